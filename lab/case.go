@@ -1,0 +1,89 @@
+package lab
+
+import "context"
+
+// Suite is what a stage hands to the instrument: its cases, with their contenders.
+type Suite struct {
+	Stage string // "encode": what the JSON calls the stage; row names begin with it, capitalised
+	Doc   string // the question the stage answers, one sentence
+	Cases []Case
+}
+
+// Case is one piece of work that its contenders do alike.
+type Case struct {
+	// Name is made of the stage, capitalised, and key=value parts: "Encode/msg=benchmark/op=decode".
+	Name string
+	// Doc is the question that the case answers, one sentence.
+	Doc string
+	// Headline cases are what `postage run` measures when it is asked for nothing in particular.
+	Headline bool
+	// Baseline names the contender that the others are compared with.
+	Baseline   string
+	Contenders []Contender
+}
+
+// Role says what a row is for.
+type Role string
+
+const (
+	RoleContender Role = "contender"
+	RoleBaseline  Role = "baseline"
+	RoleControl   Role = "control" // the baseline a second time: its ratio must cover 1
+	RoleFloor     Role = "floor"   // does the least any contender could; never a recommendation
+)
+
+// Contender is one way to do a case: a library and its settings.
+type Contender struct {
+	// Name is made of key=value parts, the library first, then the settings that a
+	// reader must know to judge the row: "codec=vtprotobuf/pool=yes". With the case's
+	// name before it, it is the row's name.
+	Name  string
+	Floor bool
+	// Module is the path of the Go module that does the work, "" for the standard
+	// library and for Postage's own code. Its version is read from the build.
+	Module string
+	// Settings repeats and completes what Name says, for readers of the record.
+	Settings map[string]string
+	// Checks says in a sentence what Prove checks.
+	Checks string
+	// Properties are facts that are not speed, verified by the proof, shown by
+	// `postage list`: {"corrupted-input": "error"}.
+	Properties map[string]string
+	// NotPossible, where set, is the reason why this row cannot exist ("RFC 9001:
+	// QUIC has no cleartext"). It is printed in place of figures and Open is not called.
+	NotPossible string
+	// Open does all set-up. It runs in a process of its own, once a block.
+	Open func(ctx context.Context, env Env) (Instance, error)
+}
+
+// Env is what the instrument gives a contender to set itself up with.
+type Env struct {
+	// Seed is the run's seed. Inputs that are drawn at random are drawn from it, so
+	// that all contenders of a run work on the same ones.
+	Seed uint64
+}
+
+// Instance is a contender that is set up and ready to work.
+type Instance interface {
+	// Prove checks, untimed and before anything is timed, that Run does the case's
+	// work and does it right. Its error is printed in place of the row's figures.
+	Prove(ctx context.Context) error
+	// Run does n operations and returns the first error. It is the timed region:
+	// nothing in it belongs to the instrument.
+	Run(n int) error
+	// Close releases what Open took, goroutines included.
+	Close() error
+}
+
+// Metered is an Instance with figures that do not depend on how long it runs, such
+// as {"encoded-bytes": 391}. They are read once, after the proof.
+type Metered interface {
+	Metrics() map[string]float64
+}
+
+// Counted is an Instance with counters that grow as it runs, such as bytes sent.
+// They are read before and after each batch, untimed; the difference is divided by
+// the batch's operations.
+type Counted interface {
+	Counters() (map[string]float64, error)
+}
