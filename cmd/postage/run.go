@@ -1,0 +1,224 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"postage/lab"
+	"postage/record"
+	"postage/stage"
+)
+
+// runFlags are what `postage run` can be told.
+type runFlags struct {
+	budget    time.Duration
+	precision percent
+	seed      uint64
+	out       string
+	resume    string
+	cpu       int
+	json      bool
+	list      bool
+}
+
+func runCommand() *cobra.Command {
+	flags := runFlags{precision: 0.01}
+	cmd := &cobra.Command{
+		Use:   "run [PATTERN...]",
+		Short: "Measure, and print a table",
+		Long: `Measures the rows that the patterns select, beside their case's baseline, control and
+floors, and prints a table a case. Without a pattern it takes the first look: the few
+cases that each stage is known by. "all" takes everything.
+
+` + patternHelp + `
+
+Every contender proves that it does the work before it is timed. The record is saved
+after every block: Ctrl-C, or worse, loses nothing that was finished.
+
+Exit status: 0 measured, 1 some row failed its proof, 2 wrong usage or the tool itself
+failed, 130 interrupted.`,
+		Example: `  postage run
+  postage run 'Encode/msg=benchmark' --budget 90s
+  postage run Encode/op=decode codec=msgp --precision 0.5%
+  postage run all --budget 1h --json > all.json
+  postage run --resume .postage/runs/latest`,
+		ValidArgsFunction: completePatterns,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runRun(cmd, args, flags)
+		},
+	}
+	f := cmd.Flags()
+	f.DurationVar(&flags.budget, "budget", 3*time.Minute, "total time that the run may take")
+	f.Var(&flags.precision, "precision", "half-width wanted of each ratio's interval, such as 1%")
+	f.Uint64Var(&flags.seed, "seed", 1, "draws the inputs and the order of batches")
+	f.StringVar(&flags.out, "out", "", "`file` for the record (default a dated one in "+runsFolder+")")
+	f.StringVar(&flags.resume, "resume", "", "go on with the run in `file`, with the budget it has left or the one given")
+	f.IntVar(&flags.cpu, "cpu", 0, "GOMAXPROCS of the workers (default as many as there are processors)")
+	f.BoolVar(&flags.json, "json", false, "print JSON")
+	f.BoolVar(&flags.list, "list", false, "print what would be measured, and measure nothing")
+	return cmd
+}
+
+func runRun(cmd *cobra.Command, patterns []string, flags runFlags) error {
+	switch {
+	case flags.budget <= 0:
+		return fmt.Errorf("--budget %v: must be more than 0", flags.budget)
+	case flags.cpu < 0:
+		return fmt.Errorf("--cpu %d: must be at least 1", flags.cpu)
+	case flags.resume != "" && (len(patterns) > 0 || flags.out != "" || cmd.Flags().Changed("seed") || cmd.Flags().Changed("cpu") || cmd.Flags().Changed("precision")):
+		return hinted{errors.New("--resume goes on with what its record says: patterns, --out, --seed, --cpu and --precision do not go with it"), "only --budget and --json do"}
+	case flags.resume != "":
+		return resumeRun(cmd, flags)
+	}
+	entries, err := lab.Select(stage.Suites(), patterns)
+	if err != nil {
+		return err
+	}
+	plan := lab.NewPlan(entries, flags.budget, float64(flags.precision))
+	if flags.list {
+		fmt.Fprintln(cmd.ErrOrStderr(), plan.Describe(flags.budget, float64(flags.precision)))
+		return listText(cmd.OutOrStdout(), plan.Entries)
+	}
+	started := time.Now()
+	out := flags.out
+	if out == "" {
+		out = newRecordName("", started)
+	}
+	if err := record.Reserve(out); err != nil {
+		return err
+	}
+	rec := lab.NewRecord(plan, record.Run{
+		Started:    started.UTC().Truncate(time.Second),
+		Patterns:   patterns,
+		Seed:       flags.seed,
+		Precision:  float64(flags.precision),
+		Budget:     flags.budget,
+		GOMAXPROCS: flags.cpu,
+		Commit:     commit(cmd.Context()),
+	}, record.ThisMachine(200*time.Millisecond))
+	say(cmd, "postage: %s", plan.Describe(flags.budget, float64(flags.precision)))
+	return measure(cmd, plan.Entries, rec, out, flags.json)
+}
+
+// resumeRun goes on with a run that was not completed.
+func resumeRun(cmd *cobra.Command, flags runFlags) error {
+	// The record that "latest" points at is written to, not the link.
+	name, err := filepath.EvalSymlinks(flags.resume)
+	if err != nil {
+		return fmt.Errorf("--resume: %w", err)
+	}
+	rec, err := record.Load(name)
+	if err != nil {
+		return err
+	}
+	budget := rec.Run.Budget - rec.Run.Elapsed
+	if cmd.Flags().Changed("budget") {
+		budget = flags.budget
+	} else if rec.Run.Complete {
+		return hinted{fmt.Errorf("%s: the run is complete", name), "give --budget to measure it further"}
+	}
+	entries, err := lab.Resume(rec, stage.Suites(), record.ThisMachine(0), max(budget, 0))
+	if err != nil {
+		return err
+	}
+	if err := record.Reserve(name); err != nil {
+		return err
+	}
+	say(cmd, "postage: going on with %s, which has %d blocks, for %v", name, len(rec.Blocks), max(budget, 0).Round(time.Second))
+	return measure(cmd, entries, rec, name, flags.json)
+}
+
+// measure runs the conductor, keeps the record and prints it, all that was finished if
+// the run is interrupted.
+func measure(cmd *cobra.Command, entries []lab.Entry, rec *record.Record, out string, asJSON bool) error {
+	command, err := lab.SelfCommand("worker")
+	if err != nil {
+		return err
+	}
+	if err := conduct(cmd, command, entries, rec, out); err != nil && !errors.Is(err, lab.ErrInterrupted) {
+		return err
+	} else if err != nil {
+		say(cmd, "postage: interrupted; go on with: postage run --resume %s", out)
+		return errors.Join(err, printRecord(cmd, rec, asJSON))
+	}
+	pointLatest(out)
+	say(cmd, "postage: record saved as %s", out)
+	return printRecord(cmd, rec, asJSON)
+}
+
+// conduct measures, with a view of how it goes on standard error.
+func conduct(cmd *cobra.Command, command []string, entries []lab.Entry, rec *record.Record, out string) error {
+	view := newView(cmd.ErrOrStderr())
+	defer view.close()
+	conductor := &lab.Conductor{
+		Command: command,
+		Save:    func(rec *record.Record) error { return rec.Save(out) },
+		Observe: view.observe,
+	}
+	return conductor.Run(cmd.Context(), entries, rec)
+}
+
+// say tells the user something that is not the result.
+func say(cmd *cobra.Command, format string, a ...any) {
+	fmt.Fprintf(cmd.ErrOrStderr(), format+"\n", a...)
+}
+
+// commit is the revision of the code in the current folder, as far as it can be told.
+func commit(ctx context.Context) string {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" {
+				return s.Value
+			}
+		}
+	}
+	git := exec.CommandContext(ctx, "git", "rev-parse", "HEAD")
+	git.Stderr = io.Discard
+	text, err := git.Output()
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(text))
+}
+
+// percent is a flag such as "1%" or "0.01".
+type percent float64
+
+func (p *percent) String() string { return strconv.FormatFloat(float64(*p)*100, 'g', 4, 64) + "%" }
+func (p *percent) Type() string   { return "percent" }
+func (p *percent) Set(s string) error {
+	number, isPercent := strings.CutSuffix(s, "%")
+	value, err := strconv.ParseFloat(number, 64)
+	if err != nil {
+		return errors.New("want a percentage such as 1%")
+	}
+	if isPercent {
+		value /= 100
+	}
+	if !(value > 0 && value < 1) {
+		return errors.New("want a percentage above 0% and below 100%")
+	}
+	*p = percent(value)
+	return nil
+}
+
+// stderrIsTerminal says whether a person watches standard error.
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0 && os.Getenv("TERM") != "dumb"
+}

@@ -1,0 +1,202 @@
+package lab
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"sort"
+
+	"postage/lab/stats"
+	"postage/record"
+)
+
+// Analysis is what a record says, case by case.
+type Analysis struct {
+	Cases    []CaseResult
+	Warnings []string
+}
+
+// CaseResult is what a record says of a case.
+type CaseResult struct {
+	Name     string
+	Blocks   int
+	Baseline *Result
+	Control  *Result
+	// Rows are all its rows, the control included, the fastest first, those without
+	// figures last.
+	Rows []*Result
+}
+
+// Interval is a value with its 95% interval; the bounds are infinite where there are
+// too few blocks for one.
+type Interval struct{ Value, Low, High float64 }
+
+// Result is what a record says of a row. Without proof there are no figures: all
+// pointers are nil.
+type Result struct {
+	Row     *record.Row
+	Blocks  int
+	Batches int
+	Flagged int
+	NSOp    *Interval
+	// Ratio is the row's time as a multiple of the baseline's, nil for the baseline and
+	// where the baseline failed.
+	Ratio   *stats.Comparison
+	Verdict stats.Verdict
+	// FloorRatio is the row's time as a multiple of that of its case's fastest floor.
+	FloorRatio *float64
+	BytesOp    *int64
+	AllocsOp   *int64
+	// Metrics are the row's other figures, by unit.
+	Metrics map[string]float64
+}
+
+// Analyze computes the figures that follow from a record.
+func Analyze(rec *record.Record) *Analysis {
+	a := &Analysis{Warnings: slices.Clone(rec.Run.Warnings)}
+	for _, name := range rec.Cases() {
+		a.Cases = append(a.Cases, analyzeCase(rec, name))
+	}
+	for i := range a.Cases {
+		if w := a.Cases[i].doubt(); w != "" {
+			a.Warnings = append(a.Warnings, w)
+		}
+	}
+	return a
+}
+
+func analyzeCase(rec *record.Record, name string) CaseResult {
+	blocks := rec.BlocksOf(name)
+	c := CaseResult{Name: name, Blocks: len(blocks)}
+	var floor *Result
+	for i := range rec.Rows {
+		if rec.Rows[i].Case != name {
+			continue
+		}
+		result := figures(&rec.Rows[i], blocks)
+		c.Rows = append(c.Rows, result)
+		switch Role(result.Row.Role) {
+		case RoleBaseline:
+			c.Baseline = result
+		case RoleControl:
+			c.Control = result
+		case RoleFloor:
+			if result.NSOp != nil && (floor == nil || result.NSOp.Value < floor.NSOp.Value) {
+				floor = result
+			}
+		}
+	}
+	for _, result := range c.Rows {
+		result.Verdict = stats.Undecided
+		if result.NSOp == nil {
+			continue
+		}
+		if c.Baseline != nil && c.Baseline.NSOp != nil && result != c.Baseline {
+			comparison := stats.Compare(blockValues(blocks, result.Row, c.Baseline.Row))
+			result.Ratio = &comparison
+			result.Verdict = stats.Decide(comparison, Margin(rec.Run.Precision))
+		} else if result == c.Baseline {
+			result.Verdict = stats.Same
+		}
+		if floor != nil {
+			ratio := math.Exp(stats.HodgesLehmann(blockValues(blocks, result.Row, floor.Row)))
+			result.FloorRatio = &ratio
+		}
+	}
+	sort.SliceStable(c.Rows, func(i, j int) bool {
+		a, b := c.Rows[i], c.Rows[j]
+		if a.NSOp == nil || b.NSOp == nil {
+			return a.NSOp != nil
+		}
+		return a.NSOp.Value < b.NSOp.Value
+	})
+	return c
+}
+
+// Margin is what an interval must clear for a verdict (see stats.Decide): the precision
+// asked for, at most 1%.
+func Margin(precision float64) float64 { return min(precision, 0.01) }
+
+func figures(row *record.Row, blocks []*record.Block) *Result {
+	result := &Result{Row: row}
+	var ns, cpu, bytes, allocs []float64
+	counters := map[string][]float64{}
+	for _, block := range blocks {
+		s := block.Of(row.Name)
+		if s == nil {
+			continue
+		}
+		result.Blocks++
+		result.Batches += len(s.WallNS)
+		result.Flagged += len(s.Flags)
+		ns = append(ns, stats.Median(s.NSPerOp(row.N)))
+		bytes = append(bytes, float64(s.BytesPerOp(row.N)))
+		allocs = append(allocs, float64(s.AllocsPerOp(row.N)))
+		if s.CPUNS != nil {
+			cpu = append(cpu, stats.Median(s.CPUNSPerOp(row.N)))
+		}
+		for unit, values := range s.Counters {
+			counters[unit] = append(counters[unit], record.CounterPerOp(values, row.N))
+		}
+	}
+	if !row.OK() || result.Blocks == 0 {
+		return result
+	}
+	value, low, high := stats.MedianInterval(ns, 0.95)
+	result.NSOp = &Interval{value, low, high}
+	result.BytesOp, result.AllocsOp = whole(bytes), whole(allocs)
+	result.Metrics = maps.Clone(row.Metrics)
+	if result.Metrics == nil {
+		result.Metrics = map[string]float64{}
+	}
+	if len(cpu) > 0 {
+		result.Metrics["client-cpu-ns/op"] = stats.Median(cpu)
+	}
+	for unit, values := range counters {
+		result.Metrics[unit] = stats.Median(values)
+	}
+	return result
+}
+
+func whole(values []float64) *int64 {
+	n := int64(stats.Median(values))
+	return &n
+}
+
+// blockValues are the values, over the blocks that have both, of a row against another.
+func blockValues(blocks []*record.Block, row, base *record.Row) []float64 {
+	var values []float64
+	for _, block := range blocks {
+		s, b := block.Of(row.Name), block.Of(base.Name)
+		if s == nil || b == nil || len(s.WallNS) != len(b.WallNS) {
+			continue
+		}
+		values = append(values, stats.BlockValue(s.NSPerOp(row.N), b.NSPerOp(base.N)))
+	}
+	return values
+}
+
+// Widest is the half-width of the widest interval among the case's contenders and its
+// control, 0 if it has no ratios because its baseline failed. Floors do not count.
+func (c *CaseResult) Widest() float64 {
+	half := 0.0
+	for _, result := range c.Rows {
+		if result.Ratio != nil && Role(result.Row.Role) != RoleFloor {
+			half = max(half, result.Ratio.HalfWidth)
+		}
+	}
+	return half
+}
+
+// doubt is a warning if the control, which is the baseline again, does not agree with
+// the baseline.
+func (c *CaseResult) doubt() string {
+	if c.Control == nil || c.Control.Ratio == nil || c.Control.Ratio.Low <= 1 && c.Control.Ratio.High >= 1 {
+		return ""
+	}
+	r := c.Control.Ratio
+	return fmt.Sprintf("%s: the control, which is the baseline again, came out at %s of it: differences up to %.1f%% mean nothing here (one control in 20 does so by chance)",
+		c.Name, fmt.Sprintf("%.3f (%.3f to %.3f)", r.Ratio, r.Low, r.High),
+		100*max(math.Abs(math.Log(r.Low)), math.Abs(math.Log(r.High))))
+}

@@ -1,0 +1,302 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"runtime"
+	"strconv"
+	"sync"
+	"time"
+
+	"postage/record"
+)
+
+// Conductor runs plans. The zero value of each optional field means its default.
+type Conductor struct {
+	// Command starts a worker of this very program: a process that calls ServeWorker
+	// with suites that hold all rows of the plan.
+	Command []string
+	// Save keeps the record; it is called before anything is measured and after every
+	// block. An error ends the run. Optional.
+	Save func(*record.Record) error
+	// Observe is told how the run goes, between batches, never during one. Optional.
+	Observe func(Status)
+	// SetUpPatience and BatchPatience are how long a contender may take to set itself
+	// up and prove itself (1 minute), and for one batch (30 s, or 50 times what a batch
+	// takes if that is longer), before it counts as hanging.
+	SetUpPatience, BatchPatience time.Duration
+}
+
+// Status is how a run stands.
+type Status struct {
+	Case          string
+	Block, Round  int     // of the block now measured, from 1
+	Rounds        int     // a block has
+	HalfWidth     float64 // of the case's widest interval at its last look, +Inf before
+	CasesDone     int
+	Cases         int
+	Elapsed, Left time.Duration
+	// Finished is set when a case has just been finished: it is within the precision,
+	// or the run is over.
+	Finished bool
+}
+
+// Stop reasons that Run returns beside the record.
+var ErrInterrupted = errors.New("interrupted")
+
+// Run measures until every case is as precise as rec.Run asks or its budget is used
+// up. rec holds what is to be measured: its run, its rows as NewRecord made them, and,
+// when a run is resumed, the blocks there are. It is filled in as the run goes on. If
+// ctx ends, Run returns ErrInterrupted; rec then holds all finished blocks.
+func (c *Conductor) Run(ctx context.Context, entries []Entry, rec *record.Record) error {
+	// Workers die with the thread that started them (see workerAttributes).
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	r := &run{Conductor: c, rec: rec, start: time.Now(), before: rec.Run.Elapsed, deadline: time.Now().Add(rec.Run.Budget)}
+	for _, rows := range byCase(entries) {
+		if cs := r.newCase(rows); cs != nil {
+			r.cases = append(r.cases, cs)
+		}
+	}
+	if err := r.save(); err != nil {
+		return err
+	}
+	err := r.measure(ctx)
+	if err == nil {
+		r.finish(ctx)
+	} else if ctx.Err() != nil {
+		err = ErrInterrupted
+	}
+	return errors.Join(err, r.save())
+}
+
+// run is the state of one Run.
+type run struct {
+	*Conductor
+	rec      *record.Record
+	cases    []*runCase
+	start    time.Time
+	before   time.Duration // elapsed before the run was resumed
+	deadline time.Time
+}
+
+// runCase is a case as it is being measured.
+type runCase struct {
+	name      string
+	entries   []Entry
+	blocks    int
+	took      time.Duration // its last block
+	halfWidth float64       // at the last look
+	done      bool
+}
+
+func (r *run) newCase(rows []Entry) *runCase {
+	cs := &runCase{name: rows[0].Case.Name, halfWidth: math.Inf(1)}
+	for _, e := range rows {
+		if row := r.rec.Row(e.Row()); row != nil && e.Contender.NotPossible == "" {
+			cs.entries = append(cs.entries, e)
+		}
+	}
+	if len(cs.entries) == 0 {
+		return nil
+	}
+	for _, b := range r.rec.BlocksOf(cs.name) {
+		cs.blocks++
+		cs.took = b.Elapsed
+		r.look(cs)
+	}
+	return cs
+}
+
+// look finds out, at the fixed numbers of blocks, whether the case is done.
+func (r *run) look(cs *runCase) {
+	for i, look := range looks {
+		if cs.blocks != look {
+			continue
+		}
+		result := analyzeCase(r.rec, cs.name)
+		cs.halfWidth = result.Widest()
+		cs.done = cs.halfWidth <= r.rec.Run.Precision || i == len(looks)-1
+	}
+}
+
+// next is the case that the next block goes to: one that has not the blocks for a first
+// look yet, else the one whose widest interval is the widest of all. Nil if all are
+// done or the time left is not enough for a block of any.
+func (r *run) next() *runCase {
+	var next *runCase
+	for _, cs := range r.cases {
+		if cs.done || len(r.live(cs)) == 0 || r.left() < cs.took {
+			continue
+		}
+		if next == nil || cs.halfWidth > next.halfWidth {
+			next = cs
+		}
+	}
+	if next != nil && r.left() <= 0 {
+		return nil
+	}
+	return next
+}
+
+func (r *run) left() time.Duration { return time.Until(r.deadline) }
+
+func (r *run) measure(ctx context.Context) error {
+	for {
+		cs := r.next()
+		if cs == nil {
+			return ctx.Err()
+		}
+		begun := time.Now()
+		block, err := r.block(ctx, cs)
+		if err != nil {
+			return err
+		}
+		cs.took = time.Since(begun)
+		if len(block.Series) > 0 {
+			block.Elapsed = cs.took
+			r.rec.Blocks = append(r.rec.Blocks, block)
+			cs.blocks++
+			r.look(cs)
+		}
+		if err := r.save(); err != nil {
+			return err
+		}
+		if cs.done {
+			r.observe(cs, Status{Finished: true})
+		}
+	}
+}
+
+// finish marks what has no figures and measures what the instrument itself cost.
+func (r *run) finish(ctx context.Context) {
+	for _, cs := range r.cases {
+		if !cs.done {
+			r.observe(cs, Status{Finished: true})
+		}
+		if cs.blocks == 0 {
+			for i := range r.live(cs) {
+				r.rec.Row(r.live(cs)[i].Row()).Proof = record.ProofNotMeasured + "the budget was used up before"
+			}
+		}
+	}
+	r.rec.Run.Complete = true
+	self := &record.SelfCost{PeakBytes: peakMemory()}
+	r.rec.Run.Elapsed = r.elapsed()
+	self.Duty = Duty(r.rec)
+	if w, err := startChild(r.Command, r.environment(), ""); err != nil {
+		r.warn("the instrument's own overhead was not measured: %v", err)
+	} else {
+		defer w.end()
+		if answer, err := w.ask(ctx, request{Op: opSelf}, r.setUpPatience()); err != nil {
+			r.warn("the instrument's own overhead was not measured: %v", err)
+		} else {
+			self.OverheadNS = answer.OverheadNS
+		}
+	}
+	r.rec.Run.Self = self
+}
+
+func (r *run) warn(format string, a ...any) {
+	r.rec.Run.Warnings = append(r.rec.Run.Warnings, fmt.Sprintf(format, a...))
+}
+
+// Duty is the share of a run's wall time that was spent inside timed batches.
+func Duty(rec *record.Record) float64 {
+	var timed time.Duration
+	for i := range rec.Blocks {
+		for _, s := range rec.Blocks[i].Series {
+			for _, ns := range s.WallNS {
+				timed += time.Duration(ns)
+			}
+		}
+	}
+	if rec.Run.Elapsed <= 0 {
+		return 0
+	}
+	return timed.Seconds() / rec.Run.Elapsed.Seconds()
+}
+
+func (r *run) elapsed() time.Duration { return r.before + time.Since(r.start) }
+
+func (r *run) save() error {
+	if !r.rec.Run.Complete {
+		r.rec.Run.Elapsed = r.elapsed()
+	}
+	if r.Save == nil {
+		return nil
+	}
+	return r.Save(r.rec)
+}
+
+func (r *run) observe(cs *runCase, s Status) {
+	if r.Observe == nil {
+		return
+	}
+	s.Case, s.HalfWidth, s.Rounds, s.Cases = cs.name, cs.halfWidth, r.rec.Run.Rounds, len(r.cases)
+	s.Elapsed, s.Left = r.elapsed(), max(0, r.left())
+	if s.Block == 0 {
+		s.Block = cs.blocks
+	}
+	for _, other := range r.cases {
+		if other.done {
+			s.CasesDone++
+		}
+	}
+	r.Observe(s)
+}
+
+// live are the entries of a case whose rows have not failed.
+func (r *run) live(cs *runCase) []Entry {
+	var live []Entry
+	for _, e := range cs.entries {
+		if r.rec.Row(e.Row()).OK() {
+			live = append(live, e)
+		}
+	}
+	return live
+}
+
+func (r *run) setUpPatience() time.Duration {
+	if r.SetUpPatience > 0 {
+		return r.SetUpPatience
+	}
+	return time.Minute
+}
+
+func (r *run) batchPatience(expected time.Duration) time.Duration {
+	if r.BatchPatience > 0 {
+		return max(r.BatchPatience, 50*expected)
+	}
+	return max(30*time.Second, 50*expected)
+}
+
+func (r *run) environment() []string {
+	return []string{"GOMAXPROCS=" + strconv.Itoa(r.rec.Run.GOMAXPROCS)}
+}
+
+// SelfCommand is the command that starts this very program with the arguments.
+func SelfCommand(arguments ...string) ([]string, error) {
+	program, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("find this program to start it as a worker: %w", err)
+	}
+	return append([]string{program}, arguments...), nil
+}
+
+// parallel does the work for each of n, as many at a time as there are processors.
+func parallel(n int, work func(i int)) {
+	var group sync.WaitGroup
+	slots := make(chan struct{}, runtime.NumCPU())
+	for i := range n {
+		slots <- struct{}{}
+		group.Go(func() {
+			defer func() { <-slots }()
+			work(i)
+		})
+	}
+	group.Wait()
+}

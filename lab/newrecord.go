@@ -1,0 +1,100 @@
+package lab
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"postage/record"
+)
+
+// NewRecord is the record of a run that is about to begin: what the plan measures, on
+// what machine, with which modules. run holds what was asked for.
+func NewRecord(plan Plan, run record.Run, machine record.Machine) *record.Record {
+	run.Version = record.Version
+	run.Rounds = plan.Rounds
+	if run.GOMAXPROCS == 0 {
+		run.GOMAXPROCS = runtime.GOMAXPROCS(0)
+	}
+	run.Modules = Modules()
+	rec := &record.Record{Run: run, Machine: machine}
+	for i := range plan.Entries {
+		rec.Rows = append(rec.Rows, newRow(&plan.Entries[i], record.ProofOK, run.Modules))
+	}
+	for i := range plan.Left {
+		rec.Rows = append(rec.Rows, newRow(&plan.Left[i], record.ProofNotMeasured+"the budget is too small", run.Modules))
+	}
+	return rec
+}
+
+func newRow(e *Entry, proof string, modules map[string]string) record.Row {
+	if e.Contender.NotPossible != "" {
+		proof = record.ProofNotPossible + e.Contender.NotPossible
+	}
+	module := e.Contender.Module
+	if version := modules[module]; version != "" {
+		module += " " + version
+	}
+	return record.Row{
+		Name:       e.Row(),
+		Stage:      e.Stage,
+		Case:       e.Case.Name,
+		Contender:  e.Contender.Name,
+		Role:       string(e.Role),
+		Module:     module,
+		Settings:   e.Contender.Settings,
+		Properties: e.Contender.Properties,
+		Checks:     e.Contender.Checks,
+		Proof:      proof,
+	}
+}
+
+// Modules are the versions, by path, of the modules that this program is built from.
+func Modules() map[string]string {
+	modules := map[string]string{}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, m := range info.Deps {
+			for m.Replace != nil {
+				m = m.Replace
+			}
+			modules[m.Path] = m.Version
+		}
+	}
+	return modules
+}
+
+// Resume prepares a record that was not completed to be measured further, for the
+// budget given, and returns the entries of its rows. It refuses what would mix
+// figures of two machines or two builds.
+func Resume(rec *record.Record, suites []Suite, machine record.Machine, budget time.Duration) ([]Entry, error) {
+	if here, there := machine.Identity(), rec.Machine.Identity(); here != there {
+		return nil, fmt.Errorf("resume: the record is of another machine (%s) than this (%s)", there, here)
+	}
+	if rec.Machine.Go != machine.Go {
+		return nil, fmt.Errorf("resume: the record was measured with %s, this program is built with %s", rec.Machine.Go, machine.Go)
+	}
+	byName := map[string]Entry{}
+	for _, e := range Entries(suites) {
+		byName[e.Row()] = e
+	}
+	modules := Modules()
+	var entries []Entry
+	for i := range rec.Rows {
+		row := &rec.Rows[i]
+		e, ok := byName[row.Name]
+		if !ok {
+			return nil, fmt.Errorf("resume: this program has no row %s", row.Name)
+		}
+		if now := newRow(&e, "", modules).Module; now != row.Module {
+			return nil, fmt.Errorf("resume: row %s was measured with %q, this program has %q", row.Name, row.Module, now)
+		}
+		if strings.HasPrefix(row.Proof, record.ProofNotMeasured) {
+			row.Proof = record.ProofOK
+		}
+		entries = append(entries, e)
+	}
+	rec.Run.Complete, rec.Run.Self, rec.Run.Budget = false, nil, budget
+	return entries, nil
+}

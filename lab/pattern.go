@@ -1,0 +1,216 @@
+package lab
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"golang.org/x/perf/benchfmt"
+	"golang.org/x/perf/benchproc"
+)
+
+// PatternError is a pattern that cannot be read or that no row matches.
+type PatternError struct {
+	Pattern string
+	Reason  string
+	Hint    string // what to do, may be empty
+}
+
+func (e *PatternError) Error() string {
+	return fmt.Sprintf("pattern %q: %s", e.Pattern, e.Reason)
+}
+
+// Match returns the entries that at least one of the patterns matches, in order; all
+// of them for no patterns. Every pattern must match something.
+//
+// A pattern is a stage or key=value parts or both, with slashes between them, all of
+// which must hold: "Encode/op=decode", "codec=polyglot", "codec=json*,sonic",
+// "codec!=gob". A pattern with a colon in it is a filter in the syntax of
+// golang.org/x/perf/benchproc: "/codec:(polyglot OR protobuf) -/op:encode".
+func Match(entries []Entry, patterns []string) ([]Entry, error) {
+	if len(patterns) == 0 {
+		return entries, nil
+	}
+	matched := make([]bool, len(entries))
+	for _, pattern := range patterns {
+		filter, err := compile(pattern)
+		if err != nil {
+			return nil, &PatternError{Pattern: pattern, Reason: err.Error(), Hint: `a pattern looks like Encode/op=decode or codec=polyglot`}
+		}
+		some := false
+		for i := range entries {
+			if matches(filter, &entries[i]) {
+				matched[i], some = true, true
+			}
+		}
+		if !some {
+			return nil, unmatched(entries, pattern)
+		}
+	}
+	var selected []Entry
+	for i := range entries {
+		if matched[i] {
+			selected = append(selected, entries[i])
+		}
+	}
+	return selected, nil
+}
+
+func matches(filter *benchproc.Filter, e *Entry) bool {
+	// Match says which measurements of a result match, and there are none here;
+	// All is true if nothing contradicts.
+	m, _ := filter.Match(&benchfmt.Result{Name: benchfmt.Name(e.Row())})
+	return m.All()
+}
+
+// compile makes a benchproc filter of a pattern.
+func compile(pattern string) (*benchproc.Filter, error) {
+	if strings.Contains(pattern, ":") {
+		return benchproc.NewFilter(pattern)
+	}
+	var terms []string
+	for p := range strings.SplitSeq(strings.Trim(pattern, "/"), "/") {
+		key, values, hasValue := strings.Cut(p, "=")
+		negated := strings.HasSuffix(key, "!")
+		key = strings.TrimSuffix(key, "!")
+		switch {
+		case p == "", key == "", hasValue && values == "":
+			return nil, fmt.Errorf("an empty part")
+		case !hasValue:
+			terms = append(terms, ".name:/^(?i:"+glob(p)+")$/")
+		case negated:
+			terms = append(terms, "-/"+key+":/^(?:"+alternatives(values)+")$/")
+		default:
+			terms = append(terms, "/"+key+":/^(?:"+alternatives(values)+")$/")
+		}
+	}
+	return benchproc.NewFilter(strings.Join(terms, " "))
+}
+
+func alternatives(values string) string {
+	var globs []string
+	for v := range strings.SplitSeq(values, ",") {
+		globs = append(globs, glob(v))
+	}
+	return strings.Join(globs, "|")
+}
+
+// glob makes a regular expression of a shell pattern with * and ?.
+func glob(s string) string {
+	return strings.NewReplacer(`\*`, `[^\x2f]*`, `\?`, `[^\x2f]`).Replace(regexp.QuoteMeta(s))
+}
+
+// unmatched explains why a pattern matches nothing and names what comes near.
+func unmatched(entries []Entry, pattern string) error {
+	known := vocabulary(entries)
+	parts := strings.Split(strings.Trim(pattern, "/"), "/")
+	if strings.Contains(pattern, ":") {
+		parts = nil
+	}
+	for _, p := range parts {
+		filter, err := compile(p)
+		if err != nil || slices.ContainsFunc(entries, func(e Entry) bool { return matches(filter, &e) }) {
+			continue
+		}
+		e := &PatternError{Pattern: pattern, Reason: fmt.Sprintf("no row has %q", p)}
+		if near := nearest(p, known); len(near) > 0 {
+			e.Hint = "did you mean " + strings.Join(near, ", ") + "? `postage list` shows all rows"
+		} else {
+			e.Hint = "`postage list` shows all rows"
+		}
+		return e
+	}
+	return &PatternError{Pattern: pattern, Reason: "no row has all of its parts", Hint: "`postage list` shows all rows"}
+}
+
+// vocabulary is the stages and parts that rows are made of.
+func vocabulary(entries []Entry) []string {
+	var known []string
+	seen := map[string]bool{}
+	for i := range entries {
+		for p := range strings.SplitSeq(entries[i].Row(), "/") {
+			if !seen[p] {
+				seen[p] = true
+				known = append(known, p)
+			}
+		}
+	}
+	return known
+}
+
+// nearest returns up to three of the known words that are a few edits from s, the
+// nearest first. A word without its key counts too: "polyglott" is near codec=polyglot.
+func nearest(s string, known []string) []string {
+	s = strings.ToLower(strings.Replace(s, "!=", "=", 1))
+	type candidate struct {
+		word     string
+		distance int
+	}
+	var near []candidate
+	for _, word := range known {
+		w := strings.ToLower(word)
+		d := edits(s, w)
+		if _, value, ok := strings.Cut(w, "="); ok && !strings.Contains(s, "=") {
+			d = min(d, edits(s, value))
+		}
+		if d <= max(1, len(s)/4) || (len(s) >= 3 && strings.Contains(w, s)) {
+			near = append(near, candidate{word, d})
+		}
+	}
+	slices.SortStableFunc(near, func(a, b candidate) int { return a.distance - b.distance })
+	var words []string
+	for _, c := range near[:min(3, len(near))] {
+		words = append(words, c.word)
+	}
+	return words
+}
+
+// edits is the Levenshtein distance in bytes.
+func edits(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			substituted := diagonal
+			if a[i] != b[j] {
+				substituted++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(substituted, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}
+
+// All is the pattern that selects every row.
+const All = "all"
+
+// Select returns what a run with these patterns measures: the headline cases for no
+// pattern, everything for "all", else the rows that match, joined by what they are
+// judged against: their case's baseline, control and floors.
+func Select(suites []Suite, patterns []string) ([]Entry, error) {
+	entries := Entries(suites)
+	if len(patterns) == 0 {
+		return slices.DeleteFunc(entries, func(e Entry) bool { return !e.Case.Headline }), nil
+	}
+	if slices.Contains(patterns, All) {
+		return entries, nil
+	}
+	matched, err := Match(entries, patterns)
+	if err != nil {
+		return nil, err
+	}
+	rows, cases := map[string]bool{}, map[*Case]bool{}
+	for i := range matched {
+		rows[matched[i].Row()] = true
+		cases[matched[i].Case] = true
+	}
+	return slices.DeleteFunc(entries, func(e Entry) bool {
+		return !cases[e.Case] || e.Role == RoleContender && !rows[e.Row()]
+	}), nil
+}

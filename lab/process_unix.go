@@ -1,0 +1,15 @@
+//go:build unix && !linux
+
+package lab
+
+import "syscall"
+
+// maxrssUnit: getrusage(2) counts in bytes on Darwin.
+const maxrssUnit = 1
+
+// workerAttributes keep a terminal's Ctrl-C from a worker. It ends by itself when its
+// standard input ends.
+func workerAttributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+
+// killGroup ends a worker and whatever it started.
+func killGroup(pid int) { _ = syscall.Kill(-pid, syscall.SIGKILL) }

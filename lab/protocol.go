@@ -1,0 +1,43 @@
+package lab
+
+// The conductor speaks to a worker in lines of JSON: a request on the worker's
+// standard input, one reply to each on its standard output.
+
+// What a request asks for.
+const (
+	opOpen      = "open"      // set up, prove, warm up with N operations if N is known
+	opCalibrate = "calibrate" // find the N that takes TargetNS
+	opRun       = "run"       // one batch of N operations
+	opSelf      = "self"      // measure the instrument itself
+	opClose     = "close"     // release everything and end
+)
+
+type request struct {
+	Op       string `json:"op"`
+	Row      string `json:"row,omitempty"`
+	Seed     uint64 `json:"seed,omitempty"`
+	N        int    `json:"n,omitempty"`
+	TargetNS int64  `json:"target_ns,omitempty"`
+}
+
+type reply struct {
+	// Error is why the request failed; the worker ends after it.
+	Error string `json:"error,omitempty"`
+	// Metrics answers open.
+	Metrics map[string]float64 `json:"metrics,omitempty"`
+	// N answers calibrate.
+	N int `json:"n,omitempty"`
+	// Batch answers run.
+	Batch *batch `json:"batch,omitempty"`
+	// OverheadNS answers self.
+	OverheadNS float64 `json:"overhead_ns,omitempty"`
+}
+
+// batch is what one batch of operations cost.
+type batch struct {
+	WallNS   int64              `json:"wall_ns"`
+	CPUNS    int64              `json:"cpu_ns"` // -1 where unknown
+	Allocs   int64              `json:"allocs"`
+	Bytes    int64              `json:"bytes"`
+	Counters map[string]float64 `json:"counters,omitempty"`
+}

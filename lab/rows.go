@@ -1,0 +1,97 @@
+package lab
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// Entry is a contender in its role in a case: what becomes a row.
+type Entry struct {
+	Stage     string
+	Case      *Case
+	Contender Contender
+	Role      Role
+}
+
+// Row is the row's name: the case's and the contender's.
+func (e *Entry) Row() string { return e.Case.Name + "/" + e.Contender.Name }
+
+// Entries lists the suites' rows. In each case the baseline comes first and the control
+// second, which is the baseline again under a name such as "codec=control".
+func Entries(suites []Suite) []Entry {
+	var entries []Entry
+	for s := range suites {
+		for c := range suites[s].Cases {
+			entries = append(entries, suites[s].Cases[c].entries(suites[s].Stage)...)
+		}
+	}
+	return entries
+}
+
+func (c *Case) entries(stage string) []Entry {
+	var entries []Entry
+	for _, contender := range c.Contenders {
+		if contender.Name == c.Baseline {
+			control := contender
+			key, _, _ := strings.Cut(contender.Name, "=")
+			control.Name = key + "=control"
+			entries = append(entries,
+				Entry{stage, c, contender, RoleBaseline},
+				Entry{stage, c, control, RoleControl})
+		}
+	}
+	for _, contender := range c.Contenders {
+		switch {
+		case contender.Name == c.Baseline:
+		case contender.Floor:
+			entries = append(entries, Entry{stage, c, contender, RoleFloor})
+		default:
+			entries = append(entries, Entry{stage, c, contender, RoleContender})
+		}
+	}
+	return entries
+}
+
+var (
+	part = regexp.MustCompile(`^[a-z][a-z0-9-]*=[^\s/=:]+$`)
+	// A name that ends so would be read as one with GOMAXPROCS behind it.
+	procsSuffix = regexp.MustCompile(`-[0-9]+$`)
+)
+
+// Check says what is wrong with the suites' names, so that a mistake in a stage shows
+// in its test and not in a record.
+func Check(suites []Suite) error {
+	seen := map[string]bool{}
+	for _, suite := range suites {
+		for i := range suite.Cases {
+			c := &suite.Cases[i]
+			stage, parts, _ := strings.Cut(c.Name, "/")
+			if !strings.EqualFold(stage, suite.Stage) || stage == suite.Stage {
+				return fmt.Errorf("case %s: does not begin with the stage %q, capitalised", c.Name, suite.Stage)
+			}
+			entries := c.entries(suite.Stage)
+			if len(entries) == 0 || entries[0].Role != RoleBaseline {
+				return fmt.Errorf("case %s: its baseline %q is none of its contenders", c.Name, c.Baseline)
+			}
+			for _, e := range entries {
+				if seen[e.Row()] {
+					return fmt.Errorf("row %s: exists twice", e.Row())
+				}
+				seen[e.Row()] = true
+				for p := range strings.SplitSeq(parts+"/"+e.Contender.Name, "/") {
+					if !part.MatchString(p) {
+						return fmt.Errorf("row %s: %q is not of the form key=value", e.Row(), p)
+					}
+				}
+				if procsSuffix.MatchString(e.Row()) {
+					return fmt.Errorf("row %s: ends like a GOMAXPROCS suffix", e.Row())
+				}
+				if e.Contender.NotPossible == "" && (e.Contender.Open == nil || e.Contender.Checks == "") {
+					return fmt.Errorf("row %s: has no Open or does not say what its proof checks", e.Row())
+				}
+			}
+		}
+	}
+	return nil
+}

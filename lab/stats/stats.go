@@ -1,0 +1,194 @@
+// Package stats is the mathematics of Postage and nothing else: it knows no clock,
+// no file and no contender.
+//
+// The path from batches to a verdict:
+//
+//  1. In every round each contender runs one batch, close in time to the baseline's.
+//     [BlockValue] takes the logarithm of each round's ratio, in which whatever slowed
+//     both cancels, and the median over the rounds of a block, which no single
+//     disturbed batch can move far.
+//  2. Blocks come from freshly started processes and are what varies independently:
+//     address layout, heap layout, placement. Batches within a block are not
+//     independent of one another and are never counted as if they were.
+//  3. [Compare] gives the [HodgesLehmann] estimate of the block values and the exact
+//     [SignedRankInterval]. Both assume that block values are symmetric about the
+//     truth, which the difference of two alike things is, and nothing about their
+//     spread or tails.
+//  4. [Decide] turns an interval into a word.
+//
+// Note: Student's t would give narrower intervals for normal block values; they are
+// not normal (a block that met a noisy neighbour lies far out). A bootstrap of 6 to 56
+// values undercovers. Mann-Whitney on all batches treats dependent batches as
+// independent, which is how two identical programs come to be called different.
+package stats
+
+import (
+	"math"
+	"slices"
+	"sort"
+
+	"golang.org/x/perf/benchmath"
+)
+
+// Median returns the median of x, the mean of the middle two if their number is
+// even, NaN for no values. x is left as it is.
+func Median(x []float64) float64 {
+	if len(x) == 0 {
+		return math.NaN()
+	}
+	s := slices.Sorted(slices.Values(x))
+	return (s[(len(s)-1)/2] + s[len(s)/2]) / 2
+}
+
+// BlockValue is a block's value of a contender against another: the median over the
+// rounds of ln(t/base), where t[i] and base[i] are the times per operation, in any one
+// unit, of the two batches of round i. It panics if the two differ in length.
+func BlockValue(t, base []float64) float64 {
+	if len(t) != len(base) {
+		panic("stats: BlockValue of unpaired rounds")
+	}
+	logs := make([]float64, len(t))
+	for i := range t {
+		logs[i] = math.Log(t[i] / base[i])
+	}
+	return Median(logs)
+}
+
+// MedianInterval returns the median of x and the interval made of order statistics
+// that covers it with at least the confidence, as benchmath computes it. The bounds
+// are infinite where x has too few values for such an interval.
+func MedianInterval(x []float64, confidence float64) (median, low, high float64) {
+	if len(x) == 0 {
+		return math.NaN(), math.Inf(-1), math.Inf(1)
+	}
+	// NewSample sorts what it is given, in place.
+	sample := benchmath.NewSample(slices.Clone(x), &benchmath.DefaultThresholds)
+	s := benchmath.AssumeNothing.Summary(sample, confidence)
+	return s.Center, s.Lo, s.Hi
+}
+
+// walsh returns the averages of all pairs of x, each value with itself included, in
+// ascending order: n(n+1)/2 of them.
+func walsh(x []float64) []float64 {
+	w := make([]float64, 0, len(x)*(len(x)+1)/2)
+	for i, a := range x {
+		for _, b := range x[i:] {
+			w = append(w, (a+b)/2)
+		}
+	}
+	sort.Float64s(w)
+	return w
+}
+
+// HodgesLehmann returns the Hodges-Lehmann estimate of the centre of x, the median of
+// its Walsh averages; NaN for no values.
+//
+// Source: Hodges and Lehmann, "Estimates of location based on rank tests", Annals of
+// Mathematical Statistics 34 (1963).
+func HodgesLehmann(x []float64) float64 {
+	return Median(walsh(x))
+}
+
+// MinBlocks is the smallest number of values for which [SignedRankInterval] reaches a
+// confidence of 95%: with 6, the whole range covers with 1 - 2/64 = 96.9%.
+const MinBlocks = 6
+
+// SignedRankInterval returns the interval for the centre of x that consists of the
+// values that Wilcoxon's signed-rank test does not reject at level 1-confidence, and
+// the confidence that it really has, which is at least what was asked. With fewer
+// values than that needs it returns an infinite interval and confidence 1.
+//
+// It is exact for values without ties, and conservative with them.
+//
+// Source: Hollander and Wolfe, "Nonparametric Statistical Methods", section 3.3.
+func SignedRankInterval(x []float64, confidence float64) (low, high, achieved float64) {
+	w := walsh(x)
+	// The k-th smallest and k-th largest Walsh average bound the interval whose error
+	// is P(T <= k-1) on either side, T being the signed-rank statistic.
+	k, err := 0, 0.0
+	tail := (1 - confidence) / 2
+	cumulated := 0.0
+	for t, p := range signedRankDistribution(len(x)) {
+		cumulated += p
+		if cumulated > tail || t >= len(w) {
+			break
+		}
+		k, err = t+1, cumulated
+	}
+	if k == 0 {
+		return math.Inf(-1), math.Inf(1), 1
+	}
+	return w[k-1], w[len(w)-k], 1 - 2*err
+}
+
+// signedRankDistribution returns P(T = t) for t = 0 ... n(n+1)/2, T being Wilcoxon's
+// signed-rank statistic of n values without ties that are symmetric about 0.
+func signedRankDistribution(n int) []float64 {
+	p := make([]float64, n*(n+1)/2+1)
+	p[0] = 1
+	top := 0
+	for rank := 1; rank <= n; rank++ {
+		top += rank
+		for t := top; t >= 0; t-- {
+			p[t] /= 2
+			if t >= rank {
+				p[t] += p[t-rank] / 2
+			}
+		}
+	}
+	return p
+}
+
+// Comparison is what blocks say of a contender against another, as ratios of times:
+// 0.5 is half the time. Low and High are 0 and +Inf while there are too few blocks.
+type Comparison struct {
+	Ratio, Low, High float64
+	// HalfWidth is half the interval's width on the logarithmic scale, that is
+	// about as a fraction of the ratio: 0.01 is ±1%. +Inf with too few blocks.
+	HalfWidth float64
+	// Confidence is the interval's own, at least 95%.
+	Confidence float64
+}
+
+// Compare estimates the ratio from the block values, with its 95% interval.
+func Compare(blockValues []float64) Comparison {
+	low, high, confidence := SignedRankInterval(blockValues, 0.95)
+	return Comparison{
+		Ratio:      math.Exp(HodgesLehmann(blockValues)),
+		Low:        math.Exp(low),
+		High:       math.Exp(high),
+		HalfWidth:  (high - low) / 2,
+		Confidence: confidence,
+	}
+}
+
+// Verdict is the word for a comparison.
+type Verdict string
+
+const (
+	Faster    Verdict = "faster"
+	Slower    Verdict = "slower"
+	Same      Verdict = "same"
+	Undecided Verdict = "undecided"
+)
+
+// Decide gives the verdict of an interval of ratios. Faster and slower need the whole
+// interval to lie beyond the margin (0.01: 1%), so that a difference that is
+// statistically certain and practically nothing is not called one, and so that two
+// identical programs are called different much more rarely than the interval misses
+// 1. Same needs the whole interval within two margins of 1. All else is undecided:
+// more blocks may tell.
+func Decide(c Comparison, margin float64) Verdict {
+	low, high := math.Log(c.Low), math.Log(c.High)
+	switch {
+	case math.IsNaN(low) || math.IsNaN(high):
+		return Undecided
+	case high < -margin:
+		return Faster
+	case low > margin:
+		return Slower
+	case low > -2*margin && high < 2*margin:
+		return Same
+	}
+	return Undecided
+}

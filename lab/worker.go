@@ -1,0 +1,275 @@
+package lab
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"postage/lab/stats"
+)
+
+// ServeWorker is the life of a worker process: it takes requests from the conductor
+// until it is told to close. It returns an error only if the conversation itself broke;
+// a contender that fails is told to the conductor. When the conductor is gone the
+// process exits at once, whatever its contender is doing.
+func ServeWorker(ctx context.Context, suites []Suite, stdin io.Reader, stdout io.Writer) error {
+	requests := make(chan request)
+	go func() {
+		decoder := json.NewDecoder(bufio.NewReader(stdin))
+		for {
+			var r request
+			if err := decoder.Decode(&r); err != nil {
+				os.Exit(3)
+			}
+			requests <- r
+		}
+	}()
+	w := &worker{suites: suites}
+	out := json.NewEncoder(stdout)
+	for r := range requests {
+		answer, err := w.answer(ctx, r)
+		if err != nil {
+			answer = reply{Error: err.Error()}
+		}
+		if err := out.Encode(answer); err != nil {
+			return fmt.Errorf("worker: answer %s: %w", r.Op, err)
+		}
+		if err != nil || r.Op == opClose {
+			return nil
+		}
+	}
+	return nil
+}
+
+// worker is the state of a worker process.
+type worker struct {
+	suites   []Suite
+	instance Instance
+	// goroutines is their number before the contender was opened.
+	goroutines int
+}
+
+// answer does what a request asks for. A panic of the contender is an error.
+func (w *worker) answer(ctx context.Context, r request) (answer reply, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic in %s: %v%s", r.Op, p, panicSite(debug.Stack()))
+		}
+	}()
+	switch r.Op {
+	case opOpen:
+		return w.open(ctx, r)
+	case opCalibrate:
+		return w.calibrate(time.Duration(r.TargetNS))
+	case opRun:
+		b, err := timed(w.instance, r.N)
+		return reply{Batch: b}, err
+	case opSelf:
+		overhead, err := overheadNS()
+		return reply{OverheadNS: overhead}, err
+	case opClose:
+		return reply{}, w.close()
+	}
+	return reply{}, fmt.Errorf("unknown request %q", r.Op)
+}
+
+func (w *worker) open(ctx context.Context, r request) (reply, error) {
+	for _, e := range Entries(w.suites) {
+		if e.Row() != r.Row {
+			continue
+		}
+		w.goroutines = runtime.NumGoroutine()
+		instance, err := e.Contender.Open(ctx, Env{Seed: r.Seed})
+		if err != nil {
+			return reply{}, fmt.Errorf("open: %w", err)
+		}
+		w.instance = instance
+		if err := instance.Prove(ctx); err != nil {
+			return reply{}, fmt.Errorf("proof: %w", err)
+		}
+		var answer reply
+		if m, ok := instance.(Metered); ok {
+			answer.Metrics = m.Metrics()
+		}
+		if r.N > 0 {
+			if err := instance.Run(r.N); err != nil {
+				return reply{}, fmt.Errorf("warm-up: %w", err)
+			}
+		}
+		runtime.GC()
+		return answer, nil
+	}
+	return reply{}, fmt.Errorf("open: this program has no row %q", r.Row)
+}
+
+// calibrate finds the number of operations that take the target time.
+func (w *worker) calibrate(target time.Duration) (reply, error) {
+	const most = 1 << 30
+	n := 1
+	for {
+		b, err := timed(w.instance, n)
+		if err != nil {
+			return reply{}, err
+		}
+		elapsed := time.Duration(b.WallNS)
+		if elapsed >= target/2 || n >= most {
+			n = max(1, int(float64(n)*float64(target)/float64(max(elapsed, 1))))
+			runtime.GC()
+			return reply{N: min(n, most)}, nil
+		}
+		// No more than tenfold at a time: the first operations are slower than the rest.
+		n *= min(10, max(2, int(target/max(elapsed, 1))))
+	}
+}
+
+// timed runs one batch and measures it. Everything but Run is outside of the time.
+func timed(instance Instance, n int) (*batch, error) {
+	counted, _ := instance.(Counted)
+	var before map[string]float64
+	var err error
+	if counted != nil {
+		if before, err = counted.Counters(); err != nil {
+			return nil, fmt.Errorf("counters: %w", err)
+		}
+	}
+	var memBefore, memAfter runtime.MemStats
+	runtime.ReadMemStats(&memBefore)
+	cpuBefore, cpuKnown := processCPU()
+
+	start := time.Now()
+	err = instance.Run(n)
+	wall := time.Since(start)
+
+	cpuAfter, _ := processCPU()
+	runtime.ReadMemStats(&memAfter)
+	if err != nil {
+		return nil, fmt.Errorf("run: %w", err)
+	}
+	b := &batch{
+		WallNS: max(1, wall.Nanoseconds()),
+		CPUNS:  -1,
+		Allocs: int64(memAfter.Mallocs - memBefore.Mallocs),
+		Bytes:  int64(memAfter.TotalAlloc - memBefore.TotalAlloc),
+	}
+	if cpuKnown {
+		b.CPUNS = (cpuAfter - cpuBefore).Nanoseconds()
+	}
+	if counted != nil {
+		after, err := counted.Counters()
+		if err != nil {
+			return nil, fmt.Errorf("counters: %w", err)
+		}
+		b.Counters = map[string]float64{}
+		for name, value := range after {
+			b.Counters[name] = value - before[name]
+		}
+	}
+	return b, nil
+}
+
+// close releases the contender and finds out whether it left goroutines behind.
+func (w *worker) close() error {
+	if w.instance == nil {
+		return nil
+	}
+	if err := w.instance.Close(); err != nil {
+		return fmt.Errorf("close: %w", err)
+	}
+	// Goroutines that were told to end may need a moment.
+	for wait := time.Millisecond; runtime.NumGoroutine() > w.goroutines; wait *= 2 {
+		if wait > time.Second/2 {
+			return fmt.Errorf("leak: %d goroutines are left after Close%s",
+				runtime.NumGoroutine()-w.goroutines, leakSite())
+		}
+		time.Sleep(wait)
+	}
+	return nil
+}
+
+// leakSite says where the youngest goroutine was made.
+func leakSite() string {
+	stacks := make([]byte, 1<<16)
+	stacks = stacks[:runtime.Stack(stacks, true)]
+	_, site, found := lastCut(string(stacks), "created by ")
+	if !found {
+		return ""
+	}
+	site, _, _ = strings.Cut(site, " in goroutine")
+	return ", such as one made by " + site
+}
+
+func lastCut(s, sep string) (before, after string, found bool) {
+	if i := strings.LastIndex(s, sep); i >= 0 {
+		return s[:i], s[i+len(sep):], true
+	}
+	return s, "", false
+}
+
+// panicSite finds in a stack the file and line that panicked.
+func panicSite(stack []byte) string {
+	_, after, found := strings.Cut(string(stack), "panic(")
+	if !found {
+		return ""
+	}
+	for line := range strings.Lines(after) {
+		file := strings.TrimSpace(line)
+		if !strings.HasPrefix(line, "\t") || strings.Contains(file, "/runtime/") {
+			continue
+		}
+		file, _, _ = strings.Cut(file, " ")
+		return ", at " + lastElements(file, 2)
+	}
+	return ""
+}
+
+// lastElements keeps the end of a path: where the source lay when it was compiled
+// says nothing to a reader.
+func lastElements(path string, n int) string {
+	elements := strings.Split(path, "/")
+	return strings.Join(elements[max(0, len(elements)-n):], "/")
+}
+
+// overheadNS is what an operation costs more in the instrument than in a bare loop:
+// batches of a contender that does nothing, measured like any other's, against the
+// same loop with a clock around it.
+func overheadNS() (float64, error) {
+	const n, times = 10_000, 101
+	var through, bare []float64
+	for range times {
+		b, err := timed(empty{}, n)
+		if err != nil {
+			return 0, err
+		}
+		through = append(through, float64(b.WallNS)/n)
+		start := time.Now()
+		for range n {
+			nothing()
+		}
+		bare = append(bare, float64(time.Since(start).Nanoseconds())/n)
+	}
+	return stats.Median(through) - stats.Median(bare), nil
+}
+
+// empty is the contender that does nothing.
+type empty struct{}
+
+var _ Instance = empty{}
+
+func (empty) Prove(context.Context) error { return nil }
+func (empty) Close() error                { return nil }
+func (empty) Run(n int) error {
+	for range n {
+		nothing()
+	}
+	return nil
+}
+
+//go:noinline
+func nothing() {}

@@ -1,0 +1,70 @@
+package record
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// Load reads the record in a file.
+func Load(name string) (*Record, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, fmt.Errorf("read record: %w", err)
+	}
+	defer f.Close()
+	return Parse(f, name)
+}
+
+// Save writes the record to a file such that at every moment the file holds either
+// what it held before or the whole record: to a temporary name beside it, synced,
+// renamed.
+func (r *Record) Save(name string) (err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("save record %s: %w", name, err)
+		}
+	}()
+	return replace(name, func(f *os.File) error {
+		_, err := r.WriteTo(f)
+		return err
+	})
+}
+
+// reserveBytes is the free space that a run wants for its record before it starts.
+const reserveBytes = 8 << 20
+
+// Reserve finds out whether a record can be saved under that name later on: it makes
+// the folder, and writes and removes a file of the size of a large record beside it.
+func Reserve(name string) error {
+	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
+		return fmt.Errorf("the record cannot be kept: %w", err)
+	}
+	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+"-*")
+	if err != nil {
+		return fmt.Errorf("the record cannot be kept: %w", err)
+	}
+	defer os.Remove(f.Name())
+	defer f.Close()
+	if _, err := f.Write(make([]byte, reserveBytes)); err != nil {
+		return fmt.Errorf("the record cannot be kept, %d MiB of free space are wanted: %w", reserveBytes>>20, err)
+	}
+	if err := f.Sync(); err != nil {
+		return fmt.Errorf("the record cannot be kept: %w", err)
+	}
+	return nil
+}
+
+func replace(name string, write func(*os.File) error) error {
+	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+"-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name()) // fails once it is renamed
+	err = errors.Join(write(f), f.Chmod(0o644), f.Sync(), f.Close())
+	if err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), name)
+}

@@ -1,0 +1,67 @@
+package record
+
+import (
+	"fmt"
+	"runtime"
+	"strconv"
+	"strings"
+)
+
+// Machine is the environment that a run was measured in. What could not be found out
+// is empty or nil.
+type Machine struct {
+	GOOS   string `json:"goos"`
+	GOARCH string `json:"goarch"`
+	CPU    string `json:"cpu,omitempty"` // the processor's model
+	Cores  int    `json:"cores"`         // logical processors that the process may use
+	// MemoryBytes is the machine's physical memory.
+	MemoryBytes int64  `json:"memory_bytes,omitempty"`
+	Kernel      string `json:"kernel,omitempty"`
+	// Virtualised is the hypervisor, "none" on bare metal.
+	Virtualised string `json:"virtualised,omitempty"`
+	// Governor is that of the first processor's frequency: "performance", "powersave" …
+	Governor string `json:"governor,omitempty"`
+	Go       string `json:"go"`
+	// Load is the one-minute load average.
+	Load *float64 `json:"load,omitempty"`
+	// StealPercent is the share of processor time that the hypervisor gave to others,
+	// and PressurePercent that during which some task waited for a processor, both
+	// over the sampling time.
+	StealPercent    *float64 `json:"steal_percent,omitempty"`
+	PressurePercent *float64 `json:"pressure_percent,omitempty"`
+	// Counters is "available", or why hardware performance counters are not.
+	Counters string `json:"counters,omitempty"`
+}
+
+// config is what identifies the machine to benchstat.
+func (m *Machine) config() [][2]string {
+	config := [][2]string{{"goos", m.GOOS}, {"goarch", m.GOARCH}}
+	if m.CPU != "" {
+		config = append(config, [2]string{"cpu", m.CPU})
+	}
+	return config
+}
+
+// Identity names the machine: figures of records with different identities must not be
+// compared. Kernel, Go and load may change; a machine stays itself.
+func (m *Machine) Identity() string {
+	memory := "unknown memory"
+	if m.MemoryBytes > 0 {
+		// To the GiB: the kernel keeps a little more or less for itself after an update.
+		memory = strconv.FormatInt((m.MemoryBytes+1<<29)>>30, 10) + " GiB"
+	}
+	return fmt.Sprintf("%s/%s, %s, %d cores, %s, virtualised: %s",
+		m.GOOS, m.GOARCH, or(m.CPU, "unknown processor"), m.Cores, memory, or(m.Virtualised, "unknown"))
+}
+
+func or(s, other string) string {
+	if strings.TrimSpace(s) == "" {
+		return other
+	}
+	return s
+}
+
+// portable is what every operating system tells.
+func portable() Machine {
+	return Machine{GOOS: runtime.GOOS, GOARCH: runtime.GOARCH, Cores: runtime.NumCPU(), Go: runtime.Version()}
+}

@@ -1,0 +1,147 @@
+package record
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// ThisMachine describes the machine. Steal and pressure are taken over the sampling
+// time, during which it sleeps; with 0 they are left out.
+func ThisMachine(sampling time.Duration) Machine {
+	m := portable()
+	m.CPU = cpuModel()
+	var info unix.Sysinfo_t
+	if unix.Sysinfo(&info) == nil {
+		m.MemoryBytes = int64(info.Totalram) * int64(info.Unit)
+	}
+	var name unix.Utsname
+	if unix.Uname(&name) == nil {
+		m.Kernel = unix.ByteSliceToString(name.Release[:])
+	}
+	m.Virtualised = hypervisor()
+	m.Governor = firstLine("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
+	if load, err := strconv.ParseFloat(before(firstLine("/proc/loadavg"), " "), 64); err == nil {
+		m.Load = &load
+	}
+	m.Counters = counters()
+	if sampling > 0 {
+		start, ok := ReadDisturbance()
+		time.Sleep(sampling)
+		end, _ := ReadDisturbance()
+		if ok {
+			m.StealPercent = percent(end.Steal-start.Steal, sampling*time.Duration(m.Cores))
+			if start.hasPressure {
+				m.PressurePercent = percent(end.Pressure-start.Pressure, sampling)
+			}
+		}
+	}
+	return m
+}
+
+func percent(part, whole time.Duration) *float64 {
+	p := 100 * float64(part) / float64(whole)
+	return &p
+}
+
+// Disturbance is time, since boot, that the machine took from whoever runs on it.
+type Disturbance struct {
+	// Steal is what the hypervisor gave to other guests, summed over processors; the
+	// kernel counts it in steps of 10 ms.
+	Steal time.Duration
+	// Pressure is the time during which some task waited for a processor.
+	Pressure    time.Duration
+	hasPressure bool
+}
+
+// ReadDisturbance reads the kernel's counters; ok is false where there are none.
+// Source: proc(5) on /proc/stat, and the kernel's Documentation/accounting/psi.rst.
+func ReadDisturbance() (d Disturbance, ok bool) {
+	fields := strings.Fields(firstLine("/proc/stat")) // cpu user nice system idle iowait irq softirq steal …
+	if len(fields) < 9 {
+		return d, false
+	}
+	ticks, err := strconv.ParseInt(fields[8], 10, 64)
+	if err != nil {
+		return d, false
+	}
+	const userHZ = 100 // on every Linux port that Go supports
+	d.Steal = time.Duration(ticks) * time.Second / userHZ
+	// some avg10=0.00 avg60=0.00 avg300=0.00 total=1234, in microseconds
+	if _, total, found := strings.Cut(firstLine("/proc/pressure/cpu"), "total="); found {
+		if us, err := strconv.ParseInt(total, 10, 64); err == nil {
+			d.Pressure, d.hasPressure = time.Duration(us)*time.Microsecond, true
+		}
+	}
+	return d, true
+}
+
+func cpuModel() string {
+	text, _ := os.ReadFile("/proc/cpuinfo")
+	for line := range strings.Lines(string(text)) {
+		key, value, _ := strings.Cut(line, ":")
+		if strings.TrimSpace(key) == "model name" {
+			return strings.TrimSpace(value)
+		}
+	}
+	return ""
+}
+
+// hypervisor names what the machine runs on, as far as an ordinary user can see.
+func hypervisor() string {
+	for _, file := range []string{"/sys/class/dmi/id/sys_vendor", "/sys/class/dmi/id/product_name"} {
+		name := firstLine(file)
+		for _, known := range []string{"QEMU", "KVM", "VMware", "Xen", "VirtualBox", "Microsoft Corporation", "Amazon EC2", "Google", "Firecracker", "Parallels", "OpenStack"} {
+			if strings.Contains(name, known) {
+				return name
+			}
+		}
+	}
+	if name := firstLine("/sys/hypervisor/type"); name != "" {
+		return name
+	}
+	text, err := os.ReadFile("/proc/cpuinfo")
+	if err != nil {
+		return ""
+	}
+	for line := range strings.Lines(string(text)) {
+		if key, flags, _ := strings.Cut(line, ":"); strings.TrimSpace(key) == "flags" {
+			if strings.Contains(strings.TrimSpace(flags)+" ", " hypervisor ") {
+				return "yes, by a hypervisor that does not give its name"
+			}
+			return "none"
+		}
+	}
+	return ""
+}
+
+// counters tries to open the counter of instructions for this process.
+// Source: perf_event_open(2).
+func counters() string {
+	attr := unix.PerfEventAttr{Type: unix.PERF_TYPE_HARDWARE, Config: unix.PERF_COUNT_HW_INSTRUCTIONS, Bits: unix.PerfBitExcludeKernel | unix.PerfBitExcludeHv}
+	attr.Size = uint32(unsafe.Sizeof(attr))
+	fd, err := unix.PerfEventOpen(&attr, 0, -1, -1, unix.PERF_FLAG_FD_CLOEXEC)
+	if err != nil {
+		return fmt.Sprintf("not available (perf_event_open: %v)", err)
+	}
+	_ = unix.Close(fd)
+	return "available"
+}
+
+func firstLine(file string) string {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(before(string(text), "\n"))
+}
+
+func before(s, sep string) string {
+	head, _, _ := strings.Cut(s, sep)
+	return head
+}

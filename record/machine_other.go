@@ -1,0 +1,19 @@
+//go:build !linux
+
+package record
+
+import "time"
+
+// ThisMachine describes the machine. On this operating system only what the Go
+// runtime knows is found out, and the sampling time is not used.
+func ThisMachine(time.Duration) Machine {
+	m := portable()
+	m.Counters = "not looked for on " + m.GOOS
+	return m
+}
+
+// Disturbance is time, since boot, that the machine took from whoever runs on it.
+type Disturbance struct{ Steal, Pressure time.Duration }
+
+// ReadDisturbance finds no such counters on this operating system.
+func ReadDisturbance() (d Disturbance, ok bool) { return d, false }

@@ -1,0 +1,233 @@
+package record
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"golang.org/x/perf/benchfmt"
+)
+
+// SyntaxError says where a record is damaged and what was expected there.
+type SyntaxError struct {
+	File string
+	Line int    // from 1
+	Want string // what was expected
+	Err  error  // what was found, in words; may be nil
+}
+
+func (e *SyntaxError) Error() string {
+	s := fmt.Sprintf("%s:%d: expected %s", e.File, e.Line, e.Want)
+	if e.Err != nil {
+		s += ": " + e.Err.Error()
+	}
+	return s
+}
+
+func (e *SyntaxError) Unwrap() error { return e.Err }
+
+// maxLine is the length in bytes of the longest line that a record may have: that of
+// benchfmt's reader, so that whatever we write it can read.
+const maxLine = bufio.MaxScanTokenSize - 1
+
+// Parse reads a record. name is the file's, for messages. Errors in the text are
+// of type *SyntaxError.
+func Parse(r io.Reader, name string) (*Record, error) {
+	p := &parser{name: name, scanner: bufio.NewScanner(r), rec: &Record{}}
+	if err := p.parse(); err != nil {
+		return nil, err
+	}
+	return p.rec, nil
+}
+
+// parser goes through a record line by line.
+type parser struct {
+	name    string
+	scanner *bufio.Scanner
+	rec     *Record
+	line    int
+	text    string
+	ended   bool
+	pending *Series // a #batches line whose result line is due
+}
+
+func (p *parser) errorf(want, format string, a ...any) error {
+	var err error
+	if format != "" {
+		err = fmt.Errorf(format, a...)
+	}
+	return &SyntaxError{File: p.name, Line: p.line, Want: want, Err: err}
+}
+
+func (p *parser) parse() error {
+	seen := map[string]bool{}
+	for p.scanner.Scan() {
+		p.line++
+		p.text = p.scanner.Text()
+		if p.ended {
+			return p.errorf("nothing after the #end line", "%s", abridged(p.text))
+		}
+		tag, body, tagged := p.tag()
+		switch {
+		case p.pending != nil && !strings.HasPrefix(p.text, "Benchmark"):
+			if tagged {
+				return p.errorf("the result line of "+p.pending.Row, "%s", abridged(p.text))
+			}
+		case tagged:
+			if !seen["run"] && tag != "run" {
+				return p.errorf("the #run line first", "%s", abridged(p.text))
+			}
+			if (tag == "run" || tag == "machine") && seen[tag] {
+				return p.errorf("one #"+tag+" line", "a second one")
+			}
+			seen[tag] = true
+			if err := p.section(tag, body); err != nil {
+				return err
+			}
+		case strings.HasPrefix(p.text, "Benchmark"):
+			if err := p.result(); err != nil {
+				return err
+			}
+		}
+	}
+	if err := p.scanner.Err(); err != nil {
+		p.line++
+		if errors.Is(err, bufio.ErrTooLong) {
+			return p.errorf(fmt.Sprintf("a line of at most %d bytes", maxLine), "%v", err)
+		}
+		return fmt.Errorf("%s:%d: %w", p.name, p.line, err)
+	}
+	if !p.ended {
+		p.line++
+		if !seen["run"] {
+			return p.errorf("a Postage record, which begins with a #run line", "the file has none")
+		}
+		return p.errorf("an #end line", "the file ends here: it was cut short")
+	}
+	return nil
+}
+
+// tag splits a line such as `#row {...}`. Comments have a space behind the "#".
+func (p *parser) tag() (tag, body string, ok bool) {
+	rest, ok := strings.CutPrefix(p.text, "#")
+	if !ok || rest == "" || rest[0] == ' ' {
+		return "", "", false
+	}
+	tag, body, _ = strings.Cut(rest, " ")
+	return tag, body, true
+}
+
+func (p *parser) section(tag, body string) error {
+	rec := p.rec
+	switch tag {
+	case "run":
+		if err := p.decode(tag, body, &rec.Run); err != nil {
+			return err
+		}
+		if rec.Run.Version != Version {
+			return p.errorf(fmt.Sprintf("a record of version %d", Version), "version %d: it was made by another Postage", rec.Run.Version)
+		}
+	case "machine":
+		return p.decode(tag, body, &rec.Machine)
+	case "row":
+		var row Row
+		if err := p.decode(tag, body, &row); err != nil {
+			return err
+		}
+		if rec.Row(row.Name) != nil {
+			return p.errorf("one #row line for a row", "a second one for %s", row.Name)
+		}
+		if row.Case == "" || row.Contender == "" || row.Name != row.Case+"/"+row.Contender || strings.ContainsFunc(row.Name, isSpace) {
+			return p.errorf("a row name made of case and contender", "name %q, case %q, contender %q", row.Name, row.Case, row.Contender)
+		}
+		rec.Rows = append(rec.Rows, row)
+	case "block":
+		var block Block
+		if err := p.decode(tag, body, &block); err != nil {
+			return err
+		}
+		if want := len(rec.BlocksOf(block.Case)) + 1; block.Number != want {
+			return p.errorf(fmt.Sprintf("block %d of %s", want, block.Case), "block %d", block.Number)
+		}
+		if !slices.Contains(rec.Cases(), block.Case) {
+			return p.errorf("a block of a case that has rows", "case %q", block.Case)
+		}
+		rec.Blocks = append(rec.Blocks, block)
+	case "batches":
+		var series Series
+		if err := p.decode(tag, body, &series); err != nil {
+			return err
+		}
+		if len(rec.Blocks) == 0 {
+			return p.errorf("a #block line before #batches", "")
+		}
+		block, row := &rec.Blocks[len(rec.Blocks)-1], rec.Row(series.Row)
+		if row == nil || row.Case != block.Case {
+			return p.errorf("a row of case "+block.Case, "%q", series.Row)
+		}
+		if block.Of(series.Row) != nil {
+			return p.errorf("one #batches line for a row in a block", "a second one for %s", series.Row)
+		}
+		if err := series.check(row); err != nil {
+			return p.errorf("equally many positive entries in each list of #batches", "%v", err)
+		}
+		p.pending = &series
+	case "end":
+		var e end
+		if err := p.decode(tag, body, &e); err != nil {
+			return err
+		}
+		if e.Lines != p.line {
+			return p.errorf(fmt.Sprintf("line %d here", e.Lines), "%d lines were lost or added", e.Lines-p.line)
+		}
+		p.ended = true
+	default:
+		return p.errorf("one of #run, #machine, #row, #block, #batches, #end", "#%s", abridged(tag))
+	}
+	return nil
+}
+
+func (p *parser) decode(tag, body string, v any) error {
+	d := json.NewDecoder(strings.NewReader(body))
+	d.DisallowUnknownFields()
+	err := d.Decode(v)
+	if err == nil && d.More() {
+		err = errors.New("more behind the JSON object")
+	}
+	if err != nil {
+		return p.errorf("#"+tag+" with a JSON object as Postage writes it", "%v", err)
+	}
+	return nil
+}
+
+// result takes a result line, which must be the one that follows from its batches.
+func (p *parser) result() error {
+	if p.pending == nil {
+		return p.errorf("a #batches line before each result line", "%s", abridged(p.text))
+	}
+	var want bytes.Buffer
+	result := p.rec.result(p.rec.Row(p.pending.Row), p.pending)
+	result.Config = nil
+	if err := benchfmt.NewWriter(&want).Write(result); err != nil {
+		return err
+	}
+	if line := strings.TrimSpace(want.String()); p.text != line {
+		return p.errorf("the line that follows from the batches above it, "+line, "%s", abridged(p.text))
+	}
+	block := &p.rec.Blocks[len(p.rec.Blocks)-1]
+	block.Series = append(block.Series, *p.pending)
+	p.pending = nil
+	return nil
+}
+
+func abridged(s string) string {
+	if len(s) > 80 {
+		s = s[:80] + "…"
+	}
+	return fmt.Sprintf("found %q", s)
+}

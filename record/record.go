@@ -1,0 +1,235 @@
+// Package record holds what a run measured, with the environment it was measured in,
+// and keeps it in a file.
+//
+// A record's file is plain text in the Go benchmark format, so that benchstat and
+// everything else built on golang.org/x/perf reads it as it stands:
+//
+//  1. Configuration lines (goos, goarch, cpu) name the machine. What differs between
+//     two runs on one machine (seed, commit, load, kernel) is not written as a
+//     configuration line, because benchstat makes a table of its own for every
+//     combination of them and would compare nothing.
+//  2. One result line per contender and block. The sample that benchstat sees is
+//     that of the blocks, which is the unit of statistics.
+//  3. Lines that begin with "#" and a word hold, as JSON, what the format has no word
+//     for: #run, #machine, a #row for each row, #block, and before each result line
+//     the #batches it was computed from. Other readers ignore them. They are the
+//     truth; [Parse] computes each result line anew and refuses one that differs.
+//  4. A last line, #end, so that a file that was cut short is known.
+//
+// Note: a sidecar file for the batches was rejected, as one of two files gets lost. So
+// was `block: 3` as a configuration line, for the reason given in 1.
+package record
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Version is the version of the file format.
+const Version = 1
+
+// Record is what one run measured.
+type Record struct {
+	Run     Run
+	Machine Machine
+	Rows    []Row
+	Blocks  []Block
+}
+
+// Run is what was asked for and how it went.
+type Run struct {
+	Version  int       `json:"version"`
+	Started  time.Time `json:"started"`
+	Patterns []string  `json:"patterns,omitempty"`
+	Seed     uint64    `json:"seed"`
+	// Precision is the half-width asked for, as a fraction: 0.01 is ±1%.
+	Precision float64       `json:"precision"`
+	Budget    time.Duration `json:"budget_ns"`
+	// Rounds is the number of rounds in a block, GOMAXPROCS that of the workers.
+	Rounds     int    `json:"rounds"`
+	GOMAXPROCS int    `json:"gomaxprocs"`
+	Commit     string `json:"commit,omitempty"`
+	// Modules are the versions of every Go module in the program, by path.
+	Modules map[string]string `json:"modules,omitempty"`
+	// Elapsed is the wall time of the run so far, its sum over all resumptions.
+	Elapsed time.Duration `json:"elapsed_ns"`
+	// Complete is false while rows are owed blocks: the run was interrupted or killed.
+	Complete bool      `json:"complete"`
+	Warnings []string  `json:"warnings,omitempty"`
+	Self     *SelfCost `json:"self,omitempty"`
+}
+
+// SelfCost is what the instrument itself cost.
+type SelfCost struct {
+	// Duty is the share of wall time that was spent inside timed batches.
+	Duty float64 `json:"duty"`
+	// OverheadNS is what an operation of a contender that does nothing takes longer
+	// than a turn of a bare loop, in nanoseconds.
+	OverheadNS float64 `json:"overhead_ns"`
+	// PeakBytes is the peak resident memory of the conductor, 0 where unknown.
+	PeakBytes int64 `json:"peak_bytes,omitempty"`
+}
+
+// Row is a case and a contender.
+type Row struct {
+	Name       string             `json:"name"`
+	Stage      string             `json:"stage"`
+	Case       string             `json:"case"`
+	Contender  string             `json:"contender"`
+	Role       string             `json:"role"`
+	Module     string             `json:"module,omitempty"`
+	Settings   map[string]string  `json:"settings,omitempty"`
+	Properties map[string]string  `json:"properties,omitempty"`
+	Checks     string             `json:"checks,omitempty"`
+	N          int                `json:"n,omitempty"` // operations a batch
+	Proof      string             `json:"proof"`
+	Metrics    map[string]float64 `json:"metrics,omitempty"`
+	Warnings   []string           `json:"warnings,omitempty"`
+}
+
+// What Row.Proof says, or begins with.
+const (
+	ProofOK          = "ok"
+	ProofFailed      = "failed: "
+	ProofNotPossible = "not possible: "
+	ProofNotMeasured = "not measured: " // the budget or an interruption came first
+)
+
+// OK says that the row's proof held and its figures may be shown.
+func (r *Row) OK() bool { return r.Proof == ProofOK }
+
+// Block is some rounds in freshly started processes of one case's contenders.
+type Block struct {
+	Case    string        `json:"case"`
+	Number  int           `json:"number"` // from 1, within the case
+	Elapsed time.Duration `json:"elapsed_ns"`
+	Series  []Series      `json:"-"`
+}
+
+// Series is the batches of one row in one block, one an entry of each slice, in the
+// order of the rounds.
+type Series struct {
+	Row string `json:"row"`
+	// Position is the batch's place in its round's random order, from 0.
+	Position []int `json:"position"`
+	// WallNS and CPUNS (user and system time of the whole worker process) are
+	// nanoseconds for all the batch's operations together.
+	WallNS []int64 `json:"wall_ns"`
+	CPUNS  []int64 `json:"cpu_ns,omitempty"`
+	// Allocs and Bytes are heap objects and bytes allocated.
+	Allocs []int64 `json:"allocs"`
+	Bytes  []int64 `json:"bytes"`
+	// Counters are the contender's own, as differences over the batch.
+	Counters map[string][]float64 `json:"counters,omitempty"`
+	// Flags says of batches, by round, what disturbed them. Flagged batches count
+	// like all others.
+	Flags map[int]string `json:"flags,omitempty"`
+}
+
+// Row returns the row of that name, nil if there is none.
+func (r *Record) Row(name string) *Row {
+	for i := range r.Rows {
+		if r.Rows[i].Name == name {
+			return &r.Rows[i]
+		}
+	}
+	return nil
+}
+
+// Cases returns the names of the record's cases in the order of its rows.
+func (r *Record) Cases() []string {
+	var names []string
+	for i := range r.Rows {
+		if !slices.Contains(names, r.Rows[i].Case) {
+			names = append(names, r.Rows[i].Case)
+		}
+	}
+	return names
+}
+
+// BlocksOf returns the finished blocks of a case.
+func (r *Record) BlocksOf(caseName string) []*Block {
+	var blocks []*Block
+	for i := range r.Blocks {
+		if r.Blocks[i].Case == caseName {
+			blocks = append(blocks, &r.Blocks[i])
+		}
+	}
+	return blocks
+}
+
+// Of returns the series of a row in the block, nil if it has none.
+func (b *Block) Of(row string) *Series {
+	for i := range b.Series {
+		if b.Series[i].Row == row {
+			return &b.Series[i]
+		}
+	}
+	return nil
+}
+
+// NSPerOp returns the wall time of each batch divided by its n operations.
+func (s *Series) NSPerOp(n int) []float64 { return perOp(s.WallNS, n) }
+
+// CPUNSPerOp is NSPerOp of the CPU time, nil where that is not known.
+func (s *Series) CPUNSPerOp(n int) []float64 { return perOp(s.CPUNS, n) }
+
+func perOp(total []int64, n int) []float64 {
+	if total == nil {
+		return nil
+	}
+	each := make([]float64, len(total))
+	for i, t := range total {
+		each[i] = float64(t) / float64(n)
+	}
+	return each
+}
+
+// AllocsPerOp is the median over the batches of the heap objects allocated, an
+// operation, rounded down as package testing does, so that a background goroutine
+// that allocated once does not count.
+func (s *Series) AllocsPerOp(n int) int64 { return wholePerOp(s.Allocs, n) }
+
+// BytesPerOp is AllocsPerOp of the heap bytes.
+func (s *Series) BytesPerOp(n int) int64 { return wholePerOp(s.Bytes, n) }
+
+func wholePerOp(total []int64, n int) int64 {
+	return slices.Sorted(slices.Values(total))[len(total)/2] / int64(n)
+}
+
+// check says what is inconsistent in a series that came from a file.
+func (s *Series) check(row *Row) error {
+	if row.N < 1 {
+		return fmt.Errorf("batches of row %s, which has no n", s.Row)
+	}
+	rounds := len(s.WallNS)
+	if rounds == 0 {
+		return fmt.Errorf("no batches")
+	}
+	lengths := map[string]int{"position": len(s.Position), "allocs": len(s.Allocs), "bytes": len(s.Bytes)}
+	if s.CPUNS != nil {
+		lengths["cpu_ns"] = len(s.CPUNS)
+	}
+	for name, values := range s.Counters {
+		lengths["counter "+name] = len(values)
+		if strings.ContainsFunc(name, isSpace) || name == "" {
+			return fmt.Errorf("counter name %q is no unit", name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(lengths)) {
+		if lengths[name] != rounds {
+			return fmt.Errorf("%d of wall_ns but %d of %s", rounds, lengths[name], name)
+		}
+	}
+	for _, ns := range s.WallNS {
+		if ns <= 0 {
+			return fmt.Errorf("a wall time of %d ns", ns)
+		}
+	}
+	return nil
+}
+
+func isSpace(r rune) bool { return r == ' ' || r == '\t' || r == '\n' || r == '\r' }

@@ -1,0 +1,125 @@
+package record
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+
+	"golang.org/x/perf/benchfmt"
+
+	"postage/lab/stats"
+)
+
+const preamble = `# Postage record. It is in the Go benchmark format: benchstat reads it as it stands.
+# Lines that begin with # and a word hold, as JSON, what that format has no word for.
+`
+
+// WriteTo writes the record in its file format.
+func (r *Record) WriteTo(w io.Writer) (int64, error) {
+	out := &lineWriter{w: bufio.NewWriter(w)}
+	out.text(preamble)
+	out.tagged("run", r.Run)
+	out.tagged("machine", r.Machine)
+	for i := range r.Rows {
+		out.tagged("row", &r.Rows[i])
+	}
+	results := benchfmt.NewWriter(out)
+	for i := range r.Blocks {
+		block := &r.Blocks[i]
+		out.tagged("block", block)
+		for j := range block.Series {
+			series := &block.Series[j]
+			row := r.Row(series.Row)
+			if row == nil {
+				return out.written, fmt.Errorf("record: a series of %s, which is no row of the record", series.Row)
+			}
+			out.tagged("batches", series)
+			if out.err == nil {
+				out.err = results.Write(r.result(row, series))
+			}
+		}
+	}
+	out.tagged("end", end{Lines: out.lines + 1})
+	if out.err == nil {
+		out.err = out.w.Flush()
+	}
+	return out.written, out.err
+}
+
+// end is the last line of a record; Lines counts it too.
+type end struct {
+	Lines int `json:"lines"`
+}
+
+// result is the line of the Go benchmark format for a row's block. Its sample is what
+// benchstat works on: the median over the rounds.
+func (r *Record) result(row *Row, series *Series) *benchfmt.Result {
+	name := row.Name
+	if r.Run.GOMAXPROCS > 1 {
+		name = fmt.Sprintf("%s-%d", name, r.Run.GOMAXPROCS)
+	}
+	result := &benchfmt.Result{Name: benchfmt.Name(name), Iters: row.N * len(series.WallNS)}
+	for _, c := range r.Machine.config() {
+		result.SetConfig(c[0], c[1])
+		i, _ := result.ConfigIndex(c[0])
+		result.Config[i].File = true
+	}
+	add := func(value float64, unit string) {
+		result.Values = append(result.Values, benchfmt.Value{Value: value, Unit: unit})
+	}
+	add(stats.Median(series.NSPerOp(row.N)), "ns/op")
+	add(float64(series.BytesPerOp(row.N)), "B/op")
+	add(float64(series.AllocsPerOp(row.N)), "allocs/op")
+	if series.CPUNS != nil {
+		add(stats.Median(series.CPUNSPerOp(row.N)), "client-cpu-ns/op")
+	}
+	for _, unit := range slices.Sorted(maps.Keys(row.Metrics)) {
+		add(row.Metrics[unit], unit)
+	}
+	for _, unit := range slices.Sorted(maps.Keys(series.Counters)) {
+		add(CounterPerOp(series.Counters[unit], row.N), unit)
+	}
+	return result
+}
+
+// CounterPerOp is a counter's median over batches of n operations, per operation.
+func CounterPerOp(values []float64, n int) float64 {
+	return stats.Median(values) / float64(n)
+}
+
+// lineWriter counts what passes and keeps the first error.
+type lineWriter struct {
+	w       *bufio.Writer
+	lines   int
+	written int64
+	err     error
+}
+
+func (l *lineWriter) Write(p []byte) (int, error) {
+	n, err := l.w.Write(p)
+	l.written += int64(n)
+	l.lines += bytes.Count(p[:n], []byte("\n"))
+	return n, err
+}
+
+func (l *lineWriter) text(s string) {
+	if l.err == nil {
+		_, l.err = io.WriteString(l, s)
+	}
+}
+
+func (l *lineWriter) tagged(tag string, v any) {
+	if l.err != nil {
+		return
+	}
+	text, err := json.Marshal(v)
+	if err != nil {
+		l.err = fmt.Errorf("record: #%s line: %w", tag, err)
+		return
+	}
+	l.text("#" + tag + " " + string(text) + "\n")
+}

@@ -1,0 +1,152 @@
+package report
+
+import (
+	"encoding/json"
+	"io"
+	"math"
+
+	"postage/lab"
+	"postage/lab/stats"
+	"postage/record"
+)
+
+// The JSON form of a record, version 1: a stable interface. A value that is absent is
+// null, never 0.
+type (
+	jsonRecord struct {
+		Version  int            `json:"version"`
+		Machine  record.Machine `json:"machine"`
+		Seed     uint64         `json:"seed"`
+		Duty     *float64       `json:"duty"`
+		Partial  bool           `json:"partial"`
+		Self     *jsonSelf      `json:"self"`
+		Rows     []jsonRow      `json:"rows"`
+		Warnings []string       `json:"warnings"`
+	}
+	jsonSelf struct {
+		OverheadNSOp       float64  `json:"overhead_ns_op"`
+		ConductorPeakBytes *int64   `json:"conductor_peak_bytes"`
+		ElapsedSeconds     *float64 `json:"elapsed_s"`
+	}
+	jsonRow struct {
+		Name       string              `json:"name"`
+		Stage      string              `json:"stage"`
+		Case       string              `json:"case"`
+		Contender  string              `json:"contender"`
+		Role       string              `json:"role"`
+		Proof      string              `json:"proof"`
+		Blocks     int                 `json:"blocks"`
+		Flagged    int                 `json:"flagged"`
+		NSOp       *jsonValue          `json:"ns_op"`
+		Ratio      *jsonRatio          `json:"ratio"`
+		Verdict    stats.Verdict       `json:"verdict"`
+		FloorRatio *float64            `json:"floor_ratio"`
+		BytesOp    *int64              `json:"bytes_op"`
+		AllocsOp   *int64              `json:"allocs_op"`
+		Metrics    map[string]*float64 `json:"metrics"`
+		Settings   map[string]string   `json:"settings"`
+		Properties map[string]string   `json:"properties"`
+		Module     string              `json:"module"`
+		Warnings   []string            `json:"warnings"`
+	}
+	jsonValue struct {
+		Value float64  `json:"value"`
+		Low   *float64 `json:"low"`
+		High  *float64 `json:"high"`
+	}
+	jsonRatio struct {
+		To    string   `json:"to"`
+		Value float64  `json:"value"`
+		Low   *float64 `json:"low"`
+		High  *float64 `json:"high"`
+	}
+)
+
+// commonMetrics are in every row's metrics, null where the row has no such figure.
+var commonMetrics = []string{encodedBytes, clientCPU, "server-cpu-ns/op", "wire-out-B/op", "wire-in-B/op", "p50-ns", "p99-ns"}
+
+// JSON writes the record in its JSON form. Rows keep the record's order.
+func JSON(w io.Writer, rec *record.Record) error {
+	a := lab.Analyze(rec)
+	out := jsonRecord{
+		Version:  record.Version,
+		Machine:  rec.Machine,
+		Seed:     rec.Run.Seed,
+		Partial:  !rec.Run.Complete,
+		Rows:     []jsonRow{},
+		Warnings: orEmpty(a.Warnings),
+	}
+	if self := rec.Run.Self; self != nil {
+		elapsed := rec.Run.Elapsed.Seconds()
+		out.Duty = &self.Duty
+		out.Self = &jsonSelf{OverheadNSOp: self.OverheadNS, ElapsedSeconds: &elapsed}
+		if self.PeakBytes > 0 {
+			out.Self.ConductorPeakBytes = &self.PeakBytes
+		}
+	}
+	results := map[string]*lab.Result{}
+	baselines := map[string]string{}
+	for i := range a.Cases {
+		for _, r := range a.Cases[i].Rows {
+			results[r.Row.Name] = r
+		}
+		if b := a.Cases[i].Baseline; b != nil {
+			baselines[a.Cases[i].Name] = b.Row.Contender
+		}
+	}
+	for i := range rec.Rows {
+		row := &rec.Rows[i]
+		out.Rows = append(out.Rows, newJSONRow(results[row.Name], baselines[row.Case]))
+	}
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", "  ")
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(out)
+}
+
+func newJSONRow(r *lab.Result, baseline string) jsonRow {
+	row := r.Row
+	j := jsonRow{
+		Name: row.Name, Stage: row.Stage, Case: row.Case, Contender: row.Contender, Role: row.Role,
+		Proof: row.Proof, Blocks: r.Blocks, Flagged: r.Flagged, Verdict: r.Verdict,
+		FloorRatio: r.FloorRatio, BytesOp: r.BytesOp, AllocsOp: r.AllocsOp,
+		Metrics: map[string]*float64{}, Settings: row.Settings, Properties: row.Properties,
+		Module: row.Module, Warnings: orEmpty(row.Warnings),
+	}
+	if j.Settings == nil {
+		j.Settings = map[string]string{}
+	}
+	if j.Properties == nil {
+		j.Properties = map[string]string{}
+	}
+	if r.NSOp != nil {
+		j.NSOp = &jsonValue{r.NSOp.Value, finite(r.NSOp.Low), finite(r.NSOp.High)}
+	}
+	if r.Ratio != nil {
+		j.Ratio = &jsonRatio{To: baseline, Value: r.Ratio.Ratio}
+		if !math.IsInf(r.Ratio.HalfWidth, 0) {
+			j.Ratio.Low, j.Ratio.High = finite(r.Ratio.Low), finite(r.Ratio.High)
+		}
+	}
+	for _, unit := range commonMetrics {
+		j.Metrics[unit] = nil
+	}
+	for unit, value := range r.Metrics {
+		j.Metrics[unit] = finite(value)
+	}
+	return j
+}
+
+func finite(x float64) *float64 {
+	if math.IsInf(x, 0) || math.IsNaN(x) {
+		return nil
+	}
+	return &x
+}
+
+func orEmpty(s []string) []string {
+	if s == nil {
+		return []string{}
+	}
+	return s
+}

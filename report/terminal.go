@@ -1,0 +1,261 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"charm.land/lipgloss/v2"
+	"charm.land/lipgloss/v2/table"
+
+	"postage/lab"
+	"postage/lab/stats"
+	"postage/record"
+)
+
+// Terminal writes the record as tables for a person, one a case. With color it uses
+// ANSI escape sequences.
+func Terminal(w io.Writer, rec *record.Record, color bool) error {
+	t := &terminal{color: color}
+	a := lab.Analyze(rec)
+	for i := range a.Cases {
+		t.caseTable(&a.Cases[i])
+		t.printf("\n")
+	}
+	for _, warning := range a.Warnings {
+		t.printf("%s %s\n", t.paint(yellow, "warning:"), warning)
+	}
+	t.footer(rec)
+	_, err := io.WriteString(w, t.b.String())
+	return err
+}
+
+type terminal struct {
+	b     strings.Builder
+	color bool
+}
+
+var (
+	bold   = lipgloss.NewStyle().Bold(true)
+	dim    = lipgloss.NewStyle().Faint(true)
+	green  = lipgloss.NewStyle().Foreground(lipgloss.Green)
+	red    = lipgloss.NewStyle().Foreground(lipgloss.Red)
+	yellow = lipgloss.NewStyle().Foreground(lipgloss.Yellow)
+)
+
+func (t *terminal) printf(format string, a ...any) { fmt.Fprintf(&t.b, format, a...) }
+
+func (t *terminal) paint(style lipgloss.Style, s string) string {
+	if !t.color {
+		return s
+	}
+	return style.Render(s)
+}
+
+func (t *terminal) caseTable(c *lab.CaseResult) {
+	baseline := "none"
+	if c.Baseline != nil {
+		baseline = c.Baseline.Row.Contender
+	}
+	t.printf("%s  %s\n", t.paint(bold, c.Name), t.paint(dim, fmt.Sprintf("%s, compared with %s", counted(c.Blocks, "block"), baseline)))
+	columns := columnsOf(c)
+	body := table.New().Border(lipgloss.HiddenBorder()).BorderTop(false).BorderBottom(false).
+		BorderLeft(false).BorderRight(false).BorderHeader(false).BorderColumn(false)
+	header := []string{}
+	for _, column := range columns {
+		header = append(header, t.paint(dim, column.title))
+	}
+	body.Headers(header...)
+	var without []*lab.Result
+	for _, r := range c.Rows {
+		if r.NSOp == nil {
+			without = append(without, r)
+			continue
+		}
+		if lab.Role(r.Row.Role) == lab.RoleControl {
+			continue
+		}
+		cells := []string{}
+		for _, column := range columns {
+			cells = append(cells, t.cell(r, column.text(r)))
+		}
+		body.Row(cells...)
+	}
+	body.StyleFunc(func(_, column int) lipgloss.Style {
+		style := lipgloss.NewStyle().PaddingRight(2)
+		if !columns[column].left {
+			style = style.Align(lipgloss.Right)
+		}
+		return style
+	})
+	for line := range strings.Lines(body.Render() + "\n") {
+		t.printf("  %s\n", strings.TrimRight(line, " \n"))
+	}
+	for _, r := range without {
+		t.printf("  %s  %s\n", r.Row.Contender, t.paint(red, t.reason(r)))
+	}
+	t.control(c)
+}
+
+// reason says why a row has no figures.
+func (t *terminal) reason(r *lab.Result) string {
+	if r.Row.OK() {
+		return record.ProofNotMeasured + "the run ended before its first block"
+	}
+	return r.Row.Proof
+}
+
+func (t *terminal) cell(r *lab.Result, text string) string {
+	switch {
+	case lab.Role(r.Row.Role) == lab.RoleFloor:
+		return t.paint(dim, text)
+	case text == string(stats.Faster):
+		return t.paint(green, text)
+	case text == string(stats.Slower):
+		return t.paint(red, text)
+	}
+	return text
+}
+
+// control prints below a case what its control says of it, and how many batches were
+// disturbed.
+func (t *terminal) control(c *lab.CaseResult) {
+	batches, flagged := 0, 0
+	for _, r := range c.Rows {
+		batches += r.Batches
+		flagged += r.Flagged
+	}
+	if c.Control == nil || c.Control.Ratio == nil {
+		t.printf("  control: none, since the baseline has no figures")
+	} else {
+		t.printf("  control (the baseline again): %s", ratioText(c.Control.Ratio))
+	}
+	if flagged > 0 {
+		t.printf("; %d of %s disturbed by other load, kept", flagged, counted(batches, "batch"))
+	}
+	t.printf("\n")
+}
+
+func counted(n int, word string) string {
+	switch {
+	case n == 1:
+		return "1 " + word
+	case strings.HasSuffix(word, "ch"):
+		word += "e"
+	}
+	return integer(int64(n)) + " " + word + "s"
+}
+
+func ratioText(c *stats.Comparison) string {
+	if math.IsInf(c.HalfWidth, 0) {
+		return ratio(c.Ratio) + " (no interval yet)"
+	}
+	return fmt.Sprintf("%s (%s to %s)", ratio(c.Ratio), ratio(c.Low), ratio(c.High))
+}
+
+// column is a column of a case's table.
+type column struct {
+	title string
+	left  bool
+	text  func(*lab.Result) string
+}
+
+func columnsOf(c *lab.CaseResult) []column {
+	columns := []column{
+		{"", true, name},
+		{"ns/op", false, func(r *lab.Result) string { return grouped(r.NSOp.Value) }},
+		{"±", false, func(r *lab.Result) string { return plusMinus(r.NSOp) }},
+		{"ratio (95% interval)", false, func(r *lab.Result) string {
+			if r.Ratio == nil {
+				return "1"
+			}
+			return ratioText(r.Ratio)
+		}},
+		{"verdict", true, func(r *lab.Result) string {
+			switch lab.Role(r.Row.Role) {
+			case lab.RoleFloor:
+				return "floor"
+			case lab.RoleBaseline:
+				return "baseline"
+			}
+			if r.Ratio == nil {
+				return ""
+			}
+			return string(r.Verdict)
+		}},
+		{"× floor", false, func(r *lab.Result) string {
+			if r.FloorRatio == nil {
+				return "n/a"
+			}
+			return ratio(*r.FloorRatio)
+		}},
+		{"B/op", false, func(r *lab.Result) string { return integer(*r.BytesOp) }},
+		{"allocs/op", false, func(r *lab.Result) string { return integer(*r.AllocsOp) }},
+	}
+	units := map[string]bool{}
+	for _, r := range c.Rows {
+		for unit := range r.Metrics {
+			units[unit] = true
+		}
+	}
+	if units[encodedBytes] {
+		columns = append(columns,
+			column{"encoded bytes", false, metric(encodedBytes)},
+			column{"MB/s", false, func(r *lab.Result) string {
+				if speed, ok := megabytesPerSecond(r); ok {
+					return grouped(speed)
+				}
+				return "n/a"
+			}})
+	}
+	delete(units, encodedBytes)
+	for _, unit := range slices.Sorted(maps.Keys(units)) {
+		title := unit
+		if unit == clientCPU {
+			title = "cpu ns/op"
+		}
+		columns = append(columns, column{title, false, metric(unit)})
+	}
+	return columns
+}
+
+func name(r *lab.Result) string { return r.Row.Contender }
+
+func metric(unit string) func(*lab.Result) string {
+	return func(r *lab.Result) string {
+		value, ok := r.Metrics[unit]
+		if !ok {
+			return "n/a"
+		}
+		if value == math.Trunc(value) {
+			return integer(int64(value))
+		}
+		return grouped(value)
+	}
+}
+
+// footer tells what the figures were measured with and what the instrument cost.
+func (t *terminal) footer(rec *record.Record) {
+	m := &rec.Machine
+	cpu := m.CPU
+	if cpu == "" {
+		cpu = "unknown processor"
+	}
+	t.printf("%s\n", t.paint(dim, fmt.Sprintf("%s, %d cores, %s/%s, %s, GOMAXPROCS %d, seed %d, %d rounds a block",
+		cpu, m.Cores, m.GOOS, m.GOARCH, m.Go, rec.Run.GOMAXPROCS, rec.Run.Seed, rec.Run.Rounds)))
+	if self := rec.Run.Self; self != nil {
+		memory := "n/a"
+		if self.PeakBytes > 0 {
+			memory = fmt.Sprintf("%d MB", (self.PeakBytes+500_000)/1_000_000)
+		}
+		t.printf("%s\n", t.paint(dim, fmt.Sprintf("instrument: %.0f%% of %v was inside timed batches; its overhead is %.2f ns an operation; the conductor's peak memory %s",
+			100*self.Duty, rec.Run.Elapsed.Round(100*time.Millisecond), self.OverheadNS, memory)))
+	}
+	if !rec.Run.Complete {
+		t.printf("%s the run was not completed: `postage run --resume FILE` goes on with it\n", t.paint(yellow, "partial:"))
+	}
+}

@@ -1,0 +1,14 @@
+// Package stage lists the suites of the five stages that a message passes.
+package stage
+
+import (
+	"postage/lab"
+	"postage/stage/encode"
+)
+
+// Suites returns the suites of all stages in the order in which a message passes them.
+func Suites() []lab.Suite {
+	return []lab.Suite{
+		encode.Suite(),
+	}
+}
