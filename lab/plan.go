@@ -18,7 +18,7 @@ const (
 	fewestRounds  = 4
 	// setUpEstimate is what starting, proving and ending one worker takes, before the
 	// run knows better.
-	setUpEstimate = 60 * time.Millisecond
+	setUpEstimate = 40 * time.Millisecond
 	// typicalBlockSD is the standard deviation of a block value (the difference of two
 	// fresh processes, on the log scale) that docs/method.md found; it is only used to
 	// say what precision to expect.

@@ -6,9 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"slices"
 	"strings"
+	"unicode"
 
 	"golang.org/x/perf/benchfmt"
 )
@@ -52,6 +54,7 @@ type parser struct {
 	rec     *Record
 	line    int
 	text    string
+	crc     uint32 // of the lines before this one
 	ended   bool
 	pending *Series // a #batches line whose result line is due
 }
@@ -82,6 +85,9 @@ func (p *parser) parse() error {
 			if !seen["run"] && tag != "run" {
 				return p.errorf("the #run line first", "%s", abridged(p.text))
 			}
+			if tag != "run" && tag != "machine" && !seen["machine"] {
+				return p.errorf("the #machine line before #"+tag, "")
+			}
 			if (tag == "run" || tag == "machine") && seen[tag] {
 				return p.errorf("one #"+tag+" line", "a second one")
 			}
@@ -94,6 +100,7 @@ func (p *parser) parse() error {
 				return err
 			}
 		}
+		p.crc = crc32.Update(p.crc, crc32.IEEETable, []byte(p.text+"\n"))
 	}
 	if err := p.scanner.Err(); err != nil {
 		p.line++
@@ -133,7 +140,14 @@ func (p *parser) section(tag, body string) error {
 			return p.errorf(fmt.Sprintf("a record of version %d", Version), "version %d: it was made by another Postage", rec.Run.Version)
 		}
 	case "machine":
-		return p.decode(tag, body, &rec.Machine)
+		if err := p.decode(tag, body, &rec.Machine); err != nil {
+			return err
+		}
+		for _, c := range rec.Machine.config() {
+			if strings.TrimSpace(c[1]) != c[1] || c[1] == "" || strings.ContainsFunc(c[1], unicode.IsControl) {
+				return p.errorf("a machine with goos, goarch and cpu", "%s is %q", c[0], c[1])
+			}
+		}
 	case "row":
 		var row Row
 		if err := p.decode(tag, body, &row); err != nil {
@@ -142,8 +156,13 @@ func (p *parser) section(tag, body string) error {
 		if rec.Row(row.Name) != nil {
 			return p.errorf("one #row line for a row", "a second one for %s", row.Name)
 		}
-		if row.Case == "" || row.Contender == "" || row.Name != row.Case+"/"+row.Contender || strings.ContainsFunc(row.Name, isSpace) {
+		if row.Case == "" || row.Contender == "" || row.Name != row.Case+"/"+row.Contender || !isUnit(row.Name) {
 			return p.errorf("a row name made of case and contender", "name %q, case %q, contender %q", row.Name, row.Case, row.Contender)
+		}
+		for unit := range row.Metrics {
+			if !isUnit(unit) {
+				return p.errorf("metrics named by units", "%q", unit)
+			}
 		}
 		rec.Rows = append(rec.Rows, row)
 	case "block":
@@ -184,6 +203,9 @@ func (p *parser) section(tag, body string) error {
 		}
 		if e.Lines != p.line {
 			return p.errorf(fmt.Sprintf("line %d here", e.Lines), "%d lines were lost or added", e.Lines-p.line)
+		}
+		if e.CRC32 != p.crc {
+			return p.errorf(fmt.Sprintf("checksum %d of the text above", e.CRC32), "it is %d: a line was changed", p.crc)
 		}
 		p.ended = true
 	default:

@@ -26,6 +26,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 )
 
 // Version is the version of the file format.
@@ -215,7 +217,7 @@ func (s *Series) check(row *Row) error {
 	}
 	for name, values := range s.Counters {
 		lengths["counter "+name] = len(values)
-		if strings.ContainsFunc(name, isSpace) || name == "" {
+		if !isUnit(name) {
 			return fmt.Errorf("counter name %q is no unit", name)
 		}
 	}
@@ -232,4 +234,10 @@ func (s *Series) check(row *Row) error {
 	return nil
 }
 
-func isSpace(r rune) bool { return r == ' ' || r == '\t' || r == '\n' || r == '\r' }
+// isUnit says whether a figure can have this for its unit in the Go benchmark format.
+func isUnit(s string) bool {
+	return s != "" && utf8.ValidString(s) && !strings.ContainsFunc(s, notInName)
+}
+
+// notInName are the characters that end a word of the Go benchmark format.
+func notInName(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"maps"
 	"slices"
@@ -43,16 +44,18 @@ func (r *Record) WriteTo(w io.Writer) (int64, error) {
 			}
 		}
 	}
-	out.tagged("end", end{Lines: out.lines + 1})
+	out.tagged("end", end{Lines: out.lines + 1, CRC32: out.crc})
 	if out.err == nil {
 		out.err = out.w.Flush()
 	}
 	return out.written, out.err
 }
 
-// end is the last line of a record; Lines counts it too.
+// end is the last line of a record; Lines counts it too. CRC32 is the IEEE checksum of
+// all text before it.
 type end struct {
-	Lines int `json:"lines"`
+	Lines int    `json:"lines"`
+	CRC32 uint32 `json:"crc32"`
 }
 
 // result is the line of the Go benchmark format for a row's block. Its sample is what
@@ -91,10 +94,11 @@ func CounterPerOp(values []float64, n int) float64 {
 	return stats.Median(values) / float64(n)
 }
 
-// lineWriter counts what passes and keeps the first error.
+// lineWriter counts and sums what passes and keeps the first error.
 type lineWriter struct {
 	w       *bufio.Writer
 	lines   int
+	crc     uint32
 	written int64
 	err     error
 }
@@ -103,6 +107,7 @@ func (l *lineWriter) Write(p []byte) (int, error) {
 	n, err := l.w.Write(p)
 	l.written += int64(n)
 	l.lines += bytes.Count(p[:n], []byte("\n"))
+	l.crc = crc32.Update(l.crc, crc32.IEEETable, p[:n])
 	return n, err
 }
 

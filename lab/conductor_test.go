@@ -1,0 +1,346 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"postage/record"
+)
+
+// The test program is its own worker, as postage is.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == "worker" {
+		out := os.Stdout
+		os.Stdout = os.Stderr
+		if err := ServeWorker(context.Background(), testSuites(), os.Stdin, out); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// work is a contender for tests: what is nil does nothing.
+type work struct {
+	prove func() error
+	run   func(n int) error
+	close func() error
+}
+
+func (w *work) Prove(context.Context) error {
+	if w.prove != nil {
+		return w.prove()
+	}
+	return nil
+}
+
+func (w *work) Run(n int) error {
+	if w.run != nil {
+		return w.run(n)
+	}
+	spin(n)
+	return nil
+}
+
+func (w *work) Close() error {
+	if w.close != nil {
+		return w.close()
+	}
+	return nil
+}
+
+var sink int
+
+func spin(n int) {
+	for i := range n {
+		sink += i ^ sink
+	}
+}
+
+func contender(name string, w func() *work) Contender {
+	return Contender{Name: name, Checks: "nothing", Open: func(context.Context, Env) (Instance, error) { return w(), nil }}
+}
+
+func sound() *work { return &work{} }
+
+// late works through the calibration, which never takes the same n twice, and does its
+// harm in the second batch that is alike, in the middle of a block.
+func late(harm func() error) func() *work {
+	return func() *work {
+		w := &work{}
+		last := 0
+		w.run = func(n int) error {
+			again := n == last
+			last = n
+			if again {
+				if err := harm(); err != nil {
+					return err
+				}
+			}
+			spin(n)
+			return nil
+		}
+		return w
+	}
+}
+
+// testSuites has a contender for everything that can go wrong.
+func testSuites() []Suite {
+	return []Suite{{Stage: "test", Cases: []Case{
+		{Name: "Test/op=faults", Doc: "?", Baseline: "is=base", Contenders: []Contender{
+			contender("is=base", sound),
+			contender("is=sound", sound),
+			contender("is=panicking", late(func() error { panic("boom") })),
+			contender("is=crashing", late(func() error {
+				go func() { panic("boom in a goroutine") }()
+				time.Sleep(time.Minute)
+				return nil
+			})),
+			contender("is=exiting", late(func() error { os.Exit(5); return nil })),
+			contender("is=hanging", late(func() error { select {} })),
+			contender("is=failing", late(func() error { return errors.New("connection refused") })),
+			contender("is=wrong", func() *work { return &work{prove: func() error { return errors.New("decoded 7, want 8") }} }),
+			contender("is=proof-panicking", func() *work { return &work{prove: func() error { panic("no proof") }} }),
+			contender("is=leaking", func() *work {
+				return &work{prove: func() error { go func() { select {} }(); return nil }}
+			}),
+			contender("is=unclosable", func() *work { return &work{close: func() error { return errors.New("still in use") }} }),
+			contender("is=talkative", func() *work {
+				return &work{prove: func() error { fmt.Println(`{"n":1}`); return nil }}
+			}),
+			{Name: "is=unopened", Checks: "nothing", Open: func(context.Context, Env) (Instance, error) { return nil, errors.New("no such file") }},
+			{Name: "is=impossible", NotPossible: "RFC 0 forbids it"},
+			{Name: "is=floor", Floor: true, Checks: "nothing", Open: func(context.Context, Env) (Instance, error) { return sound(), nil }},
+		}},
+		{Name: "Test/op=baseless", Doc: "?", Baseline: "is=base", Contenders: []Contender{
+			contender("is=base", func() *work { return &work{prove: func() error { return errors.New("bad base") }} }),
+			contender("is=sound", sound),
+		}},
+		{Name: "Test/op=plain", Doc: "?", Headline: true, Baseline: "is=base", Contenders: []Contender{
+			contender("is=base", sound),
+			contender("is=double", func() *work {
+				return &work{run: func(n int) error { spin(2 * n); return nil }}
+			}),
+			contender("is=counted", func() *work { return &work{} }),
+		}},
+		{Name: "Test/op=slow", Doc: "?", Baseline: "is=base", Contenders: []Contender{
+			contender("is=base", func() *work {
+				return &work{run: func(int) error { time.Sleep(100 * time.Millisecond); return nil }}
+			}),
+		}},
+	}}}
+}
+
+func testConductor(t *testing.T) *Conductor {
+	t.Helper()
+	command, err := SelfCommand("worker")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &Conductor{Command: command, SetUpPatience: 20 * time.Second, BatchPatience: 2 * time.Second}
+}
+
+// measured runs the rows that the patterns select with the smallest blocks.
+func measured(t *testing.T, c *Conductor, budget time.Duration, patterns ...string) *record.Record {
+	t.Helper()
+	entries, rec := prepared(t, budget, patterns...)
+	if err := c.Run(context.Background(), entries, rec); err != nil {
+		t.Fatal(err)
+	}
+	return rec
+}
+
+func prepared(t *testing.T, budget time.Duration, patterns ...string) ([]Entry, *record.Record) {
+	t.Helper()
+	entries, err := Select(testSuites(), patterns)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan := Plan{Entries: entries, Rounds: 3}
+	return entries, NewRecord(plan, record.Run{Seed: 7, Precision: 0.5, Budget: budget, GOMAXPROCS: 1}, record.ThisMachine(0))
+}
+
+// A contender that breaks loses its own row, with the reason, and no other.
+func TestFaultsStayInTheirRow(t *testing.T) {
+	rec := measured(t, testConductor(t), 90*time.Second, "op=faults")
+	reasons := map[string]string{
+		"is=panicking":       "panic in run: boom, at lab/conductor_test.go:",
+		"is=crashing":        "panic: boom in a goroutine",
+		"is=exiting":         "exit status 5",
+		"is=hanging":         "hang: no answer to run within",
+		"is=failing":         "run: connection refused",
+		"is=wrong":           "proof: decoded 7, want 8",
+		"is=proof-panicking": "panic in open: no proof, at lab/conductor_test.go:",
+		"is=leaking":         "leak: 1 goroutines are left after Close, such as one made by postage/lab.testSuites",
+		"is=unclosable":      "close: still in use",
+		"is=unopened":        "open: no such file",
+		"is=impossible":      "not possible: RFC 0 forbids it",
+	}
+	analysis := Analyze(rec)
+	for _, r := range analysis.Cases[0].Rows {
+		want, broken := reasons[r.Row.Contender]
+		switch {
+		case broken && r.NSOp != nil:
+			t.Errorf("%s: has figures", r.Row.Contender)
+		case broken && !strings.Contains(r.Row.Proof, want):
+			t.Errorf("%s: proof is %q, want %q in it", r.Row.Contender, r.Row.Proof, want)
+		case !broken && (r.NSOp == nil || r.Blocks < 6):
+			t.Errorf("%s: lost its figures: proof %q, %d blocks", r.Row.Contender, r.Row.Proof, r.Blocks)
+		}
+	}
+}
+
+func TestBaselineFails(t *testing.T) {
+	rec := measured(t, testConductor(t), time.Minute, "op=baseless")
+	c := Analyze(rec).Cases[0]
+	for _, r := range c.Rows {
+		switch r.Row.Contender {
+		case "is=sound":
+			if r.NSOp == nil || r.Ratio != nil || r.Verdict != "undecided" {
+				t.Errorf("is=sound: time %v, ratio %v, verdict %s", r.NSOp, r.Ratio, r.Verdict)
+			}
+		default:
+			if r.NSOp != nil || !strings.Contains(r.Row.Proof, "bad base") {
+				t.Errorf("%s: time %v, proof %q", r.Row.Contender, r.NSOp, r.Row.Proof)
+			}
+		}
+	}
+}
+
+func TestMeasuresWhatIsThere(t *testing.T) {
+	rec := measured(t, testConductor(t), time.Minute, "op=plain")
+	if !rec.Run.Complete || rec.Run.Self == nil || rec.Run.Self.Duty <= 0 || rec.Run.Self.Duty >= 1 {
+		t.Errorf("run: %+v", rec.Run)
+	}
+	for _, r := range Analyze(rec).Cases[0].Rows {
+		if r.Row.Contender != "is=double" {
+			continue
+		}
+		// No time is asserted, only that twice the work is not mistaken for the same.
+		if r.Ratio.Ratio < 1.3 || r.Ratio.Ratio > 3 {
+			t.Errorf("twice the work came out as %+v", r.Ratio)
+		}
+	}
+	// Every contender had each place in a round at some time, and the control has as
+	// many operations in a batch as the baseline.
+	if rec.Rows[0].N != rec.Rows[1].N || rec.Rows[1].Role != "control" {
+		t.Errorf("baseline n %d, %s n %d", rec.Rows[0].N, rec.Rows[1].Role, rec.Rows[1].N)
+	}
+	places := map[int]bool{}
+	for _, b := range rec.Blocks {
+		for _, p := range b.Series[0].Position {
+			places[p] = true
+		}
+	}
+	if len(places) != len(rec.Rows) {
+		t.Errorf("the baseline had only the places %v of %d", places, len(rec.Rows))
+	}
+}
+
+// children counts the processes that the test process has.
+func children(t *testing.T) int {
+	t.Helper()
+	if runtime.GOOS != "linux" {
+		t.Skip("counts child processes in /proc")
+	}
+	lists, err := filepath.Glob("/proc/self/task/*/children")
+	if err != nil || len(lists) == 0 {
+		t.Skip("this kernel does not list child processes")
+	}
+	n := 0
+	for _, list := range lists {
+		text, _ := os.ReadFile(list)
+		n += len(strings.Fields(string(text)))
+	}
+	return n
+}
+
+func TestInterruptKeepsFinishedBlocks(t *testing.T) {
+	entries, rec := prepared(t, time.Minute, "op=plain")
+	rec.Run.Precision = 1e-9 // never done
+	ctx, cancel := context.WithCancel(context.Background())
+	c := testConductor(t)
+	c.Observe = func(s Status) {
+		if s.Block == 3 && s.Round == 2 {
+			cancel()
+		}
+	}
+	if err := c.Run(ctx, entries, rec); !errors.Is(err, ErrInterrupted) {
+		t.Fatalf("err = %v", err)
+	}
+	if len(rec.Blocks) != 2 || rec.Run.Complete {
+		t.Errorf("%d blocks, complete %v; want the 2 finished ones, false", len(rec.Blocks), rec.Run.Complete)
+	}
+	if n := children(t); n != 0 {
+		t.Errorf("%d child processes are left", n)
+	}
+
+	// Resumed, it goes on where it was, and its batches take the order that they would
+	// have had.
+	c.Observe = nil
+	rec.Run.Precision = 0.5
+	entries, err := Resume(rec, testSuites(), rec.Machine, time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Run(context.Background(), entries, rec); err != nil {
+		t.Fatal(err)
+	}
+	if len(rec.Blocks) < 6 || !rec.Run.Complete {
+		t.Errorf("resumed: %d blocks, complete %v", len(rec.Blocks), rec.Run.Complete)
+	}
+	whole := measured(t, testConductor(t), time.Minute, "op=plain")
+	for i := range 6 {
+		if got, want := fmt.Sprint(rec.Blocks[i].Series[0].Position), fmt.Sprint(whole.Blocks[i].Series[0].Position); got != want {
+			t.Errorf("block %d: order %s, in an unbroken run %s", i+1, got, want)
+		}
+	}
+}
+
+func TestSaveFailureEndsTheRunBeforeMeasuring(t *testing.T) {
+	entries, rec := prepared(t, time.Minute, "op=plain")
+	c := testConductor(t)
+	c.Save = func(*record.Record) error { return errors.New("no space left on device") }
+	if err := c.Run(context.Background(), entries, rec); err == nil || len(rec.Blocks) > 0 {
+		t.Errorf("err = %v after %d blocks", err, len(rec.Blocks))
+	}
+}
+
+// The budget is kept even by contenders that are slower than a batch should be.
+func TestBudgetIsKept(t *testing.T) {
+	start := time.Now()
+	rec := measured(t, testConductor(t), 3*time.Second, "op=slow")
+	if len(rec.Blocks) == 0 || len(rec.Blocks) > 5 {
+		t.Errorf("%d blocks of at least 0.6 s in a budget of 3 s", len(rec.Blocks))
+	}
+	// Not a claim about speed: a run without a budget would go on for 56 blocks.
+	if elapsed := time.Since(start); elapsed > 20*time.Second {
+		t.Errorf("took %v with a budget of 3 s", elapsed)
+	}
+}
+
+func TestResumeRefusesToMix(t *testing.T) {
+	_, rec := prepared(t, time.Minute, "op=plain")
+	other := rec.Machine
+	other.CPU = "another processor"
+	if _, err := Resume(rec, testSuites(), other, time.Minute); err == nil {
+		t.Error("resumed on another machine")
+	}
+	other = rec.Machine
+	other.Go = "go0.1"
+	if _, err := Resume(rec, testSuites(), other, time.Minute); err == nil {
+		t.Error("resumed with another Go")
+	}
+	rec.Rows[0].Name = "Test/op=plain/is=gone"
+	if _, err := Resume(rec, testSuites(), rec.Machine, time.Minute); err == nil {
+		t.Error("resumed a row that the program does not have")
+	}
+}

@@ -1,0 +1,181 @@
+package lab
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+func suites() []Suite {
+	var s Suite
+	s.Stage = "encode"
+	for _, name := range []string{"Encode/msg=order/op=encode", "Encode/msg=order/op=decode", "Encode/msg=tiny/op=encode"} {
+		s.Cases = append(s.Cases, Case{Name: name, Headline: strings.Contains(name, "order"), Baseline: "codec=protobuf", Contenders: []Contender{
+			contender("codec=protobuf", sound), contender("codec=json", sound), contender("codec=json/reuse=no", sound), contender("codec=jsonv2", sound),
+			{Name: "floor=memcpy", Floor: true, Checks: "nothing"},
+		}})
+	}
+	return []Suite{s, {Stage: "seal", Cases: []Case{{Name: "Seal/mode=strict", Headline: true, Baseline: "lib=webpush", Contenders: []Contender{contender("lib=webpush", sound)}}}}}
+}
+
+func names(entries []Entry) string {
+	var s []string
+	for i := range entries {
+		s = append(s, entries[i].Row())
+	}
+	return strings.Join(s, " ")
+}
+
+func TestMatch(t *testing.T) {
+	const order, tiny = "Encode/msg=order/op=encode/", "Encode/msg=tiny/op=encode/"
+	for _, r := range []struct {
+		patterns, want string
+	}{
+		{"Seal", "Seal/mode=strict/lib=webpush Seal/mode=strict/lib=control"},
+		{"seal", "Seal/mode=strict/lib=webpush Seal/mode=strict/lib=control"},
+		{"mode=strict/lib=webpush", "Seal/mode=strict/lib=webpush"},
+		{"Encode/op=encode/codec=json", order + "codec=json " + order + "codec=json/reuse=no " + tiny + "codec=json " + tiny + "codec=json/reuse=no"},
+		{"op=encode/codec=json*/reuse!=no", order + "codec=json " + order + "codec=jsonv2 " + tiny + "codec=json " + tiny + "codec=jsonv2"},
+		{"msg=tiny/codec=jsonv?,control", tiny + "codec=control " + tiny + "codec=jsonv2"},
+		{"msg=tiny/codec=jsonv2 Seal/lib=control", tiny + "codec=jsonv2 Seal/mode=strict/lib=control"},
+		{"/msg=tiny/codec=control/", tiny + "codec=control"},
+		{"/codec:(jsonv2|OR|control)|/msg:tiny", tiny + "codec=control " + tiny + "codec=jsonv2"},
+	} {
+		var patterns []string
+		for p := range strings.FieldsSeq(r.patterns) {
+			patterns = append(patterns, strings.ReplaceAll(p, "|", " "))
+		}
+		got, err := Match(Entries(suites()), patterns)
+		if err != nil {
+			t.Errorf("%s: %v", r.patterns, err)
+		} else if names(got) != r.want {
+			t.Errorf("%s:\n got %s\nwant %s", r.patterns, names(got), r.want)
+		}
+	}
+}
+
+func TestUnknownPatternNamesWhatIsNear(t *testing.T) {
+	for _, r := range []struct{ pattern, reason, hint string }{
+		{"codec=protobff", `no row has "codec=protobff"`, "codec=protobuf"},
+		{"Encod", `no row has "Encod"`, "Encode"},
+		{"protobuf", `no row has "protobuf"`, "codec=protobuf"},
+		{"op=encode/codec=jsonx", `no row has "codec=jsonx"`, "codec=json"},
+		{"mode=strict/op=encode", "no row has all of its parts", "postage list"},
+		{"codec=", "an empty part", "looks like"},
+		{"", "an empty part", "looks like"},
+		{"/codec:(", "", ""},
+		{"/codec:nothing", "no row has all", "postage list"},
+		{"zzzzzzzzzz", `no row has "zzzzzzzzzz"`, "postage list"},
+	} {
+		_, err := Match(Entries(suites()), []string{r.pattern})
+		var p *PatternError
+		if !errors.As(err, &p) {
+			t.Errorf("%q: error %v", r.pattern, err)
+		} else if !strings.Contains(p.Reason, r.reason) || !strings.Contains(p.Hint, r.hint) {
+			t.Errorf("%q: reason %q, hint %q", r.pattern, p.Reason, p.Hint)
+		}
+	}
+}
+
+func FuzzPattern(f *testing.F) {
+	for _, p := range []string{"Encode", "codec=a*,b", "a!=b/c", "/x:(a OR b)", "=", "[", `\`, "a=[b"} {
+		f.Add(p)
+	}
+	entries := Entries(suites())
+	f.Fuzz(func(t *testing.T, pattern string) {
+		if got, err := Match(entries, []string{pattern}); err == nil && len(got) == 0 {
+			t.Errorf("%q matches nothing and is no error", pattern)
+		}
+	})
+}
+
+func TestSelectBringsCompany(t *testing.T) {
+	selected, err := Select(suites(), []string{"msg=tiny/codec=jsonv2"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const c = "Encode/msg=tiny/op=encode/"
+	if want := c + "codec=protobuf " + c + "codec=control " + c + "codec=jsonv2 " + c + "floor=memcpy"; names(selected) != want {
+		t.Errorf("got %s", names(selected))
+	}
+	first, _ := Select(suites(), nil)
+	for _, e := range first {
+		if !e.Case.Headline {
+			t.Errorf("the first look has %s", e.Row())
+		}
+	}
+	all, _ := Select(suites(), []string{"all"})
+	if len(all) != len(Entries(suites())) {
+		t.Errorf("all: %d rows", len(all))
+	}
+}
+
+func TestCheck(t *testing.T) {
+	if err := Check(suites()); err == nil || !strings.Contains(err.Error(), "floor=memcpy") {
+		t.Errorf("a contender without Open: %v", err)
+	}
+	good := func() []Suite {
+		return []Suite{{Stage: "seal", Cases: []Case{{Name: "Seal/mode=a", Baseline: "lib=a", Contenders: []Contender{contender("lib=a", sound), contender("lib=b", sound)}}}}}
+	}
+	if err := Check(good()); err != nil {
+		t.Error(err)
+	}
+	for what, spoil := range map[string]func(*Suite){
+		"stage":     func(s *Suite) { s.Cases[0].Name = "Send/mode=a" },
+		"baseline":  func(s *Suite) { s.Cases[0].Baseline = "lib=c" },
+		"twice":     func(s *Suite) { s.Cases[0].Contenders[1].Name = "lib=a" },
+		"key=value": func(s *Suite) { s.Cases[0].Contenders[1].Name = "b" },
+		"suffix":    func(s *Suite) { s.Cases[0].Contenders[1].Name = "lib=b-2" },
+		"checks":    func(s *Suite) { s.Cases[0].Contenders[1].Checks = "" },
+	} {
+		s := good()
+		spoil(&s[0])
+		if Check(s) == nil {
+			t.Errorf("%s: passed", what)
+		}
+	}
+}
+
+func TestNearestIsSymmetricEnough(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		a := rapid.StringMatching(`[a-z]{0,8}`).Draw(t, "a")
+		b := rapid.StringMatching(`[a-z]{0,8}`).Draw(t, "b")
+		d := edits(a, b)
+		if d != edits(b, a) || (d == 0) != (a == b) || d > max(len(a), len(b)) {
+			t.Fatalf("edits(%q, %q) = %d", a, b, d)
+		}
+	})
+}
+
+func TestPlanFitsTheBudget(t *testing.T) {
+	entries := Entries(suites())
+	long := NewPlan(entries, time.Hour, 0.01)
+	if long.Rounds != DefaultRounds || len(long.Left) > 0 || long.Blocks < looks[0] {
+		t.Errorf("an hour: %+v", long)
+	}
+	tight := NewPlan(entries, 12*time.Second, 0.01)
+	if tight.Rounds >= DefaultRounds || len(tight.Left) > 0 || tight.Blocks < looks[0] {
+		t.Errorf("12 s: rounds %d, %d left out, %d blocks", tight.Rounds, len(tight.Left), tight.Blocks)
+	}
+	small := NewPlan(entries, 3*time.Second, 0.01)
+	if small.Rounds != fewestRounds || len(small.Left) == 0 || len(small.Entries)+len(small.Left) != len(entries) {
+		t.Errorf("3 s: rounds %d, %d kept, %d left out", small.Rounds, len(small.Entries), len(small.Left))
+	}
+	if s := small.Describe(3*time.Second, 0.01); !strings.Contains(s, small.Left[0].Case.Name) || !strings.Contains(s, "--budget") {
+		t.Errorf("says %q", s)
+	}
+	if tiny := NewPlan(entries, time.Millisecond, 0.01); len(byCase(tiny.Entries)) != 1 || !strings.Contains(tiny.Describe(time.Millisecond, 0.01), "too few for an interval") {
+		t.Errorf("1 ms: %s", tiny.Describe(time.Millisecond, 0.01))
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		budget := time.Duration(rapid.Int64Range(1, int64(time.Hour)).Draw(t, "budget"))
+		p := NewPlan(entries, budget, 0.01)
+		if got := slices.Concat(p.Entries, p.Left); names(got) != names(entries) {
+			t.Fatalf("%v: rows were lost", budget)
+		}
+	})
+}

@@ -1,0 +1,293 @@
+package record
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/perf/benchfmt"
+)
+
+// sample is a record of one case with three contenders, one of which failed, and as many
+// blocks as asked for.
+func sample(blocks int) *Record {
+	rec := &Record{
+		Run: Run{Version: Version, Started: time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC), Seed: 7, Precision: 0.01,
+			Budget: time.Minute, Rounds: 3, GOMAXPROCS: 2, Commit: "abc", Elapsed: time.Minute, Complete: true,
+			Modules: map[string]string{"example.org/polyglot": "v1.2.3"}, Warnings: []string{"a warning"},
+			Self: &SelfCost{Duty: 0.6, OverheadNS: 0.02, PeakBytes: 30e6}},
+		Machine: Machine{GOOS: "linux", GOARCH: "amd64", CPU: "Test CPU", Cores: 2, MemoryBytes: 24 << 30, Go: "go1.26.0"},
+	}
+	const c = "Encode/msg=benchmark/op=decode"
+	for _, r := range []Row{
+		{Contender: "codec=protobuf", Role: "baseline", N: 100, Proof: ProofOK, Metrics: map[string]float64{"encoded-bytes": 377}},
+		{Contender: "codec=polyglot", Role: "contender", N: 200, Proof: ProofOK, Module: "example.org/polyglot v1.2.3", Settings: map[string]string{"codec": "polyglot"}},
+		{Contender: "codec=broken", Role: "contender", Proof: ProofFailed + "decoded 7, want 8"},
+	} {
+		r.Stage, r.Case, r.Name, r.Checks = "encode", c, c+"/"+r.Contender, "round trip"
+		rec.Rows = append(rec.Rows, r)
+	}
+	for i := range blocks {
+		rec.Blocks = append(rec.Blocks, Block{Case: c, Number: i + 1, Elapsed: time.Second, Series: []Series{
+			{Row: c + "/codec=protobuf", Position: []int{0, 1, 0}, WallNS: []int64{1000, 1100, int64(1050 + i)}, CPUNS: []int64{900, 900, 900},
+				Allocs: []int64{1700, 1701, 1700}, Bytes: []int64{58400, 58400, 58432}, Flags: map[int]string{1: "steal"}},
+			{Row: c + "/codec=polyglot", Position: []int{1, 0, 1}, WallNS: []int64{600, 610, int64(620 + i)},
+				Allocs: []int64{0, 3, 0}, Bytes: []int64{0, 96, 0}, Counters: map[string][]float64{"wire-out-B/op": {200, 200, 400}}},
+		}})
+	}
+	return rec
+}
+
+func text(t *testing.T, rec *Record) string {
+	t.Helper()
+	var b bytes.Buffer
+	n, err := rec.WriteTo(&b)
+	if err != nil || n != int64(b.Len()) {
+		t.Fatalf("WriteTo: %d of %d bytes, %v", n, b.Len(), err)
+	}
+	return b.String()
+}
+
+func TestRoundTrip(t *testing.T) {
+	for _, blocks := range []int{0, 1, 6} {
+		rec := sample(blocks)
+		got, err := Parse(strings.NewReader(text(t, rec)), "r.txt")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(rec, got); diff != "" {
+			t.Errorf("%d blocks: written and read again (-want +got):\n%s", blocks, diff)
+		}
+	}
+}
+
+// The Go project's own reader must find in a record a result for each series, nothing
+// that it calls an error, and one configuration throughout.
+func TestBenchfmtReadsIt(t *testing.T) {
+	reader := benchfmt.NewReader(strings.NewReader(text(t, sample(6))), "r.txt")
+	results := 0
+	for reader.Scan() {
+		switch r := reader.Result().(type) {
+		case *benchfmt.Result:
+			results++
+			if r.GetConfig("cpu") != "Test CPU" || len(r.Config) != 3 {
+				t.Errorf("configuration %v", r.Config)
+			}
+			base, parts := r.Name.Parts()
+			if string(base) != "Encode" || string(parts[len(parts)-1]) != "-2" {
+				t.Errorf("name %s", r.Name)
+			}
+			if r.Name.String() == "Encode/msg=benchmark/op=decode/codec=polyglot-2" {
+				if v, ok := r.Value("sec/op"); !ok || v != 3.05e-9 {
+					t.Errorf("polyglot: %v sec/op, want 3.05e-9, the median of 600, 610 and 620 ns for 200 operations", v)
+				}
+				if v, _ := r.Value("allocs/op"); v != 0 {
+					t.Errorf("polyglot: %v allocs/op", v)
+				}
+				if v, _ := r.Value("wire-out-B/op"); v != 1 {
+					t.Errorf("polyglot: %v wire-out-B/op", v)
+				}
+			}
+		case *benchfmt.SyntaxError:
+			t.Error(r)
+		}
+	}
+	if err := reader.Err(); err != nil {
+		t.Error(err)
+	}
+	if results != 12 {
+		t.Errorf("%d results of 6 blocks of 2 rows", results)
+	}
+}
+
+// A damaged record is refused with file, line and what was expected there.
+func TestDamage(t *testing.T) {
+	whole := text(t, sample(2))
+	lines := strings.SplitAfter(whole, "\n")
+	lineOf := func(prefix string) int {
+		for i, line := range lines {
+			if strings.HasPrefix(line, prefix) {
+				return i
+			}
+		}
+		t.Fatalf("no line begins with %s", prefix)
+		return 0
+	}
+	edit := func(prefix, old, new string) string {
+		changed := append([]string{}, lines...)
+		i := lineOf(prefix)
+		if !strings.Contains(changed[i], old) {
+			t.Fatalf("line %q has no %q", changed[i], old)
+		}
+		changed[i] = strings.Replace(changed[i], old, new, 1)
+		return strings.Join(changed, "")
+	}
+	without := func(prefix string) string {
+		i := lineOf(prefix)
+		return strings.Join(lines[:i], "") + strings.Join(lines[i+1:], "")
+	}
+	for _, r := range []struct{ what, text, want string }{
+		{"nothing", "", "a Postage record"},
+		{"something else", "goos: linux\nBenchmarkX 1 1 ns/op\n", "#batches line before"},
+		{"cut in a line", whole[:len(whole)*2/3], "JSON object as Postage writes it"},
+		{"cut after a line", strings.Join(lines[:len(lines)-2], ""), "an #end line: the file ends here"},
+		{"a time changed", edit("BenchmarkEncode/msg=benchmark/op=decode/codec=polyglot", "3.05", "2.05"), "the line that follows from the batches above it"},
+		{"a batch changed", edit("#batches", "[1000,", "[100,"), "a line was changed"},
+		{"a batch lost", edit("#batches", "[1000,", "["), "2 of wall_ns but 3 of"},
+		{"a time of nothing", edit("#batches", "[1000,", "[0,"), "a wall time of 0 ns"},
+		{"a row renamed", edit("#row", "codec=protobuf", "codec=protobug"), "a row name made of case and contender"},
+		{"a row lost", without("#row"), "a row of case"},
+		{"a result lost", without("Benchmark"), "the result line of"},
+		{"a block lost", without("#block"), "a #block line before #batches"},
+		{"a line lost", without("# Lines"), "1 lines were lost or added"},
+		{"an unknown field", edit("#run", `"seed"`, `"sead"`), "unknown field"},
+		{"an unknown line", edit("#row", "#row", "#engine"), "one of #run, #machine"},
+		{"no machine", without("#machine"), "the #machine line before #row"},
+		{"a machine without a name", edit("#machine", `"linux"`, `""`), "a machine with goos"},
+		{"another version", edit("#run", `"version":1`, `"version":9`), "a record of version 1"},
+		{"twice", whole + whole, "nothing after the #end line"},
+		{"a long line", edit("#run", `"seed"`, strings.Repeat(" ", 70000)+`"seed"`), "a line of at most"},
+	} {
+		_, err := Parse(strings.NewReader(r.text), "r.txt")
+		var syntax *SyntaxError
+		if !errors.As(err, &syntax) {
+			t.Errorf("%s: error %v", r.what, err)
+		} else if syntax.File != "r.txt" || syntax.Line < 1 || !strings.Contains(err.Error(), r.want) {
+			t.Errorf("%s: %v", r.what, err)
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	var b bytes.Buffer
+	if _, err := sample(1).WriteTo(&b); err != nil {
+		f.Fatal(err)
+	}
+	f.Add(b.String())
+	f.Add("#run {\"version\":1}\n")
+	for i := 0; i < b.Len(); i += 97 {
+		f.Add(b.String()[:i])
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		// With an #end line that is right, or no input that was changed would come past it.
+		s, _, _ = strings.Cut(s, "#end")
+		s += fmt.Sprintf("#end {\"lines\":%d,\"crc32\":%d}\n", strings.Count(s, "\n")+1, crc32.ChecksumIEEE([]byte(s)))
+		rec, err := Parse(strings.NewReader(s), "fuzz")
+		if err != nil {
+			return
+		}
+		// What was read can be written, and read again as the same.
+		again, err := Parse(strings.NewReader(text(t, rec)), "again")
+		if err != nil {
+			t.Fatalf("what was accepted cannot be read again: %v", err)
+		}
+		a, _ := json.Marshal(rec)
+		b, _ := json.Marshal(again)
+		if !bytes.Equal(a, b) {
+			t.Fatalf("changed on the way:\n%s\n%s", a, b)
+		}
+	})
+}
+
+func TestSaveReplacesWhole(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "r.txt")
+	for blocks := range 3 {
+		if err := sample(blocks).Save(name); err != nil {
+			t.Fatal(err)
+		}
+		rec, err := Load(name)
+		if err != nil || len(rec.Blocks) != blocks {
+			t.Fatalf("loaded %v, %v", rec, err)
+		}
+	}
+	files, _ := os.ReadDir(filepath.Dir(name))
+	if len(files) != 1 {
+		t.Errorf("temporary files are left: %v", files)
+	}
+}
+
+func TestReserve(t *testing.T) {
+	folder := t.TempDir()
+	if err := Reserve(filepath.Join(folder, "new", "r.txt")); err != nil {
+		t.Error(err)
+	}
+	if err := os.WriteFile(filepath.Join(folder, "file"), nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := Reserve(filepath.Join(folder, "file", "r.txt")); err == nil {
+		t.Error("a folder that is a file was accepted")
+	}
+}
+
+// A file system without room is found out before anything is measured, and what was
+// there before stays.
+func TestFullDisk(t *testing.T) {
+	folder := t.TempDir()
+	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", folder).CombinedOutput(); err != nil {
+		if os.Getenv("CI") != "" {
+			t.Fatalf("mount tmpfs: %v: %s", err, out)
+		}
+		t.Skipf("a small file system cannot be mounted here: %v: %s", err, out)
+	}
+	defer func() {
+		if out, err := exec.Command("umount", folder).CombinedOutput(); err != nil {
+			t.Errorf("umount: %v: %s", err, out)
+		}
+	}()
+	name := filepath.Join(folder, "r.txt")
+	if err := sample(1).Save(name); err != nil {
+		t.Fatal(err)
+	}
+	if err := Reserve(name); err == nil || !strings.Contains(err.Error(), "no space left") {
+		t.Errorf("Reserve: %v", err)
+	}
+	huge := sample(4000)
+	if err := huge.Save(name); err == nil || !strings.Contains(err.Error(), "no space left") {
+		t.Errorf("Save: %v", err)
+	}
+	rec, err := Load(name)
+	if err != nil || len(rec.Blocks) != 1 {
+		t.Errorf("what was saved before is gone: %v", err)
+	}
+	if files, _ := os.ReadDir(folder); len(files) != 1 {
+		t.Errorf("temporary files are left: %v", files)
+	}
+}
+
+func TestIdentity(t *testing.T) {
+	a := sample(0).Machine
+	b := a
+	b.Kernel, b.Go, b.MemoryBytes = "other", "go9", b.MemoryBytes-1<<20
+	if a.Identity() != b.Identity() {
+		t.Errorf("a new kernel made another machine: %s, %s", a.Identity(), b.Identity())
+	}
+	for what, change := range map[string]func(*Machine){
+		"cpu": func(m *Machine) { m.CPU = "x" }, "cores": func(m *Machine) { m.Cores++ }, "memory": func(m *Machine) { m.MemoryBytes *= 2 },
+		"virtualised": func(m *Machine) { m.Virtualised = "KVM" },
+	} {
+		b := a
+		change(&b)
+		if a.Identity() == b.Identity() {
+			t.Errorf("another %s is the same machine", what)
+		}
+	}
+}
+
+func TestThisMachine(t *testing.T) {
+	m := ThisMachine(time.Millisecond)
+	if m.GOOS == "" || m.GOARCH == "" || m.Cores < 1 || !strings.HasPrefix(m.Go, "go") || m.Counters == "" {
+		t.Errorf("%+v", m)
+	}
+	if m.GOOS == "linux" && (m.MemoryBytes <= 0 || m.Kernel == "" || m.Load == nil) {
+		t.Errorf("%+v", m)
+	}
+}
