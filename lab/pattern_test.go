@@ -157,15 +157,15 @@ func TestPlanFitsTheBudget(t *testing.T) {
 	if long.Rounds != DefaultRounds || len(long.Left) > 0 || long.Blocks < looks[0] {
 		t.Errorf("an hour: %+v", long)
 	}
-	tight := NewPlan(entries, 12*time.Second, 0.01)
+	tight := NewPlan(entries, 16*time.Second, 0.01)
 	if tight.Rounds >= DefaultRounds || len(tight.Left) > 0 || tight.Blocks < looks[0] {
-		t.Errorf("12 s: rounds %d, %d left out, %d blocks", tight.Rounds, len(tight.Left), tight.Blocks)
+		t.Errorf("16 s: rounds %d, %d left out, %d blocks", tight.Rounds, len(tight.Left), tight.Blocks)
 	}
-	small := NewPlan(entries, 3*time.Second, 0.01)
+	small := NewPlan(entries, 4*time.Second, 0.01)
 	if small.Rounds != fewestRounds || len(small.Left) == 0 || len(small.Entries)+len(small.Left) != len(entries) {
-		t.Errorf("3 s: rounds %d, %d kept, %d left out", small.Rounds, len(small.Entries), len(small.Left))
+		t.Errorf("4 s: rounds %d, %d kept, %d left out", small.Rounds, len(small.Entries), len(small.Left))
 	}
-	if s := small.Describe(3*time.Second, 0.01); !strings.Contains(s, small.Left[0].Case.Name) || !strings.Contains(s, "--budget") {
+	if s := small.Describe(4*time.Second, 0.01); !strings.Contains(s, small.Left[0].Case.Name) || !strings.Contains(s, "--budget") {
 		t.Errorf("says %q", s)
 	}
 	if tiny := NewPlan(entries, time.Millisecond, 0.01); len(byCase(tiny.Entries)) != 1 || !strings.Contains(tiny.Describe(time.Millisecond, 0.01), "too few for an interval") {

@@ -59,11 +59,13 @@ func NewPlan(entries []Entry, budget time.Duration, precision float64) Plan {
 		return time.Duration(rows) * (setUpEstimate + time.Duration(rounds)*batchTarget)
 	}
 	p := Plan{Rounds: DefaultRounds}
-	for p.Rounds > fewestRounds && time.Duration(looks[0])*block(rowsOf(cases), p.Rounds) > budget {
+	// A quarter is kept for what takes longer than estimated.
+	sure := budget / 4 * 3
+	for p.Rounds > fewestRounds && time.Duration(looks[0])*block(rowsOf(cases), p.Rounds) > sure {
 		p.Rounds--
 	}
 	kept := len(cases)
-	for kept > 1 && time.Duration(looks[0])*block(rowsOf(cases[:kept]), p.Rounds) > budget {
+	for kept > 1 && time.Duration(looks[0])*block(rowsOf(cases[:kept]), p.Rounds) > sure {
 		kept--
 	}
 	for i, rows := range cases {

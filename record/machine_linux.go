@@ -92,7 +92,8 @@ func cpuModel() string {
 	return ""
 }
 
-// hypervisor names what the machine runs on, as far as an ordinary user can see.
+// hypervisor names what the machine runs on, as far as an ordinary user can see: "yes"
+// if it is one that does not give its name.
 func hypervisor() string {
 	for _, file := range []string{"/sys/class/dmi/id/sys_vendor", "/sys/class/dmi/id/product_name"} {
 		name := firstLine(file)
@@ -112,7 +113,7 @@ func hypervisor() string {
 	for line := range strings.Lines(string(text)) {
 		if key, flags, _ := strings.Cut(line, ":"); strings.TrimSpace(key) == "flags" {
 			if strings.Contains(strings.TrimSpace(flags)+" ", " hypervisor ") {
-				return "yes, by a hypervisor that does not give its name"
+				return "yes"
 			}
 			return "none"
 		}

@@ -291,3 +291,23 @@ func TestThisMachine(t *testing.T) {
 		t.Errorf("%+v", m)
 	}
 }
+
+// benchstat reads a record as it stands, in one table, and groups it.
+func TestBenchstatReadsIt(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "r.txt")
+	if err := sample(6).Save(name); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{name}, {name, name}, {"-col", "/codec", name}} {
+		out, err := exec.Command("go", append([]string{"run", "golang.org/x/perf/cmd/benchstat"}, args...)...).CombinedOutput()
+		if err != nil {
+			t.Fatalf("benchstat %v: %v\n%s", args, err, out)
+		}
+		if n := bytes.Count(out, []byte("goos: linux")); n != 1 || !bytes.Contains(out, []byte("sec/op")) {
+			t.Errorf("benchstat %v: %d configurations in\n%s", args, n, out)
+		}
+		if args[0] == "-col" && !(bytes.Contains(out, []byte("protobuf")) && bytes.Contains(out, []byte("-71."))) {
+			t.Errorf("polyglot stands not as 71%% faster than protobuf in\n%s", out)
+		}
+	}
+}

@@ -14,19 +14,35 @@ import (
 // null, never 0.
 type (
 	jsonRecord struct {
-		Version  int            `json:"version"`
-		Machine  record.Machine `json:"machine"`
-		Seed     uint64         `json:"seed"`
-		Duty     *float64       `json:"duty"`
-		Partial  bool           `json:"partial"`
-		Self     *jsonSelf      `json:"self"`
-		Rows     []jsonRow      `json:"rows"`
-		Warnings []string       `json:"warnings"`
+		Version  int         `json:"version"`
+		Machine  JSONMachine `json:"machine"`
+		Seed     uint64      `json:"seed"`
+		Duty     *float64    `json:"duty"`
+		Partial  bool        `json:"partial"`
+		Self     *jsonSelf   `json:"self"`
+		Rows     []jsonRow   `json:"rows"`
+		Warnings []string    `json:"warnings"`
+	}
+	// JSONMachine is record.Machine with null for what is not known.
+	JSONMachine struct {
+		GOOS            string   `json:"goos"`
+		GOARCH          string   `json:"goarch"`
+		CPU             *string  `json:"cpu"`
+		Cores           int      `json:"cores"`
+		MemoryBytes     *int64   `json:"memory_bytes"`
+		Kernel          *string  `json:"kernel"`
+		Virtualised     *string  `json:"virtualised"`
+		Governor        *string  `json:"governor"`
+		Go              string   `json:"go"`
+		Load            *float64 `json:"load"`
+		StealPercent    *float64 `json:"steal_percent"`
+		PressurePercent *float64 `json:"pressure_percent"`
+		Counters        *string  `json:"counters"`
 	}
 	jsonSelf struct {
-		OverheadNSOp       float64  `json:"overhead_ns_op"`
-		ConductorPeakBytes *int64   `json:"conductor_peak_bytes"`
-		ElapsedSeconds     *float64 `json:"elapsed_s"`
+		OverheadNSOp       float64 `json:"overhead_ns_op"`
+		ConductorPeakBytes *int64  `json:"conductor_peak_bytes"`
+		ElapsedSeconds     float64 `json:"elapsed_s"`
 	}
 	jsonRow struct {
 		Name       string              `json:"name"`
@@ -70,7 +86,7 @@ func JSON(w io.Writer, rec *record.Record) error {
 	a := lab.Analyze(rec)
 	out := jsonRecord{
 		Version:  record.Version,
-		Machine:  rec.Machine,
+		Machine:  Machine(&rec.Machine),
 		Seed:     rec.Run.Seed,
 		Partial:  !rec.Run.Complete,
 		Rows:     []jsonRow{},
@@ -79,10 +95,7 @@ func JSON(w io.Writer, rec *record.Record) error {
 	if self := rec.Run.Self; self != nil {
 		elapsed := rec.Run.Elapsed.Seconds()
 		out.Duty = &self.Duty
-		out.Self = &jsonSelf{OverheadNSOp: self.OverheadNS, ElapsedSeconds: &elapsed}
-		if self.PeakBytes > 0 {
-			out.Self.ConductorPeakBytes = &self.PeakBytes
-		}
+		out.Self = &jsonSelf{OverheadNSOp: self.OverheadNS, ConductorPeakBytes: known(self.PeakBytes), ElapsedSeconds: elapsed}
 	}
 	results := map[string]*lab.Result{}
 	baselines := map[string]string{}
@@ -102,6 +115,24 @@ func JSON(w io.Writer, rec *record.Record) error {
 	encoder.SetIndent("", "  ")
 	encoder.SetEscapeHTML(false)
 	return encoder.Encode(out)
+}
+
+// Machine is the JSON form of a machine.
+func Machine(m *record.Machine) JSONMachine {
+	return JSONMachine{
+		GOOS: m.GOOS, GOARCH: m.GOARCH, CPU: known(m.CPU), Cores: m.Cores, MemoryBytes: known(m.MemoryBytes),
+		Kernel: known(m.Kernel), Virtualised: known(m.Virtualised), Governor: known(m.Governor), Go: m.Go,
+		Load: m.Load, StealPercent: m.StealPercent, PressurePercent: m.PressurePercent, Counters: known(m.Counters),
+	}
+}
+
+// known is nil for the zero value.
+func known[T comparable](x T) *T {
+	var unknown T
+	if x == unknown {
+		return nil
+	}
+	return &x
 }
 
 func newJSONRow(r *lab.Result, baseline string) jsonRow {

@@ -62,7 +62,36 @@ func (t *terminal) caseTable(c *lab.CaseResult) {
 		baseline = c.Baseline.Row.Contender
 	}
 	t.printf("%s  %s\n", t.paint(bold, c.Name), t.paint(dim, fmt.Sprintf("%s, compared with %s", counted(c.Blocks, "block"), baseline)))
-	columns := columnsOf(c)
+	if why := unmeasured(c); why != "" {
+		t.printf("  none of its %s: %s\n", counted(len(c.Rows), "row"), why)
+		return
+	}
+	with, without := split(c)
+	if len(with) > 0 {
+		t.rows(with, columnsOf(c))
+	}
+	for _, r := range without {
+		t.printf("  %s  %s\n", r.Row.Contender, t.paint(red, reason(r)))
+	}
+	t.control(c)
+}
+
+// split separates the rows with figures from those without. The control is in neither
+// if it has figures: it has a line of its own.
+func split(c *lab.CaseResult) (with, without []*lab.Result) {
+	for _, r := range c.Rows {
+		switch {
+		case r.NSOp == nil:
+			without = append(without, r)
+		case r != c.Control:
+			with = append(with, r)
+		}
+	}
+	return with, without
+}
+
+// rows prints the rows that have figures.
+func (t *terminal) rows(results []*lab.Result, columns []column) {
 	body := table.New().Border(lipgloss.HiddenBorder()).BorderTop(false).BorderBottom(false).
 		BorderLeft(false).BorderRight(false).BorderHeader(false).BorderColumn(false)
 	header := []string{}
@@ -70,15 +99,7 @@ func (t *terminal) caseTable(c *lab.CaseResult) {
 		header = append(header, t.paint(dim, column.title))
 	}
 	body.Headers(header...)
-	var without []*lab.Result
-	for _, r := range c.Rows {
-		if r.NSOp == nil {
-			without = append(without, r)
-			continue
-		}
-		if lab.Role(r.Row.Role) == lab.RoleControl {
-			continue
-		}
+	for _, r := range results {
 		cells := []string{}
 		for _, column := range columns {
 			cells = append(cells, t.cell(r, column.text(r)))
@@ -95,14 +116,21 @@ func (t *terminal) caseTable(c *lab.CaseResult) {
 	for line := range strings.Lines(body.Render() + "\n") {
 		t.printf("  %s\n", strings.TrimRight(line, " \n"))
 	}
-	for _, r := range without {
-		t.printf("  %s  %s\n", r.Row.Contender, t.paint(red, t.reason(r)))
+}
+
+// unmeasured is the reason why no row of a case was measured, if it is one reason for all.
+func unmeasured(c *lab.CaseResult) string {
+	why := c.Rows[0].Row.Proof
+	for _, r := range c.Rows {
+		if r.Row.Proof != why || !strings.HasPrefix(why, record.ProofNotMeasured) {
+			return ""
+		}
 	}
-	t.control(c)
+	return why
 }
 
 // reason says why a row has no figures.
-func (t *terminal) reason(r *lab.Result) string {
+func reason(r *lab.Result) string {
 	if r.Row.OK() {
 		return record.ProofNotMeasured + "the run ended before its first block"
 	}

@@ -14,6 +14,7 @@ import (
 	"postage/lab"
 	"postage/lab/stats"
 	"postage/record"
+	"postage/report"
 	"postage/stage"
 )
 
@@ -104,7 +105,11 @@ func findings(m *record.Machine) []string {
 		add("Whether the machine is virtual could not be found out.")
 	case "none":
 	default:
-		add("The machine is virtual (%s): neighbours that cannot be seen share its caches and its clock rate. Ratios measured in one run hold; times in ns are those of today.", m.Virtualised)
+		name := " (" + m.Virtualised + ")"
+		if m.Virtualised == "yes" {
+			name = ""
+		}
+		add("The machine is virtual%s: neighbours that cannot be seen share its caches and its clock rate. Ratios measured in one run hold; times in ns are those of today.", name)
 	}
 	switch m.Governor {
 	case "", "performance":
@@ -145,12 +150,12 @@ func doctorJSON(w io.Writer, m *record.Machine, calibration *calibrationJSON) er
 	encoder := json.NewEncoder(w)
 	encoder.SetIndent("", "  ")
 	return encoder.Encode(struct {
-		Version     int              `json:"version"`
-		Machine     *record.Machine  `json:"machine"`
-		Findings    []string         `json:"findings"`
-		Conclusion  string           `json:"conclusion"`
-		Calibration *calibrationJSON `json:"calibration"`
-	}{1, m, findings(m), conclusion(m), calibration})
+		Version     int                `json:"version"`
+		Machine     report.JSONMachine `json:"machine"`
+		Findings    []string           `json:"findings"`
+		Conclusion  string             `json:"conclusion"`
+		Calibration *calibrationJSON   `json:"calibration"`
+	}{1, report.Machine(m), findings(m), conclusion(m), calibration})
 }
 
 type calibrationJSON struct {

@@ -1,0 +1,196 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"postage/record"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// sample is a record with one of everything that a report must show: a baseline, its
+// control, a faster and a slower contender, one that is the same, one that failed its
+// proof, one that is not possible, a floor, a case with too few blocks, disturbed
+// batches and a warning.
+func sample() *record.Record {
+	rng := rand.New(rand.NewPCG(7, 7))
+	rec := &record.Record{
+		Run: record.Run{Version: 1, Started: time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC), Seed: 7, Precision: 0.01, Budget: time.Minute,
+			Rounds: 12, GOMAXPROCS: 2, Elapsed: 61 * time.Second, Complete: true, Warnings: []string{"a warning of the run"},
+			Self: &record.SelfCost{Duty: 0.612, OverheadNS: 0.02, PeakBytes: 31e6}},
+		Machine: record.Machine{GOOS: "linux", GOARCH: "amd64", CPU: "Test CPU", Cores: 2, Go: "go1.26.0"},
+	}
+	type spec struct {
+		contender, role, proof string
+		ns                     float64
+		allocs                 int64
+	}
+	add := func(c string, blocks int, specs ...spec) {
+		for _, s := range specs {
+			if s.proof == "" {
+				s.proof = record.ProofOK
+			}
+			row := record.Row{Name: c + "/" + s.contender, Stage: "encode", Case: c, Contender: s.contender, Role: s.role, N: 1000, Proof: s.proof,
+				Module: "example.org/m v1.2.3", Settings: map[string]string{"codec": "x"}}
+			if s.proof == record.ProofOK {
+				row.Metrics = map[string]float64{"encoded-bytes": 377}
+			}
+			rec.Rows = append(rec.Rows, row)
+		}
+		for b := range blocks {
+			block := record.Block{Case: c, Number: b + 1, Elapsed: time.Second}
+			process := 1 + 0.02*rng.NormFloat64()
+			for _, s := range specs {
+				if strings.HasPrefix(s.proof, "not") {
+					continue
+				}
+				series := record.Series{Row: c + "/" + s.contender}
+				own := process * (1 + 0.004*rng.NormFloat64())
+				for round := range 12 {
+					ns := int64(1000 * s.ns * own * (1 + 0.003*rng.NormFloat64()))
+					series.Position = append(series.Position, round)
+					series.WallNS = append(series.WallNS, ns)
+					series.CPUNS = append(series.CPUNS, ns+ns/10)
+					series.Allocs = append(series.Allocs, 1000*s.allocs)
+					series.Bytes = append(series.Bytes, 64_000*s.allocs)
+				}
+				if b == 1 {
+					series.Flags = map[int]string{3: "steal"}
+				}
+				block.Series = append(block.Series, series)
+			}
+			rec.Blocks = append(rec.Blocks, block)
+		}
+	}
+	add("Encode/msg=order/op=decode", 10,
+		spec{"codec=protobuf", "baseline", "", 1630.5, 43},
+		spec{"codec=control", "control", "", 1630.5, 43},
+		spec{"codec=polyglot", "contender", "", 486.3, 17},
+		spec{"codec=json/reuse=no", "contender", "", 12630, 90},
+		spec{"codec=twin", "contender", "", 1632, 43},
+		spec{"codec=broken", "contender", "failed: proof: message 3: decoded 7, want 8 (block 1)", 100, 1},
+		spec{"codec=absent", "contender", "not possible: it has no maps", 0, 0},
+		spec{"floor=memcpy", "floor", "", 9.25, 0})
+	add("Encode/msg=blob/op=encode", 2,
+		spec{"codec=protobuf", "baseline", "", 4000, 1},
+		spec{"codec=control", "control", "", 4000, 1},
+		spec{"codec=polyglot", "contender", "", 1.5e6, 0})
+	add("Encode/msg=tiny/op=encode", 0,
+		spec{"codec=protobuf", "baseline", "not measured: the budget is too small", 0, 0},
+		spec{"codec=control", "control", "not measured: the budget is too small", 0, 0})
+	return rec
+}
+
+func golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	file := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(file, got, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("%s differs (-want +got); `go test ./report -update` writes it anew:\n%s", name, diff)
+	}
+}
+
+func TestTerminal(t *testing.T) {
+	for _, r := range []struct {
+		name  string
+		color bool
+	}{{"terminal.txt", false}, {"terminal-color.txt", true}} {
+		var b bytes.Buffer
+		if err := Terminal(&b, sample(), r.color); err != nil {
+			t.Fatal(err)
+		}
+		golden(t, r.name, b.Bytes())
+		if !r.color && bytes.ContainsRune(b.Bytes(), '\x1b') {
+			t.Error("escape sequences without colour")
+		}
+	}
+}
+
+func TestJSON(t *testing.T) {
+	var b bytes.Buffer
+	if err := JSON(&b, sample()); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "record.json", b.Bytes())
+}
+
+// What has no proof has no figures, and what is absent is null, never 0.
+func TestNoProofNoFigure(t *testing.T) {
+	var b bytes.Buffer
+	if err := JSON(&b, sample()); err != nil {
+		t.Fatal(err)
+	}
+	var out struct {
+		Rows []map[string]any
+	}
+	if err := json.Unmarshal(b.Bytes(), &out); err != nil {
+		t.Fatal(err)
+	}
+	figures := []string{"ns_op", "ratio", "floor_ratio", "bytes_op", "allocs_op"}
+	for _, row := range out.Rows {
+		proven := row["proof"] == "ok"
+		for _, figure := range figures {
+			value, present := row[figure]
+			if !present {
+				t.Errorf("%s: %s is missing, want null or a value", row["name"], figure)
+			}
+			if !proven && value != nil {
+				t.Errorf("%s: %s is %v without proof", row["name"], figure, value)
+			}
+		}
+		for unit, value := range row["metrics"].(map[string]any) {
+			if !proven && value != nil {
+				t.Errorf("%s: %s is %v without proof", row["name"], unit, value)
+			}
+		}
+		if row["server-cpu-ns/op"] != nil {
+			t.Errorf("%s: a server's CPU time where there is no server", row["name"])
+		}
+	}
+	var text bytes.Buffer
+	if err := Terminal(&text, sample(), false); err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(text.String()) {
+		if strings.Contains(line, "codec=broken") && !strings.HasSuffix(strings.TrimSpace(line), "failed: proof: message 3: decoded 7, want 8 (block 1)") {
+			t.Errorf("a row without proof prints %q", line)
+		}
+	}
+}
+
+func TestNumbers(t *testing.T) {
+	for _, r := range []struct {
+		x    float64
+		want string
+	}{{0, "0.0"}, {0.01234, "0.0123"}, {1.5, "1.500"}, {12.34, "12.34"}, {474.12, "474.1"}, {999.96, "1,000"}, {1035000, "1,035,000"}, {-1234.5, "-1,235"}} {
+		if got := grouped(r.x); got != r.want {
+			t.Errorf("grouped(%v) = %q, want %q", r.x, got, r.want)
+		}
+	}
+	for _, r := range []struct {
+		x    float64
+		want string
+	}{{0.29, "0.290"}, {0.00643, "0.00643"}, {1, "1.000"}, {12.345, "12.3"}, {1234.5, "1,235"}} {
+		if got := ratio(r.x); got != r.want {
+			t.Errorf("ratio(%v) = %q, want %q", r.x, got, r.want)
+		}
+	}
+}
