@@ -41,6 +41,11 @@ func Reserve(name string) error {
 	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
 		return fmt.Errorf("the record cannot be kept: %w", err)
 	}
+	// What a run that was killed in the middle of saving left behind.
+	stale, _ := filepath.Glob(filepath.Join(filepath.Dir(name), "."+filepath.Base(name)+"-*"))
+	for _, file := range stale {
+		_ = os.Remove(file)
+	}
 	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+"-*")
 	if err != nil {
 		return fmt.Errorf("the record cannot be kept: %w", err)

@@ -1,0 +1,191 @@
+package main
+
+import (
+	"bytes"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// repository is the repository's folder, from where tests of this package run.
+const repository = "../.."
+
+// fenced returns the blocks of a Markdown text that are fenced with the language.
+func fenced(t *testing.T, file, language string) []string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(repository, file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var blocks []string
+	for _, block := range regexp.MustCompile("(?ms)^```"+language+"\n(.*?)^```$").FindAllStringSubmatch(string(text), -1) {
+		blocks = append(blocks, block[1])
+	}
+	if len(blocks) == 0 {
+		t.Fatalf("%s has no block of %s", file, language)
+	}
+	return blocks
+}
+
+// words splits a command line as a shell does, as far as the documents need it.
+func words(line string) []string {
+	var out []string
+	for _, m := range regexp.MustCompile(`'([^']*)'|(\S+)`).FindAllStringSubmatch(line, -1) {
+		out = append(out, m[1]+m[2])
+	}
+	return out
+}
+
+// shortened gives a run a budget that a test can afford, and leaves all else as the
+// reader types it.
+func shortened(args []string) []string {
+	var out []string
+	for i := 0; i < len(args); i++ {
+		switch args[i] {
+		case "--budget", "--comparisons":
+			i++
+		default:
+			out = append(out, args[i])
+		}
+	}
+	if len(args) > 0 && args[0] == "run" {
+		out = append(out, "--budget", "4s")
+	}
+	if len(args) > 1 && args[1] == "--calibrate" {
+		out = append(out, "--comparisons", "1", "--budget", "5s")
+	}
+	return out
+}
+
+// Every command that the README gives is executed, in its order. Runs get a budget of
+// seconds, benchmarks one iteration; `go test ./...` is what executes this test.
+func TestReadmeCommands(t *testing.T) {
+	folder := t.TempDir()
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, err := filepath.Abs(repository)
+	if err != nil {
+		t.Fatal(err)
+	}
+	executed := 0
+	for _, block := range fenced(t, "README.md", "sh") {
+		for line := range strings.Lines(block) {
+			line, _, _ = strings.Cut(strings.TrimSpace(line), "  # ")
+			args := words(line)
+			if len(args) == 0 {
+				continue
+			}
+			line = strings.TrimPrefix(line, "go run ./cmd/")
+			var cmd *exec.Cmd
+			switch {
+			case line == "go test ./...":
+				executed++
+				continue
+			case line == "go install ./cmd/postage":
+				cmd = exec.Command("go", "build", "-o", filepath.Join(folder, "bin"), "./cmd/postage")
+				cmd.Dir = root
+			case strings.HasPrefix(line, "postage "):
+				cmd = exec.Command(program, shortened(words(line)[1:])...)
+				cmd.Dir = folder
+				cmd.Env = append(os.Environ(), beMain+"=1")
+			case strings.HasPrefix(line, "go test -bench"):
+				cmd = exec.Command("go", append(args[1:], "-benchtime=1x", "-run=^$")...)
+				cmd.Dir = root
+			case strings.HasPrefix(line, "go run golang.org/x/perf/cmd/benchstat"):
+				for i, arg := range args {
+					if strings.HasSuffix(arg, ".txt") {
+						args[i] = filepath.Join(folder, arg)
+					}
+				}
+				cmd = exec.Command(args[0], args[1:]...)
+				cmd.Dir = root
+			default:
+				t.Errorf("the README gives a command that this test does not know: %s", line)
+				continue
+			}
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Errorf("%s: %v\n%s", line, err, out)
+			}
+			executed++
+		}
+	}
+	if executed < 10 {
+		t.Errorf("found only %d commands in the README", executed)
+	}
+}
+
+// docs/contributing.md is followed to the letter on a copy of the repository.
+func TestContributing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds a copy of the repository")
+	}
+	folder := t.TempDir()
+	if err := copyTree(repository, folder); err != nil {
+		t.Fatal(err)
+	}
+	code := fenced(t, "docs/contributing.md", "go")
+	if err := os.WriteFile(filepath.Join(folder, "stage/encode/jsonindent.go"), []byte(code[0]), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	suite := filepath.Join(folder, "stage/encode/suite.go")
+	text, err := os.ReadFile(suite)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const neighbour = "\t\tjsonV2(k.Plain),\n"
+	if !bytes.Contains(text, []byte(neighbour)) {
+		t.Fatal("suite.go has no line to put the new one beside")
+	}
+	if err := os.WriteFile(suite, bytes.Replace(text, []byte(neighbour), []byte(neighbour+code[1]), 1), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	args := words(strings.TrimSpace(fenced(t, "docs/contributing.md", "sh")[0]))
+	run := exec.Command(args[0], append(args[1:3], shortened(args[3:])...)...)
+	run.Dir = folder
+	var stdout, stderr bytes.Buffer
+	run.Stdout, run.Stderr = &stdout, &stderr
+	if err := run.Run(); err != nil {
+		t.Fatalf("%v: %v\n%s%s", args, err, stdout.String(), stderr.String())
+	}
+	if !regexp.MustCompile(`codec=json/indent=yes +[0-9]`).Match(stdout.Bytes()) {
+		t.Errorf("the new row has no figures:\n%s", stdout.String())
+	}
+	test := exec.Command("go", "test", "./stage/encode", "-run", "Prove")
+	test.Dir = folder
+	if out, err := test.CombinedOutput(); err != nil {
+		t.Errorf("go test ./stage/encode: %v\n%s", err, out)
+	}
+}
+
+// copyTree copies a repository's files, without its history and what runs left in it.
+func copyTree(from, to string) error {
+	return filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name, err := filepath.Rel(from, path)
+		if err != nil {
+			return err
+		}
+		target := filepath.Join(to, name)
+		switch {
+		case entry.IsDir() && (entry.Name() == ".git" || entry.Name() == ".postage" || entry.Name() == "node_modules"):
+			return filepath.SkipDir
+		case entry.IsDir():
+			return os.MkdirAll(target, 0o777)
+		case !entry.Type().IsRegular():
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(target, text, 0o666)
+	})
+}
