@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sort"
 
+	"github.com/HdrHistogram/hdrhistogram-go"
+
 	"postage/lab/stats"
 	"postage/record"
 )
@@ -122,6 +124,7 @@ func figures(row *record.Row, blocks []*record.Block) *Result {
 	result := &Result{Row: row}
 	var ns, cpu, bytes, allocs []float64
 	counters := map[string][]float64{}
+	var latencies *hdrhistogram.Histogram
 	for _, block := range blocks {
 		s := block.Of(row.Name)
 		if s == nil {
@@ -135,6 +138,13 @@ func figures(row *record.Row, blocks []*record.Block) *Result {
 		allocs = append(allocs, float64(s.AllocsPerOp(row.N)))
 		if s.CPUNS != nil {
 			cpu = append(cpu, stats.Median(s.CPUNSPerOp(row.N)))
+		}
+		if h, err := s.Latencies(); err == nil && h != nil {
+			if latencies == nil {
+				latencies = h
+			} else {
+				latencies.Merge(h)
+			}
 		}
 		for unit, values := range s.Counters {
 			counters[unit] = append(counters[unit], record.CounterPerOp(values, row.N))
@@ -156,8 +166,16 @@ func figures(row *record.Row, blocks []*record.Block) *Result {
 	for unit, values := range counters {
 		result.Metrics[unit] = stats.Median(values)
 	}
+	if latencies != nil {
+		for unit, percentile := range Percentiles {
+			result.Metrics[unit] = float64(latencies.ValueAtPercentile(percentile))
+		}
+	}
 	return result
 }
+
+// Percentiles are the metrics that are read off a distribution of latencies.
+var Percentiles = map[string]float64{"p50-ns": 50, "p90-ns": 90, "p99-ns": 99, "p99.9-ns": 99.9, "max-ns": 100}
 
 func whole(values []float64) *int64 {
 	n := int64(stats.Median(values))

@@ -54,7 +54,9 @@ func (r *run) block(ctx context.Context, cs *runCase) (record.Block, error) {
 	}
 	parallel(len(seats), func(i int) {
 		if s := seats[i]; s.err == nil {
-			_, s.err = s.child.ask(ctx, request{Op: opClose}, r.setUpPatience())
+			var answer reply
+			answer, s.err = s.child.ask(ctx, request{Op: opClose}, r.setUpPatience())
+			s.series.Latency = answer.Latency
 		}
 	})
 	if ctx.Err() != nil {

@@ -1,6 +1,10 @@
 package lab
 
-import "context"
+import (
+	"context"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+)
 
 // Suite is what a stage hands to the instrument: its cases, with their contenders.
 type Suite struct {
@@ -86,4 +90,12 @@ type Metered interface {
 // the batch's operations.
 type Counted interface {
 	Counters() (map[string]float64, error)
+}
+
+// Distributed is an Instance that keeps how long each of its operations took, for
+// stages whose tails matter. The record keeps the distribution of a block's batches.
+type Distributed interface {
+	// Latencies returns the latencies in nanoseconds of the operations since it was
+	// called last, and forgets them.
+	Latencies() *hdrhistogram.Histogram
 }

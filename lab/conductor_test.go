@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/HdrHistogram/hdrhistogram-go"
+
 	"postage/record"
 )
 
@@ -55,6 +57,32 @@ func (w *work) Close() error {
 		return w.close()
 	}
 	return nil
+}
+
+// counted has a metric, a counter and latencies: 7 bytes and 1000 ns an operation.
+type counted struct {
+	work
+	sent      float64
+	latencies *hdrhistogram.Histogram
+}
+
+func (c *counted) Metrics() map[string]float64 { return map[string]float64{"encoded-bytes": 377} }
+func (c *counted) Counters() (map[string]float64, error) {
+	return map[string]float64{"wire-out-B/op": c.sent}, nil
+}
+
+func (c *counted) Run(n int) error {
+	c.sent += 7 * float64(n)
+	if err := c.latencies.RecordValues(1000, int64(n)); err != nil {
+		return err
+	}
+	return c.work.Run(n)
+}
+
+func (c *counted) Latencies() *hdrhistogram.Histogram {
+	taken := hdrhistogram.Import(c.latencies.Export())
+	c.latencies.Reset()
+	return taken
 }
 
 var sink int
@@ -129,7 +157,9 @@ func testSuites() []Suite {
 			contender("is=double", func() *work {
 				return &work{run: func(n int) error { spin(2 * n); return nil }}
 			}),
-			contender("is=counted", func() *work { return &work{} }),
+			{Name: "is=counted", Checks: "nothing", Open: func(context.Context, Env) (Instance, error) {
+				return &counted{latencies: hdrhistogram.New(1, 1e9, 3)}, nil
+			}},
 		}},
 		{Name: "Test/op=slow", Doc: "?", Baseline: "is=base", Contenders: []Contender{
 			contender("is=base", func() *work {
@@ -221,6 +251,22 @@ func TestMeasuresWhatIsThere(t *testing.T) {
 		t.Errorf("run: %+v", rec.Run)
 	}
 	for _, r := range Analyze(rec).Cases[0].Rows {
+		if r.Row.Contender == "is=counted" {
+			if m := r.Metrics; m["encoded-bytes"] != 377 || m["wire-out-B/op"] != 7 || m["p99-ns"] < 1000 || m["max-ns"] > 1001 {
+				t.Errorf("is=counted: %v", m)
+			}
+			var total int64
+			for _, b := range rec.Blocks {
+				h, err := b.Of(r.Row.Name).Latencies()
+				if err != nil {
+					t.Fatal(err)
+				}
+				total += h.TotalCount()
+			}
+			if want := int64(len(rec.Blocks) * rec.Run.Rounds * r.Row.N); total != want {
+				t.Errorf("is=counted: %d latencies of %d timed operations", total, want)
+			}
+		}
 		if r.Row.Contender != "is=double" {
 			continue
 		}

@@ -29,6 +29,9 @@ type reply struct {
 	N int `json:"n,omitempty"`
 	// Batch answers run.
 	Batch *batch `json:"batch,omitempty"`
+	// Latency answers close, where the contender keeps latencies: a base64 HDR
+	// histogram (V2, compressed) of the block's batches, in nanoseconds.
+	Latency string `json:"latency,omitempty"`
 	// OverheadNS answers self.
 	OverheadNS float64 `json:"overhead_ns,omitempty"`
 }

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/HdrHistogram/hdrhistogram-go"
+
 	"postage/lab/stats"
 )
 
@@ -75,7 +77,7 @@ func (w *worker) answer(ctx context.Context, r request) (answer reply, err error
 		overhead, err := overheadNS()
 		return reply{OverheadNS: overhead}, err
 	case opClose:
-		return reply{}, w.close()
+		return w.close()
 	}
 	return reply{}, fmt.Errorf("unknown request %q", r.Op)
 }
@@ -103,6 +105,7 @@ func (w *worker) open(ctx context.Context, r request) (reply, error) {
 				return reply{}, fmt.Errorf("warm-up: %w", err)
 			}
 		}
+		w.latencies()
 		runtime.GC()
 		return answer, nil
 	}
@@ -121,6 +124,7 @@ func (w *worker) calibrate(target time.Duration) (reply, error) {
 		elapsed := time.Duration(b.WallNS)
 		if elapsed >= target/2 || n >= most {
 			n = max(1, int(float64(n)*float64(target)/float64(max(elapsed, 1))))
+			w.latencies()
 			runtime.GC()
 			return reply{N: min(n, most)}, nil
 		}
@@ -175,20 +179,35 @@ func timed(instance Instance, n int) (*batch, error) {
 }
 
 // close releases the contender and finds out whether it left goroutines behind.
-func (w *worker) close() error {
+func (w *worker) close() (answer reply, err error) {
 	if w.instance == nil {
-		return nil
+		return answer, nil
+	}
+	if h := w.latencies(); h != nil {
+		text, err := h.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
+		if err != nil {
+			return answer, fmt.Errorf("latencies: %w", err)
+		}
+		answer.Latency = string(text)
 	}
 	if err := w.instance.Close(); err != nil {
-		return fmt.Errorf("close: %w", err)
+		return answer, fmt.Errorf("close: %w", err)
 	}
 	// Goroutines that were told to end may need a moment.
 	for wait := time.Millisecond; runtime.NumGoroutine() > w.goroutines; wait *= 2 {
 		if wait > time.Second/2 {
-			return fmt.Errorf("leak: %d goroutines are left after Close%s",
+			return answer, fmt.Errorf("leak: %d goroutines are left after Close%s",
 				runtime.NumGoroutine()-w.goroutines, leakSite())
 		}
 		time.Sleep(wait)
+	}
+	return answer, nil
+}
+
+// latencies takes what the contender has kept of latencies, nil if it keeps none.
+func (w *worker) latencies() *hdrhistogram.Histogram {
+	if d, ok := w.instance.(Distributed); ok {
+		return d.Latencies()
 	}
 	return nil
 }

@@ -28,6 +28,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
 // Version is the version of the file format.
@@ -126,6 +128,9 @@ type Series struct {
 	Bytes  []int64 `json:"bytes"`
 	// Counters are the contender's own, as differences over the batch.
 	Counters map[string][]float64 `json:"counters,omitempty"`
+	// Latency is the distribution of the latency of the batches' operations, in
+	// nanoseconds: a base64 HDR histogram (V2, compressed). Empty where it is not kept.
+	Latency string `json:"latency,omitempty"`
 	// Flags says of batches, by round, what disturbed them. Flagged batches count
 	// like all others.
 	Flags map[int]string `json:"flags,omitempty"`
@@ -179,6 +184,23 @@ func (s *Series) NSPerOp(n int) []float64 { return perOp(s.WallNS, n) }
 // CPUNSPerOp is NSPerOp of the CPU time, nil where that is not known.
 func (s *Series) CPUNSPerOp(n int) []float64 { return perOp(s.CPUNS, n) }
 
+// Latencies is the distribution that Latency holds, nil where it is empty.
+func (s *Series) Latencies() (h *hdrhistogram.Histogram, err error) {
+	if s.Latency == "" {
+		return nil, nil
+	}
+	// The decoder trusts the lengths that it reads.
+	defer func() {
+		if p := recover(); p != nil {
+			h, err = nil, fmt.Errorf("latency is no HDR histogram: %v", p)
+		}
+	}()
+	if h, err = hdrhistogram.Decode([]byte(s.Latency)); err != nil {
+		return nil, fmt.Errorf("latency is no HDR histogram: %w", err)
+	}
+	return h, nil
+}
+
 func perOp(total []int64, n int) []float64 {
 	if total == nil {
 		return nil
@@ -225,6 +247,9 @@ func (s *Series) check(row *Row) error {
 		if lengths[name] != rounds {
 			return fmt.Errorf("%d of wall_ns but %d of %s", rounds, lengths[name], name)
 		}
+	}
+	if _, err := s.Latencies(); err != nil {
+		return err
 	}
 	for _, ns := range s.WallNS {
 		if ns <= 0 {
