@@ -46,7 +46,8 @@ type Result struct {
 	// where the baseline failed.
 	Ratio   *stats.Comparison
 	Verdict stats.Verdict
-	// FloorRatio is the row's time as a multiple of that of its case's fastest floor.
+	// FloorRatio is the row's time as a multiple of that of its floor: its own, if it
+	// names one, else its case's fastest.
 	FloorRatio *float64
 	BytesOp    *int64
 	AllocsOp   *int64
@@ -101,8 +102,12 @@ func analyzeCase(rec *record.Record, name string) CaseResult {
 		} else if result == c.Baseline {
 			result.Verdict = stats.Same
 		}
-		if floor != nil {
-			ratio := math.Exp(stats.HodgesLehmann(blockValues(blocks, result.Row, floor.Row)))
+		own := floor
+		if result.Row.Floor != "" {
+			own = c.of(result.Row.Floor)
+		}
+		if own != nil && own.NSOp != nil {
+			ratio := math.Exp(stats.HodgesLehmann(blockValues(blocks, result.Row, own.Row)))
 			result.FloorRatio = &ratio
 		}
 	}
@@ -114,6 +119,16 @@ func analyzeCase(rec *record.Record, name string) CaseResult {
 		return a.NSOp.Value < b.NSOp.Value
 	})
 	return c
+}
+
+// of returns the result of a contender, nil if the case has none of that name.
+func (c *CaseResult) of(contender string) *Result {
+	for _, result := range c.Rows {
+		if result.Row.Contender == contender {
+			return result
+		}
+	}
+	return nil
 }
 
 // Margin is what an interval must clear for a verdict (see stats.Decide): the precision

@@ -43,6 +43,9 @@ type Contender struct {
 	// name before it, it is the row's name.
 	Name  string
 	Floor bool
+	// OwnFloor names the floor of the case that bounds this contender, where they do
+	// not all have one and the same. Without it, the case's fastest floor is meant.
+	OwnFloor string
 	// Module is the path of the Go module that does the work, "" for the standard
 	// library and for Postage's own code. Its version is read from the build.
 	Module string

@@ -43,6 +43,7 @@ func newRow(e *Entry, proof string, modules map[string]string) record.Row {
 		Case:       e.Case.Name,
 		Contender:  e.Contender.Name,
 		Role:       string(e.Role),
+		Floor:      e.Contender.OwnFloor,
 		Module:     module,
 		Settings:   e.Contender.Settings,
 		Properties: e.Contender.Properties,

@@ -3,6 +3,7 @@ package lab
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -83,6 +84,9 @@ func Check(suites []Suite) error {
 					if !part.MatchString(p) {
 						return fmt.Errorf("row %s: %q is not of the form key=value", e.Row(), p)
 					}
+				}
+				if f := e.Contender.OwnFloor; f != "" && !slices.ContainsFunc(c.Contenders, func(o Contender) bool { return o.Floor && o.Name == f }) {
+					return fmt.Errorf("row %s: its floor %q is no floor of the case", e.Row(), f)
 				}
 				if procsSuffix.MatchString(e.Row()) {
 					return fmt.Errorf("row %s: ends like a GOMAXPROCS suffix", e.Row())

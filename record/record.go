@@ -84,6 +84,7 @@ type Row struct {
 	Case       string             `json:"case"`
 	Contender  string             `json:"contender"`
 	Role       string             `json:"role"`
+	Floor      string             `json:"floor,omitempty"` // the contender that bounds it, if not the case's fastest floor
 	Module     string             `json:"module,omitempty"`
 	Settings   map[string]string  `json:"settings,omitempty"`
 	Properties map[string]string  `json:"properties,omitempty"`
