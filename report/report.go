@@ -57,7 +57,11 @@ func ratio(x float64) string {
 		// Near 1 a third decimal tells what a percent hides.
 		return fmt.Sprintf("%.3f", x)
 	}
-	return fmt.Sprintf("%.3g", x)
+	decimals := 4
+	for limit := 0.00995; x < limit && decimals < 9; limit /= 10 {
+		decimals++
+	}
+	return strconv.FormatFloat(x, 'f', decimals, 64)
 }
 
 // plusMinus is half the width of an interval as a percentage of its value.

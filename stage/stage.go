@@ -4,11 +4,13 @@ package stage
 import (
 	"postage/lab"
 	"postage/stage/encode"
+	"postage/stage/seal"
 )
 
 // Suites returns the suites of all stages in the order in which a message passes them.
 func Suites() []lab.Suite {
 	return []lab.Suite{
 		encode.Suite(),
+		seal.Suite(),
 	}
 }

@@ -1,0 +1,79 @@
+package peer
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+)
+
+func TestMain(m *testing.M) {
+	if len(os.Args) == 2 {
+		switch os.Args[1] {
+		case "serve":
+			err := Serve(os.Stdin, os.Stdout, "hello", func(q json.RawMessage) (any, error) {
+				switch string(q) {
+				case `"bad"`:
+					return nil, errors.New("no such thing")
+				case `"die"`:
+					fmt.Fprintln(os.Stderr, "fatal: out of order")
+					os.Exit(4)
+				}
+				return len(q), nil
+			})
+			if err != nil {
+				os.Exit(1)
+			}
+			os.Exit(0)
+		case "fail":
+			fmt.Fprintln(os.Stderr, "address already in use")
+			os.Exit(1)
+		}
+	}
+	os.Exit(m.Run())
+}
+
+func TestPeer(t *testing.T) {
+	var ready string
+	p, err := Start(&ready, "serve")
+	if err != nil || ready != "hello" {
+		t.Fatalf("%v, ready %q", err, ready)
+	}
+	defer p.Close()
+	var n int
+	if err := p.Ask("abc", &n); err != nil || n != 5 {
+		t.Errorf("answer %d, %v", n, err)
+	}
+	if err := p.Ask("bad", &n); err == nil || !strings.Contains(err.Error(), "no such thing") {
+		t.Errorf("an error came as %v", err)
+	}
+	if err := p.Ask("die", &n); err == nil || !strings.Contains(err.Error(), "fatal: out of order") {
+		t.Errorf("a death came as %v", err)
+	}
+	if err := p.Ask("abc", &n); err == nil {
+		t.Error("a dead peer answered")
+	}
+}
+
+func TestStartFails(t *testing.T) {
+	var ready string
+	if _, err := Start(&ready, "fail"); err == nil || !strings.Contains(err.Error(), "address already in use") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestCloseEndsTheProcess(t *testing.T) {
+	var ready string
+	p, err := Start(&ready, "serve")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if p.cmd.ProcessState == nil || !p.cmd.ProcessState.Success() {
+		t.Errorf("it ended with %v", p.cmd.ProcessState)
+	}
+}

@@ -1,0 +1,9 @@
+package seal
+
+import (
+	"testing"
+
+	"postage/lab/benchtest"
+)
+
+func BenchmarkSeal(b *testing.B) { benchtest.Run(b, Suite().Cases) }

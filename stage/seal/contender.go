@@ -1,0 +1,142 @@
+package seal
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"strings"
+	"time"
+
+	"postage/lab"
+	"postage/webpush"
+)
+
+// A contender is a library in one of its modes.
+type contender struct {
+	name     string
+	module   string
+	settings map[string]string
+	ownFloor string
+	// key says how long an ECDH key is used, token how long a VAPID token: the proof
+	// looks whether that is so, and the list shows it.
+	key, token freshness
+	// alone is for the page's row that makes no message: a key and a token alone.
+	alone bool
+	// impossible is why there is no such row.
+	impossible string
+	open       func(w *workload, pad padding) (maker, error)
+}
+
+// freshness is how long something is used before it is made anew.
+type freshness string
+
+const (
+	perMessage      freshness = "fresh for every message"
+	perSubscription freshness = "kept for a subscription"
+	perOrigin       freshness = "kept for an origin"
+	perBroadcast    freshness = "one for a broadcast"
+)
+
+// padding is how far messages are padded: to bodies of 4096 bytes, or not at all.
+type padding bool
+
+func (p padding) String() string {
+	if p {
+		return "4096"
+	}
+	return "none"
+}
+
+// bodyBytes is the length of the page's message when sealed.
+func (p padding) bodyBytes() int {
+	if p {
+		return webpush.MaxBodyBytes
+	}
+	return messageBytes + webpush.OverheadBytes
+}
+
+// A maker prepares messages, one a call.
+type maker interface {
+	// make prepares the message for recipient i and leaves it to be looked at.
+	make(i int) error
+	// made is what make left.
+	made() product
+	close() error
+}
+
+// product is a message that is ready to be sent, whichever way the library gives it.
+type product struct {
+	body    []byte
+	header  http.Header
+	request *http.Request // nil with as=parts
+	now     time.Time     // by the maker's clock
+}
+
+func (c *contender) row(pad padding) lab.Contender {
+	row := lab.Contender{
+		Name: c.name, Module: c.module, OwnFloor: c.ownFloor, NotPossible: c.impossible,
+		Settings: settings(c.name, c.settings),
+	}
+	if c.impossible != "" {
+		return row
+	}
+	row.Checks = "the messages of two rounds of the subscriptions are opened by an independent receiver, their tokens verified, and the keys and tokens that come twice are those that the row says"
+	row.Properties = map[string]string{"ecdh-key": string(c.key), "vapid-token": string(c.token)}
+	row.Open = func(_ context.Context, env lab.Env) (lab.Instance, error) {
+		w, err := newWorkload(env.Seed)
+		if err != nil {
+			return nil, err
+		}
+		m, err := c.open(w, pad)
+		if err != nil {
+			return nil, fmt.Errorf("seal: %s: %w", c.name, err)
+		}
+		return &instance{contender: c, workload: w, pad: pad, maker: m}, nil
+	}
+	return row
+}
+
+// settings are the parts of a name, and more.
+func settings(name string, more map[string]string) map[string]string {
+	s := maps.Clone(more)
+	if s == nil {
+		s = map[string]string{}
+	}
+	for part := range strings.SplitSeq(name, "/") {
+		key, value, _ := strings.Cut(part, "=")
+		s[key] = value
+	}
+	return s
+}
+
+// instance is a contender at work.
+type instance struct {
+	contender *contender
+	workload  *workload
+	pad       padding
+	maker     maker
+	next      int
+}
+
+func (in *instance) Run(n int) error {
+	for range n {
+		if err := in.maker.make(in.next); err != nil {
+			return err
+		}
+		if in.next++; in.next == len(in.workload.recipients) {
+			in.next = 0
+		}
+	}
+	return nil
+}
+
+func (in *instance) Close() error { return in.maker.close() }
+
+// Metrics is the length of what goes over the wire as the request's body.
+func (in *instance) Metrics() map[string]float64 {
+	if in.contender.alone {
+		return nil
+	}
+	return map[string]float64{"encoded-bytes": float64(in.pad.bodyBytes())}
+}

@@ -1,0 +1,195 @@
+package seal
+
+import (
+	"context"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/ecdh"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+
+	"postage/lab"
+)
+
+// A primitive is a step that sealing is made of, as fast as the standard library does it.
+type primitive struct {
+	name string
+	doc  string
+	open func(w *workload, pad padding) (step, error)
+}
+
+// bodyOverhead is what a body has beside its plaintext: its header, and GCM's tag.
+const bodyOverhead = 86 + 16
+
+// step does the primitive once, for recipient i.
+type step func(i int) error
+
+// kept is where results go, so that none is computed in vain.
+var kept struct {
+	bytes []byte
+	aead  cipher.AEAD
+}
+
+var (
+	keygen = primitive{"keygen", "a P-256 key pair", func(*workload, padding) (step, error) {
+		return func(int) error {
+			k, err := ecdh.P256().GenerateKey(rand.Reader)
+			if err == nil {
+				kept.bytes = k.PublicKey().Bytes()
+			}
+			return err
+		}, nil
+	}}
+	agreement = primitive{"ecdh", "a P-256 ECDH", func(w *workload, _ padding) (step, error) {
+		k, err := ecdh.P256().GenerateKey(rand.Reader)
+		if err != nil {
+			return nil, err
+		}
+		var others []*ecdh.PublicKey
+		for i := range w.recipients {
+			other, err := ecdh.P256().NewPublicKey(w.recipients[i].browser.PublicKey())
+			if err != nil {
+				return nil, err
+			}
+			others = append(others, other)
+		}
+		return func(i int) (err error) {
+			kept.bytes, err = k.ECDH(others[i])
+			return err
+		}, nil
+	}}
+	signature = primitive{"signature", "an ECDSA P-256 signature", func(*workload, padding) (step, error) {
+		k, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+		digest := sha256.Sum256(nil)
+		return func(int) (err error) {
+			kept.bytes, err = ecdsa.SignASN1(rand.Reader, k, digest[:])
+			return err
+		}, err
+	}}
+	// The whole key schedule is five HMACs (RFC 8291 section 3.4): two with messages of
+	// 32 bytes, one of 145, and two with one key, whose padded blocks need hashing once:
+	// 4 + 6 + 4 + 4 + 2 compressions. From the input keying material on it is 10.
+	schedule        = compressions("hkdf", "the 20 SHA-256 compressions of the key schedule", 20)
+	contentSchedule = compressions("hkdf-content", "the 10 SHA-256 compressions from the input keying material on", 10)
+	salt            = primitive{"salt", "16 random bytes", func(*workload, padding) (step, error) {
+		s := make([]byte, 16)
+		return func(int) error {
+			_, err := rand.Read(s)
+			return err
+		}, nil
+	}}
+	seal = primitive{"aes-gcm", "AES-128-GCM of the message, with a new key", func(_ *workload, pad padding) (step, error) {
+		plaintextBytes := pad.bodyBytes() - bodyOverhead
+		key, nonce := make([]byte, 16), make([]byte, 12)
+		plaintext, body := make([]byte, plaintextBytes), make([]byte, 0, plaintextBytes+16)
+		return func(int) error {
+			block, err := aes.NewCipher(key)
+			if err != nil {
+				return err
+			}
+			if kept.aead, err = cipher.NewGCM(block); err != nil {
+				return err
+			}
+			kept.bytes = kept.aead.Seal(body, nonce, plaintext, nil)
+			return nil
+		}, nil
+	}}
+)
+
+// compressions hashes so many blocks by one Write, with nothing about them.
+func compressions(name, doc string, blocks int) primitive {
+	return primitive{name, doc, func(*workload, padding) (step, error) {
+		h, text := sha256.New(), make([]byte, blocks*sha256.BlockSize)
+		return func(int) error {
+			h.Reset()
+			_, err := h.Write(text)
+			return err
+		}, nil
+	}}
+}
+
+// composed is a mode's floor: its primitives, one after the other.
+func composed(mode string, pad padding, primitives ...primitive) lab.Contender {
+	name := "floor=composed/mode=" + mode
+	sum := ""
+	for i, p := range primitives {
+		if i > 0 {
+			sum += " + "
+		}
+		sum += p.name
+	}
+	return lab.Contender{
+		Name: name, Floor: true, OwnFloor: name, Settings: settings(name, map[string]string{"sum": sum}),
+		Checks: "every primitive of the sum runs and gives a result",
+		Open:   openPrimitives(pad, primitives),
+	}
+}
+
+// part is a case for a primitive alone.
+func part(p primitive, pad padding) lab.Case {
+	name := "Seal/part=" + p.name
+	if p.name == seal.name {
+		name += fmt.Sprintf("/plaintext=%d", pad.bodyBytes()-bodyOverhead)
+	}
+	return lab.Case{
+		Name: name, Doc: "What does it cost alone: " + p.doc + "?", Baseline: "lib=std",
+		Contenders: []lab.Contender{{
+			Name: "lib=std", Settings: settings("lib=std", nil),
+			Checks: "it runs and gives a result",
+			Open:   openPrimitives(pad, []primitive{p}),
+		}},
+	}
+}
+
+func openPrimitives(pad padding, primitives []primitive) func(context.Context, lab.Env) (lab.Instance, error) {
+	return func(_ context.Context, env lab.Env) (lab.Instance, error) {
+		w, err := newWorkload(env.Seed)
+		if err != nil {
+			return nil, err
+		}
+		var f floor
+		for _, p := range primitives {
+			s, err := p.open(w, pad)
+			if err != nil {
+				return nil, fmt.Errorf("seal: %s: %w", p.name, err)
+			}
+			f.steps = append(f.steps, s)
+		}
+		f.recipients = len(w.recipients)
+		return &f, nil
+	}
+}
+
+// floor runs primitives.
+type floor struct {
+	steps      []step
+	recipients int
+	next       int
+}
+
+func (f *floor) Prove(context.Context) error {
+	if len(f.steps) == 0 {
+		return errors.New("a floor of nothing")
+	}
+	return f.Run(f.recipients)
+}
+
+func (f *floor) Run(n int) error {
+	for range n {
+		for _, s := range f.steps {
+			if err := s(f.next); err != nil {
+				return err
+			}
+		}
+		if f.next++; f.next == f.recipients {
+			f.next = 0
+		}
+	}
+	return nil
+}
+
+func (f *floor) Close() error { return nil }

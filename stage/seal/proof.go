@@ -1,0 +1,150 @@
+package seal
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+
+	"postage/webpush/receiver"
+)
+
+// Prove has every subscription's message made twice, by Run, opens them all and looks at
+// what they share.
+func (in *instance) Prove(ctx context.Context) error {
+	keys, tokens, salts := newSeen("ECDH key"), newSeen("VAPID token"), newSeen("salt")
+	in.next = 0
+	for round := range 2 {
+		for i := range in.workload.recipients {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if err := in.Run(1); err != nil {
+				return err
+			}
+			p := in.maker.made()
+			r := &in.workload.recipients[i]
+			at := use{round, i, r.sub.Origin()}
+			if err := in.checkToken(p, r); err != nil {
+				return fmt.Errorf("message %d: %w", i, err)
+			}
+			tokens.add(p.header.Get("Authorization"), at)
+			if in.contender.alone {
+				keys.add(string(p.body), at)
+				continue
+			}
+			body, err := in.checkMessage(p, r)
+			if err != nil {
+				return fmt.Errorf("message %d: %w", i, err)
+			}
+			// RFC 8188 section 2.1: salt (16), record size (4), length of the key id (1), the
+			// key id, which RFC 8291 section 4 makes the sender's public key (65).
+			salts.add(string(body[:16]), at)
+			keys.add(string(body[21:86]), at)
+		}
+	}
+	if !in.contender.alone {
+		if err := salts.want(perMessage); err != nil {
+			return err
+		}
+	}
+	if err := keys.want(in.contender.key); err != nil {
+		return err
+	}
+	return tokens.want(in.contender.token)
+}
+
+// checkToken verifies the VAPID token as the push service would.
+func (in *instance) checkToken(p product, r *recipient) error {
+	claims, err := receiver.VerifyVAPID(p.header.Get("Authorization"), r.sub.Origin(), p.now)
+	if err != nil {
+		return err
+	}
+	if claims.PublicKey != in.workload.keys.PublicKey() {
+		return fmt.Errorf("the token is signed by another key")
+	}
+	if claims.Subject != contact {
+		return fmt.Errorf("the token's subject is %q, want %q", claims.Subject, contact)
+	}
+	return nil
+}
+
+// checkMessage opens the body, looks at the header fields and the request, and returns
+// the body.
+func (in *instance) checkMessage(p product, r *recipient) ([]byte, error) {
+	if p.request != nil {
+		if p.request.Method != http.MethodPost || p.request.URL.String() != r.sub.Endpoint() {
+			return nil, fmt.Errorf("the request is not a POST to the endpoint")
+		}
+		body, err := io.ReadAll(p.request.Body)
+		if err != nil {
+			return nil, fmt.Errorf("read the request's body: %w", err)
+		}
+		p.body = body
+		if p.request.ContentLength >= 0 && p.request.ContentLength != int64(len(body)) {
+			return nil, fmt.Errorf("the request says %d bytes and has %d", p.request.ContentLength, len(body))
+		}
+	}
+	message, err := r.browser.Open(p.body)
+	if err != nil {
+		return nil, err
+	}
+	if !bytes.Equal(message, in.workload.message) {
+		return nil, fmt.Errorf("the browser reads %d bytes that are not the message", len(message))
+	}
+	if len(p.body) != in.pad.bodyBytes() {
+		return nil, fmt.Errorf("the body has %d bytes, want %d with pad=%v", len(p.body), in.pad.bodyBytes(), in.pad)
+	}
+	for name, want := range map[string]string{"Content-Encoding": "aes128gcm", "Ttl": strconv.Itoa(ttlSeconds)} {
+		if got := p.header.Get(name); got != want {
+			return nil, fmt.Errorf("header field %s is %q, want %q", name, got, want)
+		}
+	}
+	return p.body, nil
+}
+
+// use is where something was seen: in which round, for which recipient, of which origin.
+type use struct {
+	round, recipient int
+	origin           string
+}
+
+// seen are the values of one kind and where they were used.
+type seen struct {
+	what string
+	uses map[string][]use
+}
+
+func newSeen(what string) *seen { return &seen{what, map[string][]use{}} }
+
+func (s *seen) add(value string, at use) { s.uses[value] = append(s.uses[value], at) }
+
+// want says whether values were used for as long as that and no longer.
+func (s *seen) want(f freshness) error {
+	group := func(u use) any {
+		switch f {
+		case perSubscription:
+			return u.recipient
+		case perOrigin:
+			return u.origin
+		case perBroadcast:
+			return "all"
+		}
+		return u
+	}
+	owner := map[any]string{}
+	for value, uses := range s.uses {
+		for _, u := range uses {
+			if group(u) != group(uses[0]) {
+				return fmt.Errorf("one %s is used twice (messages %d and %d), but the row says: %s", s.what, uses[0].recipient, u.recipient, f)
+			}
+			if other, ok := owner[group(u)]; ok && other != value {
+				return fmt.Errorf("the %s of message %d is made anew, but the row says: %s", s.what, u.recipient, f)
+			}
+			owner[group(u)] = value
+		}
+	}
+	return nil
+}

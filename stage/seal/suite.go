@@ -1,0 +1,47 @@
+package seal
+
+import "postage/lab"
+
+// Suite returns the stage's cases.
+func Suite() lab.Suite {
+	suite := lab.Suite{Stage: "seal", Doc: "Bytes to an encrypted, signed Web Push request: which library, which of its caches?"}
+	suite.Cases = append(suite.Cases, modesCase(false), modesCase(true), pageCase())
+	for _, p := range []primitive{keygen, agreement, signature, schedule, contentSchedule, salt, seal} {
+		suite.Cases = append(suite.Cases, part(p, false))
+	}
+	suite.Cases = append(suite.Cases, part(seal, true))
+	return suite
+}
+
+// contenders returns the contenders for one padding, in the order in which they are
+// listed. To add one, write a file like its shortest neighbour and a line here.
+func contenders() []*contender {
+	list := []*contender{
+		webpushGo("lib=webpush-go"),
+		reference(),
+	}
+	for _, m := range modes {
+		list = append(list, library(m, true), library(m, false))
+	}
+	return append(list, noBroadcastRequest(), keyPerBroadcast())
+}
+
+func modesCase(pad padding) lab.Case {
+	c := lab.Case{
+		Name:     "Seal/pad=" + pad.String(),
+		Doc:      "What does it cost to prepare a 365-byte notification, unpadded, and what does each mode of reuse save?",
+		Headline: !bool(pad),
+		Baseline: "lib=webpush-go",
+	}
+	if pad {
+		c.Doc = "What does it cost to prepare a 365-byte notification padded to 4096 bytes, and what does each mode of reuse save?"
+	}
+	for _, contender := range contenders() {
+		c.Contenders = append(c.Contenders, contender.row(pad))
+	}
+	c.Contenders = append(c.Contenders,
+		composed("strict", pad, keygen, agreement, salt, schedule, seal),
+		composed("shared", pad, agreement, salt, schedule, seal),
+		composed("session", pad, salt, contentSchedule, seal))
+	return c
+}

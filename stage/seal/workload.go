@@ -1,0 +1,93 @@
+package seal
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	webpushgo "github.com/SherClockHolmes/webpush-go"
+
+	"postage/webpush"
+	"postage/webpush/receiver"
+)
+
+const (
+	// messageBytes is the length of the page's message.
+	messageBytes = 365
+	// ttlSeconds is the TTL of every message.
+	ttlSeconds = 60
+	// contact is the VAPID subject, the page's.
+	contact = "mailto:example@example.com"
+)
+
+// workload is what all contenders work on.
+type workload struct {
+	message    []byte
+	recipients []recipient
+	keys       *webpush.VAPIDKeys
+}
+
+// recipient is a subscription as each library has it, and the browser behind it.
+type recipient struct {
+	sub     webpush.Subscription
+	theirs  *webpushgo.Subscription
+	browser *receiver.Receiver
+}
+
+func newWorkload(seed uint64) (*workload, error) {
+	rng := rand.New(rand.NewPCG(seed, 8291))
+	w := &workload{
+		// Clipped: webpush-go writes past the end of a message that has room behind it.
+		message: slices.Clip([]byte(strings.Repeat("All the world's a stage, and all the men and women merely players. ", 6)[:messageBytes])),
+	}
+	var err error
+	if w.keys, err = webpush.GenerateVAPIDKeys(); err != nil {
+		return nil, err
+	}
+	for i := range 7 {
+		endpoint := "https://fcm.googleapis.com/fcm/send/" + letters(rng, 12) + ":APA91b" + letters(rng, 120)
+		if i >= 3 {
+			endpoint = "https://updates.push.services.mozilla.com/wpush/v2/gAAAAA" + letters(rng, 164)
+		}
+		r, err := newRecipient(rng, endpoint)
+		if err != nil {
+			return nil, fmt.Errorf("seal: subscription %d: %w", i, err)
+		}
+		w.recipients = append(w.recipients, r)
+	}
+	return w, nil
+}
+
+func newRecipient(rng *rand.Rand, endpoint string) (r recipient, err error) {
+	if r.browser, err = receiver.New(octets(rng, 32), octets(rng, 16)); err != nil {
+		return r, err
+	}
+	text, err := r.browser.SubscriptionJSON(endpoint)
+	if err != nil {
+		return r, err
+	}
+	if r.sub, err = webpush.ParseSubscription(text); err != nil {
+		return r, err
+	}
+	r.theirs = new(webpushgo.Subscription)
+	return r, json.Unmarshal(text, r.theirs)
+}
+
+func octets(rng *rand.Rand, n int) []byte {
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = byte(rng.Uint32())
+	}
+	return b
+}
+
+func letters(rng *rand.Rand, n int) string {
+	const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = alphabet[rng.IntN(len(alphabet))]
+	}
+	return string(b)
+}
