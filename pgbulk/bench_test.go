@@ -1,0 +1,369 @@
+//go:build unix
+
+package pgbulk_test
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"syscall"
+	"testing"
+	"text/tabwriter"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgproto3"
+
+	"postage/pgbulk"
+	"postage/service/postgres"
+	"postage/service/postgres/pgsink"
+)
+
+// The benchmarks write the page's upsert, 1000 rows of 16 KB, in every way there is, to a protocol sink in a process of its
+// own (what the client costs by itself) and to a real server:
+//
+//	go test -run '^$' -bench . ./pgbulk
+//	POSTAGE_RATIOS=1 go test -run TestRatios -v ./pgbulk
+//
+// The second runs the contenders in turns, in random order, which is what their ratios should be read from.
+
+// contender is a way to write the page's rows.
+type contender struct {
+	name string
+	// open returns what writes the rows once.
+	open func(b testing.TB, conn *pgx.Conn, table pgx.Identifier, rows [][]any) func() error
+}
+
+func bulk(name string, o pgbulk.Options, source func([][]any) pgbulk.Rows) contender {
+	return contender{name, func(b testing.TB, conn *pgx.Conn, table pgx.Identifier, rows [][]any) func() error {
+		t := pgbulk.Table{Name: table, Columns: pageTable, Key: []string{"id"}}
+		return func() error {
+			_, err := pgbulk.Upsert(context.Background(), conn, t, source(rows), o)
+			return err
+		}
+	}}
+}
+
+type pageRow struct {
+	ID   string `db:"id"`
+	A    string `db:"colA"`
+	B    string `db:"colB"`
+	C    string `db:"colC"`
+	JSON string `db:"colD"`
+}
+
+var contenders = []contender{
+	{"pgx.Exec", func(b testing.TB, conn *pgx.Conn, table pgx.Identifier, rows [][]any) func() error {
+		sql, args := pageStatement(table, rows)
+		return func() error {
+			_, err := conn.Exec(context.Background(), sql, args...)
+			return err
+		}
+	}},
+	{"pgx.SendBatch", func(b testing.TB, conn *pgx.Conn, table pgx.Identifier, rows [][]any) func() error {
+		sql, _ := pageStatement(table, rows[:1])
+		return func() error {
+			var batch pgx.Batch
+			for _, r := range rows {
+				batch.Queue(sql, r...)
+			}
+			return conn.SendBatch(context.Background(), &batch).Close()
+		}
+	}},
+	{"pgx.CopyFrom", func(b testing.TB, conn *pgx.Conn, table pgx.Identifier, rows [][]any) func() error {
+		ctx := context.Background()
+		return func() error {
+			tx, err := conn.Begin(ctx)
+			if err != nil {
+				return err
+			}
+			defer tx.Rollback(ctx)
+			if _, err := tx.Exec(ctx, "create temporary table stage (like "+table.Sanitize()+" including storage including compression) on commit drop"); err != nil {
+				return err
+			}
+			if _, err := tx.CopyFrom(ctx, pgx.Identifier{"stage"}, pageTable, pgx.CopyFromRows(rows)); err != nil {
+				return err
+			}
+			if _, err := tx.Exec(ctx, "insert into "+table.Sanitize()+` select * from stage where true on conflict (id) do update set "colA" = excluded."colA", "colB" = excluded."colB", "colC" = excluded."colC", "colD" = excluded."colD"`); err != nil {
+				return err
+			}
+			return tx.Commit(ctx)
+		}
+	}},
+	{"floor", func(b testing.TB, conn *pgx.Conn, table pgx.Identifier, rows [][]any) func() error {
+		sql, args := pageStatement(table, rows)
+		if _, err := conn.Prepare(context.Background(), "floor", sql); err != nil {
+			b.Fatal(err)
+		}
+		values := make([][]byte, len(args))
+		for i, a := range args {
+			values[i] = []byte(a.(string))
+		}
+		var message []byte
+		for _, m := range []pgproto3.FrontendMessage{&pgproto3.Bind{PreparedStatement: "floor", Parameters: values}, &pgproto3.Execute{}, &pgproto3.Sync{}} {
+			var err error
+			if message, err = m.Encode(message); err != nil {
+				b.Fatal(err)
+			}
+		}
+		pc := conn.PgConn()
+		return func() error {
+			if _, err := pc.Conn().Write(message); err != nil {
+				return err
+			}
+			for {
+				m, err := pc.ReceiveMessage(context.Background())
+				if err != nil {
+					return err
+				}
+				switch m := m.(type) {
+				case *pgproto3.ErrorResponse:
+					return fmt.Errorf("%s", m.Message)
+				case *pgproto3.ReadyForQuery:
+					return nil
+				}
+			}
+		}
+	}},
+	{"pgbulk.Exec", func(b testing.TB, conn *pgx.Conn, table pgx.Identifier, rows [][]any) func() error {
+		sql, args := pageStatement(table, rows)
+		return func() error {
+			_, err := pgbulk.Exec(context.Background(), conn, sql, args...)
+			return err
+		}
+	}},
+	bulk("pgbulk.Upsert", pgbulk.Options{}, pgbulk.Slice),
+	bulk("pgbulk.Upsert/bind", pgbulk.Options{Strategy: pgbulk.Bind}, pgbulk.Slice),
+	bulk("pgbulk.Upsert/bind=4MB", pgbulk.Options{Strategy: pgbulk.Bind, ChunkBytes: 4 << 20}, pgbulk.Slice),
+	bulk("pgbulk.Upsert/copy", pgbulk.Options{Strategy: pgbulk.Copy}, pgbulk.Slice),
+	bulk("pgbulk.Upsert/structs", pgbulk.Options{}, func(rows [][]any) pgbulk.Rows {
+		return pgbulk.Structs(func(yield func(pageRow) bool) {
+			for _, r := range rows {
+				if !yield(pageRow{r[0].(string), r[1].(string), r[2].(string), r[3].(string), r[4].(string)}) {
+					return
+				}
+			}
+		})
+	}),
+}
+
+// startSink starts the sink, which is this test binary once more (see TestSinkProcess).
+func startSink(t testing.TB) (dsn string) {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "pgsink")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(os.Args[0], "-test.run=^TestSinkProcess$")
+	cmd.Env = append(os.Environ(), "POSTAGE_SINK="+filepath.Join(dir, ".s.PGSQL.5432"))
+	stdin, err := cmd.StdinPipe() // its end tells the sink to stop
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		stdin.Close()
+		cmd.Wait()
+		os.RemoveAll(dir)
+	})
+	if _, err := io.ReadFull(stdout, make([]byte, 6)); err != nil {
+		t.Fatal("the sink does not start: ", err)
+	}
+	return "host=" + dir + " user=x dbname=x sslmode=disable"
+}
+
+func TestSinkProcess(t *testing.T) {
+	socket := os.Getenv("POSTAGE_SINK")
+	if socket == "" {
+		t.Skip("runs only as a child process")
+	}
+	l, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	os.Stdout.WriteString("ready\n")
+	go func() {
+		io.Copy(io.Discard, os.Stdin)
+		os.Exit(0)
+	}()
+	(&pgsink.Server{Types: map[string]uint32{"colD": 3802}}).Serve(l)
+}
+
+// clientCPU is the CPU time of this process, user and system.
+func clientCPU() time.Duration {
+	var u syscall.Rusage
+	syscall.Getrusage(syscall.RUSAGE_SELF, &u)
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+func openConn(t testing.TB, dsn string) *pgx.Conn {
+	conn, err := pgx.Connect(context.Background(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close(context.Background()) })
+	return conn
+}
+
+func BenchmarkSink(b *testing.B) {
+	dsn := startSink(b)
+	rows := pageData(pageRows, 16384, 1)
+	for _, c := range contenders {
+		b.Run(c.name, func(b *testing.B) { measure(b, c, openConn(b, dsn), pgx.Identifier{"t"}, rows) })
+	}
+}
+
+func BenchmarkPostgres(b *testing.B) {
+	d := dsn(b, postgres.Unix)
+	rows := pageData(pageRows, 16384, 1)
+	for _, columns := range []string{"jsonb", "text"} {
+		for _, c := range contenders {
+			b.Run("column="+columns+"/"+c.name, func(b *testing.B) {
+				conn := openConn(b, d)
+				table := newTable(b, conn, pageColumns)
+				if columns == "text" {
+					must(b, conn, "alter table "+table.Sanitize()+` alter "colD" type text`)
+				}
+				measure(b, c, conn, table, rows)
+			})
+		}
+	}
+}
+
+func measure(b *testing.B, c contender, conn *pgx.Conn, table pgx.Identifier, rows [][]any) {
+	run := c.open(b, conn, table, rows)
+	if err := run(); err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	b.SetBytes(16 << 20)
+	before := clientCPU()
+	for b.Loop() {
+		if err := run(); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(clientCPU()-before)/float64(b.N), "client-cpu-ns/op")
+}
+
+// BenchmarkSmallRows is the client's cost per value of small rows, without large strings to hide it.
+func BenchmarkSmallRows(b *testing.B) {
+	dsn := startSink(b)
+	rows := make([][]any, 100_000)
+	for i := range rows {
+		rows[i] = []any{fmt.Sprint(i), "a", "b", "c", `{"x":1}`}
+	}
+	for _, c := range contenders {
+		if c.name == "pgx.Exec" || c.name == "pgbulk.Exec" || c.name == "floor" {
+			continue // too many parameters for one statement
+		}
+		b.Run(c.name, func(b *testing.B) { measure(b, c, openConn(b, dsn), pgx.Identifier{"t"}, rows) })
+	}
+}
+
+// cost is what one run took.
+type cost struct {
+	wall, client, server time.Duration
+	bytes, allocs        uint64
+}
+
+// TestRatios prints what the contenders cost against pgx.Exec. It asserts nothing: figures differ between machines and days.
+func TestRatios(t *testing.T) {
+	if os.Getenv("POSTAGE_RATIOS") == "" {
+		t.Skip("set POSTAGE_RATIOS=1 to measure")
+	}
+	rows := pageData(pageRows, 16384, 1)
+	t.Run("sink", func(t *testing.T) {
+		d := startSink(t)
+		ratios(t, 41, rows, func() (*pgx.Conn, pgx.Identifier) { return openConn(t, d), pgx.Identifier{"t"} })
+	})
+	for _, column := range []string{"jsonb", "text"} {
+		for _, compression := range []string{"pglz", "lz4"} {
+			t.Run(column+"/"+compression, func(t *testing.T) {
+				d := dsn(t, postgres.Unix)
+				ratios(t, 9, rows, func() (*pgx.Conn, pgx.Identifier) {
+					conn := openConn(t, d)
+					table := newTable(t, conn, pageColumns)
+					must(t, conn, "alter table "+table.Sanitize()+` alter "colD" type `+column+`, alter "colD" set compression `+compression)
+					return conn, table
+				})
+			})
+		}
+	}
+}
+
+func ratios(t *testing.T, rounds int, rows [][]any, target func() (*pgx.Conn, pgx.Identifier)) {
+	runs := make([]func() error, len(contenders))
+	pids := make([]int, len(contenders))
+	for i, c := range contenders {
+		conn, table := target()
+		runs[i], pids[i] = c.open(t, conn, table, rows), int(conn.PgConn().PID())
+		if err := runs[i](); err != nil {
+			t.Fatal(c.name, err)
+		}
+	}
+	costs := make([][]cost, len(contenders))
+	for range rounds {
+		for _, i := range rand.Perm(len(contenders)) {
+			runtime.GC()
+			var m0, m1 runtime.MemStats
+			s0, _ := postgres.ProcessCPU(pids[i])
+			runtime.ReadMemStats(&m0)
+			cpu0, t0 := clientCPU(), time.Now()
+			err := runs[i]()
+			wall, cpu := time.Since(t0), clientCPU()-cpu0
+			runtime.ReadMemStats(&m1)
+			s1, _ := postgres.ProcessCPU(pids[i])
+			if err != nil {
+				t.Fatal(contenders[i].name, err)
+			}
+			costs[i] = append(costs[i], cost{wall, cpu, s1 - s0, m1.TotalAlloc - m0.TotalAlloc, m1.Mallocs - m0.Mallocs})
+		}
+	}
+	var out bytes.Buffer
+	w := tabwriter.NewWriter(&out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(w, "contender\twall\tclient CPU\tbackend CPU\tMB allocated\tallocs\twall ratio\tCPU ratio\tbytes ratio\t")
+	for i, c := range contenders {
+		at := costs[i]
+		ms := func(d time.Duration) string { return fmt.Sprintf("%.2f ms", d.Seconds()*1e3) }
+		wall, client := median(at, func(c cost) time.Duration { return c.wall }), median(at, func(c cost) time.Duration { return c.client })
+		bytes := median(at, func(c cost) uint64 { return c.bytes })
+		ratio := func(value func(cost) float64) float64 {
+			var r []float64
+			for k := range at {
+				r = append(r, value(at[k])/value(costs[0][k]))
+			}
+			return median(r, func(v float64) float64 { return v })
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%.3f\t%d\t%.3f\t%.3f\t%.5f\t\n", c.name, ms(wall), ms(client),
+			ms(median(at, func(c cost) time.Duration { return c.server })), float64(bytes)/1e6, median(at, func(c cost) uint64 { return c.allocs }),
+			ratio(func(c cost) float64 { return c.wall.Seconds() }), ratio(func(c cost) float64 { return c.client.Seconds() }),
+			ratio(func(c cost) float64 { return float64(c.bytes) }))
+	}
+	w.Flush()
+	t.Logf("median of %d rounds\n%s", rounds, out.String())
+}
+
+func median[S any, T cmp.Ordered](list []S, value func(S) T) T {
+	values := make([]T, len(list))
+	for i, v := range list {
+		values[i] = value(v)
+	}
+	slices.Sort(values)
+	return values[len(values)/2]
+}

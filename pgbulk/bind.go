@@ -1,0 +1,196 @@
+package pgbulk
+
+import (
+	"encoding/binary"
+	"fmt"
+	"strconv"
+)
+
+// savepoint is the name of the savepoints inside of the caller's transaction, which are gone when a call returns.
+const savepoint = "pgbulk"
+
+// bindChunk sends the chunk as one INSERT. The statement is parsed only if its number of rows is another than before.
+func (w *writer) bindChunk() error {
+	c, columns := &w.chunk, len(w.columns)
+	params := c.rows() * columns
+	if size := len(c.data) + bindOverhead + 4*columns; size > maxValue {
+		return &rowError{row: c.first, err: fmt.Errorf("statement of %d bytes: %w", size, ErrTooLarge)}
+	}
+	w.startBind()
+	s := w.stream
+	if s.stop.Load() {
+		return nil
+	}
+	if w.parsed != c.rows() {
+		w.sql = w.appendInsert(w.sql[:0], c.rows())
+		s.parse(w.sql, w.types, params)
+		w.parsed = c.rows()
+	}
+	w.sent = append(w.sent, c.first)
+	s.bind("", w.formats, params, len(c.data))
+	if len(c.data) < bufferSize/2 {
+		s.bytes(c.data)
+	} else {
+		s.flush()
+		s.write(c.data)
+	}
+	s.execute()
+	return nil
+}
+
+// startBind begins the exchange.
+func (w *writer) startBind() {
+	if w.stream != nil {
+		return
+	}
+	w.stream = open(w.ctx, w.pc, w.wire)
+	w.types = w.types[:0]
+	w.formats = w.formats[:0]
+	for _, col := range w.columns {
+		w.types = append(w.types, col.oid)
+		w.formats = append(w.formats, byte(col.format))
+	}
+	if w.inTx {
+		w.stream.command("savepoint " + savepoint)
+	}
+}
+
+// bindRow sends a row as a statement by itself, with its large values straight from where they are.
+func (w *writer) bindRow(row []any) error {
+	if len(row) != len(w.columns) {
+		return &rowError{row: w.n, err: errTooMany}
+	}
+	size := 0
+	w.scratch = w.scratch[:0] // the other values, one after the other
+	for i, v := range row {
+		c := &w.columns[i]
+		n := 0
+		if p, ok := c.shape.plain(v); ok {
+			if n = 4 + c.prefix() + len(p); n-4 > maxValue {
+				return &rowError{w.n, c.name, tooLarge(n - 4)}
+			}
+		} else {
+			start := len(w.scratch)
+			var err error
+			if w.scratch, err = w.append(w.scratch, i, v); err != nil {
+				return &rowError{w.n, c.name, err}
+			}
+			n = len(w.scratch) - start
+		}
+		size += n
+	}
+	if total := size + bindOverhead + 2*len(row); total > maxValue {
+		return &rowError{row: w.n, err: fmt.Errorf("row of %d bytes: %w", size, ErrTooLarge)}
+	}
+	rows := 1
+	if w.watching {
+		key, ok, err := w.keyOf(row)
+		if err != nil {
+			return err
+		}
+		if ok && w.twice(key) {
+			if rows = 2; rows*size > maxValue/2 {
+				return &rowError{row: w.n, err: errAgain} // the server could not be asked
+			}
+		}
+	}
+	w.startBind()
+	s := w.stream
+	if s.stop.Load() {
+		return nil
+	}
+	if w.parsed != rows {
+		w.sql = w.appendInsert(w.sql[:0], rows)
+		s.parse(w.sql, w.types, rows*len(row))
+		w.parsed = rows
+	}
+	w.sent = append(w.sent, w.n)
+	s.bind("", w.formats, rows*len(row), rows*size)
+	for range rows {
+		others := w.scratch
+		for i, v := range row {
+			c := &w.columns[i]
+			if p, ok := c.shape.plain(v); ok {
+				s.int32(c.prefix() + len(p))
+				if c.prefix() == 1 {
+					s.byte(1)
+				}
+				s.string(p)
+				continue
+			}
+			n := 4 + max(0, int(int32(binary.BigEndian.Uint32(others))))
+			s.bytes(others[:n])
+			others = others[n:]
+		}
+	}
+	s.execute()
+	w.chunk.reset(w.n + 1)
+	if rows == 2 {
+		return errAgain
+	}
+	return nil
+}
+
+// keyOf encodes a row's key.
+func (w *writer) keyOf(row []any) (key []byte, ok bool, err error) {
+	w.key = w.key[:0]
+	for i, is := range w.isKey {
+		if !is {
+			continue
+		}
+		start := len(w.key)
+		if w.key, err = w.append(w.key, i, row[i]); err != nil {
+			return nil, false, &rowError{w.n, w.columns[i].name, err}
+		}
+		if w.key[start] == 0xff {
+			return nil, false, nil
+		}
+	}
+	return w.key, true, nil
+}
+
+// endBind ends the exchange.
+func (w *writer) endBind() {
+	if w.inTx {
+		w.stream.command("release savepoint " + savepoint)
+	}
+	w.stream.sync()
+}
+
+// appendInsert appends the statement that inserts a number of rows.
+func (w *writer) appendInsert(sql []byte, rows int) []byte {
+	sql = append(sql, w.table.insertInto()...)
+	sql = append(sql, "values "...)
+	n := 0
+	for r := range rows {
+		if r > 0 {
+			sql = append(sql, ',')
+		}
+		for i := range w.columns {
+			n++
+			if i == 0 {
+				sql = append(sql, "($"...)
+			} else {
+				sql = append(sql, ",$"...)
+			}
+			sql = strconv.AppendInt(sql, int64(n), 10)
+		}
+		sql = append(sql, ')')
+	}
+	return append(sql, w.table.onConflict(w.options)...)
+}
+
+// failedStatement returns the rows of the statement that the server's error was about.
+func (w *writer) failedStatement() (first, last int, ok bool) {
+	i := w.stream.commands
+	if w.inTx {
+		i-- // the savepoint
+	}
+	if i < 0 || i >= len(w.sent) {
+		return 0, 0, false // not about a statement of rows: a deferred constraint, say
+	}
+	if i+1 < len(w.sent) {
+		return w.sent[i], w.sent[i+1] - 1, true
+	}
+	return w.sent[i], w.n - 1, true
+}

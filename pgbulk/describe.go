@@ -1,0 +1,76 @@
+package pgbulk
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// layout is what the server says about a table.
+type layout struct {
+	columns  []column
+	notNull  []string // columns that are declared NOT NULL, ours and others
+	types    []string // SQL names of our columns' types
+	mayStage bool     // this role may make temporary tables here
+	major    int      // the server's major version
+}
+
+// binary reports whether all columns have a binary codec.
+func (l *layout) binary() bool {
+	return !slices.ContainsFunc(l.columns, func(c column) bool { return c.format != binaryFormat })
+}
+
+const layoutQuery = `select a.attname, a.attnotnull, format_type(a.atttypid, a.atttypmod),
+	has_database_privilege(current_database(), 'temp')
+	from pg_attribute a where a.attrelid = $1::text::regclass and a.attnum > 0 and not a.attisdropped`
+
+// describe asks the server for a table's columns, in one round trip. The types come from the description of a query: there a
+// domain is the type that it is based on, which is what has a codec.
+func describe(ctx context.Context, conn *pgx.Conn, t *Table, buf []byte) (*layout, error) {
+	pc := conn.PgConn()
+	name := t.Name.Sanitize()
+	s := open(ctx, pc, buf)
+	s.collect = true
+	s.parse([]byte("select "+quoteAll(t.Columns)+" from "+name), nil, 0)
+	s.about('D', "")
+	s.parse([]byte(layoutQuery), nil, 0)
+	s.bind("", []byte{textFormat}, 1, 4+len(name))
+	s.int32(len(name))
+	s.string(name)
+	s.execute()
+	s.sync()
+	if err := s.close(); err != nil {
+		return nil, err
+	}
+	l := &layout{}
+	fields, rows := s.fields, s.rows
+	if len(fields) != len(t.Columns) {
+		return nil, fmt.Errorf("%d columns described, want %d", len(fields), len(t.Columns))
+	}
+	l.types = make([]string, len(fields))
+	for _, r := range rows {
+		if i := slices.Index(t.Columns, string(r[0])); i >= 0 {
+			l.types[i] = string(r[2])
+		}
+		if string(r[1]) == "t" {
+			l.notNull = append(l.notNull, string(r[0]))
+		}
+		l.mayStage = string(r[3]) == "t"
+	}
+	m := conn.TypeMap()
+	for i, f := range fields {
+		c := column{name: t.Columns[i], oid: f, shape: shapeOf(m, f)}
+		if typ, ok := m.TypeForOID(c.oid); ok && typ.Codec.FormatSupported(binaryFormat) {
+			c.format = binaryFormat
+		}
+		l.columns = append(l.columns, c)
+	}
+	version := pc.ParameterStatus("server_version")
+	version = version[:len(version)-len(strings.TrimLeft(version, "0123456789"))]
+	l.major, _ = strconv.Atoi(version)
+	return l, nil
+}

@@ -1,0 +1,39 @@
+// Package pgbulk writes many rows, or large values, into PostgreSQL over jackc/pgx/v5 connections without the copies
+// that the usual calls make.
+//
+// pgx's Exec holds every parameter at least twice before a byte is sent: once encoded, once more in the message. For a
+// thousand rows of 16 KB that is a hundred megabytes and more. This package sums the lengths first, writes the
+// exact header of the Bind message, and then streams the values through one buffer of 64 KB that is used again and
+// again; rows come from an iterator and are never collected. Memory stays the same however many rows there are.
+//
+// There are three calls:
+//
+//   - [Exec] runs any one statement, with its parameters streamed.
+//   - [Upsert] inserts rows and updates those whose key exists (INSERT ... ON CONFLICT).
+//   - [Insert] inserts rows.
+//
+// Rows are written by one of two strategies (see [Strategy]); Auto chooses:
+//
+//   - Bind: INSERT ... VALUES with the rows as parameters, in statements of at most 65,535 parameters
+//     (the protocol's limit), all pipelined under one Sync.
+//   - Copy: COPY in binary format, for a plain insert straight into the table, otherwise into a temporary table
+//     that INSERT ... SELECT then reads, all of it in one round trip.
+//
+// A call is atomic: all rows are in, or none. Outside of a transaction it makes one of its own; inside the caller's
+// transaction (a pgx.Tx, or a connection on which BEGIN was run) it is part of that one, which a failed call leaves
+// aborted, as any failed statement does. An error is an [*Error] that says which row and column it is about, and
+// whether the connection had to be closed. A connection is never handed back out of step with the protocol.
+//
+// This package is opinionated:
+//
+//   - It writes to the net.Conn below pgx itself and reads with [pgconn.PgConn.ReceiveMessage], in a goroutine of its own while
+//     it writes, so that a server with much to say never waits for a client that is busy writing. TLS, pools,
+//     notices and notifications go on working; pgx's tracers do not see these calls.
+//   - Values are encoded by the connection's type map, in binary where it has a codec for it. Strings and bytes for
+//     text, json, jsonb and bytea columns go to the socket without one.
+//   - A context that ends cancels the statement on the server, and the connection stays usable if the server answers
+//     within [CancelGrace].
+//
+// Note: hijacking the connection (pgconn.PgConn.Hijack) was tried on paper and rejected: it kills the *pgx.Conn that
+// pools and transactions hold. Using pgconn's Pipeline was rejected too: its buffer grows with the message.
+package pgbulk

@@ -1,0 +1,289 @@
+package pgbulk
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"unsafe"
+
+	"github.com/jackc/pgx/v5/pgtype"
+)
+
+// Format codes of the protocol.
+const (
+	textFormat   = 0
+	binaryFormat = 1
+)
+
+// maxValue is the limit on the length of a value, and of a Bind message, in bytes: PostgreSQL's MaxAllocSize of 1 GB
+// less one, less what a value's header takes.
+const maxValue = 1<<30 - 1 - 8
+
+// shape is how a column's or parameter's type takes strings and bytes, which need no codec then.
+type shape uint8
+
+const (
+	shapeOther shape = iota // only the codec knows
+	shapeText               // text, varchar, bpchar, name: as they are, in both formats
+	shapeJSON               // json: as they are, in both formats
+	shapeJSONB              // jsonb: as they are in text, after a version byte in binary
+	shapeBytea              // bytea: bytes as they are, in binary
+)
+
+func shapeOf(m *pgtype.Map, oid uint32) shape {
+	t, ok := m.TypeForOID(oid)
+	if !ok {
+		return shapeOther
+	}
+	switch t.Codec.(type) {
+	case pgtype.TextCodec:
+		return shapeText
+	case *pgtype.JSONCodec:
+		return shapeJSON
+	case *pgtype.JSONBCodec:
+		return shapeJSONB
+	case pgtype.ByteaCodec:
+		return shapeBytea
+	}
+	return shapeOther
+}
+
+// plain returns v's bytes if they are what a value of that shape consists of. They alias v.
+func (h shape) plain(v any) (string, bool) {
+	switch h {
+	case shapeText, shapeJSON, shapeJSONB:
+		switch v := v.(type) {
+		case string:
+			return v, true
+		case *string:
+			if v != nil {
+				return *v, true
+			}
+		}
+	case shapeBytea:
+	default:
+		return "", false
+	}
+	switch v := v.(type) {
+	case []byte:
+		if v != nil {
+			return alias(v), true
+		}
+	case *[]byte:
+		if v != nil && *v != nil {
+			return alias(*v), true
+		}
+	case json.RawMessage:
+		if v != nil && (h == shapeJSON || h == shapeJSONB) {
+			return alias(v), true
+		}
+	}
+	return "", false
+}
+
+// alias is a string over bytes that do not change while it is in use.
+func alias(p []byte) string { return unsafe.String(unsafe.SliceData(p), len(p)) }
+
+// column is what the encoder knows about a column.
+type column struct {
+	name   string
+	oid    uint32
+	format int16 // binary if the type map has a codec for it
+	shape  shape
+}
+
+// encoder turns values into the bytes that both COPY and Bind have for them: a length, -1 for NULL, and the value.
+type encoder struct {
+	m       *pgtype.Map
+	columns []column
+	scratch []byte // of the value that is being encoded
+}
+
+// prefix is how many bytes of a column's plain value are not the value's own.
+func (c *column) prefix() int {
+	if c.shape == shapeJSONB && c.format == binaryFormat {
+		return 1
+	}
+	return 0
+}
+
+// append appends the i-th value of a row to dst.
+func (e *encoder) append(dst []byte, i int, v any) ([]byte, error) {
+	c := &e.columns[i]
+	if s, ok := c.shape.plain(v); ok {
+		n := c.prefix() + len(s)
+		if n > maxValue {
+			return dst, tooLarge(n)
+		}
+		dst = binary.BigEndian.AppendUint32(dst, uint32(n))
+		if c.prefix() == 1 {
+			dst = append(dst, 1)
+		}
+		return append(dst, s...), nil
+	}
+	start := len(dst)
+	dst = append(dst, 0xff, 0xff, 0xff, 0xff)
+	out, err := e.encode(c, v, dst)
+	if err != nil {
+		return dst[:start], err
+	}
+	if out == nil {
+		return dst, nil // NULL
+	}
+	n := len(out) - start - 4
+	if n > maxValue {
+		return dst[:start], tooLarge(n)
+	}
+	binary.BigEndian.PutUint32(out[start:], uint32(n))
+	return out, nil
+}
+
+// write writes the i-th value of a row to the stream, without a copy of its own if it is plain.
+func (e *encoder) write(s *stream, i int, v any) error {
+	c := &e.columns[i]
+	p, ok := c.shape.plain(v)
+	if !ok {
+		var err error
+		if e.scratch, err = e.append(e.scratch[:0], i, v); err != nil {
+			return err
+		}
+		s.bytes(e.scratch)
+		return nil
+	}
+	n := c.prefix() + len(p)
+	if n > maxValue {
+		return tooLarge(n)
+	}
+	s.int32(n)
+	if c.prefix() == 1 {
+		s.byte(1)
+	}
+	s.string(p)
+	return nil
+}
+
+// size is a lower bound of what a row takes, which counts its plain values alone. It costs next to nothing.
+func (e *encoder) size(row []any) int {
+	n := 4 * len(row)
+	for i, v := range row {
+		if s, ok := e.columns[i].shape.plain(v); ok {
+			n += len(s)
+		}
+	}
+	return n
+}
+
+// encode has the type map append v. The result is nil for NULL.
+//
+// A value that has no binary encoding is given as text by its owner, such as a string for a number. Like pgx's own
+// CopyFrom we then parse the text and encode what comes out.
+func (e *encoder) encode(c *column, v any, dst []byte) (out []byte, err error) {
+	out, err = e.encodeAs(c, c.format, v, dst)
+	if err == nil || c.format != binaryFormat {
+		return out, err
+	}
+	text, ok := v.(string)
+	if !ok {
+		if p, isPointer := v.(*string); isPointer && p != nil {
+			text, ok = *p, true
+		}
+	}
+	if !ok {
+		b, textErr := e.m.Encode(c.oid, textFormat, v, []byte{})
+		if textErr != nil {
+			return nil, err
+		}
+		text = string(b)
+	}
+	if t, found := e.m.TypeForOID(c.oid); found {
+		if _, isArray := t.Codec.(*pgtype.ArrayCodec); isArray {
+			var a pgtype.Array[any] // keeps dimensions
+			if scanErr := e.m.Scan(c.oid, textFormat, []byte(text), &a); scanErr == nil {
+				return e.m.Encode(c.oid, binaryFormat, a, dst)
+			}
+		}
+	}
+	var parsed any
+	if scanErr := e.m.Scan(c.oid, textFormat, []byte(text), &parsed); scanErr != nil {
+		return nil, fmt.Errorf("%w (as text: %w)", err, scanErr)
+	}
+	return e.m.Encode(c.oid, binaryFormat, parsed, dst)
+}
+
+// encodeAs is the type map's Encode. It calls methods of the value's type; if they panic, that is an error about the value.
+func (e *encoder) encodeAs(c *column, format int16, v any, dst []byte) (out []byte, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			out, err = nil, fmt.Errorf("encoding a %T panicked: %v", v, r)
+		}
+	}()
+	return e.m.Encode(c.oid, format, v, dst)
+}
+
+func tooLarge(n int) error { return fmt.Errorf("a value of %d bytes: %w", n, ErrTooLarge) }
+
+var errTooMany = errors.New("row has not as many values as there are columns")
+
+// chunk is some rows, encoded, as Bind has them. COPY differs only in a count before each row.
+type chunk struct {
+	first int    // number of its first row
+	data  []byte // fields of all rows
+	ends  []int  // where each row ends in data
+}
+
+func (c *chunk) reset(first int) { c.first, c.data, c.ends = first, c.data[:0], c.ends[:0] }
+
+// grow makes room for a row of about size bytes: a little at first, then for all of the chunk at once.
+func (c *chunk) grow(size, limit int) {
+	const little = 32 << 10
+	if need := len(c.data) + size; need > little && need > cap(c.data) {
+		c.data = slices.Grow(c.data, max(limit, need)-len(c.data)+1<<10)
+	}
+}
+
+func (c *chunk) rows() int { return len(c.ends) }
+
+// row is the i-th row's fields.
+func (c *chunk) row(i int) []byte {
+	start := 0
+	if i > 0 {
+		start = c.ends[i-1]
+	}
+	return c.data[start:c.ends[i]]
+}
+
+// add encodes a row at the end of the chunk. After an error the chunk is as before.
+func (e *encoder) add(c *chunk, row []any) error {
+	start := len(c.data)
+	if len(row) != len(e.columns) {
+		return fmt.Errorf("%w: %d, want %d", errTooMany, len(row), len(e.columns))
+	}
+	for i, v := range row {
+		data, err := e.append(c.data, i, v)
+		if err != nil {
+			c.data = c.data[:start]
+			return &rowError{c.first + c.rows(), e.columns[i].name, err}
+		}
+		c.data = data
+	}
+	c.ends = append(c.ends, len(c.data))
+	return nil
+}
+
+// twice returns the first row whose key an earlier row has, and that one.
+func (c *chunk) twice(isKey []bool) (first, second int, ok bool) {
+	seen := make(map[string]int, c.rows())
+	for i := range c.rows() {
+		key, ok := appendKey(nil, c.row(i), isKey)
+		if !ok {
+			continue
+		}
+		if first, ok := seen[string(key)]; ok {
+			return first, i, true
+		}
+		seen[string(key)] = i
+	}
+	return 0, 0, false
+}

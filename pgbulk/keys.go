@@ -1,0 +1,89 @@
+package pgbulk
+
+import (
+	"encoding/binary"
+	"hash/maphash"
+)
+
+// keys remembers the keys of a call's rows, so that one that comes again in a later statement is found. It holds hashes of
+// 96 bits, 16 bytes a row; that two different keys of a call have the same one is not to be expected. What
+// it finds is put to the server, which has the last word.
+type keys struct {
+	slots  []keySlot // a power of two, at most three quarters in use
+	used   int
+	a, b   maphash.Seed
+	seeded bool
+}
+
+type keySlot struct {
+	hash  uint64
+	check uint32
+	row   uint32 // from 1; 0 is an empty slot
+}
+
+// smallKeys is how many slots are kept from one call to the next: 1 MB.
+const smallKeys = 1 << 16
+
+func (k *keys) reset() {
+	if !k.seeded {
+		k.a, k.b, k.seeded = maphash.MakeSeed(), maphash.MakeSeed(), true
+	}
+	if len(k.slots) == 0 || len(k.slots) > smallKeys {
+		k.slots = make([]keySlot, 1<<10)
+	} else if k.used > 0 {
+		clear(k.slots)
+	}
+	k.used = 0
+}
+
+// add remembers a row's key, and returns the row that had it before, if one did.
+func (k *keys) add(key []byte, row int) (first int, again bool) {
+	if k.used >= len(k.slots)/4*3 {
+		k.grow()
+	}
+	hash, check := maphash.Bytes(k.a, key), uint32(maphash.Bytes(k.b, key))
+	mask := uint64(len(k.slots) - 1)
+	for i := hash & mask; ; i = (i + 1) & mask {
+		s := &k.slots[i]
+		if s.row == 0 {
+			*s = keySlot{hash, check, uint32(row + 1)}
+			k.used++
+			return 0, false
+		}
+		if s.hash == hash && s.check == check {
+			return int(s.row - 1), true
+		}
+	}
+}
+
+func (k *keys) grow() {
+	old := k.slots
+	k.slots = make([]keySlot, 2*len(old))
+	mask := uint64(len(k.slots) - 1)
+	for _, s := range old {
+		if s.row == 0 {
+			continue
+		}
+		i := s.hash & mask
+		for k.slots[i].row != 0 {
+			i = (i + 1) & mask
+		}
+		k.slots[i] = s
+	}
+}
+
+// appendKey appends the fields of an encoded row that are its key. ok is false if one of them is NULL: then the row is
+// in conflict with none.
+func appendKey(dst, row []byte, isKey []bool) (key []byte, ok bool) {
+	for _, is := range isKey {
+		n := max(0, int(int32(binary.BigEndian.Uint32(row))))
+		if is {
+			if row[0] == 0xff {
+				return dst, false
+			}
+			dst = append(dst, row[:4+n]...)
+		}
+		row = row[4+n:]
+	}
+	return dst, true
+}

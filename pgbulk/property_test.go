@@ -1,0 +1,418 @@
+package pgbulk_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"net"
+	"net/netip"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+	"pgregory.net/rapid"
+
+	"postage/pgbulk"
+)
+
+// kind is a column type and its values. draw is asked for a value with numbers from r, so that rapid can shrink them, or a
+// plain generator be fast.
+type kind struct {
+	sql  string
+	draw func(r source) any
+}
+
+// source is where the values' randomness comes from.
+type source interface {
+	intn(n int) int
+	word() string // any UTF-8 but zero bytes
+}
+
+type fast struct{ *rand.Rand }
+
+func (f fast) intn(n int) int { return f.IntN(n) }
+
+func (f fast) word() string {
+	const alphabet = `aZ0 "'\,{}()[];:%` + "\t\n\u00e9\u4e16\U0001f600"
+	letters := []rune(alphabet)
+	w := make([]rune, f.IntN(12))
+	for i := range w {
+		w[i] = letters[f.IntN(len(letters))]
+	}
+	return string(w)
+}
+
+type shrinking struct{ *rapid.T }
+
+func (s shrinking) intn(n int) int { return rapid.IntRange(0, n-1).Draw(s.T, "n") }
+func (s shrinking) word() string {
+	return strings.ReplaceAll(rapid.String().Draw(s.T, "word"), "\x00", "")
+}
+
+func integer(r source, bits int) int64 {
+	switch r.intn(6) {
+	case 0:
+		return 0
+	case 1:
+		return math.MinInt64 >> (64 - bits)
+	case 2:
+		return math.MaxInt64 >> (64 - bits)
+	}
+	return (int64(r.intn(1<<30))<<33 ^ int64(r.intn(1<<30))<<3 ^ int64(r.intn(8))) >> (64 - bits)
+}
+
+func float(r source) float64 {
+	special := []float64{0, math.Copysign(0, -1), 1, -1.5, math.NaN(), math.Inf(1), math.Inf(-1), math.MaxFloat32, math.SmallestNonzeroFloat32, math.Pi}
+	if i := r.intn(2 * len(special)); i < len(special) {
+		return special[i]
+	}
+	return float64(float32(r.intn(1<<30)) / float32(1+r.intn(1000)))
+}
+
+func moment(r source) time.Time {
+	return time.Date(1+r.intn(5000), 1, 1+r.intn(366), r.intn(24), r.intn(60), r.intn(60), r.intn(1e6)*1000, time.UTC)
+}
+
+func infinite(r source) pgtype.InfinityModifier {
+	return []pgtype.InfinityModifier{pgtype.Finite, pgtype.Finite, pgtype.Finite, pgtype.Infinity, pgtype.NegativeInfinity}[r.intn(5)]
+}
+
+func numeric(r source) pgtype.Numeric {
+	switch r.intn(8) {
+	case 0:
+		return pgtype.Numeric{NaN: true, Valid: true}
+	case 1:
+		return pgtype.Numeric{InfinityModifier: pgtype.Infinity, Valid: true}
+	case 2:
+		return pgtype.Numeric{InfinityModifier: pgtype.NegativeInfinity, Valid: true}
+	}
+	return pgtype.Numeric{Int: big.NewInt(integer(r, 64)), Exp: int32(r.intn(40) - 20), Valid: true}
+}
+
+func bits(r source, n int) pgtype.Bits {
+	b := pgtype.Bits{Len: int32(n), Bytes: make([]byte, (n+7)/8), Valid: true}
+	for i := range n {
+		if r.intn(2) == 1 {
+			b.Bytes[i/8] |= 0x80 >> (i % 8)
+		}
+	}
+	return b
+}
+
+func blob(r source) []byte {
+	b := make([]byte, r.intn(20))
+	for i := range b {
+		b[i] = byte(r.intn(256))
+	}
+	return b
+}
+
+func vec(r source) pgtype.Vec2 {
+	return pgtype.Vec2{X: float64(r.intn(1000)) / 7, Y: float64(r.intn(1000)) / 3}
+}
+
+func vecs(r source) []pgtype.Vec2 {
+	p := make([]pgtype.Vec2, 1+r.intn(4))
+	for i := range p {
+		p[i] = vec(r)
+	}
+	return p
+}
+
+func document(r source) any {
+	switch r.intn(7) {
+	case 0:
+		return map[string]any{strings.ToValidUTF8(r.word(), ""): r.intn(100), "list": []int{1, 2}}
+	case 1:
+		return `{"s" :  "x", "s2": [1, 2, null]}`
+	case 2:
+		return []byte(`[]`)
+	case 3:
+		return json.RawMessage(`{ "raw":  true }`)
+	case 4:
+		return struct{ A, B int }{r.intn(5), 2}
+	case 5:
+		return "null"
+	}
+	b, _ := json.Marshal(r.word())
+	return string(b)
+}
+
+func span[T any](r source, value func(source) T, less func(a, b T) bool) pgtype.Range[T] {
+	if r.intn(8) == 0 {
+		return pgtype.Range[T]{LowerType: pgtype.Empty, UpperType: pgtype.Empty, Valid: true}
+	}
+	low, high := value(r), value(r)
+	if less(high, low) {
+		low, high = high, low
+	}
+	s := pgtype.Range[T]{Lower: low, Upper: high, LowerType: pgtype.Inclusive, UpperType: pgtype.Exclusive, Valid: true}
+	if r.intn(6) == 0 {
+		s.UpperType = pgtype.Unbounded
+	}
+	return s
+}
+
+func day(r source) pgtype.Date {
+	return pgtype.Date{Time: moment(r).Truncate(24 * time.Hour), Valid: true}
+}
+
+// kinds are the scalar types of pgx's type map that a table can have, and some made of them. Not among them: record and
+// unknown (no column type), oid8 (no such type before PostgreSQL 19).
+var kinds = []kind{
+	{"bool", func(r source) any { return r.intn(2) == 1 }},
+	{"int2", func(r source) any { return int16(integer(r, 16)) }},
+	{"int4", func(r source) any { return int32(integer(r, 32)) }},
+	{"int8", func(r source) any { return integer(r, 64) }},
+	{"float4", func(r source) any { return float32(float(r)) }},
+	{"float8", func(r source) any { return float(r) }},
+	{"numeric", func(r source) any { return numeric(r) }},
+	{"text", func(r source) any { return r.word() }},
+	{"varchar", func(r source) any { w := r.word(); return &w }},
+	{"char(30)", func(r source) any { return fmt.Sprintf("%.6s", strings.ToValidUTF8(r.word(), "")) }},
+	{"name", func(r source) any { return fmt.Sprintf("n%d", r.intn(1000)) }},
+	{`"char"`, func(r source) any { return byte('a' + r.intn(26)) }},
+	{"bytea", func(r source) any { return blob(r) }},
+	{"json", document},
+	{"jsonb", document},
+	{"jsonpath", func(r source) any { return fmt.Sprintf(`$."a%d"`, r.intn(10)) }},
+	{"xml", func(r source) any { return fmt.Sprintf("<a>%d</a>", r.intn(1000)) }},
+	{"uuid", func(r source) any {
+		var u [16]byte
+		copy(u[:], blob(r))
+		return u
+	}},
+	{"date", func(r source) any {
+		d := day(r)
+		if d.InfinityModifier = infinite(r); d.InfinityModifier != pgtype.Finite {
+			d.Time = time.Time{}
+		}
+		return d
+	}},
+	{"time", func(r source) any { return pgtype.Time{Microseconds: int64(r.intn(86_400)) * 1e6, Valid: true} }},
+	{"timestamp", func(r source) any {
+		if m := infinite(r); m != pgtype.Finite {
+			return pgtype.Timestamp{InfinityModifier: m, Valid: true}
+		}
+		return pgtype.Timestamp{Time: moment(r), Valid: true}
+	}},
+	{"timestamptz", func(r source) any {
+		if m := infinite(r); m != pgtype.Finite {
+			return pgtype.Timestamptz{InfinityModifier: m, Valid: true}
+		}
+		return moment(r)
+	}},
+	{"interval", func(r source) any {
+		return pgtype.Interval{Months: int32(r.intn(50)), Days: int32(r.intn(99) - 50), Microseconds: integer(r, 40), Valid: true}
+	}},
+	{"inet", func(r source) any {
+		return netip.PrefixFrom(netip.AddrFrom4([4]byte{10, byte(r.intn(256)), 1, byte(r.intn(256))}), 8+r.intn(25))
+	}},
+	{"cidr", func(r source) any {
+		return netip.PrefixFrom(netip.AddrFrom4([4]byte{10, byte(r.intn(256)), 0, 0}), 16)
+	}},
+	{"macaddr", func(r source) any { return net.HardwareAddr{1, 2, 3, 4, byte(r.intn(256)), 6} }},
+	{"bit(9)", func(r source) any { return bits(r, 9) }},
+	{"varbit", func(r source) any { return bits(r, r.intn(40)) }},
+	{"point", func(r source) any { return pgtype.Point{P: vec(r), Valid: true} }},
+	{"line", func(r source) any { return pgtype.Line{A: 1, B: float64(r.intn(9)), C: 3, Valid: true} }},
+	{"lseg", func(r source) any { return pgtype.Lseg{P: [2]pgtype.Vec2{vec(r), vec(r)}, Valid: true} }},
+	{"box", func(r source) any {
+		a, b := vec(r), vec(r)
+		return pgtype.Box{P: [2]pgtype.Vec2{{X: max(a.X, b.X), Y: max(a.Y, b.Y)}, {X: min(a.X, b.X), Y: min(a.Y, b.Y)}}, Valid: true}
+	}},
+	{"path", func(r source) any { return pgtype.Path{P: vecs(r), Closed: r.intn(2) == 0, Valid: true} }},
+	{"polygon", func(r source) any { return pgtype.Polygon{P: vecs(r), Valid: true} }},
+	{"circle", func(r source) any { return pgtype.Circle{P: vec(r), R: float64(r.intn(9)), Valid: true} }},
+	{"oid", func(r source) any { return uint32(r.intn(1 << 31)) }},
+	{"xid", func(r source) any { return uint32(r.intn(1 << 31)) }},
+	{"xid8", func(r source) any { return uint64(integer(r, 32) & math.MaxInt32) }},
+	{"cid", func(r source) any { return uint32(r.intn(1 << 31)) }},
+	{"tid", func(r source) any {
+		return pgtype.TID{BlockNumber: uint32(r.intn(99)), OffsetNumber: uint16(r.intn(99)), Valid: true}
+	}},
+	{"aclitem", func(r source) any { return "=r/postage" }},
+	{"int4range", func(r source) any {
+		return span(r, func(r source) int32 { return int32(r.intn(1000)) }, func(a, b int32) bool { return a < b })
+	}},
+	{"int8range", func(r source) any {
+		return span(r, func(r source) int64 { return int64(r.intn(1000)) }, func(a, b int64) bool { return a < b })
+	}},
+	{"daterange", func(r source) any {
+		return span(r, day, func(a, b pgtype.Date) bool { return a.Time.Before(b.Time) })
+	}},
+	{"tstzrange", func(r source) any {
+		return span(r, moment, func(a, b time.Time) bool { return a.Before(b) })
+	}},
+	{"int4multirange", func(r source) any {
+		return pgtype.Multirange[pgtype.Range[int32]]{span(r, func(r source) int32 { return int32(r.intn(1000)) }, func(a, b int32) bool { return a < b })}
+	}},
+	{"int4[]", func(r source) any {
+		a := make([]*int32, r.intn(5))
+		for i := range a {
+			if v := int32(integer(r, 32)); r.intn(4) > 0 {
+				a[i] = &v
+			}
+		}
+		return a
+	}},
+	{"text[]", func(r source) any {
+		a := make([]string, r.intn(5))
+		for i := range a {
+			a[i] = r.word()
+		}
+		return a
+	}},
+	{"int2[][]", func(r source) any {
+		return [][]int16{{1, int16(r.intn(9))}, {3, 4}}
+	}},
+	{"jsonb[]", func(r source) any { return []string{`{"a": 1}`, "null"} }},
+	{"mood", func(r source) any { return []string{"sad", "ok", "happy"}[r.intn(3)] }},
+	{"score", func(r source) any { return int32(r.intn(100)) }},
+	{"tsvector", func(r source) any { return fmt.Sprintf("'a%d':1A 'b':2", r.intn(9)) }},
+	{"int4", func(r source) any { return fmt.Sprint(integer(r, 32)) }}, // as text
+	{"timestamptz", func(r source) any { return moment(r).Format("2006-01-02 15:04:05.999999Z07:00") }},
+}
+
+// user-defined types: an enum, which the type map does not know, and a domain.
+const types = `do $$ begin create type mood as enum ('sad', 'ok', 'happy'); create domain score as int4 check (value between 0 and 100);
+	exception when duplicate_object then end $$`
+
+// compare writes the same rows with pgbulk and with pgx, one by one, and compares the tables.
+func compare(t interface {
+	Helper()
+	Fatalf(string, ...any)
+}, conn *pgx.Conn, use []kind, rows [][]any, o pgbulk.Options, insert bool) {
+	t.Helper()
+	ctx := context.Background()
+	var columns, definition, places []string
+	for i, k := range use {
+		columns = append(columns, fmt.Sprintf("c%d", i))
+		definition = append(definition, fmt.Sprintf("c%d %s", i, k.sql))
+		places = append(places, fmt.Sprintf("$%d", i+2))
+	}
+	run := func(sql string) {
+		if _, err := conn.Exec(ctx, sql, pgx.QueryExecModeSimpleProtocol); err != nil {
+			t.Fatalf("%s: %v", sql, err)
+		}
+	}
+	// Names of their own, because pgx keeps what it learnt about a table.
+	tables++
+	ours, theirs := fmt.Sprintf("ours%d", tables), fmt.Sprintf("theirs%d", tables)
+	defer run("rollback; drop table if exists " + ours + ", " + theirs)
+	for _, name := range []string{ours, theirs} {
+		run("create table " + name + " (id int primary key, " + strings.Join(definition, ", ") + ")")
+	}
+	columns = append([]string{"id"}, columns...)
+	table := pgbulk.Table{Name: pgx.Identifier{ours}, Columns: columns, Key: []string{"id"}}
+	write := pgbulk.Upsert
+	if insert {
+		write = pgbulk.Insert
+	}
+	if _, err := write(ctx, conn, table, pgbulk.Slice(rows), o); err != nil {
+		t.Fatalf("%v", err)
+	}
+	tx, err := conn.Begin(ctx)
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	sql := "insert into " + theirs + " values ($1, " + strings.Join(places, ", ") + ")"
+	for i, row := range rows {
+		if _, err := tx.Exec(ctx, sql, row...); err != nil {
+			t.Fatalf("pgx, row %d: %v", i, err)
+		}
+	}
+	if err := tx.Commit(ctx); err != nil {
+		t.Fatalf("%v", err)
+	}
+	// As text, because not every type can be compared.
+	for _, c := range columns {
+		var id *int
+		var a, b *string
+		err := conn.QueryRow(ctx, fmt.Sprintf(`select id, o.%[1]s::text, t.%[1]s::text from %[2]s o full join %[3]s t using (id)
+			where o.%[1]s::text is distinct from t.%[1]s::text or o.id is null or t.id is null limit 1`, c, ours, theirs)).Scan(&id, &a, &b)
+		if err == pgx.ErrNoRows {
+			continue
+		}
+		text := func(s *string) string {
+			if s == nil {
+				return "NULL"
+			}
+			return *s
+		}
+		t.Fatalf("column %s of %v: %v: pgbulk wrote %s, pgx %s", c, use, err, text(a), text(b))
+	}
+}
+
+// tables counts the pairs of tables of this process.
+var tables int
+
+func (k kind) String() string { return k.sql }
+
+// TestProperty writes tables of random types with pgbulk and with pgx, and expects them to be the same.
+func TestProperty(t *testing.T) {
+	conn := connect(t)
+	must(t, conn, types)
+	rapid.Check(t, func(t *rapid.T) {
+		var use []kind
+		for range rapid.IntRange(1, 6).Draw(t, "columns") {
+			use = append(use, kinds[rapid.IntRange(0, len(kinds)-1).Draw(t, "kind")])
+		}
+		rows := make([][]any, rapid.IntRange(0, 30).Draw(t, "rows"))
+		for i := range rows {
+			rows[i] = []any{i}
+			for _, k := range use {
+				rows[i] = append(rows[i], value(shrinking{t}, k))
+			}
+		}
+		o := pgbulk.Options{Strategy: rapid.SampledFrom(strategies).Draw(t, "strategy"), ChunkRows: rapid.IntRange(0, 7).Draw(t, "chunk")}
+		compare(t, conn, use, rows, o, rapid.Bool().Draw(t, "insert"))
+	})
+}
+
+// value is NULL now and then.
+func value(r source, k kind) any {
+	if r.intn(8) == 0 {
+		return nil
+	}
+	return k.draw(r)
+}
+
+// TestRandomRows is the same for many rows of a table with every type: 4,000, or 100,000 if POSTAGE_LONG is set.
+func TestRandomRows(t *testing.T) {
+	conn := connect(t)
+	must(t, conn, types)
+	n := 4000
+	if os.Getenv("POSTAGE_LONG") != "" {
+		n = 100_000
+	}
+	if testing.Short() {
+		n = 500
+	}
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	r := fast{rand.New(rand.NewPCG(seed, 0))}
+	rows := make([][]any, n)
+	for i := range rows {
+		rows[i] = make([]any, 0, len(kinds)+1)
+		rows[i] = append(rows[i], i)
+		for _, k := range kinds {
+			rows[i] = append(rows[i], value(r, k))
+		}
+	}
+	for _, s := range strategies {
+		t.Run(name(s), func(t *testing.T) {
+			from, to := 0, n
+			if n >= 100_000 && s != pgbulk.Auto { // the whole of it once
+				to = n / 10
+			}
+			compare(t, conn, kinds, rows[from:to], pgbulk.Options{Strategy: s}, false)
+		})
+	}
+}

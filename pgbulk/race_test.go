@@ -1,0 +1,5 @@
+//go:build race
+
+package pgbulk_test
+
+const raceEnabled = true

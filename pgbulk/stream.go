@@ -1,0 +1,416 @@
+package pgbulk
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"sync/atomic"
+	"time"
+	"unsafe"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgproto3"
+)
+
+// bufferSize is the size of the one buffer that everything is written through, in bytes.
+const bufferSize = 64 << 10
+
+// CancelGrace is how long a call whose context has ended waits for the server to answer to the cancel request, so that
+// the connection can be used again. After that it is closed.
+const CancelGrace = 2 * time.Second
+
+// stream is one exchange with the server: all that is written up to one Sync or in one simple Query, and all that is
+// answered up to the ReadyForQuery message.
+//
+// The caller's goroutine writes, straight to the net.Conn below pgconn. A second goroutine reads meanwhile, through
+// pgconn, which thereby keeps track of the transaction's status, and handles notices, notifications and parameters. Reading
+// at the same time is what rules out the deadlock of two sides that both wait for the other to read.
+type stream struct {
+	pc  *pgconn.PgConn
+	nc  net.Conn
+	ctx context.Context
+
+	buf      []byte // bufferSize long
+	n        int    // bytes of buf in use
+	copying  bool   // what is written is wrapped in CopyData messages
+	complete bool   // all that the exchange consists of has been written
+	err      error  // of writing
+	gaveUp   error  // why the exchange was cut short, if it was us
+
+	unwatch   func() bool
+	cancelled chan struct{} // closed when the cancel request is done with
+
+	// Set by the reading goroutine, to be read after done is closed; only answered and stop are read before.
+	done     chan struct{}
+	stop     atomic.Bool // there was an error: nothing that is written now will be of use
+	commands int         // CommandComplete messages
+	affected int64       // rows that the commands say they affected, all together
+	tag      pgconn.CommandTag
+	ready    bool // ReadyForQuery has come
+	collect  bool // what is described and returned, into these:
+	params   []uint32
+	fields   []uint32
+	rows     [][][]byte
+	pgErr    *pgconn.PgError
+	readErr  error
+}
+
+// open begins an exchange.
+func open(ctx context.Context, pc *pgconn.PgConn, buf []byte) *stream {
+	s := &stream{pc: pc, nc: pc.Conn(), ctx: ctx, buf: buf[:bufferSize], done: make(chan struct{}), cancelled: make(chan struct{})}
+	go s.read()
+	s.unwatch = context.AfterFunc(ctx, s.cancel)
+	return s
+}
+
+// read is the reading goroutine.
+func (s *stream) read() {
+	defer close(s.done)
+	for {
+		msg, err := s.pc.ReceiveMessage(context.Background())
+		if err != nil {
+			s.stop.Store(true)
+			// A FATAL error comes as the error itself, after which the connection is gone.
+			if pgErr, ok := errors.AsType[*pgconn.PgError](err); ok && s.pgErr == nil {
+				s.pgErr = pgErr
+			} else {
+				s.readErr = err
+			}
+			// pgconn may say goodbye on a connection that it found broken. It must not do so between two halves
+			// of a message of ours.
+			s.nc.Close()
+			return
+		}
+		switch msg := msg.(type) {
+		case *pgproto3.ErrorResponse:
+			if s.pgErr == nil {
+				s.pgErr = pgconn.ErrorResponseToPgError(msg)
+			}
+			s.stop.Store(true)
+		case *pgproto3.CommandComplete:
+			s.commands++
+			s.tag = pgconn.NewCommandTag(string(msg.CommandTag))
+			if s.tag.Insert() || s.tag.Update() || s.tag.Delete() {
+				s.affected += s.tag.RowsAffected()
+			}
+		case *pgproto3.ParameterDescription:
+			if s.collect {
+				s.params = slices.Clone(msg.ParameterOIDs)
+			}
+		case *pgproto3.RowDescription:
+			for i := 0; s.collect && i < len(msg.Fields); i++ {
+				s.fields = append(s.fields, msg.Fields[i].DataTypeOID)
+			}
+		case *pgproto3.DataRow:
+			if s.collect {
+				row := make([][]byte, len(msg.Values))
+				for i, v := range msg.Values {
+					row[i] = slices.Clone(v)
+				}
+				s.rows = append(s.rows, row)
+			}
+		case *pgproto3.ReadyForQuery:
+			s.ready = true
+			return
+		}
+	}
+}
+
+// cancel runs when the context ends: it asks the server to stop, and gives it a time to do so.
+func (s *stream) cancel() {
+	defer close(s.cancelled)
+	s.stop.Store(true)
+	deadline := time.Now().Add(CancelGrace)
+	s.nc.SetDeadline(deadline)
+	ctx, cancel := context.WithDeadline(context.Background(), deadline)
+	defer cancel()
+	if err := s.pc.CancelRequest(ctx); err != nil {
+		return // then the deadline ends it
+	}
+}
+
+// flush writes out the buffer.
+func (s *stream) flush() {
+	from := 0
+	if s.copying {
+		from = 5 // the header that is kept free at the front
+	}
+	if s.n > from {
+		if s.copying {
+			s.buf[0] = 'd'
+			binary.BigEndian.PutUint32(s.buf[1:], uint32(s.n-1))
+			if s.stop.Load() {
+				// Between two CopyData messages is a place to stop. Nothing in the buffer is needed any more.
+				s.n = from
+				return
+			}
+		}
+		s.write(s.buf[:s.n])
+	}
+	s.n = from
+}
+
+// write writes to the connection, past the buffer.
+func (s *stream) write(p []byte) {
+	if s.err != nil {
+		return
+	}
+	if _, err := s.nc.Write(p); err != nil {
+		s.err = err
+		s.stop.Store(true)
+		// The server may have said why before it hung up: leave it a moment to be read.
+		s.nc.SetReadDeadline(time.Now().Add(CancelGrace))
+	}
+}
+
+// room makes sure that there are k bytes free in the buffer and returns them. k is small.
+func (s *stream) room(k int) []byte {
+	if len(s.buf)-s.n < k {
+		s.flush()
+	}
+	p := s.buf[s.n : s.n+k]
+	s.n += k
+	return p
+}
+
+func (s *stream) byte(b byte) { s.room(1)[0] = b }
+func (s *stream) int16(v int) { binary.BigEndian.PutUint16(s.room(2), uint16(v)) }
+func (s *stream) int32(v int) { binary.BigEndian.PutUint32(s.room(4), uint32(v)) }
+func (s *stream) bytes(p []byte) {
+	s.string(unsafe.String(unsafe.SliceData(p), len(p)))
+}
+
+// string copies p to the buffer, as often as it fills up.
+func (s *stream) string(p string) {
+	for {
+		k := copy(s.buf[s.n:], p)
+		s.n += k
+		if p = p[k:]; p == "" {
+			return
+		}
+		s.flush()
+	}
+}
+
+// cstring writes a string as the protocol has it in names and statements. It must have no zero byte.
+func (s *stream) cstring(p string) {
+	s.string(p)
+	s.byte(0)
+}
+
+// query sends a simple Query message.
+func (s *stream) query(sql string) {
+	s.byte('Q')
+	s.int32(4 + len(sql) + 1)
+	s.cstring(sql)
+}
+
+// parse sends a Parse message for the unnamed statement with n parameters, whose types recur.
+func (s *stream) parse(sql []byte, types []uint32, n int) { s.parseAs("", sql, types, n) }
+
+// parseAs is parse for a statement with a name. Without types the server finds them out.
+func (s *stream) parseAs(name string, sql []byte, types []uint32, n int) {
+	s.byte('P')
+	s.int32(4 + len(name) + 1 + len(sql) + 1 + 2 + 4*n)
+	s.cstring(name)
+	s.bytes(sql)
+	s.byte(0)
+	s.int16(n)
+	for i := range n {
+		s.int32(int(types[i%len(types)]))
+	}
+}
+
+// about sends a Describe or Close message about a statement.
+func (s *stream) about(kind byte, statement string) {
+	s.byte(kind)
+	s.int32(4 + 1 + len(statement) + 1)
+	s.byte('S')
+	s.cstring(statement)
+}
+
+// bind sends the beginning of a Bind message, up to its parameters, of which there are n and which have size bytes.
+// formats are the format codes, which recur; if they are all the same the message says it once.
+func (s *stream) bind(statement string, formats []byte, n, size int) {
+	same := uniform(formats)
+	codes := n
+	switch {
+	case same && (n == 0 || formats[0] == 0):
+		codes = 0 // no code at all: all text
+	case same:
+		codes = 1
+	}
+	s.byte('B')
+	s.int32(bindOverhead + len(statement) + 2*codes + size)
+	s.byte(0)
+	s.cstring(statement)
+	s.int16(codes)
+	for i := range codes {
+		s.int16(int(formats[i%len(formats)]))
+	}
+	s.int16(n)
+}
+
+// bindOverhead is what a Bind message has beside its statement's name, formats and parameters: its length, two zero
+// bytes, and the numbers of formats, of parameters and of result formats.
+const bindOverhead = 4 + 2 + 2 + 2 + 2
+
+// execute ends the Bind message, whose results are to be in text if there are any, and sends an Execute message.
+func (s *stream) execute() {
+	s.int16(0)
+	s.byte('E')
+	s.int32(4 + 1 + 4)
+	s.byte(0)
+	s.int32(0)
+}
+
+// command sends a statement without parameters.
+func (s *stream) command(sql string) {
+	s.parse([]byte(sql), nil, 0)
+	s.bind("", nil, 0, 0)
+	s.execute()
+}
+
+// startCopy begins COPY data: from here on everything is wrapped in CopyData messages.
+func (s *stream) startCopy() {
+	s.flush()
+	s.copying, s.n = true, 5
+	s.string("PGCOPY\n\xff\r\n\x00\x00\x00\x00\x00\x00\x00\x00\x00")
+}
+
+// endCopy ends COPY data and the exchange: nothing is to be written after a simple Query's copy.
+func (s *stream) endCopy() {
+	s.int16(-1)
+	s.flush()
+	s.copying, s.n = false, 0
+	if s.stop.Load() {
+		s.failCopy()
+		return
+	}
+	s.byte('c')
+	s.int32(4)
+	s.flush()
+	s.complete = s.err == nil
+}
+
+// failCopy has the server undo the copy. If it is not copying any more it ignores the message.
+func (s *stream) failCopy() {
+	const why = "given up by the client"
+	s.copying, s.n = false, 0
+	s.byte('f')
+	s.int32(4 + len(why) + 1)
+	s.cstring(why)
+	s.flush()
+}
+
+// sync ends an exchange of the extended protocol.
+func (s *stream) sync() {
+	s.byte('S')
+	s.int32(4)
+	s.flush()
+	s.complete = s.err == nil
+}
+
+// giveUp ends an exchange that is not to be gone through with, so that the server undoes it. why is nil if the stream
+// itself knows: the server reported an error, or the context ended.
+func (s *stream) giveUp(why error) {
+	s.gaveUp = why
+	if s.copying {
+		s.failCopy()
+		return
+	}
+	// A portal that does not exist is an error (invalid_cursor_name), after which the server skips everything up to the Sync.
+	const portal = "given up by the client"
+	s.byte('E')
+	s.int32(4 + len(portal) + 1 + 4)
+	s.cstring(portal)
+	s.int32(0)
+	s.sync()
+	s.complete = false
+}
+
+const invalidCursorName = "34000"
+
+// close waits for the end of the exchange, and returns how it went: nil if the server has confirmed all of it.
+// Afterwards the connection is usable, or closed.
+func (s *stream) close() error {
+	<-s.done
+	if !s.unwatch() {
+		<-s.cancelled
+		if s.ready {
+			s.nc.SetDeadline(time.Now().Add(CancelGrace))
+			// A cancel request that came too late must not hit the next statement: let it hit this one.
+			err := s.pc.Exec(context.Background(), "-- pgbulk").Close() // with no ctx: its deadline is set here
+			if _, cancelled := errors.AsType[*pgconn.PgError](err); err != nil && !cancelled {
+				s.ready = false
+			}
+			s.nc.SetDeadline(time.Time{})
+		}
+	} else if s.err != nil {
+		s.nc.SetReadDeadline(time.Time{})
+	}
+	if !s.ready || s.err != nil { // after a failed write the server may be left in the middle of a message
+		s.ready = false
+		s.shut()
+	}
+	switch {
+	case s.gaveUp != nil:
+		return s.gaveUp
+	case s.ready && s.pgErr == nil && s.complete:
+		return nil
+	case s.ctx.Err() != nil:
+		return s.because(context.Cause(s.ctx))
+	default:
+		return s.because(nil)
+	}
+}
+
+// because joins the reasons there are, the most telling one first.
+func (s *stream) because(cause error) error {
+	var reason error
+	switch {
+	case s.pgErr != nil && s.pgErr.Code == invalidCursorName && cause != nil:
+		// That is the portal that giveUp names, and no news.
+	case s.pgErr != nil:
+		reason = s.pgErr
+	case s.readErr != nil:
+		reason = s.readErr
+	case s.err != nil:
+		reason = s.err
+	}
+	switch {
+	case cause == nil && reason == nil:
+		return errors.New("the exchange was not completed")
+	case cause == nil:
+		return reason
+	case reason == nil:
+		return cause
+	}
+	return fmt.Errorf("%w (%w)", cause, reason)
+}
+
+// shut closes the connection and has pgconn know it.
+func (s *stream) shut() {
+	s.nc.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), CancelGrace)
+	defer cancel()
+	s.pc.Close(ctx)
+}
+
+// uncertain says that the server may have committed although there is an error: everything was sent, and no
+// answer to it came.
+func (s *stream) uncertain() bool {
+	return s.complete && !s.ready && (s.pgErr == nil || s.pgErr.Severity != "ERROR")
+}
+
+func uniform(formats []byte) bool {
+	for _, f := range formats {
+		if f != formats[0] {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,358 @@
+package pgbulk
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// Result is what a call did.
+type Result struct {
+	Rows     int      // rows that the source had
+	Affected int64    // rows that the server inserted or updated
+	Strategy Strategy // Bind or Copy
+}
+
+// Upsert writes rows to a table. A row whose key exists is updated, or whatever o.Conflict says. The error is an *Error.
+func Upsert(ctx context.Context, db DB, t Table, rows Rows, o Options) (Result, error) {
+	return call(ctx, db, "upsert", t, rows, o)
+}
+
+// Insert writes rows to a table. The key, if it is given, counts only for another o.Conflict than Fail. The error is an *Error.
+func Insert(ctx context.Context, db DB, t Table, rows Rows, o Options) (Result, error) {
+	return call(ctx, db, "insert", t, rows, o)
+}
+
+func call(ctx context.Context, db DB, op string, t Table, rows Rows, o Options) (Result, error) {
+	fail := func(err error) (Result, error) {
+		return Result{}, newError(op, t.Name.Sanitize(), err)
+	}
+	if len(t.Columns) == 0 {
+		t.Columns = rows.columns
+	}
+	if err := t.check(&o, op == "upsert"); err != nil {
+		return fail(err)
+	}
+	if rows.open == nil {
+		return fail(errors.New("no source of rows"))
+	}
+	source, err := rows.open(t.Columns)
+	if err != nil {
+		return fail(err)
+	}
+	conn, release, err := acquire(ctx, db)
+	if err != nil {
+		return fail(err)
+	}
+	defer release()
+	pc := conn.PgConn()
+	b := pool.Get().(*buffers)
+	defer b.put()
+	l, err := describe(ctx, conn, &t, b.wire)
+	if err != nil {
+		e := newError(op, t.Name.Sanitize(), err)
+		e.Closed = pc.IsClosed()
+		return Result{}, e
+	}
+	w := &writer{
+		ctx: ctx, pc: pc, table: &t, options: &o, layout: l, inTx: pc.TxStatus() == 'T', buffers: b,
+		encoder: encoder{m: conn.TypeMap(), columns: l.columns, scratch: b.values},
+	}
+	w.strategy = o.Strategy
+	err = w.run(source)
+	b.values = w.scratch
+	result := Result{Rows: w.n, Affected: w.affected, Strategy: w.strategy}
+	if err != nil {
+		e := newError(op, t.Name.Sanitize(), err)
+		w.explain(e)
+		e.Closed = pc.IsClosed()
+		return Result{Rows: w.n, Strategy: w.strategy}, e
+	}
+	return result, nil
+}
+
+// writer is a call of Upsert or Insert on its way.
+type writer struct {
+	ctx     context.Context
+	pc      *pgconn.PgConn
+	table   *Table
+	options *Options
+	layout  *layout
+	inTx    bool // in the caller's transaction
+	encoder
+	*buffers
+
+	strategy Strategy // Auto as long as it is not settled
+	stream   *stream  // nil as long as nothing has been sent
+	n        int      // rows so far
+	affected int64
+
+	// Of Bind.
+	parsed   int    // rows of the statement that was parsed last
+	sent     []int  // first rows of the statements
+	isKey    []bool // by column
+	watching bool   // for keys that come again in a later statement
+	again    bool   // one has, in row n, and is sent twice in the last statement
+	firstRow int    // the row that had it first
+	// Of Copy.
+	staging bool // through a temporary table
+
+	uncertain bool
+}
+
+// settle looks at the first row. As in pgx, a string may stand for a value of any type; a column whose first value is a string that
+// cannot be encoded in binary, because only the server can read it, is sent as text.
+func (w *writer) settle(row []any) {
+	for i, v := range row {
+		c := &w.columns[i]
+		if c.format != binaryFormat || c.shape == shapeText || c.shape == shapeJSON || c.shape == shapeJSONB {
+			continue
+		}
+		switch v.(type) {
+		case string, *string:
+			if _, err := w.encode(c, v, w.scratch[:0]); err != nil {
+				c.format, c.shape = textFormat, shapeOther
+			}
+		}
+	}
+}
+
+// choose settles the strategy as far as it can be from the first row.
+func (w *writer) choose() {
+	w.staging = w.options.Conflict != Fail
+	if w.watching = w.options.Conflict == Update && len(w.options.Set) > 0; w.watching {
+		w.keys.reset()
+	}
+	w.isKey = make([]bool, len(w.columns))
+	for i, c := range w.table.Columns {
+		w.isKey[i] = slices.Contains(w.table.Key, c)
+	}
+	text := !w.layout.binary()
+	switch {
+	case w.strategy == Copy && text && !w.staging:
+		w.staging = true // COPY in binary needs the help of a table whose columns are text
+	case w.strategy == Auto && !w.staging && !text:
+		w.strategy = Copy
+	case w.strategy == Auto && (!w.layout.mayStage || text):
+		w.strategy = Bind
+	}
+}
+
+// run goes through the rows.
+func (w *writer) run(source func(yield func([]any, error) bool)) error {
+	finished := false
+	defer func() {
+		// The source panicked, or ended the goroutine. Undo what was sent, and let it go on its way.
+		if !finished && w.stream != nil {
+			w.stream.giveUp(errors.New("the source of rows panicked"))
+			w.end()
+			w.rollback()
+		}
+	}()
+	w.chunk.reset(0)
+	var failed error
+	for row, err := range source {
+		if err == nil && len(row) != len(w.columns) {
+			err = &rowError{row: w.n, err: errTooMany}
+		}
+		if err == nil && w.n == 0 {
+			w.settle(row)
+			w.choose()
+		}
+		if err == nil {
+			err = w.row(row)
+		} else if _, ok := errors.AsType[*rowError](err); !ok {
+			err = &rowError{row: w.n, err: err}
+		}
+		if err != nil {
+			failed = err
+			break
+		}
+		if w.stream != nil && w.stream.stop.Load() {
+			break
+		}
+		if w.stream == nil && w.ctx.Err() != nil {
+			failed = context.Cause(w.ctx)
+			break
+		}
+		w.n++
+	}
+	finished = true
+	if failed == errAgain {
+		w.stream.giveUp(nil) // the server fails before it comes to this, unless a trigger swallowed the row
+		err := w.end()
+		if hasCode(err, invalidCursorName) {
+			err = &rowError{row: w.n, err: errAgain}
+		}
+		return err
+	}
+	if failed == nil {
+		failed = w.last()
+	}
+	if w.stream == nil {
+		return failed
+	}
+	if failed != nil {
+		w.stream.giveUp(failed)
+	}
+	return w.end()
+}
+
+// row takes one row.
+func (w *writer) row(row []any) error {
+	if w.strategy == Copy {
+		if w.stream == nil {
+			w.startCopy()
+		}
+		return w.copyRow(row)
+	}
+	size := w.size(row)
+	if w.chunk.rows() >= w.options.ChunkRows || size > w.options.ChunkBytes-len(w.chunk.data) {
+		if w.strategy == Auto && !w.large(size) {
+			w.strategy = Copy
+			w.startCopy()
+			w.copyChunk()
+			return w.copyRow(row)
+		}
+		w.strategy = Bind
+		if w.chunk.rows() > 0 {
+			if err := w.bindChunk(); err != nil {
+				return err
+			}
+		}
+		w.chunk.reset(w.n)
+		if size > w.options.ChunkBytes {
+			return w.bindRow(row)
+		}
+	}
+	w.chunk.grow(size, w.options.ChunkBytes)
+	if err := w.add(&w.chunk, row); err != nil {
+		return err
+	}
+	if !w.watching {
+		return nil
+	}
+	i := w.chunk.rows() - 1
+	key, ok := appendKey(w.key[:0], w.chunk.row(i), w.isKey)
+	if w.key = key; !ok || !w.twice(key) {
+		return nil
+	}
+	again := append([]byte(nil), w.chunk.row(i)...)
+	w.chunk.reset(w.n)
+	for range 2 {
+		w.chunk.data = append(w.chunk.data, again...)
+		w.chunk.ends = append(w.chunk.ends, len(w.chunk.data))
+	}
+	if err := w.bindChunk(); err != nil {
+		return err
+	}
+	return errAgain
+}
+
+// largeRow is the size in bytes from which on rows are better off with Bind. Copying into a temporary table has the server
+// write every row twice, which costs more than the parsing of statements does once a row is larger than about
+// this; see docs/pgbulk.md for the measurement.
+const largeRow = 800
+
+// large reports whether the rows seen so far, and one more of the given size, are large ones.
+func (w *writer) large(size int) bool {
+	return (len(w.chunk.data)+size)/(w.chunk.rows()+1) >= largeRow
+}
+
+// twice reports whether an earlier statement has the key of row n, which would then update what that one wrote, where
+// a single statement would fail. To have the server fail with its own error, the row is to be sent twice in one statement.
+func (w *writer) twice(key []byte) bool {
+	first, again := w.keys.add(key, w.n)
+	if !again || first >= w.chunk.first {
+		return false // in the same statement the server sees it
+	}
+	w.again, w.firstRow = true, first
+	return true
+}
+
+// errAgain ends a call whose last statement is bound to fail.
+var errAgain = errors.New("a key comes twice in one call")
+
+// last sends what is left when the source has ended.
+func (w *writer) last() error {
+	if w.strategy == Copy {
+		if w.stream == nil {
+			return nil // no rows
+		}
+		w.stream.endCopy()
+		return nil
+	}
+	w.strategy = Bind
+	if w.stream == nil && w.chunk.rows() == 0 {
+		return nil
+	}
+	if w.stream != nil && w.stream.stop.Load() {
+		w.stream.giveUp(nil)
+		return nil
+	}
+	if w.chunk.rows() > 0 {
+		if err := w.bindChunk(); err != nil {
+			return err
+		}
+	}
+	if w.stream.stop.Load() {
+		w.stream.giveUp(nil) // the last statement may have been left out
+		return nil
+	}
+	w.endBind()
+	return nil
+}
+
+// end waits for the server's answer.
+func (w *writer) end() error {
+	s := w.stream
+	err := s.close()
+	w.uncertain = err != nil && !w.inTx && s.uncertain()
+	if err == nil {
+		w.affected = s.affected
+		if w.strategy == Copy && !w.staging {
+			w.affected = s.tag.RowsAffected()
+		}
+	}
+	return err
+}
+
+// buffers are what a call needs, kept for the next one.
+type buffers struct {
+	wire    []byte
+	values  []byte // encoded, on their way to the wire
+	sql     []byte
+	formats []byte
+	types   []uint32
+	chunk   chunk
+	key     []byte // of the row at hand
+	keys    keys
+}
+
+var pool = sync.Pool{New: func() any {
+	return &buffers{wire: make([]byte, bufferSize), values: make([]byte, 0, 1024)}
+}}
+
+// put keeps the buffers, unless a large value has made them large.
+func (b *buffers) put() {
+	const limit = 2 << 20
+	if cap(b.values) > limit {
+		b.values = make([]byte, 0, 1024)
+	}
+	if cap(b.chunk.data) > limit {
+		b.chunk.data = nil
+	}
+	pool.Put(b)
+}
+
+// exec runs statements by themselves, for what comes before or after the rows.
+func (b *buffers) exec(ctx context.Context, pc *pgconn.PgConn, sql string) error {
+	s := open(ctx, pc, b.wire)
+	s.query(sql)
+	s.flush()
+	s.complete = s.err == nil
+	return s.close()
+}

@@ -1,0 +1,85 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+
+	embedded "github.com/fergusstrange/embedded-postgres"
+)
+
+// download fetches PostgreSQL's programs with embedded-postgres, once, and returns their folder.
+//
+// The library has no call that only fetches: its Start fetches, unpacks, and then runs a cluster too. That cluster
+// is stopped at once, and as root it does not start at all; what counts is that the programs are there.
+func download(ctx context.Context, o Options) (string, error) {
+	cache := o.CacheDir
+	if cache == "" {
+		dir, err := os.UserCacheDir()
+		if os.Geteuid() == 0 {
+			dir, err = "/var/cache", nil // root's own cache is out of reach of the server's user
+		}
+		if err != nil {
+			return "", fmt.Errorf("no folder to keep a download in: %w", err)
+		}
+		cache = filepath.Join(dir, "postage", "postgres")
+	}
+	config := embedded.DefaultConfig().Version(embedded.V17)
+	folder := filepath.Join(cache, string(embedded.V17))
+	bin := filepath.Join(folder, "bin")
+	if hasServer(bin) {
+		return bin, nil
+	}
+	port, err := freePort()
+	if err != nil {
+		return "", err
+	}
+	run, err := os.MkdirTemp("", "postage-fetch-")
+	if err != nil {
+		return "", err
+	}
+	config = config.CachePath(cache).BinariesPath(folder).RuntimePath(filepath.Join(run, "run")).
+		DataPath(filepath.Join(run, "data")).Port(uint32(port)).StartTimeout(20 * time.Second).Logger(io.Discard)
+	from := "the Maven repository of embedded-postgres"
+	if o.Repository != "" {
+		config = config.BinaryRepositoryURL(o.Repository)
+		from = o.Repository
+	}
+	fmt.Fprintf(o.Log, "postage: downloading PostgreSQL %s from %s into %s\n", embedded.V17, from, cache)
+	fetched := make(chan error, 1)
+	go func() {
+		defer os.RemoveAll(run)
+		db := embedded.NewDatabase(config)
+		err := db.Start()
+		if err == nil {
+			err = db.Stop()
+		}
+		fetched <- err
+	}()
+	select {
+	case err = <-fetched:
+	case <-ctx.Done(): // the library cannot be interrupted; its goroutine cleans up after itself
+		return "", fmt.Errorf("download from %s: %w", from, context.Cause(ctx))
+	}
+	if !hasServer(bin) {
+		if err == nil {
+			err = fmt.Errorf("no server programs in %s", bin)
+		}
+		return "", fmt.Errorf("download from %s: %w", from, err)
+	}
+	return bin, nil
+}
+
+// freePort returns a loopback TCP port that was free a moment ago.
+func freePort() (int, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, err
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port, nil
+}

@@ -1,0 +1,42 @@
+package postgres
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+)
+
+func TestDownloadOutOfReach(t *testing.T) {
+	var said bytes.Buffer
+	_, err := download(t.Context(), Options{Repository: "http://127.0.0.1:1/maven2", CacheDir: t.TempDir(), Log: &said})
+	if err == nil || !strings.Contains(err.Error(), "127.0.0.1:1") {
+		t.Errorf("error %v does not name the repository", err)
+	}
+	if !strings.Contains(said.String(), "downloading PostgreSQL") {
+		t.Errorf("announced %q", said.String())
+	}
+}
+
+func TestWithSearchPath(t *testing.T) {
+	for dsn, want := range map[string]string{
+		"":                             "search_path='s'",
+		"host=h user=u":                "host=h user=u search_path='s'",
+		"postgres://u@h/db?sslmode=no": "postgres://u@h/db?search_path=s&sslmode=no",
+	} {
+		if got, err := withSearchPath(dsn, "s"); err != nil || got != want {
+			t.Errorf("withSearchPath(%q) = %q, %v; want %q", dsn, got, err, want)
+		}
+	}
+}
+
+func TestInstallHint(t *testing.T) {
+	if hint := installHint(); !strings.Contains(hint, "install") || !strings.Contains(hint, "POSTAGE_DSN") {
+		t.Errorf("hint %q", hint)
+	}
+}
+
+func TestMajor(t *testing.T) {
+	if major("/usr/lib/postgresql/15/bin") != 15 || major("/usr/bin") != 0 {
+		t.Error("version of a folder misread")
+	}
+}

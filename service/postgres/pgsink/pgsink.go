@@ -1,0 +1,360 @@
+// Package pgsink is a PostgreSQL server that stores nothing: it speaks the wire protocol
+// (https://www.postgresql.org/docs/current/protocol.html), reads all that a client writes, and answers as a server
+// would that does no work. What a client costs by itself is measured against it.
+//
+// It lets everybody in without a password, prepares any statement, takes any COPY, and says that commands have affected
+// no row. The types of parameters and columns are those of [Server].Types by column name, or text. It
+// knows the statements that bulk writers use (INSERT with VALUES or unnest, COPY, BEGIN, COMMIT and the like)
+// and is no parser of SQL.
+package pgsink
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+)
+
+// Server is a sink. Its fields must not be changed once it serves.
+type Server struct {
+	// Types are the OIDs of columns that are not text.
+	Types map[string]uint32
+
+	received atomic.Int64
+	open     sync.WaitGroup
+}
+
+// Received is how many bytes have come in over all connections.
+func (s *Server) Received() int64 { return s.received.Load() }
+
+// Serve answers connections until l is closed, and returns when the last of them has ended.
+func (s *Server) Serve(l net.Listener) error {
+	defer s.open.Wait()
+	for {
+		c, err := l.Accept()
+		if errors.Is(err, net.ErrClosed) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("pgsink: %w", err)
+		}
+		s.open.Go(func() {
+			defer c.Close()
+			// A client that breaks off ends its connection, and nothing else.
+			_ = (&session{server: s, r: bufio.NewReaderSize(c, 256<<10), w: bufio.NewWriter(c), status: 'I', statements: map[string]string{}}).run()
+		})
+	}
+}
+
+type session struct {
+	server     *Server
+	r          *bufio.Reader
+	w          *bufio.Writer
+	status     byte // of the transaction
+	statements map[string]string
+	bound      string   // the statement of the portal
+	columns    []string // of the table that was looked at last
+}
+
+func (s *session) run() error {
+	if err := s.startup(); err != nil {
+		return err
+	}
+	for {
+		kind, body, err := s.receive()
+		if err != nil {
+			return err
+		}
+		switch kind {
+		case 'X':
+			return nil
+		case 'Q':
+			err = s.query(cstring(body))
+		case 'P':
+			name := cstring(body)
+			s.statements[name] = cstring(body[len(name)+1:])
+			s.send('1', nil)
+		case 'D':
+			s.describe(body)
+		case 'B': // only its head was read
+			_, rest, _ := strings.Cut(string(body), "\x00")
+			s.bound = s.statements[cstring([]byte(rest))]
+			s.send('2', nil)
+		case 'E':
+			s.execute(s.bound)
+		case 'C':
+			delete(s.statements, cstring(body[1:]))
+			s.send('3', nil)
+		case 'S':
+			s.send('Z', []byte{s.status})
+			err = s.w.Flush()
+		case 'H':
+			err = s.w.Flush()
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (s *session) startup() error {
+	for {
+		var head [8]byte
+		if _, err := io.ReadFull(s.r, head[:]); err != nil {
+			return err
+		}
+		size, code := int(binary.BigEndian.Uint32(head[:])), binary.BigEndian.Uint32(head[4:])
+		if size < 8 || size > 1<<16 {
+			return errors.New("pgsink: startup message of a wrong size")
+		}
+		if _, err := s.r.Discard(size - 8); err != nil {
+			return err
+		}
+		switch code {
+		case 80877103, 80877104: // TLS, GSS
+			s.w.WriteByte('N')
+			if err := s.w.Flush(); err != nil {
+				return err
+			}
+			continue
+		case 80877102: // cancel
+			return io.EOF
+		}
+		break
+	}
+	s.send('R', []byte{0, 0, 0, 0})
+	for _, p := range []string{"server_version\x0015.0 (pgsink)\x00", "client_encoding\x00UTF8\x00", "standard_conforming_strings\x00on\x00", "DateStyle\x00ISO, MDY\x00", "integer_datetimes\x00on\x00"} {
+		s.send('S', []byte(p))
+	}
+	s.send('K', []byte{0, 0, 0, 1, 0, 0, 0, 1})
+	s.send('Z', []byte{s.status})
+	return s.w.Flush()
+}
+
+// headOfBind is how much of a Bind message is looked at: the names of portal and statement.
+const headOfBind = 256
+
+// receive reads a message. Of Bind and CopyData only the head is returned, and the rest is skipped.
+func (s *session) receive() (kind byte, body []byte, err error) {
+	var head [5]byte
+	if _, err := io.ReadFull(s.r, head[:]); err != nil {
+		return 0, nil, err
+	}
+	size := int(binary.BigEndian.Uint32(head[1:])) - 4
+	if size < 0 {
+		return 0, nil, errors.New("pgsink: message of a negative size")
+	}
+	s.server.received.Add(int64(size) + 5)
+	keep := size
+	switch head[0] {
+	case 'B':
+		keep = min(size, headOfBind)
+	case 'd':
+		keep = 0
+	}
+	body = make([]byte, keep)
+	if _, err := io.ReadFull(s.r, body); err != nil {
+		return 0, nil, err
+	}
+	_, err = s.r.Discard(size - keep)
+	return head[0], body, err
+}
+
+// send buffers a message.
+func (s *session) send(kind byte, body []byte) {
+	s.w.WriteByte(kind)
+	var size [4]byte
+	binary.BigEndian.PutUint32(size[:], uint32(len(body)+4))
+	s.w.Write(size[:])
+	s.w.Write(body) // an error shows at the next flush
+}
+
+// query answers a simple Query message, which may hold several statements.
+func (s *session) query(sql string) error {
+	any := false
+	for statement := range strings.SplitSeq(sql, ";") {
+		statement = strings.TrimSpace(statement)
+		if statement == "" || strings.HasPrefix(statement, "--") {
+			continue
+		}
+		any = true
+		if word(statement) == "copy" {
+			if err := s.copyIn(); err != nil {
+				return err
+			}
+			continue
+		}
+		s.execute(statement)
+	}
+	if !any {
+		s.send('I', nil)
+	}
+	s.send('Z', []byte{s.status})
+	return s.w.Flush()
+}
+
+func (s *session) copyIn() error {
+	s.send('G', []byte{1, 0, 0})
+	if err := s.w.Flush(); err != nil {
+		return err
+	}
+	for {
+		kind, body, err := s.receive()
+		switch {
+		case err != nil:
+			return err
+		case kind == 'c':
+			s.send('C', []byte("COPY 0\x00"))
+			return nil
+		case kind == 'f':
+			s.send('E', []byte("SERROR\x00C57014\x00MCOPY from stdin failed: "+cstring(body)+"\x00\x00"))
+			return nil
+		case kind == 'X':
+			return io.EOF
+		}
+	}
+}
+
+// execute answers a statement.
+func (s *session) execute(sql string) {
+	tag := strings.ToUpper(word(sql))
+	switch tag {
+	case "BEGIN":
+		s.status = 'T'
+	case "COMMIT", "ROLLBACK":
+		s.status = 'I'
+	case "INSERT":
+		tag = "INSERT 0 0"
+	case "SELECT":
+		if strings.Contains(sql, "pg_attribute") {
+			s.attributes()
+		}
+		tag = "SELECT 0"
+	}
+	s.send('C', []byte(tag+"\x00"))
+}
+
+// attributes answers pgbulk's question about a table: name, not null, type, and whether temporary tables may be made.
+func (s *session) attributes() {
+	for _, c := range s.columns {
+		var b []byte
+		b = binary.BigEndian.AppendUint16(b, 4)
+		for _, v := range []string{c, "f", "text", "t"} {
+			b = binary.BigEndian.AppendUint32(b, uint32(len(v)))
+			b = append(b, v...)
+		}
+		s.send('D', b)
+	}
+}
+
+// describe answers with the types of a statement's parameters and columns.
+func (s *session) describe(body []byte) {
+	sql := s.bound
+	if body[0] == 'S' {
+		sql = s.statements[cstring(body[1:])]
+		types := s.server.parameters(sql)
+		b := binary.BigEndian.AppendUint16(nil, uint16(len(types)))
+		for _, oid := range types {
+			b = binary.BigEndian.AppendUint32(b, oid)
+		}
+		s.send('t', b)
+	}
+	columns := s.server.results(sql)
+	if len(columns) == 0 {
+		s.send('n', nil)
+		return
+	}
+	if !strings.Contains(sql, "pg_attribute") {
+		s.columns = columns
+	}
+	b := binary.BigEndian.AppendUint16(nil, uint16(len(columns)))
+	for _, c := range columns {
+		b = append(append(b, c...), 0)
+		b = append(b, 0, 0, 0, 0, 0, 0) // table, attribute
+		b = binary.BigEndian.AppendUint32(b, s.server.typeOf(c))
+		b = append(b, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0, 0) // size, modifier, format
+	}
+	s.send('T', b)
+}
+
+const textOID = 25
+
+func (s *Server) typeOf(column string) uint32 {
+	if oid, ok := s.Types[column]; ok {
+		return oid
+	}
+	return textOID
+}
+
+var (
+	placeholder = regexp.MustCompile(`\$(\d+)(?:::([a-z]+(?:\[\])?))?`)
+	into        = regexp.MustCompile(`(?is)^\s*insert\s+into\s+\S+\s*\(([^)]*)\)`)
+	selected    = regexp.MustCompile(`(?is)^\s*select\s+(.*?)\s+from\s`)
+	casts       = map[string]uint32{"text[]": 1009, "varchar[]": 1015, "jsonb[]": 3807, "json[]": 199, "bytea[]": 1001, "int[]": 1007,
+		"text": 25, "varchar": 1043, "jsonb": 3802, "json": 114, "bytea": 17, "int": 23}
+)
+
+// parameters are the types of a statement's parameters: their cast's, or that of the column at their place in VALUES.
+func (s *Server) parameters(sql string) []uint32 {
+	var columns []string
+	if m := into.FindStringSubmatch(sql); m != nil {
+		columns = names(m[1])
+	}
+	var types []uint32
+	for _, m := range placeholder.FindAllStringSubmatch(sql, -1) {
+		n, err := strconv.Atoi(m[1])
+		if err != nil || n < 1 || n > 65535 {
+			continue
+		}
+		for len(types) < n {
+			types = append(types, textOID)
+		}
+		if oid, ok := casts[m[2]]; ok {
+			types[n-1] = oid
+		} else if len(columns) > 0 {
+			types[n-1] = s.typeOf(columns[(n-1)%len(columns)])
+		}
+	}
+	return types
+}
+
+// results are the columns that a query returns.
+func (s *Server) results(sql string) []string {
+	m := selected.FindStringSubmatch(sql)
+	switch {
+	case m == nil:
+		return nil
+	case strings.Contains(sql, "pg_attribute"):
+		return []string{"attname", "attnotnull", "format_type", "has_database_privilege"}
+	}
+	return names(m[1])
+}
+
+func names(list string) []string {
+	var names []string
+	for n := range strings.SplitSeq(list, ",") {
+		names = append(names, strings.Trim(strings.TrimSpace(n), `"`))
+	}
+	return names
+}
+
+// word is a statement's first word in lower case.
+func word(sql string) string {
+	fields := strings.Fields(sql)
+	if len(fields) == 0 {
+		return ""
+	}
+	return strings.ToLower(fields[0])
+}
+
+func cstring(b []byte) string {
+	s, _, _ := strings.Cut(string(b), "\x00")
+	return s
+}

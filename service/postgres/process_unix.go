@@ -1,0 +1,127 @@
+//go:build unix
+
+package postgres
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"syscall"
+	"time"
+)
+
+// identity is the user that the server runs as; nil means the caller's.
+type identity struct {
+	uid, gid uint32
+}
+
+// serverUser picks the server's user: the caller's own, or an unprivileged one if that is root.
+func serverUser() (*identity, error) {
+	if os.Geteuid() != 0 {
+		return nil, nil
+	}
+	for _, name := range []string{"postgres", "nobody"} {
+		u, err := user.Lookup(name)
+		if err != nil {
+			continue
+		}
+		uid, err1 := strconv.ParseUint(u.Uid, 10, 32)
+		gid, err2 := strconv.ParseUint(u.Gid, 10, 32)
+		if err1 == nil && err2 == nil {
+			return &identity{uint32(uid), uint32(gid)}, nil
+		}
+	}
+	return nil, errors.New("running as root, and there is neither a user postgres nor nobody to run the server as")
+}
+
+// own gives a file to the server's user.
+func (id *identity) own(path string) error {
+	if id == nil {
+		return nil
+	}
+	return os.Chown(path, int(id.uid), int(id.gid))
+}
+
+// apply makes cmd run as the server's user, in a session of its own.
+func (id *identity) apply(cmd *exec.Cmd) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if id != nil {
+		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: id.uid, Gid: id.gid}
+	}
+	cmd.Env = environment()
+}
+
+// environment is ours without PostgreSQL's variables, which would lead its programs to the user's data.
+func environment() []string {
+	var env []string
+	for _, kv := range os.Environ() {
+		if len(kv) < 2 || kv[:2] != "PG" {
+			env = append(env, kv)
+		}
+	}
+	return append(env, "LC_ALL=C", "TZ=UTC")
+}
+
+// mayEnter reports whether the server's user can pass through a folder.
+func (id *identity) mayEnter(info os.FileInfo) bool {
+	if !info.IsDir() {
+		return false
+	}
+	if id == nil {
+		return true
+	}
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	switch mode := info.Mode().Perm(); {
+	case ok && stat.Uid == id.uid:
+		return mode&0o100 != 0
+	case ok && stat.Gid == id.gid:
+		return mode&0o010 != 0
+	default:
+		return mode&0o001 != 0
+	}
+}
+
+// startServer starts the server and waits for its end in the background.
+//
+// The kernel's parent-death signal is sent when the parent's *thread* ends, so that the goroutine that starts the
+// process keeps its thread until the process has ended.
+func startServer(cmd *exec.Cmd) (*process, error) {
+	log, err := os.OpenFile(filepath.Join(cmd.Dir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close()
+	cmd.Stdout, cmd.Stderr = log, log
+	stopWithParent(cmd.SysProcAttr)
+	p := &process{cmd: cmd, done: make(chan struct{})}
+	started := make(chan error)
+	go func() {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := cmd.Start()
+		started <- err
+		if err == nil {
+			p.err = cmd.Wait()
+			close(p.done)
+		}
+	}()
+	if err := <-started; err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// kill shuts the server down at once and waits for its end.
+func (p *process) kill() {
+	p.cmd.Process.Signal(syscall.SIGQUIT)
+	select {
+	case <-p.done:
+	case <-time.After(10 * time.Second):
+		p.cmd.Process.Kill()
+		<-p.done
+	}
+}

@@ -1,0 +1,9 @@
+package encode
+
+import (
+	"testing"
+
+	"postage/lab/benchtest"
+)
+
+func BenchmarkEncode(b *testing.B) { benchtest.Run(b, Suite().Cases) }

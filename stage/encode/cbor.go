@@ -1,0 +1,30 @@
+package encode
+
+import (
+	"bytes"
+
+	"github.com/fxamacker/cbor/v2"
+
+	"postage/stage/encode/internal/bind"
+)
+
+// cborMaps is fxamacker's CBOR, with structs written as maps by field name.
+func cborMaps[M any](form bind.Form[M, M]) contender[M] {
+	return ofStructs(form, codec[M, M]{
+		name:     "codec=cbor",
+		module:   "github.com/fxamacker/cbor/v2",
+		can:      []op{opEncode, opDecode},
+		utf8:     "error",
+		settings: map[string]string{"buffer": "kept", "structs": "maps by field name"},
+	}, func() (structCodec, error) {
+		var buf bytes.Buffer
+		return structCodec{
+			encode: func(_ []byte, v any) ([]byte, error) {
+				buf.Reset()
+				err := cbor.MarshalToBuffer(v, &buf)
+				return buf.Bytes(), err
+			},
+			decode: cbor.Unmarshal,
+		}, nil
+	})
+}

@@ -1,0 +1,329 @@
+package encode
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"strings"
+
+	"postage/lab"
+	"postage/stage/encode/internal/bind"
+)
+
+// An op is one of the operations that contenders are compared in.
+type op string
+
+const (
+	opEncode   op = "encode"
+	opDecode   op = "decode"
+	opReuse    op = "decode-reuse"
+	opValidate op = "validate"
+)
+
+// A codec is one contender's way with one message, whose plain form is M and whose form
+// in the contender's library is V.
+type codec[M, V any] struct {
+	name     string            // "codec=vtprotobuf", with those settings a reader must know
+	module   string            // path of the Go module that does the work
+	settings map[string]string // more about it, for readers of the record
+	form     bind.Form[M, V]
+	can      []op // what there is a loop for; validate goes with decode
+	// impossible gives the reason why there is no row where a reader would look
+	// for one.
+	impossible map[op]string
+	// insteadOf names a row that a reader would look for, and because says why it
+	// does not exist.
+	insteadOf, because string
+	// protobuf says that the bytes are protobuf's wire format: they are exchanged
+	// with protobuf in the proof, and decoders all get the bytes that protobuf made.
+	protobuf bool
+	// build says that encoding starts from the plain struct, as the format has no
+	// values of its own; the form then has no From.
+	build bool
+	// alias says that decoded values share memory with their input. It is part of
+	// the names of decoding rows.
+	alias bool
+	// damage says what decoding a damaged message does, see the constants.
+	damage damage
+	// loses names the values that do not survive, as observeLosses does.
+	loses string
+	// utf8 says what decoding does with text that is not UTF-8: "error", "kept" or
+	// "replaced".
+	utf8  string
+	floor bool
+	// unread says that decoding reads no fields: it is for floors alone.
+	unread bool
+	// check, where set, is asked first in the proof whether the library is what the
+	// row says.
+	check func() error
+	// reopen says that a failed decode leaves the loops of no more use.
+	reopen bool
+	// open makes the loops. What they keep between runs is made here, once.
+	open func() (loops[M, V], error)
+}
+
+// loops are the timed regions. Each does n operations on the run's next messages.
+type loops[M, V any] struct {
+	encode func(r *run[M, V], n int) error // leaves the bytes in r.out
+	decode func(r *run[M, V], n int) error // hands each value to r.took
+	reuse  func(r *run[M, V], n int) error // as decode
+}
+
+// A run is what loops work on. Its methods are small enough to be inlined.
+type run[M, V any] struct {
+	originals []M      // the corpus; as many as a power of two
+	values    []*V     // the corpus in the library's form, for encode
+	inputs    [][]byte // the corpus encoded, for the others
+	next      int
+	use       func(*V, *M) (uint64, error) // what is done with decoded values
+
+	out  []byte // what encode left
+	last *V     // what decode left
+	sum  uint64 // of what use returned
+}
+
+// value returns the next value to encode.
+func (r *run[M, V]) value() *V {
+	v := r.values[r.next&(len(r.values)-1)]
+	r.next++
+	return v
+}
+
+// original returns the next message to encode, as a plain struct.
+func (r *run[M, V]) original() *M {
+	m := &r.originals[r.next&(len(r.originals)-1)]
+	r.next++
+	return m
+}
+
+// input returns the next message to decode, and its original.
+func (r *run[M, V]) input() ([]byte, *M) {
+	i := r.next & (len(r.inputs) - 1)
+	r.next++
+	return r.inputs[i], &r.originals[i]
+}
+
+// took does with a decoded value what the case wants done with it.
+func (r *run[M, V]) took(v *V, original *M) error {
+	n, err := r.use(v, original)
+	r.sum += n
+	r.last = v
+	return err
+}
+
+// kept returns the value that the run before decoded into, or a first one.
+func (r *run[M, V]) kept() *V {
+	if r.last == nil {
+		r.last = new(V)
+	}
+	return r.last
+}
+
+// room returns r.out with length n, grown if it has to be.
+func (r *run[M, V]) room(n int) []byte {
+	if cap(r.out) < n {
+		r.out = make([]byte, n)
+	}
+	return r.out[:n]
+}
+
+// A message is one kind of message, as all its contenders see it.
+type message[M any] struct {
+	name     string
+	doc      string
+	headline bool
+	draw     func(*rand.Rand) M
+	count    int  // messages in a corpus, a power of two
+	scalar   bool // nothing in it could share memory with its input
+	// edges and text, where set, make messages by which decoders' treatment of rare
+	// values is proven.
+	edges func() []edge[M]
+	text  func(text string) (M, func(*M) string)
+	diff  func(got, want *M) string
+	read  func(v, m *M) (uint64, error)
+	// marshal and unmarshal are protobuf's own, the reference for its wire format.
+	marshal   func(m *M) ([]byte, error)
+	unmarshal func(data []byte, m *M) error
+}
+
+// A contender is a codec whose form has been forgotten.
+type contender[M any] interface {
+	// rows returns the contender's rows in the message's case for the operation.
+	rows(msg *message[M], o op) []lab.Contender
+}
+
+func (c *codec[M, V]) rows(msg *message[M], o op) []lab.Contender {
+	name := c.name
+	if c.alias && o != opEncode {
+		name += "/alias=yes"
+	}
+	row := lab.Contender{
+		Name:     name,
+		Floor:    c.floor,
+		Module:   c.module,
+		Settings: settings(name, c.settings),
+		Checks:   checks(o),
+	}
+	if why, ok := c.impossible[o]; ok {
+		row.NotPossible, row.Checks = why, ""
+		return []lab.Contender{row}
+	}
+	if !c.does(o) {
+		return nil
+	}
+	if o != opEncode && !c.unread {
+		row.Properties = map[string]string{"corrupted-input": c.damage.String()}
+		if msg.edges != nil && o == opDecode {
+			row.Properties["loses"] = c.losses()
+			row.Properties["invalid-utf8"] = c.utf8
+		}
+	}
+	row.Open = func(_ context.Context, env lab.Env) (lab.Instance, error) {
+		in, err := newInstance(c, msg, o, env.Seed)
+		if err != nil {
+			return nil, fmt.Errorf("encode: %s: %w", msg.name, err)
+		}
+		return in, nil
+	}
+	if c.insteadOf == "" {
+		return []lab.Contender{row}
+	}
+	return []lab.Contender{{
+		Name: c.insteadOf, Module: c.module, Settings: settings(c.insteadOf, nil), NotPossible: c.because,
+	}, row}
+}
+
+func (c *codec[M, V]) does(o op) bool {
+	if o == opValidate {
+		o = opDecode
+	}
+	for _, can := range c.can {
+		if can == o {
+			return true
+		}
+	}
+	return false
+}
+
+// settings splits a row's name and adds what it does not say.
+func settings(name string, more map[string]string) map[string]string {
+	out := map[string]string{}
+	for part := range strings.SplitSeq(name, "/") {
+		key, value, _ := strings.Cut(part, "=")
+		out[key] = value
+	}
+	maps.Copy(out, more)
+	return out
+}
+
+func checks(o op) string {
+	switch o {
+	case opEncode:
+		return "what was encoded decodes to the original, for every message of the corpus; protobuf agrees where the format is its own"
+	case opValidate:
+		return "every comparison of the timed loop finds the original, and decoding alone passes decode's proof"
+	case opReuse:
+		return "as decode, with each message decoded over the one before it"
+	}
+	return "every field of every message of the corpus is the original's and was read; input memory is shared, and damaged input refused, only as declared"
+}
+
+// An instance is a codec at work on one case.
+type instance[M, V any] struct {
+	codec *codec[M, V]
+	msg   *message[M]
+	op    op
+	loops loops[M, V]
+	loop  func(*run[M, V], int) error
+	run   run[M, V]
+	bytes float64 // mean encoded size
+}
+
+func newInstance[M, V any](c *codec[M, V], msg *message[M], o op, seed uint64) (*instance[M, V], error) {
+	loops, err := c.open()
+	if err != nil {
+		return nil, fmt.Errorf("open: %w", err)
+	}
+	in := &instance[M, V]{codec: c, msg: msg, op: o, loops: loops}
+	in.run.originals = msg.corpus(seed)
+	switch o {
+	case opEncode:
+		in.loop = loops.encode
+		in.run.values = c.values(in.run.originals)
+		return in, nil
+	case opReuse:
+		in.loop, in.run.use = loops.reuse, c.form.Read
+	case opDecode:
+		in.loop, in.run.use = loops.decode, c.form.Read
+	case opValidate:
+		in.loop, in.run.use = loops.decode, c.form.Same
+	}
+	in.run.inputs, err = in.encoded(in.run.originals)
+	if err != nil {
+		return nil, err
+	}
+	in.bytes = meanLen(in.run.inputs)
+	return in, nil
+}
+
+// values returns messages in the codec's form.
+func (c *codec[M, V]) values(messages []M) []*V {
+	if c.build {
+		return nil
+	}
+	values := make([]*V, len(messages))
+	for i := range messages {
+		values[i] = c.form.From(&messages[i])
+	}
+	return values
+}
+
+// encoded returns messages as the codec's decoder gets them, each in memory of its own.
+func (in *instance[M, V]) encoded(messages []M) ([][]byte, error) {
+	inputs := make([][]byte, len(messages))
+	if in.codec.protobuf {
+		for i := range messages {
+			data, err := in.msg.marshal(&messages[i])
+			if err != nil {
+				return nil, fmt.Errorf("encode the corpus by protobuf: %w", err)
+			}
+			inputs[i] = data
+		}
+		return inputs, nil
+	}
+	r := &run[M, V]{originals: messages, values: in.codec.values(messages)}
+	for i := range messages {
+		if err := in.loops.encode(r, 1); err != nil {
+			return nil, fmt.Errorf("encode the corpus: %w", err)
+		}
+		inputs[i] = append(make([]byte, 0, len(r.out)), r.out...)
+	}
+	return inputs, nil
+}
+
+func (in *instance[M, V]) Run(n int) error {
+	before := in.run.sum
+	if err := in.loop(&in.run, n); err != nil {
+		return err
+	}
+	if in.op == opValidate && in.run.sum-before != uint64(n) {
+		return fmt.Errorf("encode: %s: %d of %d decoded messages differ from the original", in.msg.name, uint64(n)-(in.run.sum-before), n)
+	}
+	return nil
+}
+
+// Metrics returns the mean size of the corpus's messages, encoded.
+func (in *instance[M, V]) Metrics() map[string]float64 {
+	return map[string]float64{"encoded-bytes": in.bytes}
+}
+
+func (in *instance[M, V]) Close() error { return nil }
+
+func meanLen(messages [][]byte) float64 {
+	total := 0
+	for _, m := range messages {
+		total += len(m)
+	}
+	return float64(total) / float64(len(messages))
+}

@@ -1,0 +1,136 @@
+package encode
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+
+	"postage/stage/encode/internal/plain"
+)
+
+// An edge is a message with a value that not every codec can hold.
+type edge[M any] struct {
+	name    string
+	message M
+}
+
+// orderEdges returns orders that are plain but for one value.
+func orderEdges() []edge[plain.Order] {
+	plainly := plain.Order{Serial: 1, Items: []plain.LineItem{{Sku: "x", Quantity: 1}}}
+	with := func(name string, change func(m *plain.Order)) edge[plain.Order] {
+		m := plainly
+		m.Items = append([]plain.LineItem(nil), plainly.Items...)
+		change(&m)
+		return edge[plain.Order]{name, m}
+	}
+	return []edge[plain.Order]{
+		with("-0", func(m *plain.Order) { m.Items[0].TaxRate = math.Copysign(0, -1) }),
+		with("NaN", func(m *plain.Order) { m.Items[0].TaxRate = math.NaN() }),
+		with("negative int32", func(m *plain.Order) { m.Items[0].DiscountPercent = ptr(int32(-5)) }),
+		with("optional zero", func(m *plain.Order) { m.PaidUnixMs = ptr(int64(0)) }),
+		with("optional empty message", func(m *plain.Order) { m.BillTo = new(plain.Address) }),
+		with("largest uint64", func(m *plain.Order) { m.Serial = math.MaxUint64 }),
+		with("NUL in text", func(m *plain.Order) { m.Note = "a\x00b" }),
+		with("U+E0001 in text", func(m *plain.Order) { m.Note = "a\U000E0001b" }),
+	}
+}
+
+// orderText returns an order with a text that stands for itself in every format, and the
+// text that the order then holds.
+func orderText(text string) (plain.Order, func(*plain.Order) string) {
+	return plain.Order{Serial: 1, Note: text}, func(m *plain.Order) string { return m.Note }
+}
+
+// proveEdges holds the codec to what it declares of values at the edge.
+func (in *instance[M, V]) proveEdges() error {
+	if in.msg.edges == nil || in.op != opDecode {
+		return nil
+	}
+	if got := in.observeLosses(); got != in.codec.losses() {
+		return fmt.Errorf("it is declared to lose %s, but loses %s", in.codec.losses(), got)
+	}
+	got, err := in.observeUTF8()
+	if err != nil {
+		return err
+	}
+	if got != in.codec.utf8 {
+		return fmt.Errorf("invalid UTF-8 in text is declared %q, but is %q", in.codec.utf8, got)
+	}
+	return nil
+}
+
+func (c *codec[M, V]) losses() string {
+	if c.loses == "" {
+		return "nothing"
+	}
+	return c.loses
+}
+
+// observeLosses returns what does not survive encoding and decoding, or is refused. Of
+// protobuf's wire format, it must also survive between the codec and protobuf.
+func (in *instance[M, V]) observeLosses() string {
+	var lost []string
+	for _, e := range in.msg.edges() {
+		if recovered(func() error { return in.survives(&e.message) }) != nil {
+			lost = append(lost, e.name)
+		}
+	}
+	if len(lost) == 0 {
+		return "nothing"
+	}
+	return strings.Join(lost, ", ")
+}
+
+func (in *instance[M, V]) survives(m *M) error {
+	messages := []M{*m}
+	inputs, err := in.encoded(messages) // for protobuf's format, by protobuf
+	if err != nil {
+		return err
+	}
+	if in.codec.protobuf && in.loops.encode != nil {
+		r := &run[M, V]{originals: messages, values: in.codec.values(messages)}
+		if err := in.loops.encode(r, 1); err != nil {
+			return err
+		}
+		var got M
+		if err := in.msg.unmarshal(r.out, &got); err != nil {
+			return err
+		}
+		if d := in.msg.diff(&got, m); d != "" {
+			return errors.New(d)
+		}
+	}
+	trial := in.trial(messages, inputs[0])
+	if err := in.loops.decode(trial, 1); err != nil {
+		return err
+	}
+	return in.same(trial.last, m)
+}
+
+// observeUTF8 returns what the decoder does with text that is not UTF-8.
+func (in *instance[M, V]) observeUTF8() (string, error) {
+	const good, bad = "~text~", "~te\xfft~"
+	m, text := in.msg.text(good)
+	inputs, err := in.encoded([]M{m})
+	if err != nil {
+		return "", fmt.Errorf("encode plain text: %w", err)
+	}
+	data := bytes.ReplaceAll(inputs[0], []byte(good), []byte(bad))
+	if bytes.Equal(data, inputs[0]) {
+		return "", fmt.Errorf("plain text is not found in the encoded message")
+	}
+	trial := in.trial([]M{m}, data)
+	if err := in.loops.decode(trial, 1); err != nil {
+		return "error", nil
+	}
+	var got M
+	if err := in.codec.form.To(trial.last, &got); err != nil {
+		return "error", nil
+	}
+	if text(&got) == bad {
+		return "kept", nil
+	}
+	return "replaced", nil
+}

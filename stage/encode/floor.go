@@ -1,0 +1,64 @@
+package encode
+
+import (
+	"bytes"
+
+	"postage/stage/encode/internal/bind"
+)
+
+// copied is the form of a message that memcpy works on: its bytes, encoded by protobuf.
+type copied struct{ data, want []byte }
+
+// memcpy copies the bytes of the message as protobuf encodes it. Whoever encodes or
+// decodes must at least touch them once. It reads no field.
+func memcpy[M any](msg *message[M]) contender[M] {
+	c := &codec[M, copied]{
+		name:     "floor=memcpy",
+		can:      []op{opEncode, opDecode, opReuse},
+		protobuf: true,
+		floor:    true,
+		unread:   true,
+		form: bind.Form[M, copied]{
+			From: func(m *M) *copied {
+				data, _ := msg.marshal(m) // cannot fail: the proof would see it
+				return &copied{data: data}
+			},
+			To:   func(v *copied, m *M) error { return msg.unmarshal(v.data, m) },
+			Read: func(*copied, *M) (uint64, error) { return 0, nil },
+			Same: func(v *copied, _ *M) (uint64, error) {
+				if bytes.Equal(v.data, v.want) {
+					return 1, nil
+				}
+				return 0, nil
+			},
+		},
+	}
+	c.open = func() (loops[M, copied], error) {
+		decode := func(r *run[M, copied], n int) error {
+			v := r.kept()
+			for range n {
+				data, original := r.input()
+				v.data, v.want = r.room(len(data)), data
+				copy(v.data, data)
+				r.out = v.data
+				if err := r.took(v, original); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+		return loops[M, copied]{
+			encode: func(r *run[M, copied], n int) error {
+				for range n {
+					v := r.value()
+					r.out = r.room(len(v.data))
+					copy(r.out, v.data)
+				}
+				return nil
+			},
+			decode: decode,
+			reuse:  decode,
+		}, nil
+	}
+	return c
+}

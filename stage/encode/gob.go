@@ -1,0 +1,64 @@
+package encode
+
+import (
+	"bytes"
+	"encoding/gob"
+	"io"
+
+	"postage/stage/encode/internal/bind"
+)
+
+// gobEach is encoding/gob with every message a stream of its own, which begins with the
+// description of its types: the way to store a gob or send one alone.
+func gobEach[M any](form bind.Form[M, M]) contender[M] {
+	return ofStructs(form, codec[M, M]{
+		name:     "codec=gob/types=every-message",
+		can:      []op{opEncode, opDecode},
+		loses:    "-0, optional zero",
+		utf8:     "kept",
+		settings: map[string]string{"buffer": "kept"},
+	}, func() (structCodec, error) {
+		var buf bytes.Buffer
+		return structCodec{
+			encode: func(_ []byte, v any) ([]byte, error) {
+				buf.Reset()
+				err := gob.NewEncoder(&buf).Encode(v)
+				return buf.Bytes(), err
+			},
+			decode: func(data []byte, v any) error {
+				return gob.NewDecoder(bytes.NewReader(data)).Decode(v)
+			},
+		}, nil
+	})
+}
+
+// gobStream is encoding/gob with one stream for all messages. It describes its types once,
+// before anything is timed; a message without them cannot be decoded elsewhere.
+func gobStream[M any](form bind.Form[M, M]) contender[M] {
+	return ofStructs(form, codec[M, M]{
+		name:     "codec=gob/types=once",
+		reopen:   true,
+		can:      []op{opEncode, opDecode},
+		loses:    "-0, optional zero",
+		utf8:     "kept",
+		settings: map[string]string{"buffer": "kept"},
+	}, func() (structCodec, error) {
+		encode := intoBuffer(func(w io.Writer) *gob.Encoder { return gob.NewEncoder(w) }, "")
+		types, err := encode(nil, new(M)) // and an empty message
+		if err != nil {
+			return structCodec{}, err
+		}
+		stream := bytes.NewReader(bytes.Clone(types))
+		decoder := gob.NewDecoder(stream)
+		if err := decoder.Decode(new(M)); err != nil {
+			return structCodec{}, err
+		}
+		return structCodec{
+			encode: encode,
+			decode: func(data []byte, v any) error {
+				stream.Reset(data)
+				return decoder.Decode(v)
+			},
+		}, nil
+	})
+}

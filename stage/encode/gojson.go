@@ -1,0 +1,21 @@
+package encode
+
+import (
+	gojson "github.com/goccy/go-json"
+
+	"postage/stage/encode/internal/bind"
+)
+
+// goJSON is goccy's go-json, which takes the place of encoding/json.
+func goJSON[M any](form bind.Form[M, M]) contender[M] {
+	return ofStructs(form, codec[M, M]{
+		name:     "codec=go-json",
+		module:   "github.com/goccy/go-json",
+		can:      []op{opEncode, opDecode},
+		loses:    "NaN",
+		utf8:     "replaced",
+		settings: map[string]string{"buffer": "kept"},
+	}, func() (structCodec, error) {
+		return structCodec{encode: intoBuffer(gojson.NewEncoder, "\n"), decode: gojson.Unmarshal}, nil
+	})
+}

@@ -1,0 +1,74 @@
+package encode
+
+import (
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"postage/stage/encode/internal/bind"
+	"postage/stage/encode/internal/plain"
+)
+
+func TestHandwrittenAgreesWithProtobuf(t *testing.T) {
+	k := bind.Benchmark()
+	marshal, unmarshal := reference(k.Protobuf)
+	rapid.Check(t, func(t *rapid.T) {
+		m := anyBenchmark(t)
+		var got plain.Benchmark
+		if err := unmarshal(handFrom(&m).append(nil), &got); err != nil {
+			t.Fatalf("protobuf cannot decode it: %v", err)
+		}
+		if d := k.Diff(&got, &m); d != "" {
+			t.Fatalf("protobuf decodes it to something else: %s", d)
+		}
+		data, err := marshal(&m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var v handValue
+		if err := v.decode(data); err != nil {
+			t.Fatalf("cannot decode protobuf's: %v", err)
+		}
+		if err := handTo(&v, &got); err != nil {
+			t.Fatal(err)
+		}
+		if d := k.Diff(&got, &m); d != "" {
+			t.Fatalf("decodes protobuf's to something else: %s", d)
+		}
+	})
+}
+
+// The decoder accepts what protobuf accepts, and makes the same of it.
+func FuzzHandwrittenDecode(f *testing.F) {
+	k := bind.Benchmark()
+	marshal, unmarshal := reference(k.Protobuf)
+	m := drawBenchmark(nil)
+	data, err := marshal(&m)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(data)
+	f.Add([]byte{})
+	for _, bad := range damaged(data) {
+		f.Add(bad.data)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var want plain.Benchmark
+		wantErr := unmarshal(data, &want)
+		var v handValue
+		gotErr := v.decode(data)
+		if (gotErr == nil) != (wantErr == nil) {
+			t.Fatalf("got error %v, protobuf has %v", gotErr, wantErr)
+		}
+		if wantErr != nil {
+			return
+		}
+		var got plain.Benchmark
+		if err := handTo(&v, &got); err != nil {
+			t.Fatal(err)
+		}
+		if d := k.Diff(&got, &want); d != "" {
+			t.Fatalf("decoded to something else than protobuf: %s", d)
+		}
+	})
+}

@@ -1,0 +1,66 @@
+package encode
+
+import (
+	"buf.build/go/hyperpb"
+
+	"postage/stage/encode/internal/bind"
+)
+
+// hyperPB is Buf's hyperpb, which compiles a message type when the program runs and
+// decodes into values that are read by reflection. Without alias it copies the input
+// first. Reuse frees and takes up again the memory of one hyperpb.Shared.
+func hyperPB[M any](k bind.Hyperpb[M], alias bool) contender[M] {
+	c := &codec[M, hyperpb.Message]{
+		name:     "codec=hyperpb",
+		module:   "buf.build/go/hyperpb",
+		can:      []op{opDecode, opReuse},
+		protobuf: true,
+		damage:   damagePartly,
+		loses:    "U+E0001 in text",
+		utf8:     "error",
+		alias:    alias,
+		settings: map[string]string{"fields": "by reflection"},
+		form:     k.Form(k.Descriptor()),
+	}
+	if !alias {
+		c.impossible = map[op]string{opEncode: "hyperpb only decodes: its messages cannot be changed"}
+	}
+	c.open = func() (loops[M, hyperpb.Message], error) {
+		message := hyperpb.CompileMessageDescriptor(k.Descriptor())
+		option := hyperpb.WithAllowAlias(alias)
+		shared, used := new(hyperpb.Shared), false
+		return loops[M, hyperpb.Message]{
+			decode: func(r *run[M, hyperpb.Message], n int) error {
+				for range n {
+					data, original := r.input()
+					v := hyperpb.NewMessage(message)
+					if err := v.Unmarshal(data, option); err != nil {
+						return err
+					}
+					if err := r.took(v, original); err != nil {
+						return err
+					}
+				}
+				return nil
+			},
+			reuse: func(r *run[M, hyperpb.Message], n int) error {
+				for range n {
+					data, original := r.input()
+					if used {
+						shared.Free() // of the message before; Free of a fresh one panics
+					}
+					used = true
+					v := shared.NewMessage(message)
+					if err := v.Unmarshal(data, option); err != nil {
+						return err
+					}
+					if err := r.took(v, original); err != nil {
+						return err
+					}
+				}
+				return nil
+			},
+		}, nil
+	}
+	return c
+}

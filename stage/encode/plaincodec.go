@@ -1,0 +1,64 @@
+package encode
+
+import (
+	"bytes"
+	"io"
+
+	"postage/stage/encode/internal/bind"
+)
+
+// A structCodec encodes any Go struct. It is for codecs that work by reflection, or on
+// methods of the plain structs that are reached through an interface anyway.
+type structCodec struct {
+	encode func(buf []byte, v any) ([]byte, error) // over buf if the library can
+	decode func(data []byte, v any) error
+}
+
+// ofStructs adapts a struct codec to a message. v is always a pointer to a plain struct.
+func ofStructs[M any](form bind.Form[M, M], c codec[M, M], open func() (structCodec, error)) contender[M] {
+	c.form = form
+	c.open = func() (loops[M, M], error) {
+		lib, err := open()
+		if err != nil {
+			return loops[M, M]{}, err
+		}
+		return loops[M, M]{
+			encode: func(r *run[M, M], n int) (err error) {
+				for range n {
+					if r.out, err = lib.encode(r.out[:0], r.value()); err != nil {
+						return err
+					}
+				}
+				return nil
+			},
+			decode: func(r *run[M, M], n int) error {
+				for range n {
+					data, original := r.input()
+					v := new(M)
+					if err := lib.decode(data, v); err != nil {
+						return err
+					}
+					if err := r.took(v, original); err != nil {
+						return err
+					}
+				}
+				return nil
+			},
+		}, nil
+	}
+	return &c
+}
+
+// intoBuffer makes a structCodec's encode of an encoder that writes to an io.Writer, such
+// as encoding/json's: one encoder, writing to one kept buffer. What it ends a message with
+// (JSON's encoders end a line) is left off.
+func intoBuffer[E interface{ Encode(any) error }](newEncoder func(io.Writer) E, end string) func([]byte, any) ([]byte, error) {
+	var buf bytes.Buffer
+	encoder := newEncoder(&buf)
+	suffix := []byte(end)
+	return func(_ []byte, v any) ([]byte, error) {
+		buf.Reset()
+		err := encoder.Encode(v)
+		return bytes.TrimSuffix(buf.Bytes(), suffix), err
+	}
+}

@@ -1,0 +1,79 @@
+package encode
+
+import (
+	"github.com/loopholelabs/polyglot/v2"
+
+	"postage/stage/encode/internal/bind"
+)
+
+type polyglotMessage[V any] interface {
+	*V
+	Encode(*polyglot.Buffer)
+	Decode([]byte) error
+}
+
+// polyglotCodec is Loophole Labs' polyglot, by its generator. Its decoder fills what it
+// is given: into a fresh value it allocates, into a kept one it reuses the bytes and
+// the repeated messages of the value before, as the published page has it do.
+//
+// It has no optional scalars: where a message has any, each is wrapped in a message of its
+// own, as protobuf's well-known wrapper types do.
+func polyglotCodec[M, V any, P polyglotMessage[V]](form bind.Form[M, V], optionals bool) contender[M] {
+	c := &codec[M, V]{
+		name:   "codec=polyglot",
+		module: "github.com/loopholelabs/polyglot/v2",
+		form:   form,
+		can:    []op{opEncode, opDecode, opReuse},
+		damage: damagePanics,
+		utf8:   "kept",
+	}
+	if optionals {
+		c.name += "/optional=wrapped"
+		c.insteadOf = "codec=polyglot"
+		c.because = "polyglot has no optional scalars: see codec=polyglot/optional=wrapped"
+		c.can = []op{opEncode, opDecode}
+		c.impossible = map[op]string{
+			opReuse: "polyglot's decoder leaves what is absent as it was in the message before: the kept value would have to be cleared, which is op=decode",
+		}
+	}
+	c.open = func() (loops[M, V], error) {
+		buf := polyglot.NewBuffer()
+		return loops[M, V]{
+			encode: func(r *run[M, V], n int) error {
+				for range n {
+					buf.Reset()
+					P(r.value()).Encode(buf)
+				}
+				r.out = buf.Bytes()
+				return nil
+			},
+			decode: func(r *run[M, V], n int) error {
+				for range n {
+					data, original := r.input()
+					v := new(V)
+					if err := P(v).Decode(data); err != nil {
+						return err
+					}
+					if err := r.took(v, original); err != nil {
+						return err
+					}
+				}
+				return nil
+			},
+			reuse: func(r *run[M, V], n int) error {
+				v := r.kept()
+				for range n {
+					data, original := r.input()
+					if err := P(v).Decode(data); err != nil {
+						return err
+					}
+					if err := r.took(v, original); err != nil {
+						return err
+					}
+				}
+				return nil
+			},
+		}, nil
+	}
+	return c
+}

@@ -1,0 +1,88 @@
+package encode
+
+import (
+	"google.golang.org/protobuf/proto"
+
+	"postage/stage/encode/internal/bind"
+)
+
+type protoMessage[V any] interface {
+	*V
+	proto.Message
+	Reset()
+}
+
+// protobuf is Google's own library: MarshalAppend into a kept buffer, Unmarshal. With
+// deterministic, it writes maps in the order of their keys.
+func protobuf[M, V any, P protoMessage[V]](form bind.Form[M, V], deterministic bool) contender[M] {
+	c := &codec[M, V]{
+		name:     "codec=protobuf",
+		module:   "google.golang.org/protobuf",
+		form:     form,
+		can:      []op{opEncode, opDecode, opReuse},
+		protobuf: true,
+		damage:   damagePartly,
+		utf8:     "error",
+	}
+	if deterministic {
+		c.name += "/deterministic=yes"
+		c.can = []op{opEncode}
+	}
+	options := proto.MarshalOptions{Deterministic: deterministic}
+	c.open = func() (loops[M, V], error) {
+		return loops[M, V]{
+			encode: func(r *run[M, V], n int) (err error) {
+				for range n {
+					if r.out, err = options.MarshalAppend(r.out[:0], P(r.value())); err != nil {
+						return err
+					}
+				}
+				return nil
+			},
+			decode: func(r *run[M, V], n int) error {
+				for range n {
+					data, original := r.input()
+					v := new(V)
+					if err := proto.Unmarshal(data, P(v)); err != nil {
+						return err
+					}
+					if err := r.took(v, original); err != nil {
+						return err
+					}
+				}
+				return nil
+			},
+			reuse: func(r *run[M, V], n int) error {
+				v := r.kept()
+				for range n {
+					data, original := r.input()
+					// Unmarshal resets v first: what was in it is garbage.
+					if err := proto.Unmarshal(data, P(v)); err != nil {
+						return err
+					}
+					if err := r.took(v, original); err != nil {
+						return err
+					}
+				}
+				return nil
+			},
+		}, nil
+	}
+	return c
+}
+
+// reference returns protobuf's own way to and from bytes, which codecs of its wire
+// format are held against. Its bytes are the same in every process.
+func reference[M, V any, P protoMessage[V]](form bind.Form[M, V]) (marshal func(*M) ([]byte, error), unmarshal func([]byte, *M) error) {
+	marshal = func(m *M) ([]byte, error) {
+		return proto.MarshalOptions{Deterministic: true}.Marshal(P(form.From(m)))
+	}
+	unmarshal = func(data []byte, m *M) error {
+		v := new(V)
+		if err := proto.Unmarshal(data, P(v)); err != nil {
+			return err
+		}
+		return form.To(v, m)
+	}
+	return marshal, unmarshal
+}

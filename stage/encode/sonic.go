@@ -1,0 +1,47 @@
+package encode
+
+import (
+	"errors"
+	"io"
+	"reflect"
+
+	"github.com/bytedance/sonic"
+
+	"postage/stage/encode/internal/bind"
+)
+
+// sonicJSON is ByteDance's sonic, which compiles a decoder and an encoder for a type when
+// it first sees it; that is done before anything is timed. ConfigStd behaves like
+// encoding/json; ConfigDefault neither sorts maps nor escapes HTML nor validates strings.
+func sonicJSON[M any](form bind.Form[M, M], std bool) contender[M] {
+	api, name, utf8 := sonic.ConfigDefault, "codec=sonic/config=default", "kept"
+	if std {
+		api, name, utf8 = sonic.ConfigStd, "codec=sonic/config=std", "replaced"
+	}
+	return ofStructs(form, codec[M, M]{
+		name:     name,
+		module:   "github.com/bytedance/sonic",
+		can:      []op{opEncode, opDecode},
+		loses:    "-0, NaN",
+		utf8:     utf8,
+		settings: map[string]string{"buffer": "kept"},
+		check:    sonicIsItself,
+	}, func() (structCodec, error) {
+		if err := sonic.Pretouch(reflect.TypeFor[M]()); err != nil {
+			return structCodec{}, err
+		}
+		return structCodec{
+			encode: intoBuffer(func(w io.Writer) sonic.Encoder { return api.NewEncoder(w) }, "\n"),
+			decode: api.Unmarshal,
+		}, nil
+	})
+}
+
+// sonicIsItself fails where sonic does not know the Go version or the processor: it then
+// is encoding/json under another name.
+func sonicIsItself() error {
+	if kind := sonic.APIKind; kind != sonic.UseSonicJSON {
+		return errors.New("sonic does not support this Go version or processor and has fallen back to encoding/json")
+	}
+	return nil
+}

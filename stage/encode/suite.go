@@ -1,0 +1,111 @@
+package encode
+
+import (
+	"postage/lab"
+	"postage/stage/encode/internal/bind"
+	"postage/stage/encode/internal/plain"
+)
+
+// baseline is what the others are compared with, in every case.
+const baseline = "codec=protobuf"
+
+// Suite returns the stage's cases.
+func Suite() lab.Suite {
+	suite := lab.Suite{Stage: "encode", Doc: "Struct to bytes and back: which codec?"}
+	suite.Cases = append(suite.Cases, cases(bind.Benchmark(), message[plain.Benchmark]{
+		name: "benchmark", doc: "the published page's message of strings, bytes, a map and ten parts",
+		draw: drawBenchmark, count: 1, headline: true,
+	}, handwritten())...)
+	suite.Cases = append(suite.Cases, cases(bind.Tiny(), message[plain.Tiny]{
+		name: "tiny", doc: "three scalars",
+		draw: drawTiny, count: 256, scalar: true,
+	})...)
+	suite.Cases = append(suite.Cases, cases(bind.Order(), message[plain.Order]{
+		name: "order", doc: "a business document of one to two kilobytes",
+		draw: drawOrder, count: 256, headline: true,
+		edges: orderEdges, text: orderText,
+	})...)
+	suite.Cases = append(suite.Cases, cases(bind.Metrics(), message[plain.Metrics]{
+		name: "metrics", doc: "a thousand samples in two packed columns",
+		draw: drawMetrics, count: 64,
+	})...)
+	suite.Cases = append(suite.Cases, cases(bind.Blob(), message[plain.Blob]{
+		name: "blob", doc: "64 KiB of bytes",
+		draw: drawBlob, count: 32,
+	})...)
+	return suite
+}
+
+// plainMessage is what generators add to the plain structs.
+type plainMessage[M any] interface {
+	msgpMessage[M]
+	easyjsonMessage[M]
+}
+
+// contenders returns the contenders for one message, in the order in which they are
+// listed. To add one, write a file like its shortest neighbour and a line here.
+func contenders[M, PB, Pool, Poly, Cap, Flat any, MP plainMessage[M], PBP vtMessage[PB], PoolP pooledMessage[Pool], PolyP polyglotMessage[Poly]](k bind.Kit[M, PB, Pool, Poly, Cap, Flat], msg *message[M]) []contender[M] {
+	return []contender[M]{
+		memcpy(msg),
+		protobuf[M, PB, PBP](k.Protobuf, false),
+		protobuf[M, PB, PBP](k.Protobuf, true),
+		vtprotobuf[M, PB, PBP](k.Protobuf, false),
+		vtprotobuf[M, PB, PBP](k.Protobuf, true),
+		vtPool[M, Pool, PoolP](k.Pooled, k.FromPool),
+		easyProto(k.Plain, k.Easyproto, false),
+		easyProto(k.Plain, k.Easyproto, true),
+		hyperPB(k.Hyperpb, false),
+		hyperPB(k.Hyperpb, true),
+		polyglotCodec[M, Poly, PolyP](k.Polyglot, k.Optionals),
+		msgPack[M, MP](k.Plain),
+		msgPackReflect(k.Plain),
+		avroBinary(k.Plain),
+		musFormat(k.Plain, k.Mus),
+		capnProto(k.Capnp),
+		flatBuffers(k.Flatbuffers),
+		cborMaps(k.Plain),
+		gobStream(k.Plain),
+		gobEach(k.Plain),
+		jsonStd(k.Plain, true),
+		jsonStd(k.Plain, false),
+		jsonV2(k.Plain),
+		easyJSON[M, MP](k.Plain),
+		goJSON(k.Plain),
+		sonicJSON(k.Plain, true),
+		sonicJSON(k.Plain, false),
+	}
+}
+
+// cases returns a message's cases, one an operation. Extra contenders are for this message
+// alone.
+func cases[M, PB, Pool, Poly, Cap, Flat any, MP plainMessage[M], PBP vtMessage[PB], PoolP pooledMessage[Pool], PolyP polyglotMessage[Poly]](k bind.Kit[M, PB, Pool, Poly, Cap, Flat], msg message[M], extra ...contender[M]) []lab.Case {
+	msg.diff, msg.read = k.Diff, k.Plain.Read
+	msg.marshal, msg.unmarshal = reference[M, PB, PBP](k.Protobuf)
+	rows := append(contenders[M, PB, Pool, Poly, Cap, Flat, MP, PBP, PoolP, PolyP](k, &msg), extra...)
+	var out []lab.Case
+	for _, o := range []op{opEncode, opDecode, opReuse, opValidate} {
+		c := lab.Case{
+			Name:     "Encode/msg=" + msg.name + "/op=" + string(o),
+			Doc:      question(o, msg.doc),
+			Headline: msg.headline && (o == opEncode || o == opDecode),
+			Baseline: baseline,
+		}
+		for _, contender := range rows {
+			c.Contenders = append(c.Contenders, contender.rows(&msg, o)...)
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+func question(o op, doc string) string {
+	switch o {
+	case opEncode:
+		return "What does it cost to encode " + doc + "?"
+	case opReuse:
+		return "What does it cost to decode " + doc + " into a kept value, and to read every field?"
+	case opValidate:
+		return "What does it cost to decode " + doc + " and to compare every field with the original?"
+	}
+	return "What does it cost to decode " + doc + " into a fresh value, and to read every field?"
+}

@@ -1,0 +1,168 @@
+package encode
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"postage/lab"
+	"postage/stage/encode/internal/bind"
+	"postage/stage/encode/internal/plain"
+)
+
+func TestEveryContenderProves(t *testing.T) {
+	ctx := context.Background()
+	for _, c := range Suite().Cases {
+		t.Run(strings.TrimPrefix(c.Name, "Encode/"), func(t *testing.T) {
+			for _, contender := range c.Contenders {
+				t.Run(contender.Name, func(t *testing.T) {
+					if contender.NotPossible != "" {
+						t.Skip("not possible: " + contender.NotPossible)
+					}
+					if racing && strings.HasPrefix(contender.Name, "codec=hyperpb") {
+						t.Skip("hyperpb does not pass the race detector's pointer checks")
+					}
+					for _, seed := range []uint64{1, 2026} {
+						in, err := contender.Open(ctx, lab.Env{Seed: seed})
+						if err != nil {
+							t.Fatal(err)
+						}
+						if err := in.Prove(ctx); err != nil {
+							t.Fatalf("seed %d: %v", seed, err)
+						}
+						if err := in.Run(100); err != nil {
+							t.Fatalf("run: %v", err)
+						}
+						// What a batch leaves behind is as right as what the proof saw.
+						if err := in.Prove(ctx); err != nil {
+							t.Fatalf("again, after a batch: %v", err)
+						}
+						if bytes := in.(lab.Metered).Metrics()["encoded-bytes"]; bytes <= 0 {
+							t.Errorf("encoded-bytes = %v", bytes)
+						}
+						if err := in.Close(); err != nil {
+							t.Fatal(err)
+						}
+					}
+				})
+			}
+		})
+	}
+}
+
+func TestRows(t *testing.T) {
+	part := regexp.MustCompile(`^[a-z0-9-]+=[a-z0-9-]+$`)
+	number := regexp.MustCompile(`-[0-9]+$`)
+	for _, c := range Suite().Cases {
+		var names []string
+		real := 0
+		for _, contender := range c.Contenders {
+			names = append(names, contender.Name)
+			for p := range strings.SplitSeq(contender.Name, "/") {
+				if !part.MatchString(p) || number.MatchString(p) {
+					t.Errorf("%s/%s: bad part %q", c.Name, contender.Name, p)
+				}
+			}
+			if contender.NotPossible == "" && !contender.Floor {
+				real++
+				if contender.Checks == "" {
+					t.Errorf("%s/%s says nothing of its proof", c.Name, contender.Name)
+				}
+			}
+		}
+		if !slices.Contains(names, c.Baseline) {
+			t.Errorf("%s: no baseline %s", c.Name, c.Baseline)
+		}
+		if !slices.Contains(names, "floor=memcpy") {
+			t.Errorf("%s: no memcpy floor", c.Name)
+		}
+		slices.Sort(names)
+		if len(slices.Compact(slices.Clone(names))) != len(names) {
+			t.Errorf("%s: a name is there twice: %q", c.Name, names)
+		}
+		if c.Headline && real < 14 {
+			t.Errorf("%s: %d contenders, want 14 or more", c.Name, real)
+		}
+	}
+}
+
+// A proof fails only when damage is worse than declared, since it sees one message. Over
+// all messages, the declaration has to be exact.
+func TestDamageIsDeclaredExactly(t *testing.T) {
+	ctx := context.Background()
+	worst, declared := map[string]damage{}, map[string]string{}
+	examples := map[string]string{}
+	for _, c := range Suite().Cases {
+		for _, contender := range c.Contenders {
+			word, ok := contender.Properties["corrupted-input"]
+			if !ok {
+				continue
+			}
+			if word == damageFatal.String() || racing && strings.HasPrefix(contender.Name, "codec=hyperpb") {
+				continue // see TestFatalDamageIsFatal and racing
+			}
+			name, _, _ := strings.Cut(contender.Name, "/optional=")
+			declared[name] = word
+			in, err := contender.Open(ctx, lab.Env{Seed: 1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			seen, example, err := in.(interface {
+				observeDamage(context.Context) (damage, string, error)
+			}).observeDamage(ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if seen > worst[name] {
+				worst[name], examples[name] = seen, c.Name+": "+example
+			}
+		}
+	}
+	for name, word := range declared {
+		if got := worst[name].String(); got != word {
+			t.Errorf("%s declares %q, does %q: %s", name, word, got, examples[name])
+		} else {
+			t.Logf("%s: %s: %s", name, word, examples[name])
+		}
+	}
+}
+
+// A codec that declares fatal damage ends this test's process when it is run on changed
+// bits, with memory limited so that no machine is large enough.
+func TestFatalDamageIsFatal(t *testing.T) {
+	if racing {
+		t.Skip("the race detector needs more memory than the test allows")
+	}
+	const variable = "POSTAGE_TEST_FATAL_DAMAGE"
+	k := bind.Metrics()
+	c := musFormat(k.Plain, k.Mus).(*codec[plain.Metrics, plain.Metrics])
+	if c.damage != damageFatal {
+		t.Fatalf("mus declares %q", c.damage)
+	}
+	if os.Getenv(variable) == "" {
+		cmd := exec.Command(os.Args[0], "-test.run=^TestFatalDamageIsFatal$")
+		cmd.Env = append(os.Environ(), variable+"=1")
+		out, err := cmd.CombinedOutput()
+		if err == nil || !bytes.Contains(out, []byte("out of memory")) {
+			t.Errorf("the process ends with %v, want it to run out of memory:\n%s", err, out)
+		}
+		return
+	}
+	limit := &syscall.Rlimit{Cur: 16 << 30, Max: 16 << 30}
+	if err := syscall.Setrlimit(syscall.RLIMIT_AS, limit); err != nil {
+		t.Fatal(err)
+	}
+	c.damage = damagePanics
+	msg := &message[plain.Metrics]{draw: drawMetrics, count: 1, diff: k.Diff, read: k.Plain.Read}
+	in, err := newInstance(c, msg, opDecode, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Log(in.observeDamage(context.Background()))
+}

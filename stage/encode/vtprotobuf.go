@@ -1,0 +1,69 @@
+package encode
+
+import "postage/stage/encode/internal/bind"
+
+type vtMessage[V any] interface {
+	protoMessage[V]
+	SizeVT() int
+	MarshalToSizedBufferVT([]byte) (int, error)
+	UnmarshalVT([]byte) error
+	UnmarshalVTUnsafe([]byte) error
+}
+
+// vtprotobuf is PlanetScale's generated code for protobuf's wire format. With unsafe,
+// strings and bytes that it decodes are parts of the input.
+func vtprotobuf[M, V any, P vtMessage[V]](form bind.Form[M, V], unsafe bool) contender[M] {
+	c := &codec[M, V]{
+		name:     "codec=vtprotobuf",
+		module:   "github.com/planetscale/vtprotobuf",
+		form:     form,
+		can:      []op{opEncode, opDecode},
+		protobuf: true,
+		damage:   damagePartly,
+		loses:    "-0",
+		utf8:     "kept",
+	}
+	unmarshal := P.UnmarshalVT
+	if unsafe {
+		c.alias, c.can = true, []op{opDecode}
+		unmarshal = P.UnmarshalVTUnsafe
+	}
+	c.open = func() (loops[M, V], error) {
+		return loops[M, V]{
+			encode: vtEncode[M, V, P],
+			decode: func(r *run[M, V], n int) error {
+				for range n {
+					data, original := r.input()
+					v := new(V)
+					if err := unmarshal(v, data); err != nil {
+						return err
+					}
+					if err := r.took(v, original); err != nil {
+						return err
+					}
+				}
+				return nil
+			},
+		}, nil
+	}
+	return c
+}
+
+// vtSized is what encoding by vtprotobuf takes.
+type vtSized[V any] interface {
+	*V
+	SizeVT() int
+	MarshalToSizedBufferVT([]byte) (int, error)
+}
+
+// vtEncode encodes into a kept buffer, as vtprotobuf's own codec for gRPC does.
+func vtEncode[M, V any, P vtSized[V]](r *run[M, V], n int) error {
+	for range n {
+		v := P(r.value())
+		r.out = r.room(v.SizeVT())
+		if _, err := v.MarshalToSizedBufferVT(r.out); err != nil {
+			return err
+		}
+	}
+	return nil
+}

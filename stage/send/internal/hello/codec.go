@@ -1,0 +1,102 @@
+// Package hello is the message of the send stage and the ways to turn it into bytes.
+package hello
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"google.golang.org/grpc/encoding"
+	"google.golang.org/grpc/mem"
+	"google.golang.org/protobuf/proto"
+)
+
+//go:generate go run -C ../../../../tools ./sendgen
+
+// Codec turns the messages into bytes and back, the same for every protocol.
+type Codec struct {
+	// Name is what rows call it: json, proto or vtproto.
+	Name string
+	// ContentType is what HTTP calls it.
+	ContentType string
+	// Marshal encodes a *Request or *Reply.
+	Marshal func(m any) ([]byte, error)
+	// Unmarshal decodes into an empty *Request or *Reply.
+	Unmarshal func(data []byte, m any) error
+}
+
+// The codecs. Both messages have but a string and bytes, so that encoding/json reads and
+// writes the struct itself; nothing of protobuf's own JSON mapping comes into it.
+var (
+	JSON = Codec{"json", "application/json", json.Marshal, json.Unmarshal}
+
+	Proto = Codec{"proto", "application/protobuf",
+		func(m any) ([]byte, error) { return proto.Marshal(m.(proto.Message)) },
+		func(data []byte, m any) error { return proto.Unmarshal(data, m.(proto.Message)) },
+	}
+
+	VTProto = Codec{"vtproto", "application/protobuf",
+		func(m any) ([]byte, error) { return m.(vtMessage).MarshalVT() },
+		func(data []byte, m any) error { return m.(vtMessage).UnmarshalVT(data) },
+	}
+)
+
+type vtMessage interface {
+	MarshalVT() ([]byte, error)
+	UnmarshalVT(data []byte) error
+}
+
+// CodecNamed finds a codec.
+func CodecNamed(name string) (Codec, error) {
+	for _, c := range []Codec{JSON, Proto, VTProto} {
+		if c.Name == name {
+			return c, nil
+		}
+	}
+	return Codec{}, fmt.Errorf("there is no codec %q", name)
+}
+
+// GRPC is the codec in the form that grpc-go wants, nil for the one that it has built in.
+func (c Codec) GRPC() encoding.CodecV2 {
+	if c.Name == Proto.Name {
+		return nil
+	}
+	return grpcCodec{c}
+}
+
+type grpcCodec struct{ Codec }
+
+func (c grpcCodec) Name() string {
+	if c.Codec.Name == JSON.Name {
+		return "json"
+	}
+	return "proto"
+}
+
+func (c grpcCodec) Marshal(m any) (mem.BufferSlice, error) {
+	data, err := c.Codec.Marshal(m)
+	if err != nil {
+		return nil, err
+	}
+	return mem.BufferSlice{mem.SliceBuffer(data)}, nil
+}
+
+func (c grpcCodec) Unmarshal(data mem.BufferSlice, m any) error {
+	buffer := data.MaterializeToBuffer(mem.DefaultBufferPool())
+	defer buffer.Free()
+	return c.Codec.Unmarshal(buffer.ReadOnlyData(), m)
+}
+
+// Connect is the codec in the form that connect-go wants.
+func (c Codec) Connect() ConnectCodec { return ConnectCodec{c} }
+
+// ConnectCodec is a codec as connect-go wants it.
+type ConnectCodec struct{ codec Codec }
+
+// Name is the content type's last part.
+func (c ConnectCodec) Name() string { return grpcCodec{c.codec}.Name() }
+
+// Marshal encodes a message.
+func (c ConnectCodec) Marshal(m any) ([]byte, error) { return c.codec.Marshal(m) }
+
+// Unmarshal decodes a message.
+func (c ConnectCodec) Unmarshal(data []byte, m any) error { return c.codec.Unmarshal(data, m) }

@@ -1,0 +1,42 @@
+package hello
+
+import (
+	"context"
+
+	"google.golang.org/grpc"
+)
+
+// Method is the path of the one method, for gRPC and Connect alike.
+const Method = "/postage.send.Greeter/Hello"
+
+// Greeter answers a request.
+type Greeter func(ctx context.Context, request *Request) (*Reply, error)
+
+// Register gives a gRPC server the one method.
+func Register(s grpc.ServiceRegistrar, greet Greeter) {
+	s.RegisterService(&grpc.ServiceDesc{
+		ServiceName: "postage.send.Greeter",
+		HandlerType: (*any)(nil),
+		Methods: []grpc.MethodDesc{{
+			MethodName: "Hello",
+			Handler: func(_ any, ctx context.Context, decode func(any) error, _ grpc.UnaryServerInterceptor) (any, error) {
+				request := new(Request)
+				if err := decode(request); err != nil {
+					return nil, err
+				}
+				return greet(ctx, request)
+			},
+		}},
+		Metadata: "postage/send/hello.proto",
+	}, nil)
+}
+
+// Greeting is what the server says to a request over a protocol; over gRPC and Connect,
+// whose handlers are not told the protocol, proto is "".
+func Greeting(request *Request, proto string) *Reply {
+	reply := &Reply{Response: "Hello " + request.Secure, Payload: request.Payload}
+	if proto != "" {
+		reply.Response += " on " + proto
+	}
+	return reply
+}

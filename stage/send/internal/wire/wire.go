@@ -1,0 +1,121 @@
+// Package wire counts the bytes that cross a connection, and the connections.
+//
+// Bytes are those that a connection carries as seen by the program: TCP's payload, and
+// UDP's. Headers of TCP, UDP and IP are not in them, nor is what a kernel sends again.
+package wire
+
+import (
+	"net"
+	"sync"
+	"sync/atomic"
+
+	"golang.org/x/net/ipv4"
+)
+
+// Count is what went through some connections. It may be read at any time.
+type Count struct {
+	In, Out atomic.Int64 // bytes
+	Conns   atomic.Int64 // connections ever made
+	open    sync.WaitGroup
+}
+
+// WaitClosed waits until every connection that was made has been closed.
+func (c *Count) WaitClosed() { c.open.Wait() }
+
+// Conn counts what goes through a stream connection.
+func (c *Count) Conn(conn net.Conn) net.Conn {
+	c.Conns.Add(1)
+	c.open.Add(1)
+	return &stream{Conn: conn, count: c}
+}
+
+type stream struct {
+	net.Conn
+	count  *Count
+	closed atomic.Bool
+}
+
+func (s *stream) Read(p []byte) (int, error) {
+	n, err := s.Conn.Read(p)
+	s.count.In.Add(int64(n))
+	return n, err
+}
+
+func (s *stream) Write(p []byte) (int, error) {
+	n, err := s.Conn.Write(p)
+	s.count.Out.Add(int64(n))
+	return n, err
+}
+
+func (s *stream) Close() error {
+	err := s.Conn.Close()
+	if s.closed.CompareAndSwap(false, true) {
+		s.count.open.Done()
+	}
+	return err
+}
+
+// CloseWrite sends the end of the stream and leaves the other direction open.
+func (s *stream) CloseWrite() error { return s.Conn.(*net.TCPConn).CloseWrite() }
+
+// Listener counts what goes through the connections that it accepts.
+func (c *Count) Listener(l net.Listener) net.Listener { return &listener{l, c} }
+
+type listener struct {
+	net.Listener
+	count *Count
+}
+
+func (l *listener) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return l.count.Conn(conn), nil
+}
+
+// Packets counts what goes through a UDP socket. It keeps all that quic-go makes use of:
+// reading in batches, segmentation offload, ECN.
+func (c *Count) Packets(conn *net.UDPConn) net.PacketConn {
+	return &packets{UDPConn: conn, batch: ipv4.NewPacketConn(conn), count: c}
+}
+
+type packets struct {
+	*net.UDPConn
+	batch *ipv4.PacketConn
+	count *Count
+}
+
+func (p *packets) ReadBatch(messages []ipv4.Message, flags int) (int, error) {
+	n, err := p.batch.ReadBatch(messages, flags)
+	var sum int64
+	for i := range n {
+		sum += int64(messages[i].N)
+	}
+	p.count.In.Add(sum)
+	return n, err
+}
+
+func (p *packets) ReadFrom(b []byte) (int, net.Addr, error) {
+	n, addr, err := p.UDPConn.ReadFrom(b)
+	p.count.In.Add(int64(n))
+	return n, addr, err
+}
+
+func (p *packets) ReadMsgUDP(b, oob []byte) (n, oobn, flags int, addr *net.UDPAddr, err error) {
+	n, oobn, flags, addr, err = p.UDPConn.ReadMsgUDP(b, oob)
+	p.count.In.Add(int64(n))
+	return n, oobn, flags, addr, err
+}
+
+func (p *packets) WriteTo(b []byte, addr net.Addr) (int, error) {
+	n, err := p.UDPConn.WriteTo(b, addr)
+	p.count.Out.Add(int64(n))
+	return n, err
+}
+
+func (p *packets) WriteMsgUDP(b, oob []byte, addr *net.UDPAddr) (n, oobn int, err error) {
+	n, oobn, err = p.UDPConn.WriteMsgUDP(b, oob, addr)
+	p.count.Out.Add(int64(n))
+	return n, oobn, err
+}

@@ -1,0 +1,316 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+
+	"google.golang.org/protobuf/reflect/protoreflect"
+)
+
+// A structForm is a form whose messages are Go structs with exported fields, as most
+// generators make them.
+type structForm struct {
+	pkg      string // "pb"
+	pointers bool   // messages within messages are pointers
+	wrapped  bool   // optional scalars are messages of their own
+}
+
+var structForms = []structForm{
+	{pkg: "plain"},
+	{pkg: "pb", pointers: true},
+	{pkg: "pbpool", pointers: true},
+	{pkg: "polymsg", pointers: true, wrapped: true},
+}
+
+// writeBindings writes package bind, but for what is written there by hand.
+func writeBindings(s *schema, internal string) error {
+	dir := filepath.Join(internal, "bind")
+	if err := clear(dir, "*_gen.go"); err != nil {
+		return err
+	}
+	for _, form := range structForms {
+		if err := form.write(s, filepath.Join(dir, form.pkg+"_gen.go")); err != nil {
+			return err
+		}
+	}
+	for _, form := range []struct {
+		file  string
+		write func(*schema, string) error
+	}{
+		{"easyproto_gen.go", writeEasyproto},
+		{"hyperpb_gen.go", writeHyperpb},
+		{"mus_gen.go", writeMus},
+		{"capnmsg_gen.go", writeCapnpBinding},
+		{"flatmsg_gen.go", writeFlatbuffersBinding},
+	} {
+		if err := form.write(s, filepath.Join(dir, form.file)); err != nil {
+			return err
+		}
+	}
+	if err := writeDiff(s, filepath.Join(dir, "diff_gen.go")); err != nil {
+		return err
+	}
+	return writeKits(s, filepath.Join(dir, "kits_gen.go"))
+}
+
+// write writes, for every message T, fromT (but for plain), toT, readT and matchT, and
+// for the roots ReadT and MatchT, which have the signature that bind.Form wants.
+func (form structForm) write(s *schema, path string) error {
+	imports := []string{"bytes", "math", module + "plain"}
+	if form.pkg != "plain" {
+		imports = append(imports, module+form.pkg)
+	}
+	out := newSource("bind", imports...)
+	for _, md := range s.messages {
+		if form.pkg != "plain" {
+			form.writeFrom(out, md)
+			form.writeTo(out, md)
+		}
+		form.writeRead(out, md)
+		form.writeMatch(out, md)
+	}
+	for _, md := range s.roots {
+		name := md.Name()
+		out.f("func %s(v *%s.%s, _ *plain.%s) (uint64, error) { return %s(v), nil }\n", form.fn("use", name), form.pkg, name, name, form.fn("read", name))
+		out.f("func %s(v *%s.%s, m *plain.%s) (uint64, error) { return bit(%s(v, m)), nil }\n", form.fn("same", name), form.pkg, name, name, form.fn("match", name))
+	}
+	return out.save(path)
+}
+
+// fn names one of the form's functions: pbReadOrder.
+func (form structForm) fn(verb string, message protoreflect.Name) string {
+	return form.pkg + camel(verb) + string(message)
+}
+
+// typeOf is the field's message type in the form.
+func (form structForm) typeOf(fd protoreflect.FieldDescriptor) string {
+	return form.pkg + "." + string(fd.Message().Name())
+}
+
+// wrapper is the type that stands for an optional scalar in a wrapped form.
+func (form structForm) wrapper(fd protoreflect.FieldDescriptor) string {
+	return form.pkg + ".Optional" + camel(goScalar(fd))
+}
+
+func (form structForm) writeFrom(out *source, md protoreflect.MessageDescriptor) {
+	out.f("func %s(m *plain.%s) *%s.%s {", form.fn("from", md.Name()), md.Name(), form.pkg, md.Name())
+	out.f("v := new(%s.%s)", form.pkg, md.Name())
+	for _, fd := range fieldsOf(md) {
+		name := goName(fd)
+		switch kind := shapeOf(fd); {
+		case kind == single && isMessage(fd):
+			out.f("v.%s = %s(&m.%s)", name, form.fn("from", fd.Message().Name()), name)
+		case kind == single && isEnum(fd):
+			out.f("v.%s = %s.%s(m.%s)", name, form.pkg, fd.Enum().Name(), name)
+		case kind == optional && isMessage(fd):
+			out.f("if m.%s != nil { v.%s = %s(m.%s) }", name, name, form.fn("from", fd.Message().Name()), name)
+		case kind == optional && form.wrapped:
+			out.f("if m.%s != nil { v.%s = &%s{Value: *m.%s} }", name, name, form.wrapper(fd), name)
+		case kind == repeated && isMessage(fd):
+			out.f("v.%s = make([]*%s, len(m.%s))", name, form.typeOf(fd), name)
+			out.f("for i := range m.%s { v.%s[i] = %s(&m.%s[i]) }", name, name, form.fn("from", fd.Message().Name()), name)
+		default:
+			out.f("v.%s = m.%s", name, name)
+		}
+	}
+	out.f("return v\n}\n")
+}
+
+func (form structForm) writeTo(out *source, md protoreflect.MessageDescriptor) {
+	out.f("func %s(v *%s.%s, m *plain.%s) {", form.fn("to", md.Name()), form.pkg, md.Name(), md.Name())
+	out.f("*m = plain.%s{}", md.Name())
+	out.f("if v == nil { return }")
+	for _, fd := range fieldsOf(md) {
+		name := goName(fd)
+		switch kind := shapeOf(fd); {
+		case kind == single && isMessage(fd):
+			out.f("%s(v.%s, &m.%s)", form.fn("to", fd.Message().Name()), name, name)
+		case kind == single && isEnum(fd):
+			out.f("m.%s = plain.%s(v.%s)", name, fd.Enum().Name(), name)
+		case kind == optional && isMessage(fd):
+			out.f("if v.%s != nil { m.%s = new(plain.%s); %s(v.%s, m.%s) }", name, name, fd.Message().Name(), form.fn("to", fd.Message().Name()), name, name)
+		case kind == optional && form.wrapped:
+			out.f("if v.%s != nil { m.%s = &v.%s.Value }", name, name, name)
+		case kind == repeated && isMessage(fd):
+			out.f("m.%s = make([]plain.%s, len(v.%s))", name, fd.Message().Name(), name)
+			out.f("for i := range v.%s { %s(v.%s[i], &m.%s[i]) }", name, form.fn("to", fd.Message().Name()), name, name)
+		default:
+			out.f("m.%s = v.%s", name, name)
+		}
+	}
+	out.f("}\n")
+}
+
+// readScalar is an expression that reads a value that is not a message, as uint64.
+func readScalar(fd protoreflect.FieldDescriptor, value string) string {
+	switch fd.Kind() {
+	case protoreflect.BoolKind:
+		return "bit(" + value + ")"
+	case protoreflect.DoubleKind:
+		return "math.Float64bits(" + value + ")"
+	case protoreflect.StringKind:
+		return "Text(" + value + ")"
+	case protoreflect.BytesKind:
+		return "Text(" + value + ")"
+	}
+	return "uint64(" + value + ")"
+}
+
+func (form structForm) writeRead(out *source, md protoreflect.MessageDescriptor) {
+	out.f("func %s(v *%s.%s) (sum uint64) {", form.fn("read", md.Name()), form.pkg, md.Name())
+	if form.pointers {
+		out.f("if v == nil { return 0 }")
+	}
+	for _, fd := range fieldsOf(md) {
+		name := goName(fd)
+		read := func(value string) string {
+			if !isMessage(fd) {
+				return readScalar(fd, value)
+			}
+			if !form.pointers && shapeOf(fd) != optional {
+				value = "&" + value
+			}
+			return form.fn("read", fd.Message().Name()) + "(" + value + ")"
+		}
+		switch shapeOf(fd) {
+		case single:
+			out.f("sum += %s", read("v."+name))
+		case optional:
+			switch {
+			case isMessage(fd):
+				out.f("if v.%s != nil { sum += 1 + %s }", name, read("v."+name))
+			case form.wrapped:
+				out.f("if v.%s != nil { sum += 1 + %s }", name, read("v."+name+".Value"))
+			default:
+				out.f("if v.%s != nil { sum += 1 + %s }", name, read("*v."+name))
+			}
+		case repeated:
+			if isMessage(fd) {
+				out.f("for i := range v.%s { sum += 1 + %s }", name, read("v."+name+"[i]"))
+			} else {
+				out.f("for _, x := range v.%s { sum += 1 + %s }", name, read("x"))
+			}
+		case mapped:
+			out.f("for k, x := range v.%s { sum += 1 + %s + %s }", name, readScalar(fd.MapKey(), "k"), readScalar(fd.MapValue(), "x"))
+		}
+	}
+	out.f("return sum\n}\n")
+}
+
+// sameScalar is an expression that says whether two values that are no messages are the
+// same.
+func sameScalar(fd protoreflect.FieldDescriptor, a, b string) string {
+	switch fd.Kind() {
+	case protoreflect.DoubleKind:
+		return fmt.Sprintf("sameDouble(%s, %s)", a, b)
+	case protoreflect.BytesKind:
+		return fmt.Sprintf("bytes.Equal(%s, %s)", a, b)
+	case protoreflect.EnumKind:
+		return fmt.Sprintf("int32(%s) == int32(%s)", a, b)
+	}
+	return fmt.Sprintf("%s == %s", a, b)
+}
+
+func (form structForm) writeMatch(out *source, md protoreflect.MessageDescriptor) {
+	out.f("func %s(v *%s.%s, m *plain.%s) bool {", form.fn("match", md.Name()), form.pkg, md.Name(), md.Name())
+	if form.pointers {
+		out.f("if v == nil { v = new(%s.%s) }", form.pkg, md.Name())
+	}
+	for _, fd := range fieldsOf(md) {
+		name := goName(fd)
+		a, b := "v."+name, "m."+name
+		nested := func(a, b string) string {
+			if !form.pointers {
+				a = "&" + a
+			}
+			return fmt.Sprintf("%s(%s, &%s)", form.fn("match", fd.Message().Name()), a, b)
+		}
+		switch kind := shapeOf(fd); {
+		case kind == single && isMessage(fd):
+			out.f("if !%s { return false }", nested(a, b))
+		case kind == single:
+			out.f("if !(%s) { return false }", sameScalar(fd, a, b))
+		case kind == optional:
+			out.f("if (%s == nil) != (%s == nil) { return false }", a, b)
+			switch {
+			case isMessage(fd):
+				out.f("if %s != nil && !%s(%s, %s) { return false }", a, form.fn("match", fd.Message().Name()), a, b)
+			case form.wrapped:
+				out.f("if %s != nil && !(%s) { return false }", a, sameScalar(fd, a+".Value", "*"+b))
+			default:
+				out.f("if %s != nil && !(%s) { return false }", a, sameScalar(fd, "*"+a, "*"+b))
+			}
+		case kind == repeated:
+			out.f("if len(%s) != len(%s) { return false }", a, b)
+			if isMessage(fd) {
+				out.f("for i := range %s { if !%s { return false } }", a, nested(a+"[i]", b+"[i]"))
+			} else {
+				out.f("for i, x := range %s { if !(%s) { return false } }", a, sameScalar(fd, "x", b+"[i]"))
+			}
+		case kind == mapped:
+			out.f("if len(%s) != len(%s) { return false }", a, b)
+			out.f("for k, x := range %s { if y, ok := %s[k]; !ok || !(%s) { return false } }", a, b, sameScalar(fd.MapValue(), "x", "y"))
+		}
+	}
+	out.f("return true\n}\n")
+}
+
+// writeDiff writes, for every message T, diffT, which names the first field in which two
+// plain structs differ.
+func writeDiff(s *schema, path string) error {
+	out := newSource("bind", "bytes", "fmt", module+"plain")
+	for _, md := range s.messages {
+		out.f("func diff%s(at string, a, b *plain.%s) string {", md.Name(), md.Name())
+		for _, fd := range fieldsOf(md) {
+			name := goName(fd)
+			a, b := "a."+name, "b."+name
+			at := fmt.Sprintf(`at + ".%s"`, name)
+			nested := func(at, a, b string) {
+				out.f("if d := diff%s(%s, %s, %s); d != \"\" { return d }", fd.Message().Name(), at, a, b)
+			}
+			differ := func(fd protoreflect.FieldDescriptor, at, a, b string) {
+				out.f("if !(%s) { return differ(%s, %s, %s) }", sameScalar(fd, a, b), at, a, b)
+			}
+			switch kind := shapeOf(fd); {
+			case kind == single && isMessage(fd):
+				nested(at, "&"+a, "&"+b)
+			case kind == single:
+				differ(fd, at, a, b)
+			case kind == optional:
+				out.f("if (%s == nil) != (%s == nil) { return differ(%s, %s, %s) }", a, b, at, "presence("+a+" != nil)", "presence("+b+" != nil)")
+				out.f("if %s != nil {", a)
+				if isMessage(fd) {
+					nested(at, a, b)
+				} else {
+					differ(fd, at, "*"+a, "*"+b)
+				}
+				out.f("}")
+			case kind == repeated:
+				out.f("if len(%s) != len(%s) { return differ(%s, count(len(%s)), count(len(%s))) }", a, b, at, a, b)
+				out.f("for i := range %s {", a)
+				index := fmt.Sprintf(`fmt.Sprintf("%%s.%s[%%d]", at, i)`, name)
+				if isMessage(fd) {
+					out.f("if !%s(&%s[i], &%s[i]) {", structForm{pkg: "plain"}.fn("match", fd.Message().Name()), a, b)
+					nested(index, "&"+a+"[i]", "&"+b+"[i]")
+					out.f("}")
+				} else {
+					differ(fd, index, a+"[i]", b+"[i]")
+				}
+				out.f("}")
+			case kind == mapped:
+				out.f("if len(%s) != len(%s) { return differ(%s, count(len(%s)), count(len(%s))) }", a, b, at, a, b)
+				out.f("for k, y := range %s {", b)
+				index := fmt.Sprintf(`fmt.Sprintf("%%s.%s[%%v]", at, k)`, name)
+				out.f("x, ok := %s[k]", a)
+				out.f("if !ok { return differ(%s, presence(false), presence(true)) }", index)
+				differ(fd.MapValue(), index, "x", "y")
+				out.f("}")
+			}
+		}
+		out.f("return \"\"\n}\n")
+	}
+	for _, md := range s.roots {
+		out.f("func Diff%s(got, want *plain.%s) string { return diff%s(\"%s\", got, want) }\n", md.Name(), md.Name(), md.Name(), md.Name())
+	}
+	return out.save(path)
+}

@@ -1,0 +1,83 @@
+package main
+
+import "google.golang.org/protobuf/reflect/protoreflect"
+
+// writeMus writes serializers for mus as its README has one write them, and as its own
+// generator does: for every message T a type musT with Size, Marshal, Unmarshal and Skip,
+// made of the library's serializers for strings, slices, maps and pointers.
+func writeMus(s *schema, path string) error {
+	out := newSource("bind", "github.com/mus-format/mus-go/ord", "github.com/mus-format/mus-go/raw", "github.com/mus-format/mus-go/varint", module+"plain")
+	for _, md := range s.messages {
+		musSerializer(out, md)
+	}
+	for _, ed := range s.enums {
+		out.f("type mus%s struct{}\n", ed.Name())
+		out.f("func (mus%s) Size(v plain.%s) int { return varint.Int32.Size(int32(v)) }\n", ed.Name(), ed.Name())
+		out.f("func (mus%s) Marshal(v plain.%s, bs []byte) int { return varint.Int32.Marshal(int32(v), bs) }\n", ed.Name(), ed.Name())
+		out.f("func (mus%s) Unmarshal(bs []byte) (plain.%s, int, error) {\nv, n, err := varint.Int32.Unmarshal(bs)\nreturn plain.%s(v), n, err\n}\n", ed.Name(), ed.Name(), ed.Name())
+		out.f("func (mus%s) Skip(bs []byte) (int, error) { return varint.Int32.Skip(bs) }\n", ed.Name())
+	}
+	return out.save(path)
+}
+
+// musElem is the serializer of one value.
+func musElem(fd protoreflect.FieldDescriptor) string {
+	switch fd.Kind() {
+	case protoreflect.MessageKind:
+		return "mus" + string(fd.Message().Name()) + "{}"
+	case protoreflect.EnumKind:
+		return "mus" + string(fd.Enum().Name()) + "{}"
+	case protoreflect.StringKind:
+		return "ord.String"
+	case protoreflect.BytesKind:
+		return "ord.ByteSlice"
+	case protoreflect.BoolKind:
+		return "ord.Bool"
+	case protoreflect.DoubleKind:
+		return "raw.Float64"
+	}
+	return "varint." + camel(goScalar(fd))
+}
+
+// musField is the serializer of a field. Those that have to be made are variables.
+func musField(fd protoreflect.FieldDescriptor) string {
+	if shapeOf(fd) == single {
+		return musElem(fd)
+	}
+	return "mus" + string(fd.Parent().Name()) + goName(fd)
+}
+
+func musSerializer(out *source, md protoreflect.MessageDescriptor) {
+	name := md.Name()
+	for _, fd := range fieldsOf(md) {
+		switch shapeOf(fd) {
+		case optional:
+			out.f("var %s = ord.NewPtrSer[%s](%s)\n", musField(fd), inPlain(fd), musElem(fd))
+		case repeated:
+			out.f("var %s = ord.NewSliceSer[%s](%s)\n", musField(fd), inPlain(fd), musElem(fd))
+		case mapped:
+			out.f("var %s = ord.NewMapSer[%s, %s](%s, %s)\n", musField(fd), inPlain(fd.MapKey()), inPlain(fd.MapValue()), musElem(fd.MapKey()), musElem(fd.MapValue()))
+		}
+	}
+	out.f("type mus%s struct{}\n", name)
+	out.f("func (mus%s) Size(v plain.%s) (n int) {", name, name)
+	for _, fd := range fieldsOf(md) {
+		out.f("n += %s.Size(v.%s)", musField(fd), goName(fd))
+	}
+	out.f("return n\n}\n")
+	out.f("func (mus%s) Marshal(v plain.%s, bs []byte) (n int) {", name, name)
+	for _, fd := range fieldsOf(md) {
+		out.f("n += %s.Marshal(v.%s, bs[n:])", musField(fd), goName(fd))
+	}
+	out.f("return n\n}\n")
+	out.f("func (mus%s) Unmarshal(bs []byte) (v plain.%s, n int, err error) {\nvar n1 int", name, name)
+	for _, fd := range fieldsOf(md) {
+		out.f("v.%s, n1, err = %s.Unmarshal(bs[n:])\nn += n1\nif err != nil { return v, n, err }", goName(fd), musField(fd))
+	}
+	out.f("return v, n, nil\n}\n")
+	out.f("func (mus%s) Skip(bs []byte) (n int, err error) {\nvar n1 int", name)
+	for _, fd := range fieldsOf(md) {
+		out.f("n1, err = %s.Skip(bs[n:])\nn += n1\nif err != nil { return n, err }", musField(fd))
+	}
+	out.f("return n, nil\n}\n")
+}

@@ -1,0 +1,96 @@
+package main
+
+import (
+	"path/filepath"
+	"strings"
+
+	"google.golang.org/protobuf/reflect/protoreflect"
+)
+
+// writePlain writes package plain and has msgp add its methods.
+func writePlain(s *schema, internal string) error {
+	out := newSource("plain")
+	// Without this, msgp leaves what is absent as it was in the message before.
+	out.f("//msgp:clearomitted\n")
+	for _, md := range s.messages {
+		if text := comment(md); s.isRoot(md) && text != "" {
+			out.f("%s", text)
+		}
+		out.f("type %s struct {", md.Name())
+		for _, fd := range fieldsOf(md) {
+			omit := ""
+			if shapeOf(fd) == optional {
+				omit = ",omitempty"
+			}
+			out.f("%s %s `json:\"%[3]s%[4]s\" msg:\"%[3]s%[4]s\" msgpack:\"%[3]s%[4]s\"`", goName(fd), plainType(fd), fd.Name(), omit)
+		}
+		out.f("}\n")
+	}
+	for _, ed := range s.enums {
+		out.f("type %s int32\n\nconst (", ed.Name())
+		for i := range ed.Values().Len() {
+			value := ed.Values().Get(i)
+			out.f("%s %s = %d", enumConst(value), ed.Name(), value.Number())
+		}
+		out.f(")\n")
+	}
+	path := filepath.Join(internal, "plain", "plain.go")
+	if err := out.save(path); err != nil {
+		return err
+	}
+	if err := runTool("msgp", "-file", path, "-o", filepath.Join(internal, "plain", "msgp.go"), "-tests=false", "-io=false"); err != nil {
+		return err
+	}
+	// easyjson compiles the package to generate for it, so it runs in its module. Its
+	// methods must not be those that encoding/json looks for.
+	easyjson, err := pipe(nil, "go", "tool", "-n", "easyjson")
+	if err != nil {
+		return err
+	}
+	return pipeIn(filepath.Dir(path), nil, strings.TrimSpace(string(easyjson)), "-all", "-no_std_marshalers", "-output_filename", "easyjson.go", "plain.go")
+}
+
+// plainType is a field's type in package plain: messages are held by value, and what
+// is optional is a pointer.
+func plainType(fd protoreflect.FieldDescriptor) string {
+	switch shapeOf(fd) {
+	case mapped:
+		return "map[" + plainElem(fd.MapKey()) + "]" + plainElem(fd.MapValue())
+	case repeated:
+		return "[]" + plainElem(fd)
+	case optional:
+		return "*" + plainElem(fd)
+	}
+	return plainElem(fd)
+}
+
+func plainElem(fd protoreflect.FieldDescriptor) string {
+	switch {
+	case isMessage(fd):
+		return string(fd.Message().Name())
+	case isEnum(fd):
+		return string(fd.Enum().Name())
+	}
+	return goScalar(fd)
+}
+
+// enumConst turns ORDER_STATUS_PAID into OrderStatusPaid.
+func enumConst(value protoreflect.EnumValueDescriptor) string {
+	return camel(strings.ToLower(string(value.Name())))
+}
+
+// comment returns the comment above the file's syntax line, as Go comment lines about
+// the file's first message.
+func comment(md protoreflect.MessageDescriptor) string {
+	file := md.ParentFile()
+	loc := file.SourceLocations().ByPath(protoreflect.SourcePath{12}) // syntax
+	text := strings.TrimSpace(loc.LeadingComments)
+	if text == "" {
+		return ""
+	}
+	var out []string
+	for _, line := range strings.Split(string(md.Name())+": "+text, "\n") {
+		out = append(out, "// "+strings.TrimSpace(line))
+	}
+	return strings.Join(out, "\n")
+}

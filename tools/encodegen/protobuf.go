@@ -1,0 +1,69 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/descriptorpb"
+)
+
+// writeProtobuf writes package pb, which protobuf, hyperpb and vtprotobuf share since
+// vtprotobuf only adds methods that protobuf does not call, and package pbpool, whose
+// vtprotobuf methods draw parts of messages from pools.
+func writeProtobuf(s *schema, internal string) error {
+	pb := protobufFiles(s, "postage.encode", "pb")
+	dir := filepath.Join(internal, "pb")
+	if err := clear(dir, "*.go"); err != nil {
+		return err
+	}
+	if err := runPlugin("protoc-gen-go", "", dir, pb); err != nil {
+		return err
+	}
+	if err := runPlugin("protoc-gen-go-vtproto", "features=size+marshal+unmarshal+unmarshal_unsafe", dir, pb); err != nil {
+		return err
+	}
+
+	pool := protobufFiles(s, "postage.encode.pool", "pbpool")
+	dir = filepath.Join(internal, "pbpool")
+	if err := clear(dir, "*.go"); err != nil {
+		return err
+	}
+	parameters := []string{"features=size+marshal+unmarshal+pool"}
+	for _, md := range s.messages {
+		parameters = append(parameters, fmt.Sprintf("pool=%spbpool.%s", module, md.Name()))
+	}
+	if err := runPlugin("protoc-gen-go", "", dir, pool); err != nil {
+		return err
+	}
+	return runPlugin("protoc-gen-go-vtproto", strings.Join(parameters, ","), dir, pool)
+}
+
+// protobufFiles returns the schema's files moved to another protobuf package and Go
+// package.
+func protobufFiles(s *schema, protoPackage, goPackage string) []*descriptorpb.FileDescriptorProto {
+	files := s.descriptorProtos()
+	for _, file := range files {
+		old := "." + file.GetPackage() + "."
+		file.Name = proto.String(strings.ReplaceAll(protoPackage, ".", "/") + "/" + file.GetName())
+		file.Package = proto.String(protoPackage)
+		file.Options = &descriptorpb.FileOptions{GoPackage: proto.String(module + goPackage)}
+		for _, message := range file.MessageType {
+			retarget(message, old, "."+protoPackage+".")
+		}
+	}
+	return files
+}
+
+// retarget renames the types that a message's fields refer to.
+func retarget(message *descriptorpb.DescriptorProto, from, to string) {
+	for _, field := range message.Field {
+		if rest, ok := strings.CutPrefix(field.GetTypeName(), from); ok {
+			field.TypeName = proto.String(to + rest)
+		}
+	}
+	for _, nested := range message.NestedType {
+		retarget(nested, from, to)
+	}
+}

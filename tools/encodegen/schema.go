@@ -1,0 +1,160 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"sort"
+
+	"github.com/bufbuild/protocompile"
+	"google.golang.org/protobuf/reflect/protodesc"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/descriptorpb"
+)
+
+// A schema is what the .proto files say.
+type schema struct {
+	files    []protoreflect.FileDescriptor    // in order of their names
+	roots    []protoreflect.MessageDescriptor // the first message of each file
+	messages []protoreflect.MessageDescriptor // all of them, file by file
+	enums    []protoreflect.EnumDescriptor
+}
+
+func loadSchema(ctx context.Context, dir string) (*schema, error) {
+	paths, err := filepath.Glob(filepath.Join(dir, "*.proto"))
+	if err != nil {
+		return nil, err
+	}
+	sort.Strings(paths)
+	var names []string
+	for _, path := range paths {
+		names = append(names, filepath.Base(path))
+	}
+	compiler := protocompile.Compiler{
+		Resolver:       &protocompile.SourceResolver{ImportPaths: []string{dir}},
+		SourceInfoMode: protocompile.SourceInfoStandard,
+	}
+	files, err := compiler.Compile(ctx, names...)
+	if err != nil {
+		return nil, fmt.Errorf("compile %s: %w", dir, err)
+	}
+	s := new(schema)
+	for _, file := range files {
+		s.files = append(s.files, file)
+		for i := range file.Messages().Len() {
+			s.messages = append(s.messages, file.Messages().Get(i))
+		}
+		for i := range file.Enums().Len() {
+			s.enums = append(s.enums, file.Enums().Get(i))
+		}
+		s.roots = append(s.roots, file.Messages().Get(0))
+	}
+	return s, nil
+}
+
+// isRoot says whether the message is one that the stage encodes, and not only a
+// part of one.
+func (s *schema) isRoot(md protoreflect.MessageDescriptor) bool {
+	for _, root := range s.roots {
+		if root == md {
+			return true
+		}
+	}
+	return false
+}
+
+// descriptorProtos returns the files as descriptors that may be changed freely.
+func (s *schema) descriptorProtos() []*descriptorpb.FileDescriptorProto {
+	var out []*descriptorpb.FileDescriptorProto
+	for _, file := range s.files {
+		fd := protodesc.ToFileDescriptorProto(file)
+		fd.SourceCodeInfo = nil
+		out = append(out, fd)
+	}
+	return out
+}
+
+func fieldsOf(md protoreflect.MessageDescriptor) []protoreflect.FieldDescriptor {
+	var out []protoreflect.FieldDescriptor
+	for i := range md.Fields().Len() {
+		out = append(out, md.Fields().Get(i))
+	}
+	return out
+}
+
+// A shape says how a field holds its values.
+type shape int
+
+const (
+	single shape = iota
+	optional
+	repeated
+	mapped
+)
+
+func shapeOf(fd protoreflect.FieldDescriptor) shape {
+	switch {
+	case fd.IsMap():
+		return mapped
+	case fd.IsList():
+		return repeated
+	case fd.HasOptionalKeyword():
+		return optional
+	}
+	return single
+}
+
+// goName is the name that protobuf's own generator gives to a field: created_unix_ms
+// is CreatedUnixMs.
+func goName(fd protoreflect.FieldDescriptor) string { return camel(string(fd.Name())) }
+
+func camel(snake string) string {
+	var out []byte
+	up := true
+	for i := range len(snake) {
+		c := snake[i]
+		if c == '_' {
+			up = true
+			continue
+		}
+		if up && 'a' <= c && c <= 'z' {
+			c -= 'a' - 'A'
+		}
+		up = false
+		out = append(out, c)
+	}
+	return string(out)
+}
+
+// lowerCamel is the name that Cap'n Proto's compiler insists on: createdUnixMs.
+func lowerCamel(snake string) string {
+	name := []byte(camel(snake))
+	name[0] += 'a' - 'A'
+	return string(name)
+}
+
+// goScalar is the Go type of a value that is not a message.
+func goScalar(fd protoreflect.FieldDescriptor) string {
+	switch fd.Kind() {
+	case protoreflect.BoolKind:
+		return "bool"
+	case protoreflect.Int32Kind:
+		return "int32"
+	case protoreflect.Int64Kind:
+		return "int64"
+	case protoreflect.Uint32Kind:
+		return "uint32"
+	case protoreflect.Uint64Kind:
+		return "uint64"
+	case protoreflect.DoubleKind:
+		return "float64"
+	case protoreflect.StringKind:
+		return "string"
+	case protoreflect.BytesKind:
+		return "[]byte"
+	}
+	panic(fmt.Sprintf("%s: no Go type for %s: teach goScalar", fd.FullName(), fd.Kind()))
+}
+
+func isMessage(fd protoreflect.FieldDescriptor) bool { return fd.Kind() == protoreflect.MessageKind }
+func isEnum(fd protoreflect.FieldDescriptor) bool    { return fd.Kind() == protoreflect.EnumKind }

@@ -1,0 +1,306 @@
+package webpush_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"iter"
+	"net"
+	"net/http"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	webpushgo "github.com/SherClockHolmes/webpush-go"
+
+	"postage/webpush"
+	"postage/webpush/pushtest"
+)
+
+// audience subscribes n browsers and gives their subscriptions.
+func audience(t testing.TB, service *pushtest.Server, n int) ([]*pushtest.Browser, []webpush.Subscription) {
+	t.Helper()
+	browsers := make([]*pushtest.Browser, n)
+	subs := make([]webpush.Subscription, n)
+	for i := range n {
+		browsers[i] = service.Subscribe("")
+		subs[i] = parse(t, browsers[i].JSON())
+	}
+	return browsers, subs
+}
+
+// TestBroadcast sends to browsers of every fate and accounts for each.
+func TestBroadcast(t *testing.T) {
+	service := newService(t)
+	client := newClient(t, service, webpush.Config{Reuse: webpush.KeyPerBroadcast(), Concurrency: 8})
+	browsers, subs := audience(t, service, 200)
+	want := make(map[string]webpush.Outcome)
+	for i, b := range browsers {
+		want[subs[i].Fingerprint()] = webpush.Accepted
+		switch i % 10 {
+		case 0:
+			b.Unsubscribe()
+			want[subs[i].Fingerprint()] = webpush.Gone
+		case 1:
+			b.Inject(pushtest.Status(http.StatusServiceUnavailable))
+		case 2:
+			b.Inject(pushtest.Status(http.StatusTooManyRequests, "Retry-After", "3600"))
+			want[subs[i].Fingerprint()] = webpush.RateLimited
+		case 3:
+			b.Inject(pushtest.Reset())
+			want[subs[i].Fingerprint()] = webpush.Unreachable
+		}
+	}
+	for sub, result := range client.Broadcast(t.Context(), slices.Values(subs), []byte("to all"), webpush.Options{}) {
+		outcome, ok := want[sub.Fingerprint()]
+		if !ok {
+			t.Errorf("%s: yielded twice", sub)
+		}
+		if result.Outcome() != outcome {
+			t.Errorf("%s: %s (%v), want %s", sub, result.Outcome(), result.Err, outcome)
+		}
+		delete(want, sub.Fingerprint())
+	}
+	if len(want) != 0 {
+		t.Errorf("%d subscriptions are not accounted for", len(want))
+	}
+	keys := make(map[string]bool)
+	for _, b := range browsers {
+		for _, m := range b.Messages() {
+			keys[string(m.Body[21:86])] = true
+			if m.Err != nil || string(m.Data) != "to all" {
+				t.Errorf("%q, %v", m.Data, m.Err)
+			}
+		}
+	}
+	if len(keys) != 1 {
+		t.Errorf("%d keys in one broadcast", len(keys))
+	}
+}
+
+// TestBroadcastIsBounded watches how many requests are under way at once, and
+// that messages which wait to be tried again do not hold others up.
+func TestBroadcastIsBounded(t *testing.T) {
+	service := newService(t)
+	var under, most atomic.Int32
+	transport := service.Transport()
+	client := newClient(t, service, webpush.Config{Concurrency: 4, Retry: webpush.Retry{Base: 200 * time.Millisecond, Max: 200 * time.Millisecond},
+		Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+			n := under.Add(1)
+			defer under.Add(-1)
+			for old := most.Load(); n > old && !most.CompareAndSwap(old, n); old = most.Load() {
+			}
+			return transport.RoundTrip(r)
+		})})
+	browsers, subs := audience(t, service, 60)
+	for _, b := range browsers[:8] {
+		b.Inject(pushtest.Status(503))
+	}
+	start, first := time.Now(), time.Duration(0)
+	var order []int
+	for sub, result := range client.Broadcast(t.Context(), slices.Values(subs), nil, webpush.Options{}) {
+		if result.Err != nil {
+			t.Error(result.Err)
+		}
+		if first == 0 {
+			first = time.Since(start)
+		}
+		order = append(order, slices.Index(subs, sub))
+	}
+	if most.Load() > 4 {
+		t.Errorf("%d requests at once, at most 4", most.Load())
+	}
+	if len(order) != 60 || slices.Max(order[:20]) < 8 || slices.Min(order[52:]) > 7 {
+		t.Errorf("those that waited held up the others: %v", order)
+	}
+	transport.CloseIdleConnections()
+}
+
+// TestBroadcastSharesItsConnection counts the connections of a broadcast that
+// starts with none.
+func TestBroadcastSharesItsConnection(t *testing.T) {
+	service := newService(t)
+	transport := service.Transport()
+	defer transport.CloseIdleConnections()
+	var dials atomic.Int32
+	dialer := new(net.Dialer)
+	transport.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+		dials.Add(1)
+		return dialer.DialContext(ctx, network, address)
+	}
+	client := newClient(t, service, webpush.Config{Transport: transport})
+	_, subs := audience(t, service, 100)
+	for _, result := range client.Broadcast(t.Context(), slices.Values(subs), nil, webpush.Options{}) {
+		if result.Err != nil {
+			t.Error(result.Err)
+		}
+	}
+	if n := dials.Load(); n > 2 {
+		t.Errorf("%d connections, where one would do", n)
+	}
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// TestBroadcastCanceled cancels in the middle: every subscription is accounted
+// for, including those not yet taken from the sequence, and soon.
+func TestBroadcastCanceled(t *testing.T) {
+	service := newService(t)
+	client := newClient(t, service, webpush.Config{Concurrency: 4})
+	browsers, subs := audience(t, service, 100)
+	for _, b := range browsers[20:30] {
+		b.Inject(pushtest.Stall())
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(200*time.Millisecond, cancel)
+	start := time.Now()
+	counts := make(map[webpush.Outcome]int)
+	for sub, result := range client.Broadcast(ctx, slices.Values(subs), nil, webpush.Options{}) {
+		counts[result.Outcome()]++
+		i := slices.Index(subs, sub)
+		if e, ok := errors.AsType[*webpush.SendError](result.Err); ok {
+			if !errors.Is(result.Err, context.Canceled) || (e.Attempts == 0 && (e.MaybeSent || len(browsers[i].Messages()) != 0)) {
+				t.Errorf("%v", result.Err)
+			}
+			if len(browsers[i].Messages()) != 0 && !e.MaybeSent {
+				t.Errorf("delivered, but the result says surely not: %v", result.Err)
+			}
+		} else if len(browsers[i].Messages()) != 1 {
+			t.Error("accepted, but not delivered")
+		}
+	}
+	if elapsed := time.Since(start); elapsed > 5*time.Second {
+		t.Errorf("took %s to stop", elapsed)
+	}
+	if counts[webpush.Accepted]+counts[webpush.Canceled] != 100 || counts[webpush.Canceled] < 10 {
+		t.Errorf("%v", counts)
+	}
+}
+
+// TestBroadcastLeftEarly breaks out of the loop; nothing may run on.
+func TestBroadcastLeftEarly(t *testing.T) {
+	service := newService(t)
+	client := newClient(t, service, webpush.Config{Concurrency: 4})
+	browsers, subs := audience(t, service, 50)
+	for _, b := range browsers[5:] {
+		b.Inject(pushtest.Stall())
+	}
+	if err := sendTo(t, client, subs[0]); err != nil {
+		t.Fatal(err) // so that the connection's goroutines are there already
+	}
+	before := runtime.NumGoroutine()
+	taken := 0
+	for range client.Broadcast(t.Context(), counted(subs, &taken), nil, webpush.Options{}) {
+		break
+	}
+	for range 100 {
+		if runtime.NumGoroutine() <= before+2 {
+			return
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	t.Errorf("%d goroutines before, %d after; %d subscriptions taken", before, runtime.NumGoroutine(), taken)
+}
+
+func counted(subs []webpush.Subscription, taken *int) iter.Seq[webpush.Subscription] {
+	return func(yield func(webpush.Subscription) bool) {
+		for _, sub := range subs {
+			*taken++
+			if !yield(sub) {
+				return
+			}
+		}
+	}
+}
+
+func TestBroadcastNothing(t *testing.T) {
+	service := newService(t)
+	client := newClient(t, service, webpush.Config{})
+	for range client.Broadcast(t.Context(), slices.Values([]webpush.Subscription(nil)), nil, webpush.Options{}) {
+		t.Error("a result for nobody")
+	}
+	_, subs := audience(t, service, 2)
+	bad := webpush.Options{Urgency: "extreme"}
+	n := 0
+	for _, result := range client.Broadcast(t.Context(), slices.Values(append(subs, webpush.Subscription{})), nil, bad) {
+		n++
+		if result.Outcome() != webpush.Invalid {
+			t.Errorf("%v", result.Err)
+		}
+	}
+	if n != 3 || service.Requests() != 0 {
+		t.Errorf("%d results, %d requests", n, service.Requests())
+	}
+}
+
+// BenchmarkBroadcast sends over loopback TLS to a push service that checks only
+// the form and runs in this process. One operation is one message. Beside it is
+// the loop that one writes with webpush-go: as many goroutines, one client.
+func BenchmarkBroadcast(b *testing.B) {
+	service := newService(b, pushtest.Discard())
+	_, subs := audience(b, service, 1000)
+	message := make([]byte, 365)
+	for mode, reuse := range map[string]webpush.Reuse{
+		"strict": webpush.Strict(), "broadcast": webpush.KeyPerBroadcast(), "session": webpush.SessionKeys(time.Hour, 10000),
+	} {
+		b.Run("lib=webpush/mode="+mode, func(b *testing.B) {
+			client := newClient(b, service, webpush.Config{Reuse: reuse})
+			b.ReportAllocs()
+			b.ResetTimer()
+			sequence := func(yield func(webpush.Subscription) bool) {
+				for i := range b.N {
+					if !yield(subs[i%len(subs)]) {
+						return
+					}
+				}
+			}
+			for _, result := range client.Broadcast(b.Context(), sequence, message, webpush.Options{}) {
+				if result.Err != nil {
+					b.Fatal(result.Err)
+				}
+			}
+		})
+	}
+	b.Run("lib=webpush-go", func(b *testing.B) {
+		keys := newRing(b).Current()
+		transport := service.Transport()
+		defer transport.CloseIdleConnections()
+		client := &http.Client{Transport: transport}
+		theirs := make([]*webpushgo.Subscription, len(subs))
+		for i, sub := range subs {
+			text, err := json.Marshal(sub)
+			if err != nil {
+				b.Fatal(err)
+			}
+			theirs[i] = new(webpushgo.Subscription)
+			if err := json.Unmarshal(text, theirs[i]); err != nil {
+				b.Fatal(err)
+			}
+		}
+		b.ReportAllocs()
+		b.ResetTimer()
+		var next atomic.Int64
+		var wg sync.WaitGroup
+		for range 64 {
+			wg.Go(func() {
+				for i := next.Add(1); i <= int64(b.N); i = next.Add(1) {
+					response, err := webpushgo.SendNotification(slices.Clip(message), theirs[int(i)%len(theirs)], &webpushgo.Options{
+						HTTPClient: client, Subscriber: "ops@example.com", TTL: 60, RecordSize: 478, // no padding
+						VAPIDPublicKey: keys.PublicKey(), VAPIDPrivateKey: keys.PrivateKey(),
+					})
+					if err != nil {
+						b.Error(err)
+						return
+					}
+					response.Body.Close()
+				}
+			})
+		}
+		wg.Wait()
+	})
+}

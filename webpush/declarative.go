@@ -1,0 +1,120 @@
+package webpush
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+// A Notification is a Declarative Web Push message (W3C Push API, "declarative
+// push message"): JSON that a browser which knows it shows without running a
+// service worker, and that other browsers hand to the service worker like any
+// message. Title and Navigate are required.
+type Notification struct {
+	Title    string // required
+	Navigate string // required: the URL that a click opens
+	Body     string
+	Lang     string // BCP 47 tag
+	Dir      string // "auto", "ltr" or "rtl"
+	Tag      string // replaces a shown notification with the same tag
+	Icon     string // URL
+	Image    string // URL
+	Badge    string // URL of a monochrome icon
+
+	Silent             bool
+	Renotify           bool // alert again when Tag replaces a notification
+	RequireInteraction bool // stay until the user acts
+
+	Data    any // any JSON, for the service worker
+	Actions []NotificationAction
+
+	AppBadge *uint64 // number on the application's icon; nil leaves it as it is
+	Mutable  bool    // let the service worker change the notification before it is shown
+}
+
+// A NotificationAction is a button. All but Icon are required.
+type NotificationAction struct {
+	Action   string `json:"action"`
+	Title    string `json:"title"`
+	Navigate string `json:"navigate"`
+	Icon     string `json:"icon,omitempty"`
+}
+
+// webPushMarker is the value of the member web_push that tells a declarative
+// message from other JSON: the number of the RFC.
+const webPushMarker = 8030
+
+type declarativeJSON struct {
+	WebPush      int              `json:"web_push"`
+	Notification notificationJSON `json:"notification"`
+	AppBadge     *uint64          `json:"app_badge,omitempty"`
+	Mutable      bool             `json:"mutable,omitempty"`
+}
+
+type notificationJSON struct {
+	Title              string               `json:"title"`
+	Navigate           string               `json:"navigate"`
+	Body               string               `json:"body,omitempty"`
+	Lang               string               `json:"lang,omitempty"`
+	Dir                string               `json:"dir,omitempty"`
+	Tag                string               `json:"tag,omitempty"`
+	Icon               string               `json:"icon,omitempty"`
+	Image              string               `json:"image,omitempty"`
+	Badge              string               `json:"badge,omitempty"`
+	Silent             bool                 `json:"silent,omitempty"`
+	Renotify           bool                 `json:"renotify,omitempty"`
+	RequireInteraction bool                 `json:"requireInteraction,omitempty"`
+	Data               any                  `json:"data,omitempty"`
+	Actions            []NotificationAction `json:"actions,omitempty"`
+}
+
+// ContentType is the content type that WebKit's explainer gives to declarative
+// messages, for [Options.ContentType]. Browsers recognise the message by its
+// content too.
+func (Notification) ContentType() string { return "application/notification+json" }
+
+// Message is the JSON to send. It fails if a required member is missing, Dir is
+// unknown, Renotify is set without a Tag, or Data is not JSON, and with a
+// [*MessageSizeError] if it is longer than [MaxMessageBytes].
+func (n Notification) Message() ([]byte, error) {
+	if err := n.check(); err != nil {
+		return nil, fmt.Errorf("webpush: notification: %w", err)
+	}
+	b, err := json.Marshal(declarativeJSON{
+		WebPush: webPushMarker,
+		Notification: notificationJSON{
+			Title: n.Title, Navigate: n.Navigate, Body: n.Body, Lang: n.Lang, Dir: n.Dir, Tag: n.Tag,
+			Icon: n.Icon, Image: n.Image, Badge: n.Badge,
+			Silent: n.Silent, Renotify: n.Renotify, RequireInteraction: n.RequireInteraction,
+			Data: n.Data, Actions: n.Actions,
+		},
+		AppBadge: n.AppBadge,
+		Mutable:  n.Mutable,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("webpush: notification: %w", err)
+	}
+	if len(b) > MaxMessageBytes {
+		return nil, &MessageSizeError{Bytes: len(b)}
+	}
+	return b, nil
+}
+
+func (n *Notification) check() error {
+	switch {
+	case n.Title == "":
+		return errors.New("no title")
+	case n.Navigate == "":
+		return errors.New("no URL to navigate to")
+	case n.Dir != "" && n.Dir != "auto" && n.Dir != "ltr" && n.Dir != "rtl":
+		return fmt.Errorf("dir %q: want auto, ltr or rtl", n.Dir)
+	case n.Renotify && n.Tag == "":
+		return errors.New("renotify without a tag")
+	}
+	for i, a := range n.Actions {
+		if a.Action == "" || a.Title == "" || a.Navigate == "" {
+			return fmt.Errorf("action %d: action, title and navigate are required", i+1)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,33 @@
+// Package webpush encrypts, signs and sends Web Push messages: the protocol of
+// RFC 8030, the content coding of RFC 8188, the key agreement of RFC 8291 and
+// the sender identification (VAPID) of RFC 8292.
+//
+// A message goes through four steps, and each can be used on its own:
+//
+//  1. [ParseSubscription] turns what the browser's PushSubscription.toJSON()
+//     gave into a [Subscription]: keys decoded, point checked to be on the
+//     curve, endpoint parsed, origin normalised. Do it once and keep the value.
+//  2. [Sealer.AppendEncrypt] encrypts a message to a subscription: a fresh ECDH
+//     key and a fresh salt, HKDF, AES-128-GCM, one record.
+//  3. [Signer.Authorization] gives the VAPID header of the subscription's
+//     origin, signed once and cached for hours.
+//  4. [Client.Send] and [Client.Broadcast] post the result, try again where the
+//     push service asked for it, and say what became of every message.
+//     [Client.NewRequest] stops before the network.
+//
+// This package is opinionated. The default makes a new ECDH key pair and a new
+// salt for every message, as RFC 8291 section 3.1 says. Whoever wants to trade
+// that for speed says so by name with a [Reuse]: [KeyPerBroadcast],
+// [SharedKey], [SessionKeys] or [PregeneratedKeys]. Whatever the mode, the salt
+// is fresh for every message, so that no two messages share a content
+// encryption key and nonce. Keys that are reused live in memory only.
+//
+// No secret (private key, authentication secret, endpoint path, token) appears
+// in an error or in the formatted or logged form of any type here.
+//
+// Note: what was left out. The older "aesgcm" coding is not made: every browser
+// of the last years reads aes128gcm. Messages of more than one record are not
+// made: RFC 8291 section 4 forbids them. Salts are not drawn in batches: a
+// virtual machine restored twice from one snapshot would use a batch twice, and
+// with a reused key that would be fatal.
+package webpush

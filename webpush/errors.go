@@ -1,0 +1,19 @@
+package webpush
+
+import "errors"
+
+// What callers branch on, with errors.Is. [SendError] says more.
+var (
+	// ErrGone: the subscription has ended (404 or 410). Delete it.
+	ErrGone = errors.New("webpush: the subscription is gone")
+	// ErrTooLarge: the message is longer than can be sent (413, or refused before sending).
+	ErrTooLarge = errors.New("webpush: the message is too large")
+	// ErrRateLimited: the push service wants fewer messages (429). See [SendError.RetryAfter].
+	ErrRateLimited = errors.New("webpush: rate limited")
+	// ErrRejected: the push service refused the request (any other 3xx or 4xx).
+	ErrRejected = errors.New("webpush: rejected by the push service")
+	// ErrUnavailable: the push service failed (5xx).
+	ErrUnavailable = errors.New("webpush: the push service is unavailable")
+	// ErrUnreachable: no answer came: no connection, it broke, or it took too long.
+	ErrUnreachable = errors.New("webpush: no answer from the push service")
+)

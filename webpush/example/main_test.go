@@ -1,0 +1,79 @@
+package main
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"postage/webpush"
+	"postage/webpush/pushtest"
+)
+
+// TestExample does what the page does: gets the key, subscribes, sends.
+func TestExample(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "vapid.pem")
+	keys, err := loadKeys(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := loadKeys(file); err != nil || again.PublicKey() != keys.PublicKey() {
+		t.Errorf("the key pair did not come back: %v", err)
+	}
+	ring, err := webpush.NewKeyRing(keys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	service := pushtest.NewServer()
+	defer service.Close()
+	client, err := webpush.NewClient(webpush.Config{Keys: ring, Subject: "mailto:ops@example.com", Transport: service.Transport()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	server := httptest.NewServer(newHandler(client, keys.PublicKey()))
+	defer server.Close()
+
+	key := ask(t, "GET", server.URL+"/key", nil, 200)
+	browser, gone := service.Subscribe(key), service.Subscribe(key)
+	gone.Unsubscribe()
+	ask(t, "POST", server.URL+"/subscribe", browser.JSON(), 204)
+	ask(t, "POST", server.URL+"/subscribe", gone.JSON(), 204)
+	ask(t, "POST", server.URL+"/subscribe", []byte("{}"), 400)
+	if got := ask(t, "POST", server.URL+"/send", []byte(`{"title":"Hello","body":"you"}`), 200); got != `{"accepted":1,"gone":1}`+"\n" {
+		t.Errorf("sent: %s", got)
+	}
+	if got := ask(t, "POST", server.URL+"/send", []byte(`{"title":"Hello","body":"again"}`), 200); got != `{"accepted":1}`+"\n" {
+		t.Errorf("the one that is gone is still sent to: %s", got)
+	}
+	messages := browser.Messages()
+	if len(messages) != 2 || !strings.Contains(string(messages[0].Data), `"title":"Hello"`) {
+		t.Errorf("%+v", messages)
+	}
+	for path, want := range map[string]string{"/": "<title>Web Push example", "/app.js": "pushManager.subscribe", "/sw.js": "showNotification"} {
+		if got := ask(t, "GET", server.URL+path, nil, 200); !strings.Contains(got, want) {
+			t.Errorf("%s: %s", path, got)
+		}
+	}
+}
+
+func ask(t *testing.T, method, url string, body []byte, status int) string {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), method, url, bytes.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil || response.StatusCode != status {
+		t.Fatalf("%s: %d %s, %v", url, response.StatusCode, text, err)
+	}
+	return string(text)
+}

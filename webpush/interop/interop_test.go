@@ -1,0 +1,221 @@
+package interop
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"postage/webpush"
+	"postage/webpush/receiver"
+)
+
+var b64 = base64.RawURLEncoding
+
+// need skips the test unless it is asked for and the programs are there.
+func need(t *testing.T, programs ...string) {
+	t.Helper()
+	if os.Getenv("POSTAGE_INTEROP") != "1" {
+		t.Skip("POSTAGE_INTEROP=1 is not set")
+	}
+	for _, program := range programs {
+		if _, err := exec.LookPath(program); err != nil {
+			if os.Getenv("CI") == "true" {
+				t.Fatalf("CI has to have it: %v", err)
+			}
+			t.Skipf("cannot check: %v", err)
+		}
+	}
+}
+
+func run(t *testing.T, dir string, stdin []byte, name string, args ...string) string {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), name, args...)
+	command.Dir, command.Stdin = dir, bytes.NewReader(stdin)
+	var stderr bytes.Buffer
+	command.Stderr = &stderr
+	out, err := command.Output()
+	if err != nil {
+		t.Fatalf("%s %s: %v\n%s%s", name, strings.Join(args, " "), err, out, stderr.String())
+	}
+	return string(out)
+}
+
+// workspace copies the files to a new directory, so that nothing is installed
+// into the repository.
+func workspace(t *testing.T, files ...string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, name := range files {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func npm(t *testing.T, script string) string {
+	t.Helper()
+	need(t, "npm", "node")
+	dir := workspace(t, "package.json", "package-lock.json", script)
+	run(t, dir, nil, "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error")
+	return dir
+}
+
+// A sealed is a message of ours and what opens it.
+type sealed struct {
+	name    string
+	message []byte
+	input   []byte // a line for decrypt.js and decrypt.py
+}
+
+// sealEverything seals messages of every mode, length and padding; the modes
+// that keep something seal each twice, so that what is kept is used.
+func sealEverything(t *testing.T) []sealed {
+	t.Helper()
+	r, err := receiver.Generate()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := r.SubscriptionJSON("https://push.example/interop")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sub, err := webpush.ParseSubscription(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []sealed
+	for _, mode := range []webpush.Reuse{
+		webpush.Strict(), webpush.KeyPerBroadcast(), webpush.SharedKey(time.Hour), webpush.SessionKeys(time.Hour, 10), webpush.PregeneratedKeys(4),
+	} {
+		sealer, err := webpush.NewSealer(mode)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer sealer.Close()
+		inBroadcast, err := sealer.ForBroadcast()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for padding, p := range map[string]webpush.Padding{"none": webpush.PadNone(), "128": webpush.PadToBlock(128), "4096": webpush.PadToMax()} {
+			for _, length := range []int{0, 1, 365, webpush.MaxMessageBytes} {
+				for again := range 2 {
+					message := make([]byte, length)
+					rand.Read(message)
+					body, err := inBroadcast.AppendEncrypt(nil, message, sub, p)
+					if err != nil {
+						t.Fatal(err)
+					}
+					line, err := json.Marshal(map[string]string{
+						"private": b64.EncodeToString(r.PrivateKey()), "auth": b64.EncodeToString(r.Auth()), "body": b64.EncodeToString(body),
+					})
+					if err != nil {
+						t.Fatal(err)
+					}
+					all = append(all, sealed{fmt.Sprintf("%s, padding %s, %d bytes, message %d", mode, padding, length, again+1), message, line})
+				}
+			}
+		}
+	}
+	return all
+}
+
+// decrypt feeds every message to a program and compares what it says.
+func decrypt(t *testing.T, dir, program, script string) {
+	t.Helper()
+	all := sealEverything(t)
+	var stdin bytes.Buffer
+	for _, s := range all {
+		stdin.Write(append(s.input, '\n'))
+	}
+	lines := strings.Split(strings.TrimSuffix(run(t, dir, stdin.Bytes(), program, script), "\n"), "\n")
+	if len(lines) != len(all) {
+		t.Fatalf("%d answers to %d messages", len(lines), len(all))
+	}
+	opened := 0
+	for i, s := range all {
+		if lines[i] != b64.EncodeToString(s.message) {
+			t.Errorf("%s: %.80s", s.name, lines[i])
+			continue
+		}
+		opened++
+	}
+	t.Logf("%s opened %d of %d messages", script, opened, len(all))
+}
+
+func TestNPMDecrypts(t *testing.T) {
+	dir := npm(t, "decrypt.js")
+	decrypt(t, dir, "node", "decrypt.js")
+}
+
+func TestPyPIDecrypts(t *testing.T) {
+	need(t, "python3")
+	dir := workspace(t, "requirements.txt", "decrypt.py")
+	run(t, dir, nil, "python3", "-m", "venv", "venv")
+	python := filepath.Join(dir, "venv", "bin", "python")
+	run(t, dir, nil, python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", "requirements.txt")
+	decrypt(t, dir, python, "decrypt.py")
+}
+
+// TestWeOpenWebPush opens what npm's web-push makes, and verifies its token.
+func TestWeOpenWebPush(t *testing.T) {
+	dir := npm(t, "send.js")
+	r, err := receiver.Generate()
+	if err != nil {
+		t.Fatal(err)
+	}
+	subscription, err := r.SubscriptionJSON("https://push.example/interop")
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys, err := webpush.GenerateVAPIDKeys()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var stdin bytes.Buffer
+	var messages [][]byte
+	for _, length := range []int{1, 365, webpush.MaxMessageBytes} {
+		message := make([]byte, length)
+		rand.Read(message)
+		messages = append(messages, message)
+		line, err := json.Marshal(map[string]any{
+			"subscription": json.RawMessage(subscription), "message": b64.EncodeToString(message),
+			"publicKey": keys.PublicKey(), "privateKey": keys.PrivateKey(), "subject": "mailto:ops@example.com",
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		stdin.Write(append(line, '\n'))
+	}
+	decoder := json.NewDecoder(strings.NewReader(run(t, dir, stdin.Bytes(), "node", "send.js")))
+	for _, message := range messages {
+		var request struct{ Authorization, TTL, Encoding, Body, Error string }
+		if err := decoder.Decode(&request); err != nil || request.Error != "" {
+			t.Fatalf("%v %s", err, request.Error)
+		}
+		body, err := b64.DecodeString(request.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := r.Open(body); err != nil || !bytes.Equal(got, message) {
+			t.Errorf("%d bytes: %v", len(message), err)
+		}
+		claims, err := receiver.VerifyVAPID(request.Authorization, "https://push.example", time.Now())
+		if err != nil || claims.PublicKey != keys.PublicKey() || claims.Subject != "mailto:ops@example.com" || request.Encoding != "aes128gcm" || request.TTL != "60" {
+			t.Errorf("%+v, %+v, %v", request, claims, err)
+		}
+	}
+	t.Logf("opened %d messages of web-push", len(messages))
+}

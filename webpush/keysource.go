@@ -1,0 +1,52 @@
+package webpush
+
+import (
+	"time"
+)
+
+// A keySource sets s.public and s.ikm for one message to a subscription, made
+// now. There is one kind for each mode of [Reuse].
+type keySource interface {
+	agree(s *schedule, sub *subscription, now time.Time) error
+	close()
+}
+
+func newKeySource(r Reuse, now func() time.Time) keySource {
+	switch r.mode {
+	case modeShared:
+		return newSharedKeys(r.ttl, now)
+	case modeSession:
+		return newSessionKeys(r.ttl, r.max, now)
+	case modePregenerated:
+		return newKeyPool(r.max)
+	}
+	return freshKeys{}
+}
+
+// freshKeys makes a key pair for each message.
+type freshKeys struct{}
+
+func (freshKeys) agree(s *schedule, sub *subscription, _ time.Time) error {
+	var k localKey
+	if err := k.generate(); err != nil {
+		return err
+	}
+	return k.agree(s, sub)
+}
+
+func (freshKeys) close() {}
+
+// oneKey uses one key pair for every message: a broadcast's.
+type oneKey struct{ key *localKey }
+
+func (o oneKey) agree(s *schedule, sub *subscription, _ time.Time) error { return o.key.agree(s, sub) }
+
+func (oneKey) close() {}
+
+// fresh reports whether something made at the time made may still be used. The
+// wall clock decides, so that sleep counts; if it was set back to before the
+// making, nobody knows the age and the answer is no.
+func fresh(made, now time.Time, ttl time.Duration) bool {
+	age := now.Round(0).Sub(made.Round(0))
+	return age >= 0 && age < ttl
+}

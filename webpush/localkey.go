@@ -1,0 +1,46 @@
+package webpush
+
+import (
+	"crypto/ecdh"
+	"crypto/rand"
+	"errors"
+	"fmt"
+)
+
+// A localKey is an ECDH key pair of the sender.
+type localKey struct {
+	private *ecdh.PrivateKey
+	public  [publicKeyBytes]byte
+}
+
+func (k *localKey) generate() error {
+	private, err := ecdh.P256().GenerateKey(rand.Reader)
+	if err != nil {
+		return fmt.Errorf("webpush: generate ECDH key: %w", err)
+	}
+	k.set(private)
+	return nil
+}
+
+func (k *localKey) set(private *ecdh.PrivateKey) {
+	k.private = private
+	copy(k.public[:], private.PublicKey().Bytes())
+}
+
+func newLocalKey() (*localKey, error) {
+	k := new(localKey)
+	return k, k.generate()
+}
+
+// agree computes the ECDH secret of k and the subscription, and with it sets
+// s.public and s.ikm.
+func (k *localKey) agree(s *schedule, sub *subscription) error {
+	secret, err := k.private.ECDH(sub.public)
+	if err != nil {
+		return errors.New("webpush: ECDH with the subscription's key failed")
+	}
+	s.public = k.public
+	s.deriveIKM(secret, sub)
+	clear(secret)
+	return nil
+}

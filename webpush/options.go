@@ -1,0 +1,140 @@
+package webpush
+
+import (
+	"fmt"
+	"log/slog"
+	"strconv"
+	"time"
+)
+
+// Options are what may differ from message to message. The zero value is
+// usable.
+type Options struct {
+	// TTL is how long the push service keeps the message for a browser that is
+	// not connected (RFC 8030 section 5.2), rounded up to whole seconds. 0 is
+	// [DefaultTTL]; [TTLZero] delivers at once or not at all. The service may
+	// shorten it; see [Receipt.TTL].
+	TTL time.Duration
+
+	// Urgency tells a device that saves power whether to wake for the message
+	// (RFC 8030 section 5.3). "" leaves the header out, which means normal.
+	Urgency Urgency
+
+	// Topic replaces a message that has the same topic and was not delivered yet
+	// (RFC 8030 section 5.4): at most 32 characters of A-Z a-z 0-9 - _. "" is
+	// no topic.
+	Topic string
+
+	// Padding hides the length of the message. The zero value does not.
+	Padding Padding
+
+	// ContentType is sent as Content-Type; "" is "application/octet-stream".
+	// See [Notification.ContentType].
+	ContentType string
+}
+
+const (
+	// DefaultTTL is the TTL of messages that set none: four weeks, the longest
+	// that the known push services keep a message.
+	DefaultTTL = 28 * 24 * time.Hour
+
+	// TTLZero asks the push service to deliver at once or drop the message: the
+	// header "TTL: 0".
+	TTLZero time.Duration = -1
+
+	// maxTTL is 2^31-1 seconds, as RFC 8030 section 5.2 refers to
+	// RFC 7234 section 1.2.1.
+	maxTTL = (1<<31 - 1) * time.Second
+
+	defaultTTLHeader   = "2419200"
+	defaultContentType = "application/octet-stream"
+)
+
+// An Urgency is a value of the Urgency header (RFC 8030 section 5.3).
+type Urgency string
+
+// The four urgencies.
+const (
+	UrgencyVeryLow Urgency = "very-low" // on power and Wi-Fi: advertisements
+	UrgencyLow     Urgency = "low"      // on either power or Wi-Fi: topic updates
+	UrgencyNormal  Urgency = "normal"   // on neither: chat or calendar messages
+	UrgencyHigh    Urgency = "high"     // with a low battery: calls, time-sensitive alerts
+)
+
+// A Header holds the header fields of a push request. Fields that are "" are
+// left out of the request.
+type Header struct {
+	Authorization string // "vapid t=..., k=...": a secret
+	ContentType   string
+	TTL           string // decimal seconds
+	Urgency       string
+	Topic         string
+}
+
+// String shows that there is an Authorization, not what it is.
+func (h Header) String() string {
+	authorization := "none"
+	if h.Authorization != "" {
+		authorization = "[redacted]"
+	}
+	return fmt.Sprintf("webpush.Header(Authorization %s, Content-Type %s, TTL %s, Urgency %q, Topic %q)",
+		authorization, h.ContentType, h.TTL, h.Urgency, h.Topic)
+}
+
+// Format prints what String does, whatever the verb.
+func (h Header) Format(f fmt.State, _ rune) { writeRedacted(f, h.String()) }
+
+// LogValue is what String gives.
+func (h Header) LogValue() slog.Value { return logRedacted(h.String()) }
+
+// header checks o and returns the header fields, without Authorization.
+func (o *Options) header() (h Header, err error) {
+	if h.TTL, err = ttlHeader(o.TTL); err != nil {
+		return h, err
+	}
+	switch o.Urgency {
+	case "", UrgencyVeryLow, UrgencyLow, UrgencyNormal, UrgencyHigh:
+		h.Urgency = string(o.Urgency)
+	default:
+		return h, fmt.Errorf("webpush: urgency %q: want very-low, low, normal or high (RFC 8030 section 5.3)", o.Urgency)
+	}
+	if err := checkTopic(o.Topic); err != nil {
+		return h, err
+	}
+	h.Topic = o.Topic
+	if h.ContentType = o.ContentType; h.ContentType == "" {
+		h.ContentType = defaultContentType
+		return h, nil
+	}
+	for i := range len(h.ContentType) {
+		if c := h.ContentType[i]; c < ' ' || c > '~' {
+			return h, fmt.Errorf("webpush: content type %q: holds a character that a header field may not", h.ContentType)
+		}
+	}
+	return h, nil
+}
+
+func ttlHeader(ttl time.Duration) (string, error) {
+	switch {
+	case ttl == 0 || ttl == DefaultTTL:
+		return defaultTTLHeader, nil
+	case ttl == TTLZero:
+		return "0", nil
+	case ttl < 0 || ttl > maxTTL:
+		return "", fmt.Errorf("webpush: TTL %s: not between 0 and 2147483647 seconds (RFC 8030 section 5.2)", ttl)
+	}
+	return strconv.FormatInt(int64((ttl+time.Second-1)/time.Second), 10), nil
+}
+
+func checkTopic(topic string) error {
+	if len(topic) > 32 {
+		return fmt.Errorf("webpush: topic of %d characters, at most 32 (RFC 8030 section 5.4)", len(topic))
+	}
+	for i := range len(topic) {
+		c := topic[i]
+		if !('A' <= c && c <= 'Z' || 'a' <= c && c <= 'z' || '0' <= c && c <= '9' || c == '-' || c == '_') {
+			return fmt.Errorf("webpush: topic: character %d is not one of A-Z a-z 0-9 - _ (RFC 8030 section 5.4)", i+1)
+		}
+	}
+	return nil
+}

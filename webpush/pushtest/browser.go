@@ -1,0 +1,99 @@
+package pushtest
+
+import (
+	"encoding/json"
+	"slices"
+	"time"
+
+	"postage/webpush/receiver"
+)
+
+// A Browser is one subscription at a [Server] and the messages sent to it.
+type Browser struct {
+	server    *Server
+	receiver  *receiver.Receiver
+	path      string
+	publicKey string
+
+	// Guarded by server.mu.
+	gone     bool
+	faults   []Fault
+	messages []Message
+}
+
+// A Message is a message that the service took.
+type Message struct {
+	Data []byte // as the browser reads it
+	Err  error  // why the browser could not read it
+
+	Body        []byte // as posted
+	TTL         time.Duration
+	Urgency     string // "" if not given
+	Topic       string
+	ContentType string
+	Claims      receiver.Claims
+	Proto       string // of the request, such as "HTTP/2.0"
+}
+
+// Endpoint is the URL to post to.
+func (b *Browser) Endpoint() string { return b.server.URL + b.path }
+
+// Receiver holds the browser's keys.
+func (b *Browser) Receiver() *receiver.Receiver { return b.receiver }
+
+// JSON is what PushSubscription.toJSON() would give.
+func (b *Browser) JSON() []byte {
+	j, err := b.receiver.SubscriptionJSON(b.Endpoint())
+	if err != nil {
+		panic("pushtest: " + err.Error()) // strings always encode
+	}
+	return j
+}
+
+// JSONWithServerKey is JSON with the additional member applicationServerKey.
+func (b *Browser) JSONWithServerKey() []byte {
+	var members map[string]any
+	if err := json.Unmarshal(b.JSON(), &members); err != nil {
+		panic("pushtest: " + err.Error())
+	}
+	members["applicationServerKey"] = b.publicKey
+	j, err := json.Marshal(members)
+	if err != nil {
+		panic("pushtest: " + err.Error())
+	}
+	return j
+}
+
+// Messages lists what was accepted for this browser, in order.
+func (b *Browser) Messages() []Message {
+	b.server.mu.Lock()
+	defer b.server.mu.Unlock()
+	return slices.Clone(b.messages)
+}
+
+// Inject makes the next requests to this browser, one after the other, meet
+// these faults. They come before those of [Server.Inject].
+func (b *Browser) Inject(faults ...Fault) {
+	b.server.mu.Lock()
+	defer b.server.mu.Unlock()
+	b.faults = append(b.faults, faults...)
+}
+
+// Unsubscribe ends the subscription: messages are answered with 410.
+func (b *Browser) Unsubscribe() {
+	b.server.mu.Lock()
+	defer b.server.mu.Unlock()
+	b.gone = true
+}
+
+func (b *Browser) isGone() bool {
+	b.server.mu.Lock()
+	defer b.server.mu.Unlock()
+	return b.gone
+}
+
+func (b *Browser) keep(m Message) {
+	b.server.mu.Lock()
+	defer b.server.mu.Unlock()
+	b.messages = append(b.messages, m)
+}

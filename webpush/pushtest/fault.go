@@ -1,0 +1,154 @@
+package pushtest
+
+import (
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// An Exchange is a request that a [Fault] deals with.
+type Exchange struct {
+	Writer  http.ResponseWriter
+	Request *http.Request
+	Accept  func(http.ResponseWriter) // answers as the service would without the fault
+	Closing <-chan struct{}           // closed when the server is
+}
+
+// A Fault answers one request in a way of its own. Write more of them as needed.
+type Fault func(*Exchange)
+
+// OK is no fault: it lets one request pass between two that meet one.
+func OK() Fault { return func(x *Exchange) { x.Accept(x.Writer) } }
+
+// Status answers with a status, a short reason, and header fields given as
+// names and values in turn.
+func Status(code int, header ...string) Fault {
+	return func(x *Exchange) {
+		for i := 0; i+1 < len(header); i += 2 {
+			x.Writer.Header().Set(header[i], header[i+1])
+		}
+		x.Writer.WriteHeader(code)
+		io.WriteString(x.Writer, "pushtest says "+http.StatusText(code)) //nolint:errcheck // the client may be gone
+	}
+}
+
+// Answer answers with a status and a body.
+func Answer(code int, body string) Fault {
+	return func(x *Exchange) {
+		x.Writer.WriteHeader(code)
+		io.WriteString(x.Writer, body) //nolint:errcheck // the client may be gone
+	}
+}
+
+// Slow waits, then answers as usual.
+func Slow(d time.Duration) Fault {
+	return func(x *Exchange) {
+		select {
+		case <-time.After(d):
+			x.Accept(x.Writer)
+		case <-x.Request.Context().Done():
+		case <-x.Closing:
+		}
+	}
+}
+
+// Stall reads the request and never answers.
+func Stall() Fault {
+	return func(x *Exchange) {
+		io.Copy(io.Discard, x.Request.Body) //nolint:errcheck // the client may be gone
+		select {
+		case <-x.Request.Context().Done():
+		case <-x.Closing:
+		}
+	}
+}
+
+// Reset reads the request and breaks the connection (HTTP/1.1) or the stream
+// (HTTP/2) without an answer.
+func Reset() Fault {
+	return func(x *Exchange) {
+		io.Copy(io.Discard, x.Request.Body) //nolint:errcheck // the client may be gone
+		abort(x.Writer)
+	}
+}
+
+// AcceptThenReset takes the message and then does what Reset does, so that the
+// sender cannot know.
+func AcceptThenReset() Fault {
+	return func(x *Exchange) {
+		x.Accept(&blindWriter{header: make(http.Header)})
+		abort(x.Writer)
+	}
+}
+
+// EndlessBody answers with a status and a body that does not end.
+func EndlessBody(code int) Fault {
+	return func(x *Exchange) {
+		x.Writer.WriteHeader(code)
+		line := strings.Repeat("and so on ", 100) + "\n"
+		for x.Request.Context().Err() == nil {
+			if _, err := io.WriteString(x.Writer, line); err != nil {
+				return
+			}
+			select {
+			case <-x.Closing:
+				return
+			default:
+			}
+		}
+	}
+}
+
+// DribblingBody answers with a status and a body of a byte now and then.
+func DribblingBody(code int) Fault {
+	return func(x *Exchange) {
+		x.Writer.WriteHeader(code)
+		control := http.NewResponseController(x.Writer)
+		for {
+			if _, err := io.WriteString(x.Writer, "."); err != nil || control.Flush() != nil {
+				return
+			}
+			select {
+			case <-time.After(50 * time.Millisecond):
+			case <-x.Request.Context().Done():
+				return
+			case <-x.Closing:
+				return
+			}
+		}
+	}
+}
+
+// Redirect answers with 307 and a location.
+func Redirect(location string) Fault {
+	return Status(http.StatusTemporaryRedirect, "Location", location)
+}
+
+// abort ends the exchange without an answer: a TCP reset where the connection
+// can be had, and what http.ErrAbortHandler does otherwise.
+func abort(w http.ResponseWriter) {
+	if conn, _, err := http.NewResponseController(w).Hijack(); err == nil {
+		if inner, ok := conn.(interface{ NetConn() net.Conn }); ok { // a *tls.Conn
+			if tcp, ok := inner.NetConn().(*net.TCPConn); ok {
+				tcp.SetLinger(0) //nolint:errcheck // then it is closed without a reset
+				tcp.Close()
+			}
+		}
+		conn.Close()
+		return
+	}
+	panic(http.ErrAbortHandler)
+}
+
+// A blindWriter is a ResponseWriter that nobody sees.
+type blindWriter struct{ header http.Header }
+
+func (w *blindWriter) Header() http.Header         { return w.header }
+func (w *blindWriter) Write(b []byte) (int, error) { return len(b), nil }
+func (w *blindWriter) WriteHeader(int)             {}
+
+// quiet keeps handshakes that the client gave up out of the tests' output.
+var quiet = log.New(io.Discard, "", 0)

@@ -1,0 +1,159 @@
+package pushtest
+
+import (
+	"crypto/rand"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"postage/webpush/receiver"
+)
+
+// A Server is a push service. Its methods are safe for concurrent use.
+type Server struct {
+	// URL is the service's origin, such as "https://127.0.0.1:40000".
+	URL string
+
+	server   *httptest.Server
+	closing  chan struct{}
+	close    sync.Once
+	now      func() time.Time
+	maxTTL   time.Duration
+	discard  bool
+	requests atomic.Int64
+	accepted atomic.Int64
+
+	mu       sync.Mutex
+	browsers map[string]*Browser // by path
+	faults   []Fault
+}
+
+// An Option changes how a server is made.
+type Option func(*settings)
+
+type settings struct {
+	now     func() time.Time
+	maxTTL  time.Duration
+	discard bool
+	http1   bool
+}
+
+// WithClock sets the clock that tokens are checked by.
+func WithClock(now func() time.Time) Option { return func(s *settings) { s.now = now } }
+
+// WithMaxTTL sets the longest time that the service keeps a message; it answers
+// with that TTL if more is asked for (RFC 8030 section 5.2). The default is four
+// weeks.
+func WithMaxTTL(ttl time.Duration) Option { return func(s *settings) { s.maxTTL = ttl } }
+
+// WithHTTP1 makes a server without HTTP/2.
+func WithHTTP1() Option { return func(s *settings) { s.http1 = true } }
+
+// Discard makes a server that checks the form of requests but neither verifies
+// tokens nor opens and keeps messages: for measuring senders.
+func Discard() Option { return func(s *settings) { s.discard = true } }
+
+// NewServer starts a push service on loopback. Close it when done.
+func NewServer(options ...Option) *Server {
+	o := settings{now: time.Now, maxTTL: 28 * 24 * time.Hour}
+	for _, option := range options {
+		option(&o)
+	}
+	s := &Server{
+		now: o.now, maxTTL: o.maxTTL, discard: o.discard,
+		closing: make(chan struct{}), browsers: make(map[string]*Browser),
+	}
+	s.server = httptest.NewUnstartedServer(http.HandlerFunc(s.serve))
+	s.server.EnableHTTP2 = !o.http1
+	s.server.Config.ErrorLog = quiet
+	s.server.StartTLS()
+	s.URL = s.server.URL
+	return s
+}
+
+// Close ends the server and every request that it holds.
+func (s *Server) Close() {
+	s.close.Do(func() {
+		close(s.closing)
+		s.server.CloseClientConnections()
+		s.server.Close()
+	})
+}
+
+// Transport returns a new transport that trusts the server's certificate.
+func (s *Server) Transport() *http.Transport {
+	transport := s.server.Client().Transport.(*http.Transport).Clone()
+	transport.ForceAttemptHTTP2 = s.server.EnableHTTP2
+	return transport
+}
+
+// Subscribe makes a browser's subscription. publicKey is the applicationServerKey
+// (unpadded base64url): messages signed by another key are refused. If it is
+// "", any key may sign.
+func (s *Server) Subscribe(publicKey string) *Browser {
+	r, err := receiver.Generate()
+	if err != nil {
+		panic("pushtest: " + err.Error()) // only if the system has no randomness
+	}
+	b := &Browser{server: s, receiver: r, path: "/push/" + rand.Text(), publicKey: publicKey}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.browsers[b.path] = b
+	return b
+}
+
+// Inject makes the next requests, one after the other, meet these faults.
+func (s *Server) Inject(faults ...Fault) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.faults = append(s.faults, faults...)
+}
+
+// Requests is how many requests have come, whatever became of them.
+func (s *Server) Requests() int { return int(s.requests.Load()) }
+
+// Accepted is how many messages the service took.
+func (s *Server) Accepted() int { return int(s.accepted.Load()) }
+
+func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
+	s.requests.Add(1)
+	s.mu.Lock()
+	var fault Fault
+	browser := s.browsers[r.URL.Path]
+	if browser != nil && len(browser.faults) > 0 {
+		fault, browser.faults = browser.faults[0], browser.faults[1:]
+	} else if len(s.faults) > 0 {
+		fault, s.faults = s.faults[0], s.faults[1:]
+	}
+	s.mu.Unlock()
+	accept := func(w http.ResponseWriter) { s.push(w, r, browser) }
+	if fault == nil {
+		accept(w)
+		return
+	}
+	fault(&Exchange{Writer: w, Request: r, Accept: accept, Closing: s.closing})
+}
+
+// push is what happens without faults.
+func (s *Server) push(w http.ResponseWriter, r *http.Request, browser *Browser) {
+	message, refusal := s.check(r, browser)
+	if refusal != nil {
+		http.Error(w, refusal.reason, refusal.status)
+		return
+	}
+	if !s.discard {
+		browser.keep(message)
+	}
+	s.accepted.Add(1)
+	granted := min(message.TTL, s.maxTTL)
+	w.Header().Set("TTL", fmt.Sprint(int64(granted/time.Second)))
+	w.Header().Set("Location", s.URL+"/message/"+rand.Text())
+	w.WriteHeader(http.StatusCreated)
+}
+
+// origin is the audience that tokens must have.
+func (s *Server) origin() string { return strings.ToLower(s.URL) }

@@ -1,0 +1,66 @@
+package webpush
+
+import (
+	"bytes"
+	"fmt"
+	"log/slog"
+	"math/big"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestNothingFormatsASecret prints and logs every type that holds a secret, with
+// every verb, and looks for the secrets.
+func TestNothingFormatsASecret(t *testing.T) {
+	w := newWorkload(t)
+	client := w.client(t, Config{Reuse: SessionKeys(time.Hour, 10)})
+	sub := w.subs[0]
+	_, header, err := client.AppendMessage(nil, w.message, sub, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	token, _, _ := strings.Cut(strings.TrimPrefix(header.Authorization, "vapid t="), ",")
+	raw := mustDecode(t, w.keys.PrivateKey())
+	secrets := []string{
+		encodeBase64(sub.s.auth[:]), fmt.Sprintf("%x", sub.s.auth), fmt.Sprintf("%d", sub.s.auth[:]), fmt.Sprintf("%v", sub.s.auth[:4])[1:8],
+		sub.s.url.Path, token, w.keys.PrivateKey(), fmt.Sprintf("%x", raw), fmt.Sprintf("%v", raw[:6])[1:12], new(big.Int).SetBytes(raw).String(),
+	}
+	values := map[string]any{
+		"Subscription": sub, "*Subscription": &sub, "VAPIDKeys": w.keys, "KeyRing": client.signer.keys, "Sealer": client.sealer,
+		"Signer": client.signer, "Client": client, "Header": header, "Config": Config{Keys: client.signer.keys},
+		"slice": []Subscription{sub}, "map": map[string]*VAPIDKeys{"a": w.keys}, "struct": struct{ S Subscription }{sub},
+		"SendError": (&delivery{sub: sub}).fail(Invalid, errNoSubscription).Err, "Result": (&delivery{sub: sub}).fail(Invalid, errNoSubscription),
+	}
+	for name, value := range values {
+		var log bytes.Buffer
+		slog.New(slog.NewJSONHandler(&log, nil)).Info("x", "value", value)
+		slog.New(slog.NewTextHandler(&log, nil)).Info("x", "value", value)
+		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%X", "%d", "%T"} {
+			fmt.Fprintf(&log, verb+"\n", value)
+		}
+		if name == "Subscription" || name == "*Subscription" || name == "slice" || name == "map" || name == "struct" {
+			// slog writes these as JSON where they are not LogValuers themselves; JSON of a subscription is all of it, as documented.
+			log.Reset()
+			for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d"} {
+				fmt.Fprintf(&log, verb+"\n", value)
+			}
+			slog.New(slog.NewTextHandler(&log, nil)).Info("x", "value", value)
+		}
+		for i, secret := range secrets {
+			if strings.Contains(log.String(), secret) {
+				t.Errorf("%s: secret %d is shown", name, i)
+			}
+		}
+	}
+	var log bytes.Buffer
+	slog.New(slog.NewJSONHandler(&log, nil)).Info("x", "sub", sub, "keys", w.keys)
+	if strings.Contains(log.String(), secrets[0]) || !strings.Contains(log.String(), sub.Fingerprint()) {
+		t.Errorf("logged as JSON: %s", log.String())
+	}
+	for _, zero := range []any{Subscription{}, (*VAPIDKeys)(nil), (*KeyRing)(nil), (*Sealer)(nil), (*Signer)(nil), (*Client)(nil), new(KeyRing), Header{}} {
+		if text := fmt.Sprint(zero); !strings.Contains(text, "none") {
+			t.Errorf("%T: %s", zero, text)
+		}
+	}
+}

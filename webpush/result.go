@@ -1,0 +1,168 @@
+package webpush
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+)
+
+// A Receipt says what the push service answered to a message that it took.
+type Receipt struct {
+	// Status is the HTTP status: 201, or another 2xx.
+	Status int
+
+	// Location is the message's own URL at the push service (RFC 8030
+	// section 5), if it gave one. A DELETE there takes an undelivered message
+	// back.
+	Location string
+
+	// TTL is how long the service will keep the message, if it said so: it may
+	// be less than was asked for. Otherwise it is negative.
+	TTL time.Duration
+
+	// Attempts is how many requests were made: 1 unless something failed first.
+	Attempts int
+
+	// MaybeDuplicate reports that an earlier attempt may have been taken too: it
+	// ended without an answer after it was sent, or with a 500, 502 or 504. The
+	// browser may then get the message twice, unless it has a Topic.
+	MaybeDuplicate bool
+
+	// ServerKey is the VAPID public key that the service accepted. Where the
+	// ring has several and the subscription did not say which ([WithServerKey]),
+	// store it with the subscription.
+	ServerKey string
+}
+
+// An Outcome is what became of a message.
+type Outcome uint8
+
+// The outcomes.
+const (
+	Accepted    Outcome = iota // the push service took it (2xx)
+	Gone                       // 404 or 410: the subscription has ended, delete it
+	TooLarge                   // 413, or longer than MaxMessageBytes and never sent
+	RateLimited                // 429: send less, later
+	Rejected                   // another 3xx or 4xx: it will not work as it is
+	Unavailable                // 5xx
+	Unreachable                // no answer
+	Canceled                   // the context ended first
+	Invalid                    // refused here, never sent: see the error
+)
+
+var outcomeNames = [...]string{"accepted", "gone", "too large", "rate limited", "rejected", "unavailable", "unreachable", "canceled", "invalid"}
+
+func (o Outcome) String() string {
+	if int(o) < len(outcomeNames) {
+		return outcomeNames[o]
+	}
+	return fmt.Sprintf("Outcome(%d)", uint8(o))
+}
+
+// sentinel is the error that a SendError with this outcome matches.
+func (o Outcome) sentinel() error {
+	switch o {
+	case Gone:
+		return ErrGone
+	case TooLarge:
+		return ErrTooLarge
+	case RateLimited:
+		return ErrRateLimited
+	case Rejected:
+		return ErrRejected
+	case Unavailable:
+		return ErrUnavailable
+	case Unreachable:
+		return ErrUnreachable
+	}
+	return nil
+}
+
+// A Result is what became of one message of a broadcast.
+type Result struct {
+	Receipt Receipt // filled in if Err is nil
+	Err     error   // nil, or a [*SendError]
+}
+
+// Outcome sorts the result.
+func (r Result) Outcome() Outcome {
+	if r.Err == nil {
+		return Accepted
+	}
+	if e, ok := errors.AsType[*SendError](r.Err); ok {
+		return e.Outcome
+	}
+	return Invalid
+}
+
+// A SendError says why a message was not accepted. errors.Is finds the outcome
+// ([ErrGone] and so on) and what caused it (such as context.Canceled). Its text
+// names the origin and the subscription's fingerprint, never the endpoint.
+type SendError struct {
+	Outcome Outcome
+
+	// Origin and Fingerprint are those of the subscription.
+	Origin, Fingerprint string
+
+	// Status is the HTTP status of the last answer, 0 if there was none.
+	Status int
+
+	// Reason is what the service said in the body, up to 1024 bytes, printable,
+	// with the endpoint and the token taken out should they occur.
+	Reason string
+
+	// RetryAfter is how long the service asked to wait, 0 if it did not.
+	RetryAfter time.Duration
+
+	// Attempts is how many requests were made; 0 means that none was.
+	Attempts int
+
+	// MaybeSent reports that the service may have taken the message all the
+	// same: an attempt ended without an answer after it was sent, or with a 500,
+	// 502 or 504. Sending again may show it twice.
+	MaybeSent bool
+
+	// Err is the cause, if it is not the service's answer.
+	Err error
+
+	detail string // Err's text, with secrets taken out
+}
+
+func (e *SendError) Error() string {
+	text := "webpush: send to " + e.Origin + " (subscription " + e.Fingerprint + "): "
+	switch {
+	case e.Status != 0:
+		text += fmt.Sprintf("%d %s", e.Status, http.StatusText(e.Status))
+	default:
+		text += e.Outcome.String()
+	}
+	switch {
+	case e.Attempts == 1:
+		text += " after 1 attempt"
+	case e.Attempts > 1:
+		text += fmt.Sprintf(" after %d attempts", e.Attempts)
+	}
+	if e.MaybeSent {
+		text += ", perhaps delivered all the same"
+	}
+	if e.Reason != "" {
+		text += fmt.Sprintf(": %q", e.Reason)
+	}
+	if e.detail != "" {
+		text += ": " + e.detail
+	}
+	return text
+}
+
+// Unwrap gives the outcome's error and the cause.
+func (e *SendError) Unwrap() []error {
+	var errs []error
+	if s := e.Outcome.sentinel(); s != nil {
+		errs = append(errs, s)
+	}
+	if e.Err != nil {
+		errs = append(errs, e.Err)
+	}
+	return errs
+}

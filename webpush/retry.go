@@ -1,0 +1,115 @@
+package webpush
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Retry says when a message is sent again. Tried again are: 429 and 5xx, and
+// failures to connect. The wait doubles each time, with up to half of it
+// random, unless the service says how long (Retry-After, RFC 9110
+// section 10.2.3); then it is that long at least.
+type Retry struct {
+	// Attempts is the most requests made for one message; 0 is 3, 1 never
+	// tries again.
+	Attempts int
+
+	// Base is the wait before the second attempt, and Max the longest wait of
+	// our own choosing; 0 are 500 ms and 30 s.
+	Base, Max time.Duration
+
+	// MaxRetryAfter is the longest wait that the service can ask for here; 0 is
+	// 30 s. If it asks for more, the message fails at once and
+	// [SendError.RetryAfter] says how long.
+	MaxRetryAfter time.Duration
+
+	// AfterWrite also tries again when the connection failed or timed out after
+	// the request was sent, so that the service may have taken it already. The
+	// browser may then get the message twice; [Receipt.MaybeDuplicate] says so.
+	AfterWrite bool
+}
+
+func (r Retry) withDefaults() (Retry, error) {
+	if r.Attempts < 0 || r.Base < 0 || r.Max < 0 || r.MaxRetryAfter < 0 {
+		return r, errors.New("webpush: retry: a setting is negative")
+	}
+	if r.Attempts == 0 {
+		r.Attempts = 3
+	}
+	if r.Base == 0 {
+		r.Base = 500 * time.Millisecond
+	}
+	if r.Max == 0 {
+		r.Max = 30 * time.Second
+	}
+	if r.MaxRetryAfter == 0 {
+		r.MaxRetryAfter = 30 * time.Second
+	}
+	return r, nil
+}
+
+// wait is the pause before the next attempt after this many, or false if there
+// is to be none.
+func (r *Retry) wait(attempts int, a *answer) (time.Duration, bool) {
+	if attempts >= r.Attempts {
+		return 0, false
+	}
+	if a.hasRetryAfter {
+		return a.retryAfter + rand.N(r.Base/4+1), a.retryAfter <= r.MaxRetryAfter
+	}
+	backoff := min(r.Base<<min(attempts-1, 20), r.Max)
+	if backoff <= 0 {
+		backoff = r.Max
+	}
+	return backoff/2 + rand.N(backoff/2+1), true
+}
+
+// sleep waits for d. It fails at once if ctx ends before that would be over.
+func sleep(ctx context.Context, d time.Duration) error {
+	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < d {
+		return context.DeadlineExceeded
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// maxDelaySeconds keeps a delay within a time.Duration: about 68 years.
+const maxDelaySeconds = 1<<31 - 1
+
+// parseRetryAfter reads Retry-After: seconds or an HTTP date (RFC 9110
+// section 10.2.3). What is neither is as if it were not there.
+func parseRetryAfter(value string, now time.Time) (time.Duration, bool) {
+	value = strings.TrimSpace(value)
+	if seconds, ok := parseSeconds(value); ok {
+		return seconds, true
+	}
+	at, err := http.ParseTime(value)
+	if err != nil {
+		return 0, false
+	}
+	return min(max(at.Sub(now.Round(0)), 0), maxDelaySeconds*time.Second), true
+}
+
+// parseSeconds reads a delta-seconds (RFC 9111 section 1.2.2); one too large
+// to hold is the largest.
+func parseSeconds(value string) (time.Duration, bool) {
+	if value == "" || strings.Trim(value, "0123456789") != "" {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(value, 10, 64)
+	if err != nil || n > maxDelaySeconds {
+		n = maxDelaySeconds
+	}
+	return time.Duration(n) * time.Second, true
+}

@@ -1,0 +1,151 @@
+package webpush
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync/atomic"
+	"time"
+)
+
+// A Sealer encrypts messages (RFC 8291). It is safe for concurrent use. Close
+// it when done: some modes of [Reuse] own a goroutine.
+type Sealer struct {
+	reuse  Reuse
+	keys   keySource
+	now    func() time.Time
+	closed *atomic.Bool
+
+	// For tests; nil otherwise.
+	fixSalt func(*[saltBytes]byte)
+	onSeal  func(key, nonce []byte)
+}
+
+// NewSealer makes a sealer. It fails if the settings of the mode are out of
+// their bounds.
+func NewSealer(reuse Reuse) (*Sealer, error) { return newSealer(reuse, time.Now) }
+
+func newSealer(reuse Reuse, now func() time.Time) (*Sealer, error) {
+	if err := reuse.check(); err != nil {
+		return nil, err
+	}
+	return &Sealer{reuse: reuse, keys: newKeySource(reuse, now), now: now, closed: new(atomic.Bool)}, nil
+}
+
+// ForBroadcast returns the sealer to use for the messages of one broadcast. In
+// the mode [KeyPerBroadcast] that is a new one with a key pair of its own,
+// which need not be closed; in every other mode it is s.
+func (s *Sealer) ForBroadcast() (*Sealer, error) {
+	if s.reuse.mode != modeBroadcast {
+		return s, nil
+	}
+	key, err := newLocalKey()
+	if err != nil {
+		return nil, err
+	}
+	b := *s
+	b.keys = oneKey{key}
+	return &b, nil
+}
+
+// Close ends the sealer's goroutine, if it has one, waits for it, and forgets
+// all keys. Sealing after Close fails.
+func (s *Sealer) Close() error {
+	if s.closed.CompareAndSwap(false, true) {
+		s.keys.close()
+	}
+	return nil
+}
+
+// ErrClosed is the error of a [Sealer] or [Client] that has been closed.
+var ErrClosed = errors.New("webpush: closed")
+
+// AppendEncrypt encrypts msg to sub, appends the body of the push request to
+// dst and returns the longer slice. The body is one record of the aes128gcm
+// content coding (RFC 8188, RFC 8291 section 4): [OverheadBytes] longer than
+// msg and its padding, at most [MaxBodyBytes].
+//
+// With room for the body in dst it allocates the two objects of the AES-GCM
+// cipher, and whatever the ECDH of the mode allocates. msg is not written to,
+// and may be empty. Errors: a [*MessageSizeError], a bad padding, a zero
+// subscription, or [ErrClosed].
+func (s *Sealer) AppendEncrypt(dst, msg []byte, sub Subscription, padding Padding) ([]byte, error) {
+	return s.appendEncrypt(dst, msg, sub, padding, s.now())
+}
+
+func (s *Sealer) appendEncrypt(dst, msg []byte, sub Subscription, padding Padding, now time.Time) ([]byte, error) {
+	if sub.s == nil {
+		return dst, errNoSubscription
+	}
+	if s.closed.Load() {
+		return dst, ErrClosed
+	}
+	plaintextBytes, err := padding.plaintextBytes(len(msg))
+	if err != nil {
+		return dst, err
+	}
+	schedule := getSchedule()
+	defer schedule.release()
+	if err := s.keys.agree(schedule, sub.s, now); err != nil {
+		return dst, err
+	}
+	if _, err := rand.Read(schedule.salt[:]); err != nil {
+		return dst, fmt.Errorf("webpush: salt: %w", err)
+	}
+	if s.fixSalt != nil {
+		s.fixSalt(&schedule.salt)
+	}
+	key, nonce := schedule.deriveKey()
+	if s.onSeal != nil {
+		s.onSeal(key, nonce)
+	}
+	return appendRecord(dst, msg, plaintextBytes, key, nonce, schedule)
+}
+
+var errNoSubscription = errors.New("webpush: the subscription is the zero value")
+
+// appendRecord appends the header of RFC 8188 section 2.1 and the one record:
+// message, delimiter 2 ("last record"), zeros, tag.
+func appendRecord(dst, msg []byte, plaintextBytes int, key, nonce []byte, s *schedule) ([]byte, error) {
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		return dst, fmt.Errorf("webpush: AES: %w", err)
+	}
+	aead, err := cipher.NewGCM(block)
+	if err != nil {
+		return dst, fmt.Errorf("webpush: AES-GCM: %w", err)
+	}
+	start := len(dst)
+	body := slices.Grow(dst, headerBytes+plaintextBytes+tagBytes)[:start+headerBytes+plaintextBytes]
+	plaintext := body[start+headerBytes:]
+	n := copy(plaintext, msg) // first, as msg may lie in dst's spare room
+	plaintext[n] = 2
+	clear(plaintext[n+1:])
+
+	header := body[start:]
+	copy(header, s.salt[:])
+	binary.BigEndian.PutUint32(header[saltBytes:], MaxBodyBytes)
+	header[saltBytes+4] = publicKeyBytes
+	copy(header[saltBytes+5:headerBytes], s.public[:])
+
+	return aead.Seal(body[:start+headerBytes], nonce, plaintext, nil), nil
+}
+
+// String shows the mode.
+func (s *Sealer) String() string {
+	if s == nil {
+		return "webpush.Sealer(none)"
+	}
+	return "webpush.Sealer(" + s.reuse.String() + ")"
+}
+
+// Format prints what String does, whatever the verb.
+func (s *Sealer) Format(f fmt.State, _ rune) { writeRedacted(f, s.String()) }
+
+// LogValue is what String gives.
+func (s *Sealer) LogValue() slog.Value { return logRedacted(s.String()) }

@@ -1,0 +1,305 @@
+package webpush
+
+import (
+	"bytes"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"postage/webpush/receiver"
+)
+
+var allModes = []Reuse{Strict(), KeyPerBroadcast(), SharedKey(time.Hour), SessionKeys(time.Hour, 100), PregeneratedKeys(4)}
+
+func newTestSealer(t testing.TB, r Reuse, now func() time.Time) *Sealer {
+	t.Helper()
+	s, err := newSealer(r, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+// TestReceiverOpensEveryMode has the independent receiver open messages of
+// every mode, length and padding.
+func TestReceiverOpensEveryMode(t *testing.T) {
+	w := newWorkload(t)
+	paddings := map[string]Padding{"none": PadNone(), "1": PadToBlock(1), "128": PadToBlock(128), "4096": PadToMax()}
+	for _, mode := range allModes {
+		s := newTestSealer(t, mode, time.Now)
+		s, err := s.ForBroadcast()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, padding := range paddings {
+			for _, length := range []int{0, 1, 126, 127, 128, 365, 3992, MaxMessageBytes} {
+				message := make([]byte, length)
+				rand.Read(message)
+				given := bytes.Clone(message)
+				body, err := s.AppendEncrypt([]byte("prefix"), message, w.subs[1], padding)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !bytes.Equal(message, given) {
+					t.Errorf("%s: the message was written to", mode)
+				}
+				body, ok := bytes.CutPrefix(body, []byte("prefix"))
+				if got, err := w.receivers[1].Open(body); !ok || err != nil || !bytes.Equal(got, message) {
+					t.Errorf("%s, padding %s, %d bytes: %v", mode, name, length, err)
+				}
+				checkBodyLength(t, name, length, len(body))
+			}
+		}
+	}
+}
+
+func checkBodyLength(t *testing.T, padding string, message, body int) {
+	t.Helper()
+	want := message + OverheadBytes
+	switch padding {
+	case "128":
+		want = min((message+1+127)/128*128, maxPlaintextBytes) + headerBytes + tagBytes
+	case "4096":
+		want = MaxBodyBytes
+	}
+	if body != want {
+		t.Errorf("padding %s, message of %d bytes: body of %d, want %d", padding, message, body, want)
+	}
+}
+
+func TestAppendEncryptRefuses(t *testing.T) {
+	w, s := newWorkload(t), newTestSealer(t, Strict(), time.Now)
+	dst := []byte("kept")
+	for name, seal := range map[string]func() ([]byte, error){
+		"too long":        func() ([]byte, error) { return s.AppendEncrypt(dst, make([]byte, 3994), w.subs[0], PadNone()) },
+		"block of 0":      func() ([]byte, error) { return s.AppendEncrypt(dst, nil, w.subs[0], PadToBlock(0)) },
+		"block below 0":   func() ([]byte, error) { return s.AppendEncrypt(dst, nil, w.subs[0], PadToBlock(-5)) },
+		"block of 3995":   func() ([]byte, error) { return s.AppendEncrypt(dst, nil, w.subs[0], PadToBlock(3995)) },
+		"no subscription": func() ([]byte, error) { return s.AppendEncrypt(dst, nil, Subscription{}, PadNone()) },
+	} {
+		if got, err := seal(); err == nil || string(got) != "kept" {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
+	}
+	_, err := s.AppendEncrypt(nil, make([]byte, MaxMessageBytes+1), w.subs[0], PadNone())
+	if size, ok := errors.AsType[*MessageSizeError](err); !ok || size.Bytes != 3994 || !errors.Is(err, ErrTooLarge) {
+		t.Errorf("one byte too long: %v", err)
+	}
+	s.Close()
+	s.Close()
+	if _, err := s.AppendEncrypt(nil, nil, w.subs[0], PadNone()); !errors.Is(err, ErrClosed) {
+		t.Errorf("after Close: %v", err)
+	}
+}
+
+// TestAppendEncryptInPlace has the message lie where its body is written.
+func TestAppendEncryptInPlace(t *testing.T) {
+	w, s := newWorkload(t), newTestSealer(t, Strict(), time.Now)
+	buffer := make([]byte, 0, MaxBodyBytes)
+	message := append(buffer, "in the way of the header"...)
+	body, err := s.AppendEncrypt(buffer, message, w.subs[0], PadNone())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := w.receivers[0].Open(body); err != nil || string(got) != "in the way of the header" {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
+func TestReuseChecks(t *testing.T) {
+	for _, r := range []Reuse{
+		SharedKey(0), SharedKey(-1), SharedKey(25 * time.Hour), SessionKeys(0, 1), SessionKeys(time.Hour, 0),
+		SessionKeys(time.Hour, -1), SessionKeys(48*time.Hour, 1), PregeneratedKeys(0), PregeneratedKeys(1 << 20),
+	} {
+		if _, err := NewSealer(r); err == nil {
+			t.Errorf("%s: accepted", r)
+		}
+	}
+}
+
+// senderKey is the key id of a body: the sender's public key.
+func senderKey(body []byte) string { return string(body[saltBytes+5 : headerBytes]) }
+
+// TestKeysLive checks how long each mode keeps a key, on a clock that also jumps.
+func TestKeysLive(t *testing.T) {
+	w := newWorkload(t)
+	fcm, fcm2, mozilla := w.subs[0], w.subs[1], w.subs[5]
+	for _, c := range []struct {
+		reuse                              Reuse
+		sameSub, sameOrigin, anotherOrigin bool // is the key shared?
+	}{
+		{Strict(), false, false, false},
+		{KeyPerBroadcast(), false, false, false}, // outside a broadcast
+		{PregeneratedKeys(3), false, false, false},
+		{SharedKey(time.Hour), true, true, false},
+		{SessionKeys(time.Hour, 10), true, false, false},
+	} {
+		t.Run(c.reuse.String(), func(t *testing.T) {
+			clock := newClock()
+			s := newTestSealer(t, c.reuse, clock.now)
+			seal := func(sub Subscription) string {
+				body, err := s.AppendEncrypt(nil, []byte("x"), sub, PadNone())
+				if err != nil {
+					t.Fatal(err)
+				}
+				return senderKey(body)
+			}
+			first := seal(fcm)
+			clock.add(59 * time.Minute)
+			for name, check := range map[string]struct {
+				sub  Subscription
+				want bool
+			}{"same subscription": {fcm, c.sameSub}, "same origin": {fcm2, c.sameOrigin}, "another origin": {mozilla, c.anotherOrigin}} {
+				if got := seal(check.sub) == first; got != check.want {
+					t.Errorf("%s: key shared is %v, want %v", name, got, check.want)
+				}
+			}
+			clock.add(time.Minute)
+			if seal(fcm) == first {
+				t.Error("the key outlived its hour")
+			}
+			second := seal(fcm)
+			clock.add(-2 * time.Hour)
+			if seal(fcm) == second {
+				t.Error("after the clock was set back a key from the future is used")
+			}
+		})
+	}
+}
+
+// TestBroadcastKey checks that a broadcast has one key pair, and the next another.
+func TestBroadcastKey(t *testing.T) {
+	w, s := newWorkload(t), newTestSealer(t, KeyPerBroadcast(), time.Now)
+	keys := make(map[string]int)
+	for range 2 {
+		b, err := s.ForBroadcast()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, sub := range w.subs {
+			body, err := b.AppendEncrypt(nil, w.message, sub, PadNone())
+			if err != nil {
+				t.Fatal(err)
+			}
+			keys[senderKey(body)]++
+		}
+	}
+	if len(keys) != 2 {
+		t.Errorf("%d keys in two broadcasts, want 2", len(keys))
+	}
+}
+
+// TestSubscribedAgain: the same endpoint with new keys never meets the old session.
+func TestSubscribedAgain(t *testing.T) {
+	s := newTestSealer(t, SessionKeys(time.Hour, 10), time.Now)
+	for range 3 {
+		r, err := receiver.Generate()
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := r.SubscriptionJSON("https://push.example/same")
+		if err != nil {
+			t.Fatal(err)
+		}
+		sub, err := ParseSubscription(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			body, err := s.AppendEncrypt(nil, []byte("hello"), sub, PadNone())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, err := r.Open(body); err != nil || string(got) != "hello" {
+				t.Errorf("%q, %v", got, err)
+			}
+		}
+	}
+}
+
+// TestSessionsAreBounded fills the session cache beyond its bound and lets its
+// entries expire.
+func TestSessionsAreBounded(t *testing.T) {
+	w, clock := newWorkload(t), newClock()
+	k := newSessionKeys(time.Hour, 3, clock.now)
+	defer k.close()
+	for _, sub := range w.subs {
+		if err := k.agree(getSchedule(), sub.s, clock.now()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := k.shards[0].len(); n != 3 {
+		t.Errorf("%d sessions kept, want 3", n)
+	}
+	clock.add(time.Hour)
+	k.sweep()
+	if n := k.shards[0].len(); n != 0 {
+		t.Errorf("%d sessions outlived their hour", n)
+	}
+	if total := len(newSessionShards(t, 5000)); total != sessionShards {
+		t.Errorf("%d shards for 5000 sessions", total)
+	}
+}
+
+func newSessionShards(t *testing.T, max int) []*lru[[32]byte, session] {
+	k := newSessionKeys(time.Hour, max, time.Now)
+	t.Cleanup(k.close)
+	sum := 0
+	for _, shard := range k.shards {
+		sum += shard.max
+	}
+	if sum != max {
+		t.Errorf("shards hold %d sessions in all, want %d", sum, max)
+	}
+	return k.shards
+}
+
+// TestConcurrentSealing has many goroutines seal while everything cached
+// expires under them. It is for the race detector; every message is opened.
+func TestConcurrentSealing(t *testing.T) {
+	w := newWorkload(t)
+	for _, mode := range []Reuse{KeyPerBroadcast(), SharedKey(time.Millisecond), SessionKeys(time.Millisecond, 3), PregeneratedKeys(2)} {
+		t.Run(mode.String(), func(t *testing.T) {
+			t.Parallel()
+			s, err := newTestSealer(t, mode, time.Now).ForBroadcast()
+			if err != nil {
+				t.Fatal(err)
+			}
+			var wg sync.WaitGroup
+			for g := range 8 {
+				wg.Go(func() {
+					for i := range 100 {
+						who := (g + i) % len(w.subs)
+						message := fmt.Appendf(nil, "%d of %d", i, g)
+						body, err := s.AppendEncrypt(nil, message, w.subs[who], PadNone())
+						if err != nil {
+							t.Error(err)
+							return
+						}
+						if got, err := w.receivers[who].Open(body); err != nil || !bytes.Equal(got, message) {
+							t.Errorf("%q, %v", got, err)
+						}
+					}
+				})
+			}
+			wg.Wait()
+		})
+	}
+}
+
+// A clock is set by hand.
+type clock struct{ at atomic.Int64 }
+
+func newClock() *clock {
+	c := new(clock)
+	c.at.Store(time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC).UnixNano())
+	return c
+}
+
+func (c *clock) now() time.Time      { return time.Unix(0, c.at.Load()) }
+func (c *clock) add(d time.Duration) { c.at.Add(int64(d)) }

@@ -1,0 +1,70 @@
+package webpush
+
+import (
+	"crypto/sha256"
+	"time"
+)
+
+// sessionShards spreads a large session cache over several locks.
+const sessionShards = 16
+
+// sessionKeys keeps each subscription's input keying material.
+type sessionKeys struct {
+	ttl     time.Duration
+	now     func() time.Time
+	shards  []*lru[[sha256.Size]byte, session]
+	janitor *janitor
+}
+
+// A session is what is needed to encrypt another message to a subscription.
+type session struct {
+	ikm    [sha256.Size]byte
+	public [publicKeyBytes]byte
+	made   time.Time
+}
+
+func newSessionKeys(ttl time.Duration, max int, now func() time.Time) *sessionKeys {
+	k := &sessionKeys{ttl: ttl, now: now}
+	shards := 1
+	if max >= 64*sessionShards {
+		shards = sessionShards
+	}
+	for i := range shards {
+		share := max / shards
+		if i < max%shards {
+			share++
+		}
+		k.shards = append(k.shards, newLRU[[sha256.Size]byte, session](share))
+	}
+	k.janitor = startJanitor(ttl, k.sweep)
+	return k
+}
+
+func (k *sessionKeys) agree(s *schedule, sub *subscription, now time.Time) error {
+	shard := k.shards[int(sub.id[0])%len(k.shards)]
+	if kept, ok := shard.get(sub.id); ok && fresh(kept.made, now, k.ttl) {
+		s.ikm, s.public = kept.ikm, kept.public
+		return nil
+	}
+	if err := (freshKeys{}).agree(s, sub, now); err != nil {
+		return err
+	}
+	shard.put(sub.id, session{ikm: s.ikm, public: s.public, made: now})
+	return nil
+}
+
+// sweep forgets sessions that are too old, whether or not their subscription
+// is ever written to again.
+func (k *sessionKeys) sweep() {
+	now := k.now()
+	for _, shard := range k.shards {
+		shard.removeIf(func(kept session) bool { return !fresh(kept.made, now, k.ttl) })
+	}
+}
+
+func (k *sessionKeys) close() {
+	k.janitor.stop()
+	for _, shard := range k.shards {
+		shard.removeIf(func(session) bool { return true })
+	}
+}

@@ -1,0 +1,190 @@
+package webpush
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Defaults and bounds of [SignerConfig].
+const (
+	defaultTokenLife  = 12 * time.Hour
+	minTokenLife      = 2 * time.Hour
+	defaultMaxOrigins = 1024
+)
+
+// SignerConfig sets up a [Signer].
+type SignerConfig struct {
+	// Keys sign. Required.
+	Keys *KeyRing
+
+	// Subject is where the push service's operator can reach you: "mailto:" and
+	// an address, or an https URL (RFC 8292 section 2.1). Required.
+	Subject string
+
+	// TokenLife is how long a token is valid: between 2 and 24 hours (RFC 8292
+	// section 2); 0 is 12 hours. It is replaced when an hour, or a quarter of
+	// its life if that is less, is left.
+	TokenLife time.Duration
+
+	// MaxOrigins bounds the cache; 0 is 1024. Endpoints come from strangers and
+	// may name any number of origins. Those used longest ago are forgotten.
+	MaxOrigins int
+
+	// SignEachMessage makes a new token for every message. It is for
+	// measurement: it costs a signature each time, and push services may object.
+	SignEachMessage bool
+
+	// Now is the clock; nil is time.Now.
+	Now func() time.Time
+}
+
+// A Signer makes the Authorization header of VAPID (RFC 8292) and keeps one
+// token for each origin and key pair. Tokens are signed by the first message
+// that needs one; others to the same origin wait for it if the old token can
+// no longer be sent and go on with it otherwise; messages to other origins
+// never wait.
+//
+// A token is used only while its expiry lies ahead by a minute or more and by
+// 24 hours or less, so that after the clock has jumped, forwards or backwards,
+// none is sent that the service would refuse. Unless the clock jumps, an origin
+// sees a new token no more than once an hour.
+//
+// A Signer is safe for concurrent use.
+type Signer struct {
+	keys       *KeyRing
+	subject    []byte // JSON
+	life       int64  // seconds
+	renew      int64  // seconds of life left
+	eachTime   bool
+	now        func() time.Time
+	tokens     *lru[tokenID, *tokenSlot]
+	signatures atomic.Int64 // counted for tests
+}
+
+type tokenID struct {
+	origin string
+	keys   *VAPIDKeys
+}
+
+// A tokenSlot holds the token of one origin; its lock is held while signing.
+type tokenSlot struct {
+	mu      sync.Mutex
+	current atomic.Pointer[token]
+}
+
+// NewSigner checks cfg and makes a signer.
+func NewSigner(cfg SignerConfig) (*Signer, error) {
+	if cfg.Keys == nil || cfg.Keys.keys.Load() == nil {
+		return nil, errors.New("webpush: signer: no VAPID keys")
+	}
+	subject, err := subjectJSON(cfg.Subject)
+	if err != nil {
+		return nil, err
+	}
+	life := cfg.TokenLife
+	if life == 0 {
+		life = defaultTokenLife
+	}
+	if life < minTokenLife || life > maxTokenLife {
+		return nil, fmt.Errorf("webpush: signer: token life %s not between %s and %s", life, minTokenLife, maxTokenLife)
+	}
+	if cfg.MaxOrigins == 0 {
+		cfg.MaxOrigins = defaultMaxOrigins
+	}
+	if cfg.MaxOrigins < 0 {
+		return nil, errors.New("webpush: signer: MaxOrigins is negative")
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	return &Signer{
+		keys:     cfg.Keys,
+		subject:  subject,
+		life:     int64(life / time.Second),
+		renew:    int64(min(time.Hour, life/4) / time.Second),
+		eachTime: cfg.SignEachMessage,
+		now:      cfg.Now,
+		tokens:   newLRU[tokenID, *tokenSlot](cfg.MaxOrigins),
+	}, nil
+}
+
+// candidates lists the key pairs that may sign for sub, the likeliest first: one
+// if it is known which the subscription was made with, all of them otherwise.
+func (s *Signer) candidates(sub *subscription) []*VAPIDKeys {
+	keys := *s.keys.keys.Load()
+	if sub.serverKey != "" {
+		for i := range keys {
+			if keys[i].public == sub.serverKey {
+				return keys[i : i+1]
+			}
+		}
+	}
+	return keys
+}
+
+// Authorization returns the value of the Authorization header for a message to
+// sub: "vapid t=<token>, k=<public key>" (RFC 8292 section 3). It is signed
+// with the key pair that the subscription was made with, if that is recorded
+// ([WithServerKey]) and in the ring, and with the current one otherwise. It is
+// valid for every endpoint of the origin: treat it as a password.
+func (s *Signer) Authorization(sub Subscription) (string, error) {
+	if sub.s == nil {
+		return "", errNoSubscription
+	}
+	return s.authorization(sub.s.origin, s.candidates(sub.s)[0], s.now())
+}
+
+func (s *Signer) authorization(origin string, keys *VAPIDKeys, at time.Time) (string, error) {
+	now := at.Unix() // the wall clock: the push service goes by it
+	if s.eachTime {
+		t, err := s.sign(origin, keys, now)
+		if err != nil {
+			return "", err
+		}
+		return t.header, nil
+	}
+	slot := s.tokens.getOrPut(tokenID{origin, keys}, newTokenSlot)
+	t := slot.current.Load()
+	if t != nil && t.usable(now) {
+		if t.expires-now > s.renew || !slot.mu.TryLock() {
+			return t.header, nil
+		}
+	} else {
+		slot.mu.Lock()
+	}
+	defer slot.mu.Unlock()
+	if t := slot.current.Load(); t != nil && t.usable(now) && t.expires-now > s.renew {
+		return t.header, nil // another message got here first
+	}
+	t, err := s.sign(origin, keys, now)
+	if err != nil {
+		return "", err
+	}
+	slot.current.Store(t)
+	return t.header, nil
+}
+
+func newTokenSlot() *tokenSlot { return new(tokenSlot) }
+
+func (s *Signer) sign(origin string, keys *VAPIDKeys, now int64) (*token, error) {
+	s.signatures.Add(1)
+	return signToken(keys, origin, now+s.life, s.subject)
+}
+
+// String shows the key ring.
+func (s *Signer) String() string {
+	if s == nil {
+		return "webpush.Signer(none)"
+	}
+	return "webpush.Signer(" + s.keys.String() + ")"
+}
+
+// Format prints what String does, whatever the verb.
+func (s *Signer) Format(f fmt.State, _ rune) { writeRedacted(f, s.String()) }
+
+// LogValue is what String gives.
+func (s *Signer) LogValue() slog.Value { return logRedacted(s.String()) }

@@ -1,0 +1,270 @@
+package webpush
+
+import (
+	"crypto/ecdsa"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+
+	"postage/webpush/receiver"
+)
+
+func newTestSigner(t testing.TB, cfg SignerConfig) *Signer {
+	t.Helper()
+	if cfg.Keys == nil {
+		ring, err := NewKeyRing(newKeys(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		cfg.Keys = ring
+	}
+	if cfg.Subject == "" {
+		cfg.Subject = "mailto:ops@example.com"
+	}
+	s, err := NewSigner(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func subscriptionAt(t testing.TB, endpoint string, options ...SubscriptionOption) Subscription {
+	t.Helper()
+	sub, err := NewSubscription(endpoint, testP256dh, testAuth, options...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sub
+}
+
+func authorize(t testing.TB, s *Signer, sub Subscription) string {
+	t.Helper()
+	header, err := s.Authorization(sub)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return header
+}
+
+// TestTokenByAnotherLibrary has golang-jwt verify the token, and the receiver too.
+func TestTokenByAnotherLibrary(t *testing.T) {
+	clock := newClock()
+	for _, subject := range []string{"mailto:ops@example.com", "https://example.com/contact?a=1&b=\"2\"", "mailto:o'brien+ü@example.com"} {
+		s := newTestSigner(t, SignerConfig{Subject: subject, Now: clock.now})
+		header := authorize(t, s, subscriptionAt(t, "https://Push.Example:443/a"))
+		text, ok := strings.CutPrefix(header, "vapid t=")
+		text, key, _ := strings.Cut(text, ", k=")
+		if !ok || key != s.keys.Current().PublicKey() {
+			t.Fatalf("header %q", header)
+		}
+		claims := jwt.MapClaims{}
+		token, err := jwt.ParseWithClaims(text, claims, func(*jwt.Token) (any, error) {
+			return &s.keys.Current().private.PublicKey, nil
+		}, jwt.WithValidMethods([]string{"ES256"}), jwt.WithAudience("https://push.example"), jwt.WithSubject(subject),
+			jwt.WithExpirationRequired(), jwt.WithTimeFunc(clock.now), jwt.WithStrictDecoding())
+		if err != nil || !token.Valid || token.Header["typ"] != "JWT" {
+			t.Errorf("golang-jwt: %v", err)
+		}
+		if expires, err := claims.GetExpirationTime(); err != nil || expires.Unix() != clock.now().Add(12*time.Hour).Unix() {
+			t.Errorf("exp %v, %v", expires, err)
+		}
+		got, err := receiver.VerifyVAPID(header, "https://push.example", clock.now())
+		if err != nil || got.Subject != subject || got.PublicKey != key {
+			t.Errorf("receiver: %+v, %v", got, err)
+		}
+	}
+}
+
+func TestTokenIsKeptAndRenewed(t *testing.T) {
+	clock := newClock()
+	s := newTestSigner(t, SignerConfig{Now: clock.now})
+	a, b := subscriptionAt(t, "https://a.example/1"), subscriptionAt(t, "https://a.example:443/2")
+	first := authorize(t, s, a)
+	if authorize(t, s, b) != first || s.signatures.Load() != 1 {
+		t.Error("two endpoints of an origin do not share a token")
+	}
+	if authorize(t, s, subscriptionAt(t, "https://b.example/1")) == first {
+		t.Error("two origins share a token")
+	}
+	clock.add(10*time.Hour + 59*time.Minute)
+	if authorize(t, s, a) != first {
+		t.Error("renewed before it was due")
+	}
+	clock.add(2 * time.Minute)
+	if authorize(t, s, a) == first {
+		t.Error("not renewed an hour before its end")
+	}
+}
+
+// TestTokenRate sends for two days, every minute: what is sent is always valid,
+// and no origin sees a new token more than once an hour.
+func TestTokenRate(t *testing.T) {
+	for _, life := range []time.Duration{2 * time.Hour, 5 * time.Hour, 12 * time.Hour, 24 * time.Hour} {
+		clock := newClock()
+		s := newTestSigner(t, SignerConfig{Now: clock.now, TokenLife: life})
+		sub := subscriptionAt(t, "https://a.example/1")
+		var last string
+		var signed time.Time
+		for range 2 * 24 * 60 {
+			header := authorize(t, s, sub)
+			if header != last {
+				if gap := clock.now().Sub(signed); gap < time.Hour {
+					t.Errorf("life %s: a new token after %s", life, gap)
+				}
+				last, signed = header, clock.now()
+				if _, err := receiver.VerifyVAPID(header, "https://a.example", clock.now()); err != nil {
+					t.Errorf("life %s: %v", life, err)
+				}
+			}
+			if _, err := receiver.VerifyVAPID(last, "https://a.example", clock.now().Add(30*time.Second)); err != nil {
+				t.Fatalf("life %s: %v", life, err)
+			}
+			clock.add(time.Minute)
+		}
+	}
+}
+
+// TestClockJumps moves the clock by every kind of jump: what is sent is valid
+// after each, and small steps cost no signature.
+func TestClockJumps(t *testing.T) {
+	clock := newClock()
+	s := newTestSigner(t, SignerConfig{Now: clock.now})
+	sub := subscriptionAt(t, "https://a.example/1")
+	for _, jump := range []time.Duration{
+		0, -time.Second, time.Second, -time.Hour, 30 * time.Hour, -30 * time.Hour, 365 * 24 * time.Hour,
+		-365 * 24 * time.Hour, 12*time.Hour - time.Second, -11 * time.Hour, -2 * time.Hour, -13 * time.Hour,
+	} {
+		clock.add(jump)
+		if _, err := receiver.VerifyVAPID(authorize(t, s, sub), "https://a.example", clock.now()); err != nil {
+			t.Errorf("after a jump of %s: %v", jump, err)
+		}
+	}
+	before := s.signatures.Load()
+	for _, step := range []time.Duration{-5 * time.Minute, 7 * time.Minute, -3 * time.Minute} {
+		clock.add(step)
+		authorize(t, s, sub)
+	}
+	if n := s.signatures.Load() - before; n != 0 {
+		t.Errorf("%d signatures for clock steps of minutes", n)
+	}
+}
+
+// TestSigningIsShared has many senders need the same token at once.
+func TestSigningIsShared(t *testing.T) {
+	clock := newClock()
+	s := newTestSigner(t, SignerConfig{Now: clock.now})
+	for round := range 3 {
+		var wg sync.WaitGroup
+		for i := range 64 {
+			sub := subscriptionAt(t, fmt.Sprintf("https://o%d.example/%d", i%4, i))
+			wg.Go(func() { authorize(t, s, sub) })
+		}
+		wg.Wait()
+		if n := s.signatures.Load(); n != int64(4*(round+1)) {
+			t.Errorf("round %d: %d signatures in all, want %d", round, n, 4*(round+1))
+		}
+		clock.add(12 * time.Hour) // expired: all need the new one
+	}
+}
+
+// TestSigningStallsNobodyElse holds the lock of one origin, as a signature
+// would, and sends to it with a token that is due, and to another.
+func TestSigningStallsNobodyElse(t *testing.T) {
+	clock := newClock()
+	s := newTestSigner(t, SignerConfig{Now: clock.now})
+	a, b := subscriptionAt(t, "https://a.example/1"), subscriptionAt(t, "https://b.example/1")
+	first := authorize(t, s, a)
+	slot, _ := s.tokens.get(tokenID{"https://a.example", s.keys.Current()})
+	slot.mu.Lock()
+	defer slot.mu.Unlock()
+	clock.add(11*time.Hour + 30*time.Minute) // due, not expired
+	done := make(chan bool)
+	go func() {
+		authorize(t, s, b)
+		done <- authorize(t, s, a) == first
+	}()
+	select {
+	case same := <-done:
+		if !same {
+			t.Error("the token was renewed by two")
+		}
+	case <-time.After(10 * time.Second):
+		t.Fatal("a sender waited for another's signature")
+	}
+}
+
+func TestTokensAreBounded(t *testing.T) {
+	s := newTestSigner(t, SignerConfig{MaxOrigins: 5})
+	for i := range 50 {
+		authorize(t, s, subscriptionAt(t, fmt.Sprintf("https://o%d.example/", i)))
+	}
+	if n := s.tokens.len(); n != 5 {
+		t.Errorf("%d tokens kept, want 5", n)
+	}
+}
+
+func TestSignerPicksTheKey(t *testing.T) {
+	old, current, lost := newKeys(t), newKeys(t), newKeys(t)
+	ring, err := NewKeyRing(current, old)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newTestSigner(t, SignerConfig{Keys: ring})
+	for key, want := range map[*VAPIDKeys]*VAPIDKeys{old: old, current: current, lost: current} {
+		header := authorize(t, s, subscriptionAt(t, "https://a.example/", WithServerKey(key.PublicKey())))
+		if !strings.HasSuffix(header, ", k="+want.PublicKey()) {
+			t.Errorf("signed by another key: %s", header[len(header)-90:])
+		}
+	}
+	each := newTestSigner(t, SignerConfig{Keys: ring, SignEachMessage: true})
+	sub := subscriptionAt(t, "https://a.example/")
+	first, second := authorize(t, each, sub), authorize(t, each, sub)
+	if first == second {
+		t.Error("SignEachMessage keeps tokens")
+	}
+}
+
+func TestNewSignerRefuses(t *testing.T) {
+	ring, err := NewKeyRing(newKeys(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, cfg := range map[string]SignerConfig{
+		"no keys": {Subject: "mailto:a@b.example"}, "empty ring": {Keys: new(KeyRing), Subject: "mailto:a@b.example"},
+		"no subject": {Keys: ring}, "bare address": {Keys: ring, Subject: "a@b.example"},
+		"http subject": {Keys: ring, Subject: "http://example.com"}, "no host": {Keys: ring, Subject: "https:/x"},
+		"no at": {Keys: ring, Subject: "mailto:nobody"}, "brackets": {Keys: ring, Subject: "mailto:<a@b.example>"},
+		"short life": {Keys: ring, Subject: "mailto:a@b.example", TokenLife: time.Hour},
+		"long life":  {Keys: ring, Subject: "mailto:a@b.example", TokenLife: 25 * time.Hour},
+		"origins":    {Keys: ring, Subject: "mailto:a@b.example", MaxOrigins: -1},
+	} {
+		if _, err := NewSigner(cfg); err == nil {
+			t.Errorf("%s: accepted", name)
+		}
+	}
+	s := newTestSigner(t, SignerConfig{})
+	if _, err := s.Authorization(Subscription{}); err == nil {
+		t.Error("signed for nobody")
+	}
+}
+
+// TestSignature checks r and s of several signatures, so that short ones occur.
+func TestSignature(t *testing.T) {
+	keys := newKeys(t)
+	for i := range 300 {
+		token, err := signToken(keys, "https://a.example", int64(1e9+i), []byte(`"mailto:a@b.example"`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := strings.TrimPrefix(token.header, "vapid t=")
+		text, _, _ = strings.Cut(text, ",")
+		_, err = jwt.Parse(text, func(*jwt.Token) (any, error) { return (*ecdsa.PublicKey)(&keys.private.PublicKey), nil }, jwt.WithoutClaimsValidation())
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}

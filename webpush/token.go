@@ -1,0 +1,92 @@
+package webpush
+
+import (
+	"crypto/ecdsa"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// maxTokenLife is the longest a token may be valid (RFC 8292 section 2).
+const maxTokenLife = 24 * time.Hour
+
+// tokenSlack is how long a token must still be valid to be sent: the request
+// has to arrive, and clocks differ.
+const tokenSlack = time.Minute
+
+// jwtHeader is the encoded JOSE header {"typ":"JWT","alg":"ES256"}.
+var jwtHeader = encodeBase64([]byte(`{"typ":"JWT","alg":"ES256"}`))
+
+// A token is a signed VAPID token as it goes into a request.
+type token struct {
+	header  string // value of Authorization
+	expires int64  // seconds since 1970
+}
+
+// usable reports whether a push service would take t now: it has not expired,
+// and does not expire more than 24 hours from now. The second fails after the
+// clock was set back.
+func (t *token) usable(now int64) bool {
+	left := t.expires - now
+	return left > int64(tokenSlack/time.Second) && left <= int64(maxTokenLife/time.Second)
+}
+
+// signToken makes a token of the claims aud, exp and sub (RFC 8292 section 2),
+// signed with ES256 (RFC 7518 section 3.4). sub is JSON already. An iat claim
+// is left out: no RFC here asks for it, and a service whose clock is behind
+// could refuse it.
+func signToken(keys *VAPIDKeys, origin string, expires int64, sub []byte) (*token, error) {
+	claims := make([]byte, 0, 64+len(origin)+len(sub))
+	claims = append(claims, `{"aud":"`...) // an origin holds nothing that JSON escapes
+	claims = append(claims, origin...)
+	claims = append(claims, `","exp":`...)
+	claims = strconv.AppendInt(claims, expires, 10)
+	claims = append(claims, `,"sub":`...)
+	claims = append(claims, sub...)
+	claims = append(claims, '}')
+
+	b64 := base64.RawURLEncoding
+	header := make([]byte, 0, 8+len(jwtHeader)+b64.EncodedLen(len(claims))+100+len(keys.public))
+	header = append(header, "vapid t="...)
+	signedFrom := len(header)
+	header = append(header, jwtHeader...)
+	header = append(header, '.')
+	header = b64.AppendEncode(header, claims)
+
+	digest := sha256.Sum256(header[signedFrom:])
+	r, s, err := ecdsa.Sign(rand.Reader, keys.private, digest[:])
+	if err != nil {
+		return nil, fmt.Errorf("webpush: sign VAPID token for %s: %w", origin, err)
+	}
+	var signature [64]byte
+	r.FillBytes(signature[:32])
+	s.FillBytes(signature[32:])
+	header = append(header, '.')
+	header = b64.AppendEncode(header, signature[:])
+	header = append(header, ", k="...)
+	header = append(header, keys.public...)
+	return &token{header: string(header), expires: expires}, nil
+}
+
+// subjectJSON checks a contact (RFC 8292 section 2.1) and encodes it.
+func subjectJSON(subject string) ([]byte, error) {
+	invalid := errors.New(`webpush: subject: want "mailto:" and an address, or an https URL, for the push service to contact you (RFC 8292 section 2.1)`)
+	if strings.ContainsFunc(subject, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '<' || r == '>' }) {
+		return nil, invalid
+	}
+	if address, ok := strings.CutPrefix(subject, "mailto:"); ok {
+		if at := strings.LastIndexByte(address, '@'); at <= 0 || at == len(address)-1 {
+			return nil, invalid
+		}
+	} else if u, err := url.Parse(subject); err != nil || u.Scheme != "https" || u.Host == "" {
+		return nil, invalid
+	}
+	return json.Marshal(subject)
+}
