@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// processCPU is the user and system time that this process has used.
-func processCPU() (time.Duration, bool) {
+// ProcessCPU is the user and system time that this process has used.
+func ProcessCPU() (time.Duration, bool) {
 	var usage unix.Rusage
 	if unix.Getrusage(unix.RUSAGE_SELF, &usage) != nil {
 		return 0, false

@@ -145,13 +145,13 @@ func timed(instance Instance, n int) (*batch, error) {
 	}
 	var memBefore, memAfter runtime.MemStats
 	runtime.ReadMemStats(&memBefore)
-	cpuBefore, cpuKnown := processCPU()
+	cpuBefore, cpuKnown := ProcessCPU()
 
 	start := time.Now()
 	err = instance.Run(n)
 	wall := time.Since(start)
 
-	cpuAfter, _ := processCPU()
+	cpuAfter, _ := ProcessCPU()
 	runtime.ReadMemStats(&memAfter)
 	if err != nil {
 		return nil, fmt.Errorf("run: %w", err)

@@ -5,7 +5,7 @@ import "postage/lab"
 // Suite returns the stage's cases.
 func Suite() lab.Suite {
 	suite := lab.Suite{Stage: "seal", Doc: "Bytes to an encrypted, signed Web Push request: which library, which of its caches?"}
-	suite.Cases = append(suite.Cases, modesCase(false), modesCase(true), pageCase())
+	suite.Cases = append(suite.Cases, modesCase(false), modesCase(true), pageCase(), loopbackCase())
 	for _, p := range []primitive{keygen, agreement, signature, schedule, contentSchedule, salt, seal} {
 		suite.Cases = append(suite.Cases, part(p, false))
 	}

@@ -1,0 +1,264 @@
+package seal
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	webpushgo "github.com/SherClockHolmes/webpush-go"
+
+	"postage/lab"
+	"postage/service/peer"
+	"postage/webpush"
+)
+
+// inflight is how many requests a broadcast has under way.
+const inflight = 64
+
+// loopbackCase sends broadcasts to a push service in a process of its own.
+func loopbackCase() lab.Case {
+	c := lab.Case{
+		Name:     "Seal/send=loopback",
+		Doc:      "What does a message of a broadcast cost, sealed and sent over TLS and HTTP/2 on loopback, 64 requests under way?",
+		Baseline: "lib=webpush-go",
+	}
+	c.Contenders = append(c.Contenders, loopbackRow("lib=webpush-go", "github.com/SherClockHolmes/webpush-go", loopWebpushGo))
+	for _, m := range []mode{modes[0], {name: "broadcast", reuse: webpush.KeyPerBroadcast()}, modes[3]} {
+		c.Contenders = append(c.Contenders, loopbackRow("lib=webpush/mode="+m.name, "", func(s *serviceAddress) (broadcast, func() error, error) {
+			return loopLibrary(s, m.reuse)
+		}))
+	}
+	return c
+}
+
+// A broadcast sends the message to n of the service's subscriptions in turn.
+type broadcast func(origin int, n int) error
+
+// Origins of the service: one that checks everything, and one that takes what has the
+// right form, so that what is timed is not the checking.
+const (
+	checking = iota
+	discarding
+)
+
+// serviceAddress is what the push service says when it is ready.
+type serviceAddress struct {
+	Certificate []byte // DER
+	// Subscriptions are those of the two origins, as browsers give them.
+	Subscriptions [2][]json.RawMessage
+	keys          *webpush.VAPIDKeys
+}
+
+// serviceCounts is what the push service answers.
+type serviceCounts struct {
+	Opened   int // messages at the checking origin that read as the right one
+	Requests int // at both
+	// CPU is the user and system time of the service, nil where it is not known.
+	CPU *time.Duration
+}
+
+func loopbackRow(name, module string, open func(*serviceAddress) (broadcast, func() error, error)) lab.Contender {
+	return lab.Contender{
+		Name: name, Module: module, Settings: settings(name, map[string]string{"inflight": fmt.Sprint(inflight)}),
+		Checks: "the push service verifies the token of a message to each of twenty subscriptions, opens it and reads the right text; it counts as many requests as were sent",
+		Open: func(context.Context, lab.Env) (lab.Instance, error) {
+			keys, err := webpush.GenerateVAPIDKeys()
+			if err != nil {
+				return nil, err
+			}
+			in := &loopback{service: serviceAddress{keys: keys}}
+			if in.peer, err = peer.Start(&in.service, "serve-push", keys.PublicKey()); err != nil {
+				return nil, fmt.Errorf("seal: push service: %w", err)
+			}
+			if in.send, in.close, err = open(&in.service); err != nil {
+				return nil, errors.Join(err, in.peer.Close())
+			}
+			return in, nil
+		},
+	}
+}
+
+type loopback struct {
+	peer    *peer.Peer
+	service serviceAddress
+	send    broadcast
+	close   func() error
+}
+
+func (l *loopback) counts() (c serviceCounts, err error) {
+	err = l.peer.Ask("counts", &c)
+	return c, err
+}
+
+func (l *loopback) Prove(context.Context) error {
+	before, err := l.counts()
+	if err != nil {
+		return err
+	}
+	n := len(l.service.Subscriptions[checking])
+	if err := l.send(checking, n); err != nil {
+		return err
+	}
+	if err := l.send(discarding, n); err != nil {
+		return err
+	}
+	after, err := l.counts()
+	if err != nil {
+		return err
+	}
+	if opened := after.Opened - before.Opened; opened != n {
+		return fmt.Errorf("the push service opened %d of %d messages", opened, n)
+	}
+	if requests := after.Requests - before.Requests; requests != 2*n {
+		return fmt.Errorf("the push service saw %d requests for %d messages", requests, 2*n)
+	}
+	return nil
+}
+
+func (l *loopback) Run(n int) error { return l.send(discarding, n) }
+
+// Counters is the service's own CPU time.
+func (l *loopback) Counters() (map[string]float64, error) {
+	c, err := l.counts()
+	if err != nil || c.CPU == nil {
+		return nil, err
+	}
+	return map[string]float64{"server-cpu-ns/op": float64(*c.CPU)}, nil
+}
+
+func (l *loopback) Close() error { return errors.Join(l.close(), l.peer.Close()) }
+
+// transport trusts the service's certificate and speaks HTTP/2.
+func (s *serviceAddress) transport() (*http.Transport, error) {
+	certificate, err := x509.ParseCertificate(s.Certificate)
+	if err != nil {
+		return nil, err
+	}
+	pool := x509.NewCertPool()
+	pool.AddCert(certificate)
+	return &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}, ForceAttemptHTTP2: true, MaxIdleConnsPerHost: inflight}, nil
+}
+
+func message() []byte {
+	return slices.Clip([]byte(strings.Repeat("All the world's a stage, and all the men and women merely players. ", 6)[:messageBytes]))
+}
+
+// loopLibrary broadcasts by package webpush.
+func loopLibrary(s *serviceAddress, reuse webpush.Reuse) (broadcast, func() error, error) {
+	transport, err := s.transport()
+	if err != nil {
+		return nil, nil, err
+	}
+	ring, err := webpush.NewKeyRing(s.keys)
+	if err != nil {
+		return nil, nil, err
+	}
+	var subs [2][]webpush.Subscription
+	for origin, list := range s.Subscriptions {
+		for _, text := range list {
+			sub, err := webpush.ParseSubscription(text)
+			if err != nil {
+				return nil, nil, err
+			}
+			subs[origin] = append(subs[origin], sub)
+		}
+	}
+	client, err := webpush.NewClient(webpush.Config{Keys: ring, Subject: contact, Reuse: reuse, Transport: transport, Concurrency: inflight})
+	if err != nil {
+		return nil, nil, err
+	}
+	options, msg := messageOptions(false), message()
+	send := func(origin, n int) error {
+		to := func(yield func(webpush.Subscription) bool) {
+			for i := range n {
+				if !yield(subs[origin][i%len(subs[origin])]) {
+					return
+				}
+			}
+		}
+		for _, result := range client.Broadcast(context.Background(), to, msg, options) {
+			if result.Err != nil {
+				return result.Err
+			}
+		}
+		return nil
+	}
+	return send, func() error {
+		transport.CloseIdleConnections()
+		return client.Close()
+	}, nil
+}
+
+// loopWebpushGo is the same loop written with webpush-go: goroutines that take the next
+// subscription and send.
+func loopWebpushGo(s *serviceAddress) (broadcast, func() error, error) {
+	transport, err := s.transport()
+	if err != nil {
+		return nil, nil, err
+	}
+	options := &webpushgo.Options{
+		HTTPClient: &http.Client{Transport: transport}, TTL: ttlSeconds, RecordSize: 86 + messageBytes + 1 + 16,
+		Subscriber:     strings.TrimPrefix(contact, "mailto:"),
+		VAPIDPublicKey: s.keys.PublicKey(), VAPIDPrivateKey: s.keys.PrivateKey(),
+	}
+	var subs [2][]*webpushgo.Subscription
+	for origin, list := range s.Subscriptions {
+		for _, text := range list {
+			sub := new(webpushgo.Subscription)
+			if err := json.Unmarshal(text, sub); err != nil {
+				return nil, nil, err
+			}
+			subs[origin] = append(subs[origin], sub)
+		}
+	}
+	msg := message()
+	one := func(sub *webpushgo.Subscription) error {
+		response, err := webpushgo.SendNotification(msg, sub, options)
+		if err != nil {
+			return err
+		}
+		if response.StatusCode != http.StatusCreated {
+			err = fmt.Errorf("the push service answered %s", response.Status)
+		}
+		return errors.Join(err, response.Body.Close())
+	}
+	send := func(origin, n int) error {
+		work, failures := make(chan *webpushgo.Subscription), make(chan error, inflight)
+		var group sync.WaitGroup
+		for range min(n, inflight) {
+			group.Go(func() {
+				for sub := range work {
+					if err := one(sub); err != nil {
+						select {
+						case failures <- err:
+						default:
+						}
+					}
+				}
+			})
+		}
+		for i := range n {
+			work <- subs[origin][i%len(subs[origin])]
+		}
+		close(work)
+		group.Wait()
+		select {
+		case err := <-failures:
+			return err
+		default:
+			return nil
+		}
+	}
+	return send, func() error {
+		transport.CloseIdleConnections()
+		return nil
+	}, nil
+}
