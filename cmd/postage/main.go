@@ -99,6 +99,6 @@ contender did the work, an honest interval, and the distance to the physical flo
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return hinted{err, fmt.Sprintf("`%s --help` shows the flags", cmd.CommandPath())}
 	})
-	root.AddCommand(runCommand(), listCommand(), showCommand(), doctorCommand(), workerCommand(), servePushCommand())
+	root.AddCommand(runCommand(), listCommand(), showCommand(), doctorCommand(), pushCommand(), workerCommand(), servePushCommand())
 	return root
 }
