@@ -213,9 +213,9 @@ func (p *percent) Set(s string) error {
 	return nil
 }
 
-// stderrIsTerminal says whether a person watches standard error.
-func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
+// isTerminal says whether a person is at the other end of a stream.
+func isTerminal(stream any) bool {
+	f, ok := stream.(*os.File)
 	if !ok {
 		return false
 	}
