@@ -31,7 +31,7 @@ webpush/example does that and shows the subscription), and send.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(pushKeysCommand(), pushSendCommand(http.DefaultTransport))
+	cmd.AddCommand(pushKeysCommand(), pushSendCommand(nil))
 	return cmd
 }
 

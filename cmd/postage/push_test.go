@@ -88,7 +88,7 @@ func TestPush(t *testing.T) {
 		}
 	}
 	browser.Unsubscribe()
-	if _, err := push(t, service, string(browser.JSON()), append(send, "Hello?")...); err == nil || !strings.Contains(err.Error(), "gone") {
+	if _, err := push(t, service, string(browser.JSON()), append(send, "Hello?")...); err == nil || !strings.Contains(err.Error(), "410 Gone") {
 		t.Errorf("to a browser that has unsubscribed: %v", err)
 	}
 }
