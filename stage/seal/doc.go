@@ -27,5 +27,7 @@
 //
 // A mode's floor is the primitives that its messages cannot do without, one after the
 // other: P-256 key generation, ECDH, the SHA-256 compressions of the key schedule,
-// and AES-128-GCM with a new key. Signatures are in no floor: a token serves for hours.
+// and AES-128-GCM with a new key. The compressions are those of the key schedule and no
+// more, which no HKDF reaches; the floor with hkdf=std has crypto/hkdf in their place.
+// Signatures are in no floor: a token serves for hours.
 package seal

@@ -7,6 +7,7 @@ import (
 	"crypto/ecdh"
 	"crypto/ecdsa"
 	"crypto/elliptic"
+	"crypto/hkdf"
 	"crypto/rand"
 	"crypto/sha256"
 	"errors"
@@ -75,7 +76,21 @@ var (
 	// 4 + 6 + 4 + 4 + 2 compressions. From the input keying material on it is 10.
 	schedule        = compressions("hkdf", "the 20 SHA-256 compressions of the key schedule", 20)
 	contentSchedule = compressions("hkdf-content", "the 10 SHA-256 compressions from the input keying material on", 10)
-	salt            = primitive{"salt", "16 random bytes", func(*workload, padding) (step, error) {
+	// The same by the standard library's HKDF, which is what most senders have.
+	stdSchedule = primitive{"crypto-hkdf", "the key schedule by crypto/hkdf", func(*workload, padding) (step, error) {
+		secret, auth, ikm := make([]byte, 32), make([]byte, 16), make([]byte, 16)
+		content, info := stdContent(ikm), string(make([]byte, 14+2*65))
+		return func(i int) (err error) {
+			if kept.bytes, err = hkdf.Key(sha256.New, secret, auth, info, 32); err != nil {
+				return err
+			}
+			return content(i)
+		}, nil
+	}}
+	stdContentSchedule = primitive{"crypto-hkdf-content", "the key schedule from the input keying material on, by crypto/hkdf", func(*workload, padding) (step, error) {
+		return stdContent(make([]byte, 32)), nil
+	}}
+	salt = primitive{"salt", "16 random bytes", func(*workload, padding) (step, error) {
 		s := make([]byte, 16)
 		return func(int) error {
 			_, err := rand.Read(s)
@@ -110,6 +125,22 @@ func compressions(name, doc string, blocks int) primitive {
 			return err
 		}, nil
 	}}
+}
+
+// stdContent derives content key and nonce (RFC 8188 sections 2.2 and 2.3) by crypto/hkdf.
+func stdContent(ikm []byte) step {
+	salt := make([]byte, 16)
+	return func(int) error {
+		prk, err := hkdf.Extract(sha256.New, ikm, salt)
+		if err != nil {
+			return err
+		}
+		if kept.bytes, err = hkdf.Expand(sha256.New, prk, "Content-Encoding: aes128gcm\x00", 16); err != nil {
+			return err
+		}
+		kept.bytes, err = hkdf.Expand(sha256.New, prk, "Content-Encoding: nonce\x00", 12)
+		return err
+	}
 }
 
 // composed is a mode's floor: its primitives, one after the other.

@@ -6,7 +6,7 @@ import "postage/lab"
 func Suite() lab.Suite {
 	suite := lab.Suite{Stage: "seal", Doc: "Bytes to an encrypted, signed Web Push request: which library, which of its caches?"}
 	suite.Cases = append(suite.Cases, modesCase(false), modesCase(true), pageCase(), loopbackCase())
-	for _, p := range []primitive{keygen, agreement, signature, schedule, contentSchedule, salt, seal} {
+	for _, p := range []primitive{keygen, agreement, signature, schedule, contentSchedule, stdSchedule, stdContentSchedule, salt, seal} {
 		suite.Cases = append(suite.Cases, part(p, false))
 	}
 	suite.Cases = append(suite.Cases, part(seal, true))
@@ -42,6 +42,7 @@ func modesCase(pad padding) lab.Case {
 	c.Contenders = append(c.Contenders,
 		composed("strict", pad, keygen, agreement, salt, schedule, seal),
 		composed("shared", pad, agreement, salt, schedule, seal),
-		composed("session", pad, salt, contentSchedule, seal))
+		composed("session", pad, salt, contentSchedule, seal),
+		composed("session/hkdf=std", pad, salt, stdContentSchedule, seal))
 	return c
 }
