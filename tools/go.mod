@@ -4,7 +4,6 @@ go 1.26.0
 
 tool (
 	capnproto.org/go/capnp/v3/capnpc-go
-	github.com/loopholelabs/polyglot/v2/protoc-gen-go-polyglot
 	github.com/mailru/easyjson/easyjson
 	github.com/planetscale/vtprotobuf/cmd/protoc-gen-go-vtproto
 	github.com/tinylib/msgp

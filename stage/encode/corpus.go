@@ -66,7 +66,7 @@ func drawOrder(rnd *rand.Rand) plain.Order {
 			"cost-centre": fmt.Sprint(1000 + rnd.IntN(9000)),
 			"region":      pick(rnd, "emea", "apac", "amer"),
 		},
-		Note:      words(rnd, 12+rnd.IntN(20)),
+		Note:      words(rnd, 30+rnd.IntN(30)),
 		Tags:      []string{words(rnd, 1), words(rnd, 1), words(rnd, 1)},
 		Signature: random(rnd, 64),
 		Gift:      rnd.IntN(5) == 0,

@@ -35,7 +35,13 @@
 // message, so that stale bytes do not pass. Codecs of protobuf's wire format must
 // also agree with protobuf. A decoder has to sum up all fields rightly, has to own
 // what it returns unless its name says alias=yes, and has to treat damaged input
-// as its Properties say.
+// as its Properties say:
+//
+//   - corrupted-input: "error" if every truncated message is refused and no changed bit is
+//     a panic, "partly" if some truncated messages are accepted, "panics", or
+//     "unbounded-memory" if it allocates whatever a damaged length asks for
+//   - loses: the values, of a list of edge cases, that do not survive
+//   - invalid-utf8: what becomes of text that is not UTF-8: "error", "kept", "replaced"
 //
 // # Fairness
 //

@@ -12,7 +12,7 @@ import (
 func TestHandwrittenAgreesWithProtobuf(t *testing.T) {
 	k := bind.Benchmark()
 	marshal, unmarshal := reference(k.Protobuf)
-	rapid.Check(t, func(t *rapid.T) {
+	checkProperty(t, func(t *rapid.T) {
 		m := anyBenchmark(t)
 		var got plain.Benchmark
 		if err := unmarshal(handFrom(&m).append(nil), &got); err != nil {
@@ -49,6 +49,7 @@ func FuzzHandwrittenDecode(f *testing.F) {
 	}
 	f.Add(data)
 	f.Add([]byte{})
+	f.Add([]byte("\xd0\xd0\xd0\xd00\xd0\xd00")) // a field number out of range
 	for _, bad := range damaged(data) {
 		f.Add(bad.data)
 	}

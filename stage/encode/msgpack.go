@@ -15,6 +15,7 @@ func msgPackReflect[M any](form bind.Form[M, M]) contender[M] {
 		name:     "codec=msgpack",
 		module:   "github.com/vmihailenco/msgpack/v5",
 		can:      []op{opEncode, opDecode},
+		damage:   damageUnbounded,
 		utf8:     "kept",
 		settings: map[string]string{"buffer": "kept", "structs": "maps by field name"},
 	}, func() (structCodec, error) {

@@ -16,7 +16,7 @@ func musFormat[M any](form bind.Form[M, M], serializer mus.Serializer[M]) conten
 		module:   "github.com/mus-format/mus-go",
 		form:     form,
 		can:      []op{opEncode, opDecode},
-		damage:   damageFatal,
+		damage:   damageUnbounded,
 		utf8:     "kept",
 		settings: map[string]string{"buffer": "kept", "schema": "not in the message"},
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime/debug"
+	"runtime/metrics"
 )
 
 // damage says what decoding a damaged message does. Larger is worse.
@@ -18,13 +19,18 @@ const (
 	damagePartly
 	// panics: some damaged messages are a panic.
 	damagePanics
-	// fatal: some changed bits end the process, since it allocates whatever a damaged
-	// length asks for. No process can prove that and go on: the proof is left to a
-	// test, and Prove decodes truncated messages only.
-	damageFatal
+	// unbounded: some changed bits make it allocate whatever a damaged length asks
+	// for, far more than the message is long, which can end the process. It is not
+	// safe to prove that: a test does, and Prove decodes truncated messages only.
+	damageUnbounded
 )
 
-func (d damage) String() string { return [...]string{"error", "partly", "panics", "fatal"}[d] }
+// allocationLimit is what decoding a message of at most a hundred kilobytes may allocate.
+const allocationLimit = 64 << 20
+
+func (d damage) String() string {
+	return [...]string{"error", "partly", "panics", "unbounded-memory"}[d]
+}
 
 // Prove implements [postage/lab.Instance].
 func (in *instance[M, V]) Prove(ctx context.Context) error {
@@ -188,15 +194,19 @@ func (in *instance[M, V]) observeDamage(ctx context.Context) (damage, string, er
 	worst, example := damageRefused, ""
 	decode := in.decodeLoop()
 	for _, bad := range damaged(inputs[0]) {
-		if in.codec.damage == damageFatal && !bad.truncated {
+		if in.codec.damage == damageUnbounded && !bad.truncated {
 			continue
 		}
 		if err := ctx.Err(); err != nil {
 			return 0, "", err
 		}
+		before := allocated()
 		err := recovered(func() error { return decode(in.trial(specimen, bad.data), 1) })
+		size := allocated() - before
 		result := damageRefused
 		switch {
+		case size > allocationLimit:
+			result, err = damageUnbounded, fmt.Errorf("allocates %d bytes", size)
 		case isPanic(err):
 			result = damagePanics
 		case err == nil && bad.truncated:
@@ -224,6 +234,13 @@ func outcome(err error) string {
 		return "accepted"
 	}
 	return err.Error()
+}
+
+// allocated returns how many bytes the process has allocated on its heap so far.
+func allocated() uint64 {
+	sample := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
+	metrics.Read(sample)
+	return sample[0].Value.Uint64()
 }
 
 // trial returns a run that decodes data and reads every field.

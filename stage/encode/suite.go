@@ -27,11 +27,11 @@ func Suite() lab.Suite {
 	})...)
 	suite.Cases = append(suite.Cases, cases(bind.Metrics(), message[plain.Metrics]{
 		name: "metrics", doc: "a thousand samples in two packed columns",
-		draw: drawMetrics, count: 64,
+		draw: drawMetrics, count: 256,
 	})...)
 	suite.Cases = append(suite.Cases, cases(bind.Blob(), message[plain.Blob]{
 		name: "blob", doc: "64 KiB of bytes",
-		draw: drawBlob, count: 32,
+		draw: drawBlob, count: 256,
 	})...)
 	return suite
 }
