@@ -143,7 +143,6 @@ var contenders = []contender{
 	}},
 	bulk("pgbulk.Upsert", pgbulk.Options{}, pgbulk.Slice),
 	bulk("pgbulk.Upsert/bind", pgbulk.Options{Strategy: pgbulk.Bind}, pgbulk.Slice),
-	bulk("pgbulk.Upsert/bind=4MB", pgbulk.Options{Strategy: pgbulk.Bind, ChunkBytes: 4 << 20}, pgbulk.Slice),
 	bulk("pgbulk.Upsert/copy", pgbulk.Options{Strategy: pgbulk.Copy}, pgbulk.Slice),
 	bulk("pgbulk.Upsert/structs", pgbulk.Options{}, func(rows [][]any) pgbulk.Rows {
 		return pgbulk.Structs(func(yield func(pageRow) bool) {
@@ -290,13 +289,13 @@ func TestRatios(t *testing.T) {
 	rows := pageData(pageRows, 16384, 1)
 	t.Run("sink", func(t *testing.T) {
 		d := startSink(t)
-		ratios(t, 41, rows, func() (*pgx.Conn, pgx.Identifier) { return openConn(t, d), pgx.Identifier{"t"} })
+		ratios(t, 31, rows, func() (*pgx.Conn, pgx.Identifier) { return openConn(t, d), pgx.Identifier{"t"} })
 	})
 	for _, column := range []string{"jsonb", "text"} {
 		for _, compression := range []string{"pglz", "lz4"} {
 			t.Run(column+"/"+compression, func(t *testing.T) {
 				d := dsn(t, postgres.Unix)
-				ratios(t, 9, rows, func() (*pgx.Conn, pgx.Identifier) {
+				ratios(t, 7, rows, func() (*pgx.Conn, pgx.Identifier) {
 					conn := openConn(t, d)
 					table := newTable(t, conn, pageColumns)
 					must(t, conn, "alter table "+table.Sanitize()+` alter "colD" type `+column+`, alter "colD" set compression `+compression)

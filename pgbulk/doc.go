@@ -29,7 +29,7 @@
 //   - It writes to the net.Conn below pgx itself and reads with [pgconn.PgConn.ReceiveMessage], in a goroutine of its own while
 //     it writes, so that a server with much to say never waits for a client that is busy writing. TLS, pools,
 //     notices and notifications go on working; pgx's tracers do not see these calls.
-//   - Values are encoded by the connection's type map, in binary where it has a codec for it. Strings and bytes for
+//   - Values are encoded by the connection's type map, in binary where it has a codec. Strings and bytes for
 //     text, json, jsonb and bytea columns go to the socket without one.
 //   - A context that ends cancels the statement on the server, and the connection stays usable if the server answers
 //     within [CancelGrace].

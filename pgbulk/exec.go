@@ -42,6 +42,7 @@ func Exec(ctx context.Context, db DB, sql string, args ...any) (pgconn.CommandTa
 			}
 		}
 	}
+	inTx := pc.TxStatus() == 'T'
 	b := pool.Get().(*buffers)
 	defer b.put()
 	for attempt := 0; ; attempt++ {
@@ -70,7 +71,6 @@ func Exec(ctx context.Context, db DB, sql string, args ...any) (pgconn.CommandTa
 				continue // nothing has been done yet
 			}
 		}
-		inTx := !pc.IsClosed() && pc.TxStatus() != 'I'
 		_, result := fail(err)
 		result.(*Error).Uncertain = s.uncertain() && !inTx
 		return pgconn.CommandTag{}, result

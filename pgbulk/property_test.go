@@ -384,11 +384,11 @@ func value(r source, k kind) any {
 	return k.draw(r)
 }
 
-// TestRandomRows is the same for many rows of a table with every type: 4,000, or 100,000 if POSTAGE_LONG is set.
+// TestRandomRows is the same for many rows of a table with every type: 2,000, or 100,000 if POSTAGE_LONG is set.
 func TestRandomRows(t *testing.T) {
 	conn := connect(t)
 	must(t, conn, types)
-	n := 4000
+	n := 2000
 	if os.Getenv("POSTAGE_LONG") != "" {
 		n = 100_000
 	}

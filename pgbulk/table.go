@@ -25,11 +25,15 @@ type Strategy string
 
 // The strategies. The zero value is Auto.
 const (
+	// Auto is Copy for a plain insert. Otherwise it is Bind for what fits in one statement and for large rows (800
+	// bytes and more on average in the first Options.ChunkBytes), and Copy for many small ones. It is Bind
+	// too where Copy cannot be: without the right to make temporary tables, or with columns that only text gets into.
 	Auto Strategy = ""
 	// Bind sends INSERT ... VALUES statements with the rows as parameters. A statement has at most 65,535
 	// parameters and about Options.ChunkBytes of values; all are sent under one Sync and succeed or fail
-	// together. A key that is twice in one statement is PostgreSQL's error; twice in different
-	// statements it is an update of the row that the earlier statement wrote.
+	// together. A key that comes twice in a call that updates is PostgreSQL's error, in different statements too:
+	// hashes of the keys are remembered for that, 16 to 43 bytes a row. Keys that only the database takes for
+	// equal (case-insensitive text, 1.0 and 1.00) are found only within a statement.
 	Bind Strategy = "bind"
 	// Copy sends the rows as COPY data in binary format, straight into the table for a plain insert and otherwise into
 	// a temporary table that one INSERT ... SELECT reads. A key that is twice in the call is PostgreSQL's error.
@@ -60,7 +64,7 @@ type Options struct {
 	// the protocol allow.
 	ChunkRows int
 	// ChunkBytes is how many bytes of values a statement of the Bind strategy has at most, unless its only row has
-	// more. Auto uses Bind for what fits in one such statement. 0 means [DefaultChunkBytes].
+	// more. Auto decides when it has seen as much. 0 means [DefaultChunkBytes].
 	ChunkBytes int
 }
 

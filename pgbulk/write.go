@@ -171,6 +171,7 @@ func (w *writer) run(source func(yield func([]any, error) bool)) error {
 			failed = err
 			break
 		}
+		w.n++
 		if w.stream != nil && w.stream.stop.Load() {
 			break
 		}
@@ -178,7 +179,6 @@ func (w *writer) run(source func(yield func([]any, error) bool)) error {
 			failed = context.Cause(w.ctx)
 			break
 		}
-		w.n++
 	}
 	finished = true
 	if failed == errAgain {
