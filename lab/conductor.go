@@ -178,8 +178,8 @@ func (r *run) finish(ctx context.Context) {
 			r.observe(cs, Status{Finished: true})
 		}
 		if cs.blocks == 0 {
-			for i := range r.live(cs) {
-				r.rec.Row(r.live(cs)[i].Row()).Proof = record.ProofNotMeasured + "the budget was used up before"
+			for _, e := range r.live(cs) {
+				r.rec.Row(e.Row()).Proof = record.ProofNotMeasured + "the budget was used up before"
 			}
 		}
 	}

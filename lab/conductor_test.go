@@ -373,6 +373,19 @@ func TestBudgetIsKept(t *testing.T) {
 	}
 }
 
+// A case that the budget did not reach says so in every row.
+func TestBudgetEndsBeforeACase(t *testing.T) {
+	rec := measured(t, testConductor(t), 0, "op=plain", "op=slow")
+	for i := range rec.Rows {
+		if row := &rec.Rows[i]; row.Proof != record.ProofNotMeasured+"the budget was used up before" {
+			t.Errorf("%s: proof %q", row.Name, row.Proof)
+		}
+	}
+	if !rec.Run.Complete || len(rec.Blocks) > 0 {
+		t.Errorf("complete %v, %d blocks", rec.Run.Complete, len(rec.Blocks))
+	}
+}
+
 func TestResumeRefusesToMix(t *testing.T) {
 	_, rec := prepared(t, time.Minute, "op=plain")
 	other := rec.Machine
