@@ -10,9 +10,8 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/aclements/go-moremath/stats"
 	"golang.org/x/perf/benchfmt"
-
-	"postage/lab/stats"
 )
 
 const preamble = `# Postage record. It is in the Go benchmark format: benchstat reads it as it stands.
@@ -74,11 +73,11 @@ func (r *Record) result(row *Row, series *Series) *benchfmt.Result {
 	add := func(value float64, unit string) {
 		result.Values = append(result.Values, benchfmt.Value{Value: value, Unit: unit})
 	}
-	add(stats.Median(series.NSPerOp(row.N)), "ns/op")
+	add(median(series.NSPerOp(row.N)), "ns/op")
 	add(float64(series.BytesPerOp(row.N)), "B/op")
 	add(float64(series.AllocsPerOp(row.N)), "allocs/op")
 	if series.CPUNS != nil {
-		add(stats.Median(series.CPUNSPerOp(row.N)), "client-cpu-ns/op")
+		add(median(series.CPUNSPerOp(row.N)), "client-cpu-ns/op")
 	}
 	for _, unit := range slices.Sorted(maps.Keys(row.Metrics)) {
 		add(row.Metrics[unit], unit)
@@ -91,8 +90,10 @@ func (r *Record) result(row *Row, series *Series) *benchfmt.Result {
 
 // CounterPerOp is a counter's median over batches of n operations, per operation.
 func CounterPerOp(values []float64, n int) float64 {
-	return stats.Median(values) / float64(n)
+	return median(values) / float64(n)
 }
+
+func median(x []float64) float64 { return stats.Sample{Xs: x}.Quantile(0.5) }
 
 // lineWriter counts and sums what passes and keeps the first error.
 type lineWriter struct {
