@@ -189,3 +189,37 @@ func copyTree(from, to string) error {
 		return os.WriteFile(target, text, 0o666)
 	})
 }
+
+// Every module that go.mod requires directly is justified in docs/dependencies.md, and
+// nothing is justified there that is not required.
+func TestDependenciesAreJustified(t *testing.T) {
+	mod, err := os.ReadFile(filepath.Join(repository, "go.mod"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := os.ReadFile(filepath.Join(repository, "docs/dependencies.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	direct := map[string]bool{}
+	for _, m := range regexp.MustCompile(`(?m)^\t(\S+) v\S+$`).FindAllStringSubmatch(string(mod), -1) {
+		direct[m[1]] = true
+	}
+	justified := map[string]bool{}
+	for _, m := range regexp.MustCompile(`(?m)^\| (\S+\.\S+) \| \S`).FindAllStringSubmatch(string(doc), -1) {
+		justified[m[1]] = true
+	}
+	if len(direct) == 0 {
+		t.Error("go.mod requires nothing: read wrongly")
+	}
+	for module := range direct {
+		if !justified[module] {
+			t.Errorf("%s is required and not in docs/dependencies.md", module)
+		}
+	}
+	for module := range justified {
+		if !direct[module] {
+			t.Errorf("%s is in docs/dependencies.md and not required", module)
+		}
+	}
+}
