@@ -21,6 +21,8 @@ type Case struct {
 	Doc string
 	// Headline cases are what `postage run` measures when it is asked for nothing in particular.
 	Headline bool
+	// Service is a server that the case needs, shared by its workers, nil if it needs none.
+	Service *Service
 	// Baseline names the contender that the others are compared with.
 	Baseline   string
 	Contenders []Contender
@@ -93,6 +95,12 @@ type Metered interface {
 // the batch's operations.
 type Counted interface {
 	Counters() (map[string]float64, error)
+}
+
+// Prepared is an Instance that needs something done before each batch, untimed, such as
+// emptying the table that it fills. Before a batch of n operations it is done once.
+type Prepared interface {
+	Prepare() error
 }
 
 // Distributed is an Instance that keeps how long each of its operations took, for

@@ -19,6 +19,8 @@ type Conductor struct {
 	// Command starts a worker of this very program: a process that calls ServeWorker
 	// with suites that hold all rows of the plan.
 	Command []string
+	// Environment is added to that of the workers: "NAME=value". Optional.
+	Environment []string
 	// Save keeps the record; it is called before anything is measured and after every
 	// block. An error ends the run. Optional.
 	Save func(*record.Record) error
@@ -275,7 +277,7 @@ func (r *run) batchPatience(expected time.Duration) time.Duration {
 }
 
 func (r *run) environment() []string {
-	return []string{"GOMAXPROCS=" + strconv.Itoa(r.rec.Run.GOMAXPROCS)}
+	return append([]string{"GOMAXPROCS=" + strconv.Itoa(r.rec.Run.GOMAXPROCS)}, r.Environment...)
 }
 
 // SelfCommand is the command that starts this very program with the arguments.

@@ -101,6 +101,9 @@ func (w *worker) open(ctx context.Context, r request) (reply, error) {
 			answer.Metrics = m.Metrics()
 		}
 		if r.N > 0 {
+			if err := prepare(instance); err != nil {
+				return reply{}, err
+			}
 			if err := instance.Run(r.N); err != nil {
 				return reply{}, fmt.Errorf("warm-up: %w", err)
 			}
@@ -135,6 +138,9 @@ func (w *worker) calibrate(target time.Duration) (reply, error) {
 
 // timed runs one batch and measures it. Everything but Run is outside of the time.
 func timed(instance Instance, n int) (*batch, error) {
+	if err := prepare(instance); err != nil {
+		return nil, err
+	}
 	counted, _ := instance.(Counted)
 	var before map[string]float64
 	var err error
@@ -176,6 +182,16 @@ func timed(instance Instance, n int) (*batch, error) {
 		}
 	}
 	return b, nil
+}
+
+// prepare has the contender do what it wants done before a batch.
+func prepare(instance Instance) error {
+	if p, ok := instance.(Prepared); ok {
+		if err := p.Prepare(); err != nil {
+			return fmt.Errorf("prepare: %w", err)
+		}
+	}
+	return nil
 }
 
 // close releases the contender and finds out whether it left goroutines behind.

@@ -149,23 +149,24 @@ func (t *terminal) cell(r *lab.Result, text string) string {
 	return text
 }
 
-// control prints below a case what its control says of it, and how many batches were
-// disturbed.
-func (t *terminal) control(c *lab.CaseResult) {
+// control prints below a case what its control says of it.
+func (t *terminal) control(c *lab.CaseResult) { t.printf("  %s\n", controlText(c)) }
+
+// controlText is what a case's control says of it, and how many batches were disturbed.
+func controlText(c *lab.CaseResult) string {
 	batches, flagged := 0, 0
 	for _, r := range c.Rows {
 		batches += r.Batches
 		flagged += r.Flagged
 	}
-	if c.Control == nil || c.Control.Ratio == nil {
-		t.printf("  control: none, since the baseline has no figures")
-	} else {
-		t.printf("  control (the baseline again): %s", ratioText(c.Control.Ratio))
+	text := "control: none, since the baseline has no figures"
+	if c.Control != nil && c.Control.Ratio != nil {
+		text = "control (the baseline again): " + ratioText(c.Control.Ratio)
 	}
 	if flagged > 0 {
-		t.printf("; %d of %s disturbed by other load, kept", flagged, counted(batches, "batch"))
+		text += fmt.Sprintf("; %d of %s disturbed by other load, kept", flagged, counted(batches, "batch"))
 	}
-	t.printf("\n")
+	return text
 }
 
 func counted(n int, word string) string {
@@ -268,22 +269,38 @@ func metric(unit string) func(*lab.Result) string {
 
 // footer tells what the figures were measured with and what the instrument cost.
 func (t *terminal) footer(rec *record.Record) {
+	t.printf("%s\n", t.paint(dim, machineText(rec)))
+	if self := selfText(rec); self != "" {
+		t.printf("%s\n", t.paint(dim, self))
+	}
+	if !rec.Run.Complete {
+		t.printf("%s %s\n", t.paint(yellow, "partial:"), partialText)
+	}
+}
+
+const partialText = "the run was not completed: `postage run --resume FILE` goes on with it"
+
+// machineText says what a record was measured with.
+func machineText(rec *record.Record) string {
 	m := &rec.Machine
 	cpu := m.CPU
 	if cpu == "" {
 		cpu = "unknown processor"
 	}
-	t.printf("%s\n", t.paint(dim, fmt.Sprintf("%s, %d cores, %s/%s, %s, GOMAXPROCS %d, seed %d, %d rounds a block",
-		cpu, m.Cores, m.GOOS, m.GOARCH, m.Go, rec.Run.GOMAXPROCS, rec.Run.Seed, rec.Run.Rounds)))
-	if self := rec.Run.Self; self != nil {
-		memory := "n/a"
-		if self.PeakBytes > 0 {
-			memory = fmt.Sprintf("%d MB", (self.PeakBytes+500_000)/1_000_000)
-		}
-		t.printf("%s\n", t.paint(dim, fmt.Sprintf("instrument: %.0f%% of %v was inside timed batches; its overhead is %.2f ns an operation; the conductor's peak memory %s",
-			100*self.Duty, rec.Run.Elapsed.Round(100*time.Millisecond), self.OverheadNS, memory)))
+	return fmt.Sprintf("%s, %d cores, %s/%s, %s, GOMAXPROCS %d, seed %d, %d rounds a block",
+		cpu, m.Cores, m.GOOS, m.GOARCH, m.Go, rec.Run.GOMAXPROCS, rec.Run.Seed, rec.Run.Rounds)
+}
+
+// selfText says what the instrument cost, "" where that was not measured.
+func selfText(rec *record.Record) string {
+	self := rec.Run.Self
+	if self == nil {
+		return ""
 	}
-	if !rec.Run.Complete {
-		t.printf("%s the run was not completed: `postage run --resume FILE` goes on with it\n", t.paint(yellow, "partial:"))
+	memory := "n/a"
+	if self.PeakBytes > 0 {
+		memory = fmt.Sprintf("%d MB", (self.PeakBytes+500_000)/1_000_000)
 	}
+	return fmt.Sprintf("instrument: %.0f%% of %v was inside timed batches; its overhead is %.2f ns an operation; the conductor's peak memory %s",
+		100*self.Duty, rec.Run.Elapsed.Round(100*time.Millisecond), self.OverheadNS, memory)
 }

@@ -52,6 +52,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	err := root.ExecuteContext(ctx)
+	var status exitStatus
 	switch {
 	case err == nil:
 		return exitOK
@@ -59,6 +60,8 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		return exitInterrupted
 	case errors.Is(err, errFailedRow):
 		return exitFailedRow
+	case errors.As(err, &status):
+		return int(status)
 	}
 	fmt.Fprintf(stderr, "postage: %v\n", err)
 	var pattern *lab.PatternError
@@ -99,6 +102,6 @@ contender did the work, an honest interval, and the distance to the physical flo
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return hinted{err, fmt.Sprintf("`%s --help` shows the flags", cmd.CommandPath())}
 	})
-	root.AddCommand(runCommand(), listCommand(), showCommand(), doctorCommand(), pushCommand(), workerCommand(), servePushCommand())
+	root.AddCommand(runCommand(), listCommand(), showCommand(), compareCommand(), gateCommand(), doctorCommand(), pushCommand(), workerCommand(), servePushCommand())
 	return root
 }

@@ -158,13 +158,17 @@ func measure(cmd *cobra.Command, entries []lab.Entry, rec *record.Record, out st
 }
 
 // conduct measures, with a view of how it goes on standard error.
-func conduct(cmd *cobra.Command, command []string, entries []lab.Entry, rec *record.Record, out string) error {
+// Services that the entries need run meanwhile.
+func conduct(cmd *cobra.Command, command []string, entries []lab.Entry, rec *record.Record, out string) (err error) {
+	environment, stop := lab.StartServices(cmd.Context(), entries, rec)
+	defer func() { err = errors.Join(err, stop()) }()
 	view := newView(cmd.ErrOrStderr())
 	defer view.close()
 	conductor := &lab.Conductor{
-		Command: command,
-		Save:    func(rec *record.Record) error { return rec.Save(out) },
-		Observe: view.observe,
+		Command:     command,
+		Environment: environment,
+		Save:        func(rec *record.Record) error { return rec.Save(out) },
+		Observe:     view.observe,
 	}
 	return conductor.Run(cmd.Context(), entries, rec)
 }

@@ -13,7 +13,7 @@ import (
 )
 
 func showCommand() *cobra.Command {
-	var asJSON bool
+	var asJSON, asMarkdown bool
 	cmd := &cobra.Command{
 		Use:   "show [RUN]",
 		Short: "Print a saved run again",
@@ -33,10 +33,15 @@ Damaged records are refused, with the line and what was expected there.`,
 			if err != nil {
 				return err
 			}
+			if asMarkdown {
+				return printMarkdown(cmd, rec)
+			}
 			return printRecord(cmd, rec, asJSON)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	cmd.Flags().BoolVar(&asMarkdown, "markdown", false, "print Markdown, as GitHub shows it")
+	cmd.MarkFlagsMutuallyExclusive("json", "markdown")
 	return cmd
 }
 
@@ -51,6 +56,19 @@ func printRecord(cmd *cobra.Command, rec *record.Record, asJSON bool) error {
 	if err != nil {
 		return err
 	}
+	return failedRow(rec)
+}
+
+// printMarkdown is printRecord in Markdown.
+func printMarkdown(cmd *cobra.Command, rec *record.Record) error {
+	if err := report.Markdown(cmd.OutOrStdout(), rec); err != nil {
+		return err
+	}
+	return failedRow(rec)
+}
+
+// failedRow is errFailedRow if a row of the record failed its proof.
+func failedRow(rec *record.Record) error {
 	for i := range rec.Rows {
 		if strings.HasPrefix(rec.Rows[i].Proof, record.ProofFailed) {
 			return errFailedRow

@@ -41,6 +41,11 @@ func benchmark(b *testing.B, contender lab.Contender) {
 	if err := instance.Prove(ctx); err != nil {
 		b.Fatalf("proof: %v", err)
 	}
+	if p, ok := instance.(lab.Prepared); ok {
+		if err := p.Prepare(); err != nil {
+			b.Fatalf("prepare: %v", err)
+		}
+	}
 	b.ReportAllocs()
 	b.ResetTimer()
 	if err := instance.Run(b.N); err != nil {

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"postage/lab"
+	"postage/report"
+)
+
+func compareCommand() *cobra.Command {
+	var asJSON, asMarkdown, force bool
+	var thresholds string
+	cmd := &cobra.Command{
+		Use:   "compare OLD NEW",
+		Short: "Compare two saved runs, row by row",
+		Long: `Prints how the time of each row changed from an old run to a new one, with its interval,
+what matters most first. Each time is taken as a multiple of the baseline's in the same
+run, so that a machine that was slower as a whole cancels. A row is regressed only if
+the change is beyond chance, over all rows together, and beyond the threshold; it passed
+only if what it may be slower by is under the threshold; else it is inconclusive.
+
+Runs of different machines are refused: --force compares them all the same, and says so
+on every line.`,
+		Example: `  postage compare before.txt after.txt
+  postage compare before.txt latest --markdown`,
+		Args:              twoRuns,
+		ValidArgsFunction: completeRuns,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			limits, err := loadThresholds(thresholds)
+			if err != nil {
+				return err
+			}
+			c, err := compareRuns(args[0], args[1], limits)
+			if err != nil {
+				return err
+			}
+			if c.AcrossMachines && !force {
+				return otherMachine(c, "--force compares them all the same, and says so on every line")
+			}
+			switch {
+			case asJSON:
+				return report.ChangesJSON(cmd.OutOrStdout(), c)
+			case asMarkdown:
+				return report.ChangesMarkdown(cmd.OutOrStdout(), c)
+			}
+			return report.ChangesTerminal(cmd.OutOrStdout(), c, colorful(cmd))
+		},
+	}
+	f := cmd.Flags()
+	f.BoolVar(&asJSON, "json", false, "print JSON")
+	f.BoolVar(&asMarkdown, "markdown", false, "print Markdown, as GitHub shows it")
+	f.BoolVar(&force, "force", false, "compare runs of different machines")
+	f.StringVar(&thresholds, "thresholds", "", thresholdsUsage)
+	cmd.MarkFlagsMutuallyExclusive("json", "markdown")
+	return cmd
+}
+
+func twoRuns(_ *cobra.Command, args []string) error {
+	if len(args) != 2 {
+		return hinted{fmt.Errorf("want two runs, an old one and a new one, not %d", len(args)), "`postage compare before.txt after.txt`"}
+	}
+	return nil
+}
+
+// compareRuns loads two runs and compares them. It is an error if they have no row
+// in common.
+func compareRuns(oldName, newName string, limits lab.Thresholds) (*lab.Changes, error) {
+	old, err := loadRun(oldName)
+	if err != nil {
+		return nil, err
+	}
+	now, err := loadRun(newName)
+	if err != nil {
+		return nil, err
+	}
+	c := lab.CompareRecords(old, now, limits)
+	if len(c.Rows) == 0 {
+		return nil, hinted{errors.New("the two runs have no row in common that both have figures of"), "`postage show` prints what a run has"}
+	}
+	return c, nil
+}
+
+func otherMachine(c *lab.Changes, hint string) error {
+	return hinted{fmt.Errorf("the runs are of different machines: %s; %s", c.Old.Machine.Identity(), c.New.Machine.Identity()), hint}
+}

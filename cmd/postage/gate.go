@@ -1,0 +1,154 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"postage/lab"
+	"postage/report"
+)
+
+// exitStatus ends a command with an exit code; the output has said why already.
+type exitStatus int
+
+func (e exitStatus) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
+
+// Exit codes of a gate beside 0 and exitUsage.
+const (
+	exitRegressed    exitStatus = 1
+	exitInconclusive exitStatus = 3
+)
+
+const thresholdsUsage = "YAML `file` of thresholds: time, allocs, bytes, size (default time: 5%, all else 0)"
+
+// gateFlags are what `postage gate` can be told.
+type gateFlags struct {
+	thresholds, junit, sarif string
+	json, markdown           bool
+}
+
+func gateCommand() *cobra.Command {
+	var flags gateFlags
+	cmd := &cobra.Command{
+		Use:   "gate BASELINE [NEW]",
+		Short: "Fail if a run is slower than a saved one",
+		Long: `Compares a run, the latest if none is given, with a baseline for CI. Times are gated beyond
+chance, beyond the threshold, and beyond what the runs' own controls differ by;
+allocations, bytes and sizes exactly.
+
+Exit status: 0 all rows passed, 1 some row regressed, 2 there is no answer (a run is
+missing, damaged or empty, rows are in one run only, the runs are of different
+machines), 3 inconclusive: no row regressed, but some may have.`,
+		Example: `  postage gate baseline.txt
+  postage gate baseline.txt new.txt --thresholds gate.yaml --junit gate.xml
+  postage gate baseline.txt --markdown >> "$GITHUB_STEP_SUMMARY"`,
+		Args:              baselineAndRun,
+		ValidArgsFunction: completeRuns,
+		RunE:              func(cmd *cobra.Command, args []string) error { return gate(cmd, args, flags) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&flags.thresholds, "thresholds", "", thresholdsUsage)
+	f.BoolVar(&flags.json, "json", false, "print JSON")
+	f.BoolVar(&flags.markdown, "markdown", false, "print Markdown, for a job's summary")
+	f.StringVar(&flags.junit, "junit", "", "write JUnit XML to `file` as well")
+	f.StringVar(&flags.sarif, "sarif", "", "write SARIF to `file` as well")
+	cmd.MarkFlagsMutuallyExclusive("json", "markdown")
+	return cmd
+}
+
+func baselineAndRun(_ *cobra.Command, args []string) error {
+	if len(args) != 1 && len(args) != 2 {
+		return hinted{fmt.Errorf("want a baseline, and a run if it is not the latest, not %d runs", len(args)), "`postage gate baseline.txt`"}
+	}
+	return nil
+}
+
+func gate(cmd *cobra.Command, args []string, flags gateFlags) error {
+	limits, err := loadThresholds(flags.thresholds)
+	if err != nil {
+		return err
+	}
+	newName := ""
+	if len(args) == 2 {
+		newName = args[1]
+	}
+	c, err := compareRuns(args[0], newName, limits)
+	if err != nil {
+		return err
+	}
+	switch {
+	case c.AcrossMachines:
+		return otherMachine(c, "measure the baseline on the machine that the gate runs on")
+	case len(c.Unmatched) > 0:
+		for _, u := range c.Unmatched {
+			say(cmd, "%s: %s", u.Row, u.Reason)
+		}
+		return hinted{fmt.Errorf("%s with figures in one of the runs only", plural(len(c.Unmatched), "row")),
+			"measure the same rows in both, or the baseline anew if rows came or went"}
+	}
+	for _, file := range []struct {
+		name  string
+		write func(io.Writer) error
+	}{
+		{flags.junit, func(w io.Writer) error { return report.GateJUnit(w, c) }},
+		{flags.sarif, func(w io.Writer) error { return report.GateSARIF(w, c, filepath.ToSlash(args[0])) }},
+	} {
+		if file.name != "" {
+			if err := writeFile(file.name, file.write); err != nil {
+				return err
+			}
+		}
+	}
+	switch {
+	case flags.json:
+		err = report.ChangesJSON(cmd.OutOrStdout(), c)
+	case flags.markdown:
+		err = report.GateMarkdown(cmd.OutOrStdout(), c)
+	default:
+		err = report.ChangesTerminal(cmd.OutOrStdout(), c, colorful(cmd))
+	}
+	if err != nil {
+		return err
+	}
+	switch c.Outcome() {
+	case lab.Regressed:
+		return exitRegressed
+	case lab.Inconclusive:
+		return exitInconclusive
+	}
+	return nil
+}
+
+// loadThresholds reads a file of thresholds; the default ones for "".
+func loadThresholds(name string) (lab.Thresholds, error) {
+	if name == "" {
+		return lab.DefaultThresholds(), nil
+	}
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return lab.Thresholds{}, fmt.Errorf("--thresholds: %w", err)
+	}
+	limits, err := lab.ParseThresholds(text)
+	if err != nil {
+		return limits, hinted{fmt.Errorf("%s: %w", name, err), "such as `time: 5%`, `allocs: 0`, one a line"}
+	}
+	return limits, nil
+}
+
+// writeFile makes a file with what write writes.
+func writeFile(name string, write func(io.Writer) error) (err error) {
+	f, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if closed := f.Close(); err == nil {
+			err = closed
+		}
+	}()
+	return write(f)
+}

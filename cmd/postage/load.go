@@ -1,0 +1,257 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"postage/lab"
+	"postage/load"
+	"postage/service/tlscert"
+	"postage/stage/send/peer"
+)
+
+// loadFlags are what `postage load` is asked for.
+type loadFlags struct {
+	rate           float64
+	duration       time.Duration
+	proto, method  string
+	conns, streams int
+	body           string
+	headers        []string
+	protoFile, slo string
+	secure         bool
+	insecure       bool
+	ca             string
+	json           bool
+	hgrm           string
+	stall          string
+}
+
+// loadCommand is the open-loop load generator.
+func loadCommand() *cobra.Command {
+	var f loadFlags
+	cmd := &cobra.Command{
+		Use:   "load [URL]",
+		Short: "Sends requests at a constant rate and tells how long they took",
+		Long: `Load sends requests at a rate that does not depend on the server, and counts each
+latency from when the request was due, so that a server which stands still cannot hide it.
+Without a URL it talks to a server of its own, in a process of its own.`,
+		Example: `  postage load --rate 1000 https://localhost:8443/hello
+  postage load --proto grpc --method pkg.Service/Method --body request.json http://localhost:50051
+  postage load --proto http2 --slo 'p99<5ms' http://localhost:8080/
+  postage load --proto http3                      the built-in server`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return runLoad(cmd, args, &f) },
+	}
+	flags := cmd.Flags()
+	flags.Float64Var(&f.rate, "rate", 100, "requests a second; 0 for as many as possible (closed loop)")
+	flags.DurationVar(&f.duration, "duration", 10*time.Second, "for how long, or for each try of --slo")
+	flags.StringVar(&f.proto, "proto", "http1", "http1, http2 (without TLS with prior knowledge), http3 or grpc")
+	flags.StringVar(&f.method, "method", "", "method of HTTP (default GET, POST with a body), or pkg.Service/Method of gRPC")
+	flags.IntVar(&f.conns, "conns", 10, "connections")
+	flags.IntVar(&f.streams, "streams", 10, "requests under way at a time on each connection (http1: 1)")
+	flags.StringVar(&f.body, "body", "", "`file` with the body; for gRPC, the message as JSON")
+	flags.StringArrayVar(&f.headers, "header", nil, "`name: value`, may be repeated")
+	flags.StringVar(&f.protoFile, "proto-file", "", ".proto `file` that describes the method, for servers without reflection")
+	flags.StringVar(&f.slo, "slo", "", "find the highest rate that holds an `objective` such as p99<5ms")
+	flags.BoolVar(&f.secure, "tls", false, "the built-in server uses TLS (HTTP/3 always does)")
+	flags.BoolVar(&f.insecure, "insecure", false, "do not verify the server's certificate")
+	flags.StringVar(&f.ca, "ca", "", "PEM `file` with the certificates to trust")
+	flags.BoolVar(&f.json, "json", false, "print JSON")
+	flags.StringVar(&f.hgrm, "hgrm", "", "write the whole distribution to `file`, for HdrHistogram's plotters")
+	flags.StringVar(&f.stall, "server-stall", "", "the built-in server stands still for `length/interval`, such as 200ms/2s")
+	return cmd
+}
+
+func runLoad(cmd *cobra.Command, args []string, f *loadFlags) (err error) {
+	ctx := cmd.Context()
+	var objective load.Objective
+	if f.slo != "" {
+		if objective, err = load.ParseObjective(f.slo); err != nil {
+			return err
+		}
+		if f.rate <= 0 {
+			return hinted{errors.New("--slo needs a rate to begin with"), "give --rate, such as 100"}
+		}
+	}
+	target, stop, err := f.target(ctx, args)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, stop()) }()
+	pool, err := load.Open(ctx, target)
+	if err != nil {
+		return err
+	}
+	defer pool.Close()
+	plan := load.Plan{Rate: f.rate, Duration: f.duration, Senders: pool.Senders}
+	var result *load.Result
+	if f.slo != "" {
+		result, err = load.Search(ctx, plan, objective, func(r *load.Result, missed string) {
+			if missed == "" {
+				missed = "holds"
+			}
+			fmt.Fprintf(cmd.ErrOrStderr(), "postage: %.0f/s: %s\n", r.Rate, missed)
+		})
+	} else {
+		result, err = load.Run(ctx, plan)
+	}
+	if err != nil {
+		return err
+	}
+	if result == nil {
+		if ctx.Err() != nil {
+			return lab.ErrInterrupted
+		}
+		return fmt.Errorf("no rate holds %v", objective)
+	}
+	if f.slo != "" && !f.json {
+		fmt.Fprintf(cmd.OutOrStdout(), "%v holds up to %.0f requests a second\n", objective, result.Rate)
+	}
+	return f.write(ctx, cmd.OutOrStdout(), result)
+}
+
+// write prints a result and says how the command ends.
+func (f *loadFlags) write(ctx context.Context, out io.Writer, result *load.Result) error {
+	if f.hgrm != "" {
+		file, err := os.Create(f.hgrm)
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(result.WriteHGRM(file), file.Close()); err != nil {
+			return errors.Join(err, os.Remove(f.hgrm))
+		}
+	}
+	print := result.WriteTable
+	if f.json {
+		print = result.WriteJSON
+	}
+	if err := print(out); err != nil {
+		return err
+	}
+	if ctx.Err() != nil {
+		return lab.ErrInterrupted
+	}
+	if result.Failed() > 0 || result.Invalid() != "" {
+		return errFailedRow
+	}
+	return nil
+}
+
+// target is what the flags describe, with the built-in server started if there is no URL.
+func (f *loadFlags) target(ctx context.Context, args []string) (*load.Target, func() error, error) {
+	t := &load.Target{Proto: f.proto, Conns: f.conns, Streams: f.streams, RPC: f.method, ProtoFile: f.protoFile}
+	stop := func() error { return nil }
+	t.Request.Method = f.method
+	t.Request.Header = http.Header{}
+	for _, h := range f.headers {
+		name, value, ok := strings.Cut(h, ":")
+		if !ok {
+			return nil, stop, fmt.Errorf("header %q: want name: value", h)
+		}
+		t.Request.Header.Add(strings.TrimSpace(name), strings.TrimSpace(value))
+	}
+	if f.body != "" {
+		body, err := os.ReadFile(f.body)
+		if err != nil {
+			return nil, stop, err
+		}
+		t.Request.Body = body
+	}
+	if f.proto == "grpc" && f.method == "" && len(args) > 0 {
+		return nil, stop, hinted{errors.New("gRPC needs a method"), "give --method pkg.Service/Method"}
+	}
+	if f.insecure || f.ca != "" {
+		config, err := f.trust()
+		if err != nil {
+			return nil, stop, err
+		}
+		t.TLS = config
+	}
+	if len(args) == 0 {
+		var err error
+		if stop, err = f.builtIn(ctx, t); err != nil {
+			return nil, stop, err
+		}
+	} else {
+		u, err := url.Parse(args[0])
+		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+			return nil, stop, hinted{fmt.Errorf("URL %q: want http://… or https://…", args[0]), "for gRPC too: http is without TLS"}
+		}
+		t.Request.URL = u
+	}
+	if t.Request.Method == "" {
+		t.Request.Method = http.MethodGet
+		if len(t.Request.Body) > 0 {
+			t.Request.Method = http.MethodPost
+		}
+	}
+	return t, stop, nil
+}
+
+func (f *loadFlags) trust() (*tls.Config, error) {
+	config := &tls.Config{InsecureSkipVerify: f.insecure}
+	if f.ca != "" {
+		text, err := os.ReadFile(f.ca)
+		if err != nil {
+			return nil, err
+		}
+		config.RootCAs = x509.NewCertPool()
+		if !config.RootCAs.AppendCertsFromPEM(text) {
+			return nil, fmt.Errorf("%s holds no certificate in PEM", f.ca)
+		}
+	}
+	return config, nil
+}
+
+// builtIn starts a server of our own and aims at it.
+func (f *loadFlags) builtIn(ctx context.Context, t *load.Target) (stop func() error, err error) {
+	stop = func() error { return nil }
+	config := peer.Config{Server: "nethttp", Body: "json"}
+	body := `{"secure":"raw"}`
+	switch f.proto {
+	case "http3":
+		config.Server = "http3"
+	case "grpc":
+		config.Server, config.Body = "grpc", "proto"
+		t.RPC = "postage.send.Greeter/Hello"
+		body = `{"secure":"grpc"}`
+	}
+	scheme := "http"
+	if f.secure || f.proto == "http3" {
+		if config.Cert, err = tlscert.New(tlscert.ECDSAP256); err != nil {
+			return stop, err
+		}
+		t.TLS = &tls.Config{RootCAs: config.Cert.Pool(), ServerName: tlscert.ServerName}
+		scheme = "https"
+	}
+	if f.stall != "" {
+		length, every, _ := strings.Cut(f.stall, "/")
+		l, err1 := time.ParseDuration(length)
+		e, err2 := time.ParseDuration(every)
+		if err1 != nil || err2 != nil || l < time.Millisecond || e < l {
+			return stop, fmt.Errorf("server-stall %q: want one such as 200ms/2s", f.stall)
+		}
+		config.Stall, config.StallEvery = l.Milliseconds(), e.Milliseconds()
+	}
+	server, err := peer.Start(ctx, config)
+	if err != nil {
+		return stop, err
+	}
+	t.Request.URL = &url.URL{Scheme: scheme, Host: server.Addr, Path: "/"}
+	if len(t.Request.Body) == 0 {
+		t.Request.Body = []byte(body)
+	}
+	return server.Close, nil
+}

@@ -1,0 +1,70 @@
+// Package recordtest makes records for tests, as if they had been measured.
+package recordtest
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"postage/record"
+)
+
+// Run is a run on a machine whose speed is drawn anew for each: cases of a baseline, its
+// control, four contenders and a floor.
+type Run struct {
+	Rand          *rand.Rand
+	Cases, Blocks int
+	// Slower are factors on the times, Allocs objects allocated in addition, by row.
+	Slower map[string]float64
+	Allocs map[string]int64
+	// Modules are the contenders' modules.
+	Modules map[string]string
+	// Jitter makes allocated bytes differ from batch to batch.
+	Jitter bool
+}
+
+// Record is what it measured: block values of 1% standard deviation, batches of 3%.
+func (s *Run) Record() *record.Record {
+	rec := &record.Record{
+		Run:     record.Run{Version: record.Version, Precision: 0.01, Rounds: 12, GOMAXPROCS: 2, Complete: true},
+		Machine: record.Machine{GOOS: "linux", GOARCH: "amd64", CPU: "Test", Cores: 2, Go: "go1.26.0"},
+	}
+	drift := math.Exp(0.1 * s.Rand.NormFloat64())
+	for c := range s.Cases {
+		name := fmt.Sprintf("Encode/msg=%d/op=encode", c)
+		rows := []struct {
+			contender string
+			role      string
+			ns        float64
+		}{{"codec=base", "baseline", 1000}, {"codec=control", "control", 1000}, {"codec=a", "contender", 300}, {"codec=b", "contender", 500},
+			{"codec=c", "contender", 2000}, {"codec=d", "contender", 9000}, {"floor=memcpy", "floor", 20}}
+		for _, r := range rows {
+			rec.Rows = append(rec.Rows, record.Row{Name: name + "/" + r.contender, Stage: "encode", Case: name, Contender: r.contender,
+				Role: r.role, N: 100, Proof: record.ProofOK, Module: s.Modules[r.contender], Metrics: map[string]float64{"encoded-bytes": 377}})
+		}
+		for b := range s.Blocks {
+			block := record.Block{Case: name, Number: b + 1}
+			for _, r := range rows {
+				row := name + "/" + r.contender
+				mean := r.ns * drift * math.Exp(0.01*s.Rand.NormFloat64())
+				if f := s.Slower[row]; f != 0 {
+					mean *= f
+				}
+				series := record.Series{Row: row}
+				for i := range 12 {
+					jitter := int64(0)
+					if s.Jitter {
+						jitter = s.Rand.Int64N(3)
+					}
+					series.Position = append(series.Position, i)
+					series.WallNS = append(series.WallNS, int64(100*mean*math.Exp(0.03*s.Rand.NormFloat64())))
+					series.Allocs = append(series.Allocs, 100*(2+s.Allocs[row]))
+					series.Bytes = append(series.Bytes, 100*(64+jitter))
+				}
+				block.Series = append(block.Series, series)
+			}
+			rec.Blocks = append(rec.Blocks, block)
+		}
+	}
+	return rec
+}

@@ -1,0 +1,72 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"postage/record"
+)
+
+// Service is a server that cases need and that all their workers share, because it takes
+// too long to start one for each. Whoever runs a conductor starts it, see StartServices.
+type Service struct {
+	Name  string // "PostgreSQL"
+	Start func(ctx context.Context) (*Running, error)
+}
+
+// Running is a service that has been started.
+type Running struct {
+	// Environment tells workers how to reach it: "NAME=value".
+	Environment []string
+	// Serves says why the service cannot serve a case, nil if it can. Optional.
+	Serves func(*Case) error
+	Stop   func() error
+}
+
+// StartServices starts the services that the entries' rows need, and returns what to tell
+// workers and what stops them all. Rows whose service does not start are marked in the
+// record as not measured, those that it cannot serve as not possible, with the reason.
+func StartServices(ctx context.Context, entries []Entry, rec *record.Record) (environment []string, stop func() error) {
+	type outcome struct {
+		running *Running
+		err     error
+	}
+	started := map[*Service]outcome{}
+	var stops []func() error
+	for _, e := range entries {
+		service, row := e.Case.Service, rec.Row(e.Row())
+		if service == nil || row == nil || !row.OK() {
+			continue
+		}
+		o, ok := started[service]
+		if !ok {
+			o.running, o.err = service.Start(ctx)
+			started[service] = o
+			if o.err == nil {
+				environment = append(environment, o.running.Environment...)
+				stops = append(stops, o.running.Stop)
+			}
+		}
+		if o.err != nil {
+			row.Proof = fmt.Sprintf("%sno %s: %s", record.ProofNotMeasured, service.Name, oneLine(o.err))
+		} else if o.running.Serves != nil {
+			if err := o.running.Serves(e.Case); err != nil {
+				row.Proof = record.ProofNotPossible + oneLine(err)
+			}
+		}
+	}
+	return environment, func() error {
+		var errs []error
+		for _, stop := range stops {
+			errs = append(errs, stop())
+		}
+		return errors.Join(errs...)
+	}
+}
+
+// oneLine is an error's text with its lines joined, for a row's proof.
+func oneLine(err error) string {
+	return strings.Join(strings.FieldsFunc(err.Error(), func(r rune) bool { return r == '\n' || r == '\r' }), "; ")
+}

@@ -1,0 +1,60 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+
+	"postage/record"
+)
+
+func TestStartServices(t *testing.T) {
+	starts, stops := 0, 0
+	up := &Service{Name: "up", Start: func(context.Context) (*Running, error) {
+		starts++
+		return &Running{
+			Environment: []string{"UP=1"},
+			Serves: func(c *Case) error {
+				if c.Name == "X/a=refused" {
+					return errors.New("the server has no lz4")
+				}
+				return nil
+			},
+			Stop: func() error { stops++; return nil },
+		}, nil
+	}}
+	down := &Service{Name: "PostgreSQL", Start: func(context.Context) (*Running, error) {
+		return nil, errors.New("none on this machine\nhint: install it")
+	}}
+	unused := &Service{Name: "unused", Start: func(context.Context) (*Running, error) {
+		t.Error("a service is started that only rows without figures need")
+		return nil, errors.ErrUnsupported
+	}}
+	var entries []Entry
+	rec := &record.Record{}
+	for name, service := range map[string]*Service{"X/a=plain": nil, "X/a=served": up, "X/a=again": up, "X/a=refused": up, "X/a=down": down, "X/a=left": unused} {
+		e := Entry{Case: &Case{Name: name, Service: service}, Contender: Contender{Name: "lib=x"}}
+		row := record.Row{Name: e.Row(), Proof: record.ProofOK}
+		if service == unused {
+			row.Proof = record.ProofNotMeasured + "the budget is too small"
+		}
+		entries, rec.Rows = append(entries, e), append(rec.Rows, row)
+	}
+	environment, stop := StartServices(context.Background(), entries, rec)
+	if !slices.Equal(environment, []string{"UP=1"}) || starts != 1 {
+		t.Errorf("environment %q after %d starts", environment, starts)
+	}
+	for name, want := range map[string]string{
+		"X/a=plain": "ok", "X/a=served": "ok", "X/a=again": "ok", "X/a=left": "not measured: the budget is too small",
+		"X/a=refused": "not possible: the server has no lz4",
+		"X/a=down":    "not measured: no PostgreSQL: none on this machine; hint: install it",
+	} {
+		if got := rec.Row(name + "/lib=x").Proof; got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+	if err := stop(); err != nil || stops != 1 {
+		t.Errorf("stopped %d times, %v", stops, err)
+	}
+}

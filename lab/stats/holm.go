@@ -1,0 +1,33 @@
+package stats
+
+import "slices"
+
+// Holm returns the p-values adjusted for there being so many of them: to reject those
+// that are at most alpha after it bounds the probability of one false rejection or
+// more by alpha, whatever the dependence among them. Their order stays; p is left as it
+// is.
+//
+// Source: Holm, "A simple sequentially rejective multiple test procedure", Scandinavian
+// Journal of Statistics 6 (1979).
+func Holm(p []float64) []float64 {
+	order := make([]int, len(p))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		switch {
+		case p[a] < p[b]:
+			return -1
+		case p[a] > p[b]:
+			return 1
+		}
+		return 0
+	})
+	adjusted := make([]float64, len(p))
+	least := 0.0
+	for rank, i := range order {
+		least = max(least, min(1, p[i]*float64(len(p)-rank)))
+		adjusted[i] = least
+	}
+	return adjusted
+}

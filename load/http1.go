@@ -1,0 +1,214 @@
+package load
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// http1 sends one request, made once, over a connection of its own, again and again. It
+// reads no more of the answer than where it ends, which costs a fraction of what a
+// general client does.
+type http1 struct {
+	dial    func(ctx context.Context) (net.Conn, error)
+	request []byte
+	conn    net.Conn
+	in      *bufio.Reader
+	// The connection is interrupted when this context ends.
+	ctx     context.Context
+	unwatch func()
+}
+
+// newHTTP1 makes a sender of a request.
+func newHTTP1(r *Request, dial func(ctx context.Context) (net.Conn, error)) *http1 {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "%s %s HTTP/1.1\r\nHost: %s\r\n", r.Method, r.URL.RequestURI(), r.URL.Host)
+	if len(r.Body) > 0 || r.Method == http.MethodPost || r.Method == http.MethodPut {
+		fmt.Fprintf(&b, "Content-Length: %d\r\n", len(r.Body))
+	}
+	_ = r.Header.Write(&b)
+	b.WriteString("\r\n")
+	b.Write(r.Body)
+	return &http1{dial: dial, request: b.Bytes()}
+}
+
+// Send sends the request and reads the answer.
+func (h *http1) Send(ctx context.Context) error {
+	if h.conn == nil {
+		conn, err := h.dial(ctx)
+		if err != nil {
+			return err
+		}
+		h.conn, h.in = conn, bufio.NewReaderSize(conn, 16<<10)
+	}
+	if h.ctx != ctx {
+		if err := h.watch(ctx); err != nil {
+			return err
+		}
+	}
+	status, keep, err := h.roundTrip()
+	if err != nil || !keep {
+		_ = h.Close()
+	}
+	if err != nil {
+		return err
+	}
+	if status < 200 || status > 299 {
+		return fmt.Errorf("status %d", status)
+	}
+	return nil
+}
+
+// watch has the connection interrupted when ctx ends. It is done once a run and not once
+// a request.
+func (h *http1) watch(ctx context.Context) error {
+	if h.unwatch != nil {
+		h.unwatch()
+	}
+	conn, done := h.conn, make(chan struct{})
+	if err := conn.SetDeadline(time.Time{}); err != nil {
+		return err
+	}
+	stop := context.AfterFunc(ctx, func() {
+		defer close(done)
+		_ = conn.SetDeadline(time.Unix(1, 0))
+	})
+	h.ctx, h.unwatch = ctx, func() {
+		if !stop() {
+			<-done
+		}
+	}
+	return nil
+}
+
+// Close ends the connection.
+func (h *http1) Close() error {
+	if h.conn == nil {
+		return nil
+	}
+	if h.unwatch != nil {
+		h.unwatch()
+		h.ctx, h.unwatch = nil, nil
+	}
+	err := h.conn.Close()
+	h.conn = nil
+	return err
+}
+
+var errAnswer = errors.New("the answer is no HTTP/1.1")
+
+func (h *http1) roundTrip() (status int, keep bool, err error) {
+	if _, err := h.conn.Write(h.request); err != nil {
+		return 0, false, err
+	}
+	for {
+		var length int64
+		status, length, keep, err = h.head()
+		if err != nil {
+			return 0, false, err
+		}
+		if status >= 100 && status < 200 {
+			continue
+		}
+		switch {
+		case status == http.StatusNoContent || status == http.StatusNotModified:
+			return status, keep, nil
+		case length == chunked:
+			return status, keep, h.chunks()
+		case length == untilEnd:
+			_, err := io.Copy(io.Discard, h.in)
+			return status, false, err
+		}
+		_, err = h.in.Discard(int(length))
+		return status, keep, err
+	}
+}
+
+// How long a body is, if not by Content-Length.
+const (
+	untilEnd = -1
+	chunked  = -2
+)
+
+// head reads the status line and the header.
+func (h *http1) head() (status int, length int64, keep bool, err error) {
+	line, err := h.line()
+	if err != nil {
+		return 0, 0, false, err
+	}
+	if len(line) < 12 || string(line[:7]) != "HTTP/1." {
+		return 0, 0, false, errAnswer
+	}
+	keep = line[7] == '1'
+	if status, err = strconv.Atoi(string(line[9:12])); err != nil {
+		return 0, 0, false, errAnswer
+	}
+	length = untilEnd
+	for {
+		if line, err = h.line(); err != nil {
+			return 0, 0, false, err
+		}
+		if len(line) == 0 {
+			return status, length, keep, nil
+		}
+		name, value, _ := bytes.Cut(line, []byte(":"))
+		value = bytes.TrimSpace(value)
+		switch {
+		case len(name) == 14 && bytes.EqualFold(name, []byte("Content-Length")):
+			if length, err = strconv.ParseInt(string(value), 10, 64); err != nil || length < 0 {
+				return 0, 0, false, errAnswer
+			}
+		case len(name) == 17 && bytes.EqualFold(name, []byte("Transfer-Encoding")):
+			length = chunked
+		case len(name) == 10 && bytes.EqualFold(name, []byte("Connection")):
+			keep = !bytes.EqualFold(value, []byte("close"))
+		}
+	}
+}
+
+// chunks reads a body in chunks, and the trailer.
+func (h *http1) chunks() error {
+	for {
+		line, err := h.line()
+		if err != nil {
+			return err
+		}
+		size, _, _ := bytes.Cut(line, []byte(";"))
+		n, err := strconv.ParseUint(string(bytes.TrimSpace(size)), 16, 31)
+		if err != nil {
+			return errAnswer
+		}
+		if n == 0 {
+			for {
+				if line, err = h.line(); err != nil || len(line) == 0 {
+					return err
+				}
+			}
+		}
+		if _, err := h.in.Discard(int(n) + 2); err != nil {
+			return err
+		}
+	}
+}
+
+// line reads a line without its end. It is good until the next read.
+func (h *http1) line() ([]byte, error) {
+	line, err := h.in.ReadSlice('\n')
+	if err != nil {
+		if errors.Is(err, bufio.ErrBufferFull) {
+			return nil, errAnswer
+		}
+		if errors.Is(err, io.EOF) && len(line) > 0 {
+			return nil, io.ErrUnexpectedEOF
+		}
+		return nil, err
+	}
+	return bytes.TrimRight(line, "\r\n"), nil
+}

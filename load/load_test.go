@@ -1,0 +1,312 @@
+package load
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"postage/service/tlscert"
+	"postage/stage/send/peer"
+)
+
+// The test program is its own server, as postage is.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == "serve-peer" {
+		if err := peer.Serve(context.Background(), os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+type senderFunc func(ctx context.Context) error
+
+func (f senderFunc) Send(ctx context.Context) error { return f(ctx) }
+
+// A server that stands still for the first 200 ms of every second is charged for all who
+// would have come meanwhile: of requests at a constant rate, a fifth wait, evenly
+// between 0 and 200 ms, so that the p90 is 100 ms. Counted from the sending, it would be
+// one request a sender a second that waits.
+func TestStandstillIsNotHidden(t *testing.T) {
+	start := time.Now()
+	var gate sync.RWMutex
+	server := senderFunc(func(context.Context) error {
+		gate.RLock()
+		defer gate.RUnlock()
+		if since := time.Since(start) % time.Second; since < 200*time.Millisecond {
+			time.Sleep(200*time.Millisecond - since)
+		}
+		return nil
+	})
+	senders := []Sender{server, server, server, server}
+	start = time.Now()
+	r, err := Run(context.Background(), Plan{Rate: 1000, Duration: 2 * time.Second, Senders: senders})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Done != 2000 || r.Failed() != 0 {
+		t.Errorf("%d requests, %d failed, want 2000 and 0", r.Done, r.Failed())
+	}
+	p90 := time.Duration(r.Latency.ValueAtQuantile(90))
+	if p90 < 90*time.Millisecond || p90 > 130*time.Millisecond {
+		t.Errorf("p90 is %v, want 100ms", p90)
+	}
+}
+
+func TestClosedLoop(t *testing.T) {
+	var n atomic.Int64
+	r, err := Run(context.Background(), Plan{Duration: 50 * time.Millisecond, Senders: []Sender{
+		senderFunc(func(context.Context) error { n.Add(1); time.Sleep(time.Millisecond); return nil }),
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Done != n.Load() || r.Done == 0 || r.Late.TotalCount() != 0 {
+		t.Errorf("%d of %d requests are counted, %d were late", r.Done, n.Load(), r.Late.TotalCount())
+	}
+}
+
+func TestInterruptKeepsWhatWasMeasured(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	time.AfterFunc(100*time.Millisecond, cancel)
+	begun := time.Now()
+	r, err := Run(ctx, Plan{Rate: 200, Duration: time.Minute, Senders: []Sender{senderFunc(func(context.Context) error { return nil })}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !r.Interrupted || r.Done == 0 || time.Since(begun) > 20*time.Second {
+		t.Errorf("interrupted %v, %d requests, after %v", r.Interrupted, r.Done, time.Since(begun))
+	}
+	var table bytes.Buffer
+	if err := r.WriteTable(&table); err != nil || !strings.Contains(table.String(), "interrupted") {
+		t.Errorf("%v, %q", err, table.String())
+	}
+}
+
+// Errors are counted by their reason, and take part in the latencies.
+func TestErrorsAreCounted(t *testing.T) {
+	var n atomic.Int64
+	r, err := Run(context.Background(), Plan{Rate: 1000, Duration: 100 * time.Millisecond, Senders: []Sender{
+		senderFunc(func(context.Context) error {
+			if n.Add(1)%2 == 0 {
+				return fmt.Errorf("dial 127.0.0.1:%d: %w", n.Load(), errors.New("connection refused"))
+			}
+			return nil
+		}),
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Errors["connection refused"] != 50 || r.Done != 100 {
+		t.Errorf("errors %v of %d", r.Errors, r.Done)
+	}
+}
+
+func TestInvalidLatenciesAreNotPrinted(t *testing.T) {
+	r := &Result{Rate: 100, Achieved: 100, Elapsed: time.Second, Processors: 2, CPU: 1900 * time.Millisecond, Latency: newShare().latency, Late: newShare().late}
+	for range 100 {
+		record(r.Latency, 10*time.Millisecond)
+		record(r.Late, 100*time.Microsecond)
+		r.Done++
+	}
+	check := func(want string) {
+		t.Helper()
+		if got := r.Invalid(); !strings.Contains(got, want) || want == "" && got != "" {
+			t.Errorf("invalid: %q, want %q", got, want)
+		}
+		var table, text, hgrm bytes.Buffer
+		if err := errors.Join(r.WriteTable(&table), r.WriteJSON(&text)); err != nil {
+			t.Fatal(err)
+		}
+		var parsed resultJSON
+		if err := json.Unmarshal(text.Bytes(), &parsed); err != nil {
+			t.Fatal(err)
+		}
+		if shown := strings.Contains(table.String(), "p99"); shown != (want == "") {
+			t.Errorf("percentiles are shown: %v\n%s", shown, table.String())
+		}
+		if (parsed.LatencyNS["p99"] != nil) != (want == "") {
+			t.Errorf("percentiles are in the JSON: %s", text.String())
+		}
+		if err := r.WriteHGRM(&hgrm); (err == nil) != (want == "") {
+			t.Errorf("hgrm: %v", err)
+		}
+	}
+	check("processors were 95% busy")
+	r.CPU = time.Second
+	check("")
+	for range 5 {
+		record(r.Late, 3*time.Millisecond)
+	}
+	check("1% of requests were sent 3ms late")
+}
+
+func TestParseObjective(t *testing.T) {
+	for text, want := range map[string]string{"p99<5ms": "p99<5ms", "p99.9<1s": "p99.9<1s", "p50<100us": "p50<100µs"} {
+		if o, err := ParseObjective(text); err != nil || o.String() != want {
+			t.Errorf("%s: %v, %v", text, o, err)
+		}
+	}
+	for _, text := range []string{"", "p99", "99<5ms", "p0<5ms", "p101<5ms", "pNaN<5ms", "p99<5", "p99<-5ms", "p99>5ms"} {
+		if o, err := ParseObjective(text); err == nil {
+			t.Errorf("%q is %v", text, o)
+		}
+	}
+}
+
+// The highest rate is found that a server of known capacity holds. The capacity is a
+// matter of the sender alone, since nothing is sent.
+func TestSearch(t *testing.T) {
+	sender := senderFunc(func(context.Context) error { time.Sleep(10 * time.Millisecond); return nil })
+	tries := 0
+	best, err := Search(context.Background(), Plan{Rate: 10, Duration: 300 * time.Millisecond, Senders: []Sender{sender}},
+		Objective{99, 40 * time.Millisecond}, func(*Result, string) { tries++ })
+	if err != nil || best == nil {
+		t.Skipf("nothing held on this machine: %v", err)
+	}
+	// One sender of 10 ms cannot do more than 100/s for long.
+	if best.Rate > 130 || tries < 3 {
+		t.Errorf("found %.0f/s after %d tries", best.Rate, tries)
+	}
+}
+
+// Every protocol, against a server of another process.
+func TestProtocols(t *testing.T) {
+	ctx := context.Background()
+	pair, err := tlscert.New(tlscert.ECDSAP256)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, secure := range []bool{false, true} {
+		for proto, server := range map[string]string{"http1": "nethttp", "http2": "nethttp", "http3": "http3", "grpc": "grpc"} {
+			t.Run(fmt.Sprintf("%s/tls=%v", proto, secure), func(t *testing.T) {
+				config := peer.Config{Server: server, Body: "json"}
+				target := &Target{Proto: proto, Conns: 2, Streams: 3, Request: Request{
+					Method: http.MethodPost, Body: []byte(`{"secure":"raw"}`), URL: &url.URL{Scheme: "http", Path: "/"},
+				}}
+				if proto == "grpc" {
+					config.Body, target.RPC = "proto", "postage.send.Greeter/Hello"
+				}
+				if secure {
+					config.Cert = pair
+					target.TLS = &tls.Config{RootCAs: pair.Pool(), ServerName: tlscert.ServerName}
+					target.Request.URL.Scheme = "https"
+				} else if proto == "http3" {
+					target.Request.URL.Host = "127.0.0.1:1"
+					if _, err := Open(ctx, target); err == nil || !strings.Contains(err.Error(), "RFC 9001") {
+						t.Errorf("HTTP/3 without TLS: %v", err)
+					}
+					return
+				}
+				p, err := peer.Start(ctx, config)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer p.Close()
+				target.Request.URL.Host = p.Addr
+				pool, err := Open(ctx, target)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer pool.Close()
+				for range 2 { // connections outlive a run
+					r, err := Run(ctx, Plan{Rate: 200, Duration: 200 * time.Millisecond, Senders: pool.Senders})
+					if err != nil || r.Done != 40 || r.Failed() != 0 {
+						t.Errorf("%v, %+v", err, r)
+					}
+				}
+				c, err := p.Counters()
+				if err != nil || c.Requests != 80 || c.Conns != 2 {
+					t.Errorf("%v, the server saw %d requests on %d connections", err, c.Requests, c.Conns)
+				}
+			})
+		}
+	}
+}
+
+func TestGRPCErrors(t *testing.T) {
+	ctx := context.Background()
+	p, err := peer.Start(ctx, peer.Config{Server: "grpc", Body: "proto"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	for _, test := range []struct{ rpc, body, file, want string }{
+		{"postage.send.Greeter/Hello", `{"nosuch":1}`, "", "unknown field"},
+		{"postage.send.Greeter/Goodbye", `{}`, "", `no method "Goodbye"`},
+		{"nosuch.Service/Hello", `{}`, "", "server reflection"},
+		{"Hello", `{}`, "", "want pkg.Service/Method"},
+		{"postage.send.Greeter/Hello", `{}`, "nosuch.proto", "no such file"},
+		{"postage.send.Greeter/Hello", `{"secure":"x"}`, "../stage/send/internal/hello/hello.proto", ""},
+	} {
+		pool, err := Open(ctx, &Target{Proto: "grpc", Conns: 1, Streams: 1, RPC: test.rpc, ProtoFile: test.file, Request: Request{
+			URL: &url.URL{Scheme: "http", Host: p.Addr}, Body: []byte(test.body),
+		}})
+		if test.want == "" {
+			if err != nil {
+				t.Error(err)
+			} else if err := errors.Join(pool.Senders[0].Send(ctx), pool.Close()); err != nil {
+				t.Error(err)
+			}
+		} else if err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s %s: %v, want %q", test.rpc, test.body, err, test.want)
+		}
+	}
+}
+
+// Answers in each of the forms that HTTP/1.1 has.
+func TestHTTP1Answers(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/chunked":
+			for range 3 {
+				fmt.Fprint(w, strings.Repeat("x", 5000))
+				w.(http.Flusher).Flush()
+			}
+		case "/none":
+			w.WriteHeader(http.StatusNoContent)
+		case "/close":
+			w.Header().Set("Connection", "close")
+			fmt.Fprint(w, "bye")
+		case "/early":
+			w.WriteHeader(http.StatusEarlyHints)
+			fmt.Fprint(w, "ok")
+		case "/missing":
+			http.NotFound(w, r)
+		}
+	}))
+	defer server.Close()
+	for path, want := range map[string]string{"/": "", "/chunked": "", "/none": "", "/close": "", "/early": "", "/missing": "status 404"} {
+		u, err := url.Parse(server.URL + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pool, err := Open(context.Background(), &Target{Proto: "http1", Conns: 1, Streams: 1, Request: Request{Method: http.MethodGet, URL: u}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			err := pool.Senders[0].Send(context.Background())
+			if want == "" && err != nil || want != "" && (err == nil || err.Error() != want) {
+				t.Errorf("%s: %v, want %q", path, err, want)
+			}
+		}
+		if err := pool.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}

@@ -1,0 +1,249 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strings"
+
+	"charm.land/lipgloss/v2"
+	"charm.land/lipgloss/v2/table"
+
+	"postage/lab"
+)
+
+// ChangesTerminal writes a comparison of two records as a table for a person, what
+// matters most first.
+func ChangesTerminal(w io.Writer, c *lab.Changes, color bool) error {
+	t := &terminal{color: color}
+	t.printf("%s\n\n", t.paint(bold, headline(c)))
+	columns := changeColumns(c)
+	body := table.New().Border(lipgloss.HiddenBorder()).BorderTop(false).BorderBottom(false).
+		BorderLeft(false).BorderRight(false).BorderHeader(false).BorderColumn(false)
+	header := []string{}
+	for _, column := range columns {
+		header = append(header, t.paint(dim, column.title))
+	}
+	body.Headers(header...)
+	for i := range c.Rows {
+		cells := []string{}
+		for _, column := range columns {
+			text := column.text(&c.Rows[i])
+			switch text {
+			case string(lab.Regressed):
+				text = t.paint(red, text)
+			case string(lab.Passed):
+				text = t.paint(green, text)
+			case string(lab.Inconclusive):
+				text = t.paint(yellow, text)
+			}
+			cells = append(cells, text)
+		}
+		body.Row(cells...)
+	}
+	body.StyleFunc(func(_, column int) lipgloss.Style {
+		style := lipgloss.NewStyle().PaddingRight(2)
+		if !columns[column].left {
+			style = style.Align(lipgloss.Right)
+		}
+		return style
+	})
+	if len(c.Rows) > 0 {
+		for line := range strings.Lines(body.Render() + "\n") {
+			t.printf("%s\n", strings.TrimRight(line, " \n"))
+		}
+		t.printf("\n")
+	}
+	for _, u := range c.Unmatched {
+		t.printf("%s  %s%s\n", u.Row, u.Reason, across(c, ", "))
+	}
+	for _, warning := range c.Warnings {
+		t.printf("%s %s\n", t.paint(yellow, "warning:"), warning)
+	}
+	t.printf("%s\n", t.paint(dim, method(c)))
+	_, err := io.WriteString(w, t.b.String())
+	return err
+}
+
+// ChangesMarkdown writes a comparison as GitHub renders it.
+func ChangesMarkdown(w io.Writer, c *lab.Changes) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "### %s\n\n", plain(headline(c)))
+	changesTable(&b, c, func(*lab.Change) bool { return true })
+	changesNotes(&b, c)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// changesTable writes the rows that are wanted.
+func changesTable(b *strings.Builder, c *lab.Changes, wanted func(*lab.Change) bool) {
+	columns := changeColumns(c)
+	table := markdownTable{}
+	for _, column := range columns {
+		table.column(column.title, column.left)
+	}
+	for i := range c.Rows {
+		if !wanted(&c.Rows[i]) {
+			continue
+		}
+		cells := []string{code(c.Rows[i].New.Row.Name)}
+		for _, column := range columns[1:] {
+			cells = append(cells, plain(column.text(&c.Rows[i])))
+		}
+		table.row(cells...)
+	}
+	if len(table.rows) > 0 {
+		table.write(b)
+	}
+}
+
+func changesNotes(b *strings.Builder, c *lab.Changes) {
+	for _, u := range c.Unmatched {
+		fmt.Fprintf(b, "- %s: %s%s\n", code(u.Row), plain(u.Reason), across(c, ", "))
+	}
+	if len(c.Unmatched) > 0 {
+		b.WriteByte('\n')
+	}
+	for _, warning := range c.Warnings {
+		fmt.Fprintf(b, "> **warning:** %s\n>\n", plain(warning))
+	}
+	fmt.Fprintf(b, "> %s\n", plain(method(c)))
+}
+
+// headline is the comparison in a sentence.
+func headline(c *lab.Changes) string {
+	number := map[lab.Outcome]int{}
+	for i := range c.Rows {
+		number[c.Rows[i].Outcome]++
+	}
+	parts := []string{}
+	for _, outcome := range []lab.Outcome{lab.Regressed, lab.Inconclusive, lab.Passed, lab.NotGated} {
+		if n := number[outcome]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, outcome))
+		}
+	}
+	if len(parts) == 0 {
+		parts = []string{"nothing to compare"}
+	}
+	return fmt.Sprintf("%s: %s%s", counted(len(c.Rows), "row"), strings.Join(parts, ", "), across(c, ", "))
+}
+
+// across is what each line of a comparison of two machines says.
+func across(c *lab.Changes, separator string) string {
+	if !c.AcrossMachines {
+		return ""
+	}
+	return separator + "across machines"
+}
+
+func method(c *lab.Changes) string {
+	return fmt.Sprintf("new/old of the time as a multiple of the anchor's in each run (Hodges-Lehmann, exact Mann-Whitney interval of 95%%, Holm over all rows); thresholds: time %s, allocs %s, bytes %s, size %s",
+		percent(c.Limits.Time), percent(c.Limits.Allocs), percent(c.Limits.Bytes), percent(c.Limits.Size))
+}
+
+func percent(fraction float64) string { return fmt.Sprintf("%.4g%%", 100*fraction) }
+
+// changeColumn is a column of a comparison's table.
+type changeColumn struct {
+	title string
+	left  bool
+	text  func(*lab.Change) string
+}
+
+func changeColumns(c *lab.Changes) []changeColumn {
+	columns := []changeColumn{
+		{"row", true, func(r *lab.Change) string { return r.New.Row.Name }},
+		{"outcome", true, func(r *lab.Change) string { return string(r.Outcome) }},
+		{"new/old (95% interval)", false, func(r *lab.Change) string { return intervalText(r.Ratio) }},
+		{"verdict", true, func(r *lab.Change) string { return string(r.Verdict) }},
+		{"old ns/op", false, func(r *lab.Change) string { return grouped(r.Old.NSOp.Value) }},
+		{"new ns/op", false, func(r *lab.Change) string { return grouped(r.New.NSOp.Value) }},
+		{"anchor", true, func(r *lab.Change) string {
+			if r.Anchor == "" {
+				return "none"
+			}
+			return r.Anchor
+		}},
+		{"p (Holm)", false, func(r *lab.Change) string { return probability(r.P) }},
+		{"could be seen", false, func(r *lab.Change) string { return seen(r.Seen) }},
+		{"counts", true, countsText},
+	}
+	if c.AcrossMachines {
+		columns = append(columns, changeColumn{"", true, func(*lab.Change) string { return "across machines" }})
+	}
+	return columns
+}
+
+func intervalText(i lab.Interval) string {
+	if math.IsInf(i.High, 1) || i.Low == 0 {
+		return ratio(i.Value) + " (no interval)"
+	}
+	return fmt.Sprintf("%s (%s to %s)", ratio(i.Value), ratio(i.Low), ratio(i.High))
+}
+
+func probability(p float64) string {
+	if p < 0.001 {
+		return "<0.001"
+	}
+	return fmt.Sprintf("%.3f", p)
+}
+
+// seen is the smallest slowdown that would have been found.
+func seen(ratio float64) string {
+	if math.IsInf(ratio, 1) {
+		return "none"
+	}
+	return fmt.Sprintf("+%.1f%%", 100*(ratio-1))
+}
+
+// countsText tells the counts that changed.
+func countsText(r *lab.Change) string {
+	var changed []string
+	for _, count := range r.Counts {
+		if count.Old != count.New {
+			changed = append(changed, countText(&count))
+		}
+	}
+	if len(changed) == 0 {
+		return "same"
+	}
+	return strings.Join(changed, ", ")
+}
+
+func countText(c *lab.Count) string {
+	return fmt.Sprintf("%s %s to %s", c.Unit, figure(c.Old), figure(c.New))
+}
+
+// figure prints a count, which may be a mean.
+func figure(x float64) string {
+	if x == math.Trunc(x) {
+		return integer(int64(x))
+	}
+	return grouped(x)
+}
+
+// explain says in a sentence why a row has its outcome.
+func explain(c *lab.Changes, r *lab.Change) string {
+	var why []string
+	switch r.Time {
+	case lab.Regressed:
+		why = append(why, fmt.Sprintf("takes %s of its old time, by %s as anchor; the threshold is %s, the A/A noise %s",
+			intervalText(r.Ratio), r.Anchor, percent(c.Limits.Time), seen(r.Noise)))
+	case lab.Inconclusive:
+		why = append(why, fmt.Sprintf("takes %s of its old time, which does not settle whether it is under the threshold of %s; the smallest slowdown that could have been seen: %s",
+			intervalText(r.Ratio), percent(c.Limits.Time), seen(r.Seen)))
+	case lab.NotGated:
+		why = append(why, "its time is not gated: its case has no three other rows to cancel the machine's drift with")
+	case lab.Passed:
+		if r.Outcome == lab.Passed {
+			why = append(why, fmt.Sprintf("takes %s of its old time, under the threshold of %s", intervalText(r.Ratio), percent(c.Limits.Time)))
+		}
+	}
+	for i := range r.Counts {
+		if r.Counts[i].Outcome == lab.Regressed {
+			why = append(why, countText(&r.Counts[i]))
+		}
+	}
+	return strings.Join(why, "; ") + across(c, "; ")
+}
+

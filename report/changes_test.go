@@ -1,0 +1,87 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"encoding/xml"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"postage/lab"
+	"postage/lab/recordtest"
+)
+
+// changes is a comparison with one of everything: a row that regressed in time, one in
+// allocations, one that is faster, rows that passed, and inconclusive ones.
+func changes() *lab.Changes {
+	const name = "Encode/msg=0/op=encode/"
+	old := &recordtest.Run{Rand: rand.New(rand.NewPCG(7, 1)), Cases: 2, Blocks: 10}
+	now := &recordtest.Run{Rand: rand.New(rand.NewPCG(7, 2)), Cases: 2, Blocks: 10,
+		Slower: map[string]float64{name + "codec=a": 1.3, name + "codec=b": 0.5, "Encode/msg=1/op=encode/codec=d": 1.05},
+		Allocs: map[string]int64{name + "codec=c": 1}}
+	return lab.CompareRecords(old.Record(), now.Record(), lab.DefaultThresholds())
+}
+
+func TestChanges(t *testing.T) {
+	c := changes()
+	for _, r := range []struct {
+		file  string
+		write func(*bytes.Buffer, *lab.Changes) error
+	}{
+		{"changes.txt", func(b *bytes.Buffer, c *lab.Changes) error { return ChangesTerminal(b, c, false) }},
+		{"changes.md", func(b *bytes.Buffer, c *lab.Changes) error { return ChangesMarkdown(b, c) }},
+		{"changes.json", func(b *bytes.Buffer, c *lab.Changes) error { return ChangesJSON(b, c) }},
+		{"gate.md", func(b *bytes.Buffer, c *lab.Changes) error { return GateMarkdown(b, c) }},
+		{"gate.xml", func(b *bytes.Buffer, c *lab.Changes) error { return GateJUnit(b, c) }},
+		{"gate.sarif", func(b *bytes.Buffer, c *lab.Changes) error { return GateSARIF(b, c, "baseline.txt") }},
+	} {
+		t.Run(r.file, func(t *testing.T) {
+			var b bytes.Buffer
+			if err := r.write(&b, c); err != nil {
+				t.Fatal(err)
+			}
+			golden(t, r.file, b.Bytes())
+			var v any
+			switch {
+			case strings.HasSuffix(r.file, ".md"):
+				wellFormed(t, b.String())
+			case strings.HasSuffix(r.file, ".json"), strings.HasSuffix(r.file, ".sarif"):
+				if err := json.Unmarshal(b.Bytes(), &v); err != nil {
+					t.Error(err)
+				}
+			case strings.HasSuffix(r.file, ".xml"):
+				var suites junitSuites
+				if err := xml.Unmarshal(b.Bytes(), &suites); err != nil || len(suites.Suites) != 2 {
+					t.Errorf("%+v, %v", suites, err)
+				}
+			}
+		})
+	}
+}
+
+// A comparison of two machines says so on every line of its rows.
+func TestAcrossMachinesOnEveryLine(t *testing.T) {
+	c := changes()
+	c.New.Machine.Cores = 64
+	c = lab.CompareRecords(c.Old, c.New, c.Limits)
+	var text, markdown bytes.Buffer
+	if err := ChangesTerminal(&text, c, false); err != nil {
+		t.Fatal(err)
+	}
+	if err := ChangesMarkdown(&markdown, c); err != nil {
+		t.Fatal(err)
+	}
+	rows := 0
+	for line := range strings.Lines(text.String() + markdown.String()) {
+		if strings.Contains(line, "Encode/") {
+			rows++
+			if !strings.Contains(line, "across machines") {
+				t.Errorf("a line does not say that it is across machines: %s", line)
+			}
+		}
+	}
+	if rows != 20 {
+		t.Errorf("%d lines of rows", rows)
+	}
+}

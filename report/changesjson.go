@@ -1,0 +1,96 @@
+package report
+
+import (
+	"encoding/json"
+	"io"
+
+	"postage/lab"
+	"postage/lab/stats"
+)
+
+// The JSON form of a comparison, version 1: a stable interface. What is not known is
+// null, such as the bounds of an interval that there are too few blocks for.
+type (
+	jsonChanges struct {
+		Version        int             `json:"version"`
+		Outcome        lab.Outcome     `json:"outcome"`
+		AcrossMachines bool            `json:"across_machines"`
+		Machines       jsonMachines    `json:"machines"`
+		Thresholds     jsonThresholds  `json:"thresholds"`
+		Rows           []jsonChange    `json:"rows"`
+		Unmatched      []jsonUnmatched `json:"unmatched"`
+		Warnings       []string        `json:"warnings"`
+	}
+	jsonMachines struct {
+		Old JSONMachine `json:"old"`
+		New JSONMachine `json:"new"`
+	}
+	jsonThresholds struct {
+		Time   float64 `json:"time"`
+		Allocs float64 `json:"allocs"`
+		Bytes  float64 `json:"bytes"`
+		Size   float64 `json:"size"`
+	}
+	jsonChange struct {
+		Name           string        `json:"name"`
+		Outcome        lab.Outcome   `json:"outcome"`
+		TimeOutcome    lab.Outcome   `json:"time_outcome"`
+		Verdict        stats.Verdict `json:"verdict"`
+		Ratio          jsonValue     `json:"ratio"` // new/old
+		Anchor         *string       `json:"anchor"`
+		P              float64       `json:"p_holm"`
+		Noise          *float64      `json:"noise_ratio"`
+		Seen           *float64      `json:"seen_ratio"`
+		OldNSOp        float64       `json:"old_ns_op"`
+		NewNSOp        float64       `json:"new_ns_op"`
+		OldBlocks      int           `json:"old_blocks"`
+		NewBlocks      int           `json:"new_blocks"`
+		Counts         []jsonCount   `json:"counts"`
+		Why            string        `json:"why"`
+		AcrossMachines bool          `json:"across_machines"`
+	}
+	jsonCount struct {
+		Metric  string      `json:"metric"`
+		Unit    string      `json:"unit"`
+		Old     float64     `json:"old"`
+		New     float64     `json:"new"`
+		Outcome lab.Outcome `json:"outcome"`
+	}
+	jsonUnmatched struct {
+		Name   string `json:"name"`
+		Reason string `json:"reason"`
+	}
+)
+
+// ChangesJSON writes a comparison of two records in its JSON form.
+func ChangesJSON(w io.Writer, c *lab.Changes) error {
+	out := jsonChanges{
+		Version: 1, Outcome: c.Outcome(), AcrossMachines: c.AcrossMachines,
+		Machines:   jsonMachines{Machine(&c.Old.Machine), Machine(&c.New.Machine)},
+		Thresholds: jsonThresholds(c.Limits),
+		Rows:       []jsonChange{}, Unmatched: []jsonUnmatched{}, Warnings: orEmpty(c.Warnings),
+	}
+	for i := range c.Rows {
+		r := &c.Rows[i]
+		row := jsonChange{
+			Name: r.New.Row.Name, Outcome: r.Outcome, TimeOutcome: r.Time, Verdict: r.Verdict,
+			Ratio: jsonValue{Value: r.Ratio.Value}, Anchor: known(r.Anchor), P: r.P, Noise: finite(r.Noise), Seen: finite(r.Seen),
+			OldNSOp: r.Old.NSOp.Value, NewNSOp: r.New.NSOp.Value, OldBlocks: r.Old.Blocks, NewBlocks: r.New.Blocks,
+			Counts: []jsonCount{}, Why: explain(c, r), AcrossMachines: c.AcrossMachines,
+		}
+		if high := finite(r.Ratio.High); high != nil {
+			row.Ratio.Low, row.Ratio.High = finite(r.Ratio.Low), high
+		}
+		for _, count := range r.Counts {
+			row.Counts = append(row.Counts, jsonCount(count))
+		}
+		out.Rows = append(out.Rows, row)
+	}
+	for _, u := range c.Unmatched {
+		out.Unmatched = append(out.Unmatched, jsonUnmatched{u.Row, u.Reason})
+	}
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", "  ")
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(out)
+}

@@ -1,0 +1,104 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"postage/lab"
+	"postage/record"
+)
+
+// Markdown writes the record as GitHub renders it: a heading and a table a case, no HTML.
+func Markdown(w io.Writer, rec *record.Record) error {
+	var b strings.Builder
+	a := lab.Analyze(rec)
+	for i := range a.Cases {
+		markdownCase(&b, &a.Cases[i])
+	}
+	for _, warning := range a.Warnings {
+		fmt.Fprintf(&b, "> **warning:** %s\n>\n", plain(warning))
+	}
+	fmt.Fprintf(&b, "> %s\n", plain(machineText(rec)))
+	if self := selfText(rec); self != "" {
+		fmt.Fprintf(&b, ">\n> %s\n", plain(self))
+	}
+	if !rec.Run.Complete {
+		fmt.Fprintf(&b, ">\n> **partial:** %s\n", partialText)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func markdownCase(b *strings.Builder, c *lab.CaseResult) {
+	fmt.Fprintf(b, "### %s\n\n", code(c.Name))
+	if why := unmeasured(c); why != "" {
+		fmt.Fprintf(b, "None of its %s: %s\n\n", counted(len(c.Rows), "row"), plain(why))
+		return
+	}
+	with, without := split(c)
+	if len(with) > 0 {
+		columns := columnsOf(c)
+		table := markdownTable{}
+		for _, column := range columns {
+			title := column.title
+			if title == "" {
+				title = "contender"
+			}
+			table.column(title, column.left)
+		}
+		for _, r := range with {
+			cells := []string{code(r.Row.Contender)}
+			for _, column := range columns[1:] {
+				cells = append(cells, plain(column.text(r)))
+			}
+			table.row(cells...)
+		}
+		table.write(b)
+	}
+	for _, r := range without {
+		fmt.Fprintf(b, "- %s: %s\n", code(r.Row.Contender), plain(reason(r)))
+	}
+	if len(without) > 0 {
+		b.WriteByte('\n')
+	}
+	baseline := "none"
+	if c.Baseline != nil {
+		baseline = code(c.Baseline.Row.Contender)
+	}
+	fmt.Fprintf(b, "%s, compared with %s; %s\n\n", counted(c.Blocks, "block"), baseline, plain(controlText(c)))
+}
+
+// markdownTable is a table as GitHub has them.
+type markdownTable struct {
+	titles, rules []string
+	rows          [][]string
+}
+
+// column adds a column, whose cells stand to the left or, as figures do, to the right.
+func (t *markdownTable) column(title string, left bool) {
+	rule := "---:"
+	if left {
+		rule = "---"
+	}
+	t.titles, t.rules = append(t.titles, title), append(t.rules, rule)
+}
+
+func (t *markdownTable) row(cells ...string) { t.rows = append(t.rows, cells) }
+
+func (t *markdownTable) write(b *strings.Builder) {
+	for _, cells := range append([][]string{t.titles, t.rules}, t.rows...) {
+		b.WriteString("| " + strings.Join(cells, " | ") + " |\n")
+	}
+	b.WriteByte('\n')
+}
+
+// plain makes text that Markdown would take for markup stand as it is.
+func plain(s string) string {
+	return strings.NewReplacer(`\`, `\\`, "|", `\|`, "<", `\<`, "*", `\*`, "_", `\_`, "[", `\[`, "`", "\\`", "\n", " ").Replace(s)
+}
+
+// code shows a name as it is, in the type of code; a table's cell cannot hold a bare "|".
+func code(s string) string {
+	return "`" + strings.NewReplacer("`", "'", "|", `\|`, "\n", " ").Replace(s) + "`"
+}

@@ -1,0 +1,54 @@
+package report
+
+import (
+	"bytes"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+func TestMarkdown(t *testing.T) {
+	var b bytes.Buffer
+	if err := Markdown(&b, sample()); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "record.md", b.Bytes())
+	wellFormed(t, b.String())
+}
+
+// cellEnd is a "|" that ends a cell, which an escaped one does not.
+var cellEnd = regexp.MustCompile(`(^|[^\\])\|`)
+
+// wellFormed says whether a Markdown text has rows of one width in each table, and no HTML.
+func wellFormed(t *testing.T, text string) {
+	t.Helper()
+	if tag := regexp.MustCompile(`(^|[^\\])<[a-z/]`).FindString(text); tag != "" {
+		t.Errorf("HTML in Markdown: %q", tag)
+	}
+	width := 0
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		if !strings.HasPrefix(line, "|") {
+			width = 0
+			continue
+		}
+		cells := len(cellEnd.FindAllString(line, -1))
+		if width == 0 {
+			width = cells
+		}
+		if cells != width {
+			t.Errorf("a row of %d cells in a table of %d: %s", cells-1, width-1, line)
+		}
+	}
+}
+
+func TestMarkdownEscapes(t *testing.T) {
+	for in, want := range map[string]string{"a|b": `a\|b`, "<b>": `\<b>`, "*x*": `\*x\*`, "two\nlines": "two lines"} {
+		if got := plain(in); got != want {
+			t.Errorf("plain(%q) = %q, want %q", in, got, want)
+		}
+	}
+	if got := code("a`|b"); got != "`a'\\|b`" {
+		t.Errorf("code: %s", got)
+	}
+}

@@ -1,0 +1,9 @@
+package send
+
+import (
+	"testing"
+
+	"postage/lab/benchtest"
+)
+
+func BenchmarkSend(b *testing.B) { benchtest.Run(b, Suite().Cases) }

@@ -1,0 +1,73 @@
+package send
+
+import (
+	"fmt"
+
+	"postage/stage/send/peer"
+)
+
+// Counters returns what the operations have cost so far besides the client's own time and
+// memory, which the lab measures. It is called between batches, and so it is here that a
+// row is ended whose connections were not reused, or not new, as its name says.
+func (in *instance) Counters() (map[string]float64, error) {
+	now, err := in.server.Counters()
+	if err != nil {
+		return nil, err
+	}
+	if err := in.keptWord(now); err != nil {
+		return nil, err
+	}
+	in.last, in.done = now, in.begun
+	if err := portsLeft(in.spec.reuse || in.transport.quic, in.conns()); err != nil {
+		return nil, err
+	}
+	out, received := in.bytes()
+	counters := map[string]float64{
+		"server-allocs/op": float64(now.Allocs),
+		"server-B/op":      float64(now.Bytes),
+		"wire-out-B/op":    float64(out),
+		"wire-in-B/op":     float64(received),
+	}
+	if now.CPUNS >= 0 {
+		counters["server-cpu-ns/op"] = float64(now.CPUNS)
+	}
+	return counters, nil
+}
+
+// keptWord compares what the server has seen since the last time with the operations
+// that were done.
+func (in *instance) keptWord(now peer.Counters) error {
+	ops := in.begun - in.done
+	if ops == 0 {
+		return nil
+	}
+	opened := now.Conns - in.last.Conns
+	if served := now.Requests - in.last.Requests; !in.transport.mute && served != ops {
+		return fmt.Errorf("the server saw %d requests in %d operations", served, ops)
+	}
+	if most := int64(len(in.clients)) + in.replaced; in.spec.reuse && now.Conns > most {
+		return fmt.Errorf("the server saw %d connections, want the same %d kept", now.Conns, most)
+	}
+	if !in.spec.reuse && opened != ops {
+		return fmt.Errorf("the server saw %d new connections in %d operations, want one each", opened, ops)
+	}
+	return nil
+}
+
+// bytes is what the clients have sent and received.
+func (in *instance) bytes() (out, received int64) {
+	for _, w := range in.wires {
+		out += w.Out.Load()
+		received += w.In.Load()
+	}
+	return out, received
+}
+
+// conns is how many TCP connections the clients have made.
+func (in *instance) conns() int64 {
+	var n int64
+	for _, w := range in.wires {
+		n += w.Conns.Load()
+	}
+	return n
+}

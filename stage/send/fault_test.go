@@ -1,0 +1,351 @@
+package send
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"postage/service/tlscert"
+	"postage/stage/send/peer"
+)
+
+// opened is an instance whose server is as change leaves it.
+func opened(t *testing.T, tr *transport, s spec, change func(*peer.Config)) (*instance, error) {
+	t.Helper()
+	pair, err := certificate(&s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := tr.peerConfig(&s, pair)
+	if change != nil {
+		change(&config)
+	}
+	in, err := openInstance(context.Background(), tr, s, 1, config, pair)
+	if err == nil {
+		t.Cleanup(func() { in.Close() })
+	}
+	return in, err
+}
+
+// wantError checks that an error is there and says why.
+func wantError(t *testing.T, err error, reasons ...string) {
+	t.Helper()
+	for _, reason := range reasons {
+		if err != nil && strings.Contains(err.Error(), reason) {
+			return
+		}
+	}
+	t.Errorf("error is %v, want one with %q", err, reasons)
+}
+
+func plain() spec {
+	s := fixed()
+	s.tls, s.inflight, s.conns = false, 1, 1
+	return s
+}
+
+func secure() spec {
+	s := plain()
+	s.tls = true
+	return s
+}
+
+func TestProofSeesAnotherProtocol(t *testing.T) {
+	for name, tr := range map[string]*transport{"http2": netHTTP2(), "connect": connectProto("http2")} {
+		for _, s := range []spec{plain(), secure()} {
+			in, err := opened(t, tr, s, func(c *peer.Config) { c.Fault.HTTP1Only = true })
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = in.Prove(context.Background())
+			if err == nil {
+				t.Errorf("%s, TLS %v: a server of HTTP/1.1 passed the proof", name, s.tls)
+			}
+			t.Log(err)
+		}
+	}
+	// A client that falls back without a word is found out by the reply and by ALPN.
+	fallback := netHTTP2()
+	fallback.open = netHTTP1().open
+	in, err := opened(t, fallback, secure(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantError(t, in.Prove(context.Background()), `on HTTP/1.1", want "Hello raw on HTTP/2.0"`)
+	fallback.version, fallback.alpn = "HTTP/1.1", "h2"
+	if in, err = opened(t, fallback, secure(), nil); err != nil {
+		t.Fatal(err)
+	}
+	wantError(t, in.Prove(context.Background()), `ALPN agreed on "http/1.1", want "h2"`)
+}
+
+// A row that says reuse=no and keeps its connection, and the other way about.
+func TestProofCountsConnections(t *testing.T) {
+	for _, tr := range []*transport{netHTTP1(), netHTTP2(), quicHTTP3(), grpcGo(), fastHTTP1()} {
+		for _, reuse := range []bool{true, false} {
+			liar := *tr
+			liar.open = func(target *target) (client, error) {
+				s := *target.spec
+				s.reuse = !reuse
+				target.spec = &s
+				return tr.open(target)
+			}
+			s := secure()
+			s.reuse = reuse
+			in, err := opened(t, &liar, s, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := "0 new connections in 3 operations, want one each"
+			if reuse {
+				want = "4 connections, want the same 1 kept"
+			}
+			wantError(t, in.Prove(context.Background()), want)
+		}
+	}
+}
+
+// A connection that is lost between batches is noticed after the batch that replaced it.
+func TestCountersSeeALostConnection(t *testing.T) {
+	in, err := opened(t, netHTTP1(), plain(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := in.Prove(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	in.clients[0].(*httpClient).http.CloseIdleConnections()
+	if err := in.Run(1); err != nil {
+		t.Fatal(err)
+	}
+	_, err = in.Counters()
+	wantError(t, err, "2 connections, want the same 1 kept")
+}
+
+func TestProofSeesResumption(t *testing.T) {
+	for _, tr := range []*transport{netHTTP1(), quicHTTP3(), grpcGo(), handshakeAlone()} {
+		for _, claimed := range []resume{resumeNo, resumeYes} {
+			s := secure()
+			s.reuse, s.resume = false, resumeYes
+			if claimed == resumeYes {
+				s.resume = resumeNo
+			}
+			in, err := opened(t, tr, s, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			in.spec.resume = claimed
+			want := "resumed 3 of 3 TLS sessions, want 0"
+			if claimed == resumeYes {
+				want = "resumed 0 of 3 TLS sessions, want 3"
+			}
+			wantError(t, in.Prove(context.Background()), want)
+		}
+	}
+}
+
+func TestProofSeesEarlyData(t *testing.T) {
+	s := secure()
+	s.reuse, s.resume = false, resumeEarly
+	in, err := opened(t, rawQUIC(), s, func(c *peer.Config) { c.Early = false })
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantError(t, in.Prove(context.Background()), "early data on 0 of 3 connections, want 3", "0-RTT rejected")
+}
+
+func TestProofSeesAnotherCertificate(t *testing.T) {
+	s := secure()
+	in, err := opened(t, netHTTP1(), s, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in.spec.cert = tlscert.RSA4096
+	wantError(t, in.Prove(context.Background()), "the certificate is ecdsa-p256, want rsa4096")
+}
+
+func TestProofReadsReplies(t *testing.T) {
+	for _, tr := range append(everyProtocol(), rawTLS(), rawQUIC()) {
+		in, err := opened(t, tr, secure(), func(c *peer.Config) { c.Fault.Garble = true })
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantError(t, in.Prove(context.Background()), `the reply is "Goodbye"`)
+	}
+}
+
+func TestProofComparesBytes(t *testing.T) {
+	in, err := opened(t, netHTTP1(), plain(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in.wires[0].Out.Add(7)
+	wantError(t, in.Prove(context.Background()), "bytes, the server received")
+}
+
+func TestServerDies(t *testing.T) {
+	for _, tr := range []*transport{netHTTP1(), netHTTP2(), grpcGo(), fastHTTP1(), quicHTTP3(), rawTLS(), connectProto("http1")} {
+		in, err := opened(t, tr, secure(), func(c *peer.Config) { c.Fault.DieAfter = 10 })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := in.Prove(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		failed := make(chan error, 1)
+		go func() { failed <- in.Run(100) }()
+		select {
+		case err = <-failed:
+			wantError(t, err, "the server ended (exit status 7): serve-peer: dies as it was told to")
+		case <-time.After(time.Minute):
+			t.Errorf("%s: waits for a server that died", tr.name)
+		}
+	}
+}
+
+func TestPortInUse(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	_, err = opened(t, netHTTP1(), plain(), func(c *peer.Config) { c.Addr = l.Addr().String() })
+	wantError(t, err, "address already in use")
+}
+
+func TestRefused(t *testing.T) {
+	for _, tr := range []*transport{netHTTP1(), netHTTP2(), grpcGo(), fastHTTP1(), rawTCP(), connectProto("http1")} {
+		in, err := opened(t, tr, plain(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := in.server.Close(); err != nil {
+			t.Fatal(err)
+		}
+		wantError(t, in.Prove(context.Background()), "connection refused", "the server ended")
+	}
+}
+
+func TestHalfClosed(t *testing.T) {
+	for _, tr := range []*transport{netHTTP1(), netHTTP2(), grpcGo(), fastHTTP1(), rawTCP()} {
+		in, err := opened(t, tr, plain(), func(c *peer.Config) { c.Fault.HalfClose = true })
+		if err != nil {
+			t.Fatal(err)
+		}
+		begun := time.Now()
+		err = in.Prove(context.Background())
+		if err == nil {
+			t.Errorf("%s: passed the proof on half a connection", tr.name)
+		}
+		t.Logf("%s, after %v: %v", tr.name, time.Since(begun).Round(time.Millisecond), err)
+	}
+}
+
+func TestBodyTooLarge(t *testing.T) {
+	for _, tr := range []*transport{netHTTP1(), netHTTP2(), quicHTTP3(), grpcGo(), fastHTTP1(), connectProto("http1")} {
+		s := secure()
+		s.size = 64 << 10
+		in, err := opened(t, tr, s, func(c *peer.Config) { c.MaxBody = 1 << 10 })
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantError(t, in.Prove(context.Background()), "413", "larger than", "larger than max", "too large")
+	}
+}
+
+func TestExpiredCertificate(t *testing.T) {
+	now := time.Now()
+	pair, err := tlscert.NewValid(tlscert.ECDSAP256, now.Add(-2*time.Hour), now.Add(-time.Hour))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tr := range append(everyProtocol(), rawTLS(), rawQUIC(), handshakeAlone()) {
+		s := secure()
+		in, err := openInstance(context.Background(), tr, s, 1, tr.peerConfig(&s, pair), pair)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantError(t, in.Prove(context.Background()), "certificate has expired")
+		if err := in.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// After 10,000 connections there are as many goroutines and open files as before.
+func TestNothingIsLeftBehind(t *testing.T) {
+	n := 10_000
+	if testing.Short() {
+		n = 500
+	}
+	for _, tr := range []*transport{netHTTP1(), netHTTP2(), grpcGo(), fastHTTP1(), quicHTTP3(), rawTCP()} {
+		t.Run(tr.name, func(t *testing.T) {
+			goroutines, files := runtime.NumGoroutine(), openFiles(t)
+			s := plain()
+			s.reuse = false
+			s.inflight, s.conns = 2, 0
+			if tr.encrypted != "" {
+				s.tls = true
+			}
+			pair, err := certificate(&s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			in, err := openInstance(context.Background(), tr, s, 1, tr.peerConfig(&s, pair), pair)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := in.Run(n); err != nil {
+				t.Error(err)
+			}
+			if _, err := in.Counters(); err != nil {
+				t.Error(err)
+			}
+			if err := in.Close(); err != nil {
+				t.Error(err)
+			}
+			for wait := time.Millisecond; runtime.NumGoroutine() > goroutines; wait *= 2 {
+				if wait > time.Second {
+					t.Fatalf("%d goroutines are left", runtime.NumGoroutine()-goroutines)
+				}
+				time.Sleep(wait)
+			}
+			if left := openFiles(t) - files; left > 0 {
+				t.Errorf("%d open files are left", left)
+			}
+		})
+	}
+}
+
+func openFiles(t *testing.T) int {
+	t.Helper()
+	if runtime.GOOS != "linux" {
+		return 0
+	}
+	files, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Skip(err)
+	}
+	return len(files)
+}
+
+// Failing rows leave no server behind either, and their instances can be closed.
+func TestFailureEndsTheServer(t *testing.T) {
+	in, err := opened(t, netHTTP1(), plain(), func(c *peer.Config) { c.Fault.Garble = true })
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantError(t, in.Prove(context.Background()), "Goodbye")
+	pid := in.server.PID()
+	if err := in.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(fmt.Sprintf("/proc/%d", pid)); err == nil {
+		t.Errorf("server %d is still there", pid)
+	}
+}

@@ -1,0 +1,73 @@
+package send
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+
+	"github.com/quic-go/quic-go"
+
+	"postage/stage/send/peer"
+)
+
+// rawQUIC is the floor of one write and one read on a QUIC stream.
+func rawQUIC() *transport {
+	return &transport{
+		name: "floor=quic", module: "github.com/quic-go/quic-go", server: "quic", floor: true, unnamed: true,
+		quic: true, encrypted: noCleartext, quick: true, alpn: peer.QUICALPN,
+		settings: map[string]string{"lib": "quic-go", "socket": "shared"},
+		open:     openQUIC,
+	}
+}
+
+type quicClient struct {
+	client
+	conn   net.PacketConn
+	socket *quic.Transport
+	stop   func() bool
+}
+
+func openQUIC(t *target) (client, error) {
+	conn, err := t.packets()
+	if err != nil {
+		return nil, err
+	}
+	addr, err := net.ResolveUDPAddr("udp", t.addr)
+	if err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	socket := &quic.Transport{Conn: conn}
+	config := t.tls.Clone()
+	config.NextProtos = []string{peer.QUICALPN}
+	streams, err := openStream(t, func() (io.ReadWriteCloser, error) {
+		dial := socket.Dial
+		if t.spec.resume == resumeEarly {
+			dial = socket.DialEarly
+		}
+		c, err := dial(t.ctx, addr, config, nil)
+		if err != nil {
+			return nil, err
+		}
+		s, err := c.OpenStream()
+		if err != nil {
+			return nil, errors.Join(err, c.CloseWithError(0, ""))
+		}
+		return &quicStream{s, c}, nil
+	})
+	stop := context.AfterFunc(t.lost, func() { _ = socket.Close() })
+	return &quicClient{streams, conn, socket, stop}, err
+}
+
+func (c *quicClient) close() error {
+	c.stop()
+	return errors.Join(c.client.close(), c.socket.Close(), c.conn.Close())
+}
+
+// quicStream is a connection's only stream; they are closed together.
+type quicStream struct {
+	*quic.Stream
+	conn *quic.Conn
+}
+
+func (s *quicStream) Close() error { return s.conn.CloseWithError(0, "") }

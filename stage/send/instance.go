@@ -1,0 +1,200 @@
+package send
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"postage/lab"
+	"postage/service/tlscert"
+	"postage/stage/send/internal/hello"
+	"postage/stage/send/internal/wire"
+	"postage/stage/send/peer"
+)
+
+// An instance is a transport at work on one spec, with its server.
+type instance struct {
+	transport *transport
+	spec      spec
+	server    *peer.Process
+	lanes     []lane
+	clients   []client
+	wires     []*wire.Count // one a client
+	seen      handshakes
+
+	begun int64         // operations ever begun
+	last  peer.Counters // when Counters was called last
+	done  int64         // operations at that time
+	// replaced is how many connections were opened in place of ones that had been idle
+	// for too long, between batches.
+	replaced int64
+	ended    time.Time // the last batch
+}
+
+var (
+	_ lab.Instance    = (*instance)(nil)
+	_ lab.Counted     = (*instance)(nil)
+	_ lab.Prepared    = (*instance)(nil)
+	_ lab.Distributed = (*instance)(nil)
+)
+
+// newInstance starts the server and opens the clients.
+func newInstance(ctx context.Context, t *transport, s spec, seed uint64) (*instance, error) {
+	pair, err := certificate(&s)
+	if err != nil {
+		return nil, err
+	}
+	return openInstance(ctx, t, s, seed, t.peerConfig(&s, pair), pair)
+}
+
+func certificate(s *spec) (*tlscert.Pair, error) {
+	if !s.tls {
+		return nil, nil
+	}
+	return tlscert.New(s.cert)
+}
+
+func openInstance(ctx context.Context, t *transport, s spec, seed uint64, config peer.Config, pair *tlscert.Pair) (*instance, error) {
+	server, err := peer.Start(ctx, config)
+	if err != nil {
+		return nil, err
+	}
+	in := &instance{transport: t, spec: s, server: server}
+	if err := in.connect(ctx, server.Addr, seed, pair); err != nil {
+		return nil, errors.Join(err, in.Close())
+	}
+	return in, nil
+}
+
+// connect opens the clients and deals them out to the lanes.
+func (in *instance) connect(ctx context.Context, addr string, seed uint64, pair *tlscert.Pair) error {
+	s := &in.spec
+	lost, lose := context.WithCancel(context.Background())
+	go func() {
+		<-in.server.Done()
+		lose()
+	}()
+	for range s.clients() {
+		t := &target{ctx: context.WithoutCancel(ctx), lost: lost, addr: addr, spec: s, wire: new(wire.Count)}
+		if s.tls {
+			t.tls = clientTLS(pair, s.resume, &in.seen)
+		}
+		c, err := in.transport.open(t)
+		if err != nil {
+			return fmt.Errorf("open a client: %w", err)
+		}
+		in.clients = append(in.clients, c)
+		in.wires = append(in.wires, t.wire)
+	}
+	request := &hello.Request{Secure: s.secure, Payload: payload(s.size, seed)}
+	want := hello.Greeting(request, in.transport.version).Response
+	if in.transport.unnamed {
+		want = hello.Greeting(request, "").Response
+	}
+	in.lanes = make([]lane, s.lanes())
+	for i := range in.lanes {
+		in.lanes[i] = lane{
+			client:    in.clients[i%len(in.clients)],
+			request:   request,
+			want:      want,
+			latencies: latencies{newHistogram()},
+		}
+	}
+	return nil
+}
+
+// payload is filling that does not compress, nil for none.
+func payload(size int, seed uint64) []byte {
+	if size == 0 {
+		return nil
+	}
+	r := rand.New(rand.NewPCG(seed, 4))
+	p := make([]byte, size)
+	for i := range p {
+		p[i] = byte(r.Uint32())
+	}
+	return p
+}
+
+// Prepare has idle connections that the client has given up replaced before a batch.
+func (in *instance) Prepare() error {
+	if in.transport.idle == 0 || !in.spec.reuse || time.Since(in.ended) < in.transport.idle/2 {
+		return nil
+	}
+	if err := in.warm(); err != nil {
+		return err
+	}
+	c, err := in.server.Counters()
+	if err != nil {
+		return err
+	}
+	in.replaced = c.Conns - int64(len(in.clients))
+	return nil
+}
+
+// Run does n operations, as many at a time as there are lanes. Each lane takes the next
+// one as soon as it has done with the one before, so that all end at the same time.
+func (in *instance) Run(n int) error {
+	in.begun += int64(n)
+	defer func() { in.ended = time.Now() }()
+	var left atomic.Int64
+	left.Store(int64(n))
+	if len(in.lanes) == 1 || n == 1 {
+		return in.explain(in.lanes[0].run(&left))
+	}
+	errs := make([]error, min(n, len(in.lanes)))
+	var group sync.WaitGroup
+	for i := range errs {
+		group.Go(func() {
+			if errs[i] = in.lanes[i].run(&left); errs[i] != nil {
+				left.Store(0) // the others need not go on
+			}
+		})
+	}
+	group.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return in.explain(err)
+		}
+	}
+	return nil
+}
+
+// run does operations while there are some left. The end of one is the beginning of the
+// next, which saves a reading of the clock.
+func (l *lane) run(left *atomic.Int64) error {
+	begun := time.Now()
+	for left.Add(-1) >= 0 {
+		if err := l.client.call(l); err != nil {
+			return err
+		}
+		now := time.Now()
+		l.record(now.Sub(begun))
+		begun = now
+	}
+	return nil
+}
+
+// MinOps is how many operations a batch should have at least: with fewer than a few for
+// each lane, some lanes have nothing to do for much of it.
+func (in *instance) MinOps() int { return 4 * len(in.lanes) }
+
+func (in *instance) explain(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("send: %s: %w", in.transport.name, in.server.Explain(err))
+}
+
+// Close ends the clients and the server.
+func (in *instance) Close() error {
+	var errs []error
+	for _, c := range in.clients {
+		errs = append(errs, c.close())
+	}
+	return errors.Join(append(errs, in.server.Close())...)
+}

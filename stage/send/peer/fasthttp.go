@@ -1,0 +1,64 @@
+package peer
+
+import (
+	"crypto/tls"
+	"errors"
+	"io"
+	"log"
+
+	"github.com/valyala/fasthttp"
+
+	"postage/stage/send/internal/hello"
+)
+
+// fastHTTP serves HTTP/1.1 by fasthttp.
+func (h *host) fastHTTP() (string, server, error) {
+	config, err := h.tls("http/1.1")
+	if err != nil {
+		return "", nil, err
+	}
+	l, err := h.tcp()
+	if err != nil {
+		return "", nil, err
+	}
+	addr := l.Addr().String()
+	if config != nil {
+		l = tls.NewListener(l, config)
+	}
+	s := &fasthttp.Server{
+		Handler: h.serveFast, Logger: log.New(io.Discard, "", 0), MaxRequestBodySize: hello.MaxFrame,
+		ErrorHandler: func(ctx *fasthttp.RequestCtx, err error) {
+			status := fasthttp.StatusBadRequest
+			if errors.Is(err, fasthttp.ErrBodyTooLarge) {
+				status = fasthttp.StatusRequestEntityTooLarge
+			}
+			ctx.Error(err.Error(), status)
+		},
+	}
+	if h.config.MaxBody > 0 {
+		s.MaxRequestBodySize = int(h.config.MaxBody)
+	}
+	go func() { _ = s.Serve(l) }()
+	return addr, fastServer{s}, nil
+}
+
+type fastServer struct{ *fasthttp.Server }
+
+func (s fastServer) close() error { return nil } // the process ends
+
+func (h *host) serveFast(ctx *fasthttp.RequestCtx) {
+	proto := string(ctx.Request.Header.Protocol())
+	h.request(proto)
+	request := new(hello.Request)
+	if err := h.codec.Unmarshal(ctx.PostBody(), request); err != nil {
+		ctx.Error(err.Error(), fasthttp.StatusBadRequest)
+		return
+	}
+	out, err := h.codec.Marshal(h.greet(request, proto))
+	if err != nil {
+		ctx.Error(err.Error(), fasthttp.StatusInternalServerError)
+		return
+	}
+	ctx.SetContentType(h.codec.ContentType)
+	ctx.Response.SetBodyRaw(out)
+}

@@ -1,0 +1,210 @@
+package send
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"sync"
+	"time"
+
+	"postage/service/tlscert"
+	"postage/stage/send/peer"
+)
+
+// handshakes is what the clients have seen of TLS.
+type handshakes struct {
+	mu      sync.Mutex
+	n       int64
+	resumed int64
+	last    tls.ConnectionState
+}
+
+// add is a tls.Config.VerifyConnection.
+func (h *handshakes) add(state tls.ConnectionState) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.n++
+	if state.DidResume {
+		h.resumed++
+	}
+	h.last = state
+	return nil
+}
+
+// proofRounds is how many operations each lane does in the proof.
+const proofRounds = 3
+
+// checks says what Prove looks at.
+const checks = "every reply is the one to the request, whole; by the server's own count connections were reused or new, and handshakes full or resumed, as the row says; protocol, TLS version and kind of certificate are those agreed on; what one end sent the other received"
+
+// Prove does some operations by the very Run and compares what both ends saw with what
+// the row's name says.
+func (in *instance) Prove(ctx context.Context) error {
+	if err := in.warm(); err != nil {
+		return err
+	}
+	before, err := in.server.Counters()
+	if err != nil {
+		return err
+	}
+	in.last, in.done = before, in.begun
+	in.through(true)
+	ops := proofRounds * len(in.lanes)
+	failed := make(chan error, 1)
+	go func() { failed <- in.Run(ops) }()
+	select {
+	case err = <-failed:
+	case <-time.After(30 * time.Second):
+		err = fmt.Errorf("%d operations did not end within 30 s", ops)
+	case <-ctx.Done():
+		err = context.Cause(ctx)
+	}
+	in.through(false)
+	if err != nil {
+		return err
+	}
+	after, err := in.settled()
+	if err != nil {
+		return err
+	}
+	for _, prove := range []func(before, after peer.Counters) error{
+		in.proveConnections, in.proveProtocol, in.proveTLS, in.proveBytes,
+	} {
+		if err := prove(before, after); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// warm does what comes before operations that are alike: the connection that will be
+// kept, or the first session's ticket.
+func (in *instance) warm() error {
+	for i := range in.lanes {
+		in.begun++
+		if err := in.lanes[i].client.call(&in.lanes[i]); err != nil {
+			return in.explain(err)
+		}
+	}
+	return nil
+}
+
+func (in *instance) through(on bool) {
+	for i := range in.lanes {
+		in.lanes[i].through = on
+	}
+}
+
+// settled returns the server's counters once it has taken in all that was sent to it, or
+// nothing more has come to it for a while.
+func (in *instance) settled() (peer.Counters, error) {
+	var last peer.Counters
+	for wait := time.Millisecond; ; wait *= 2 {
+		c, err := in.server.Counters()
+		if err != nil {
+			return c, err
+		}
+		out, received := in.bytes()
+		equal := c.WireIn == out && c.WireOut == received
+		still := wait > 8*time.Millisecond && c.WireIn == last.WireIn && c.WireOut == last.WireOut && c.Early == last.Early
+		if in.spec.resume == resumeEarly && c.Early < c.Conns-int64(len(in.lanes)) && wait <= 256*time.Millisecond {
+			equal, still = false, false // not all of it is known yet
+		}
+		if equal && wait > time.Millisecond || still && !in.spec.reuse || wait > 256*time.Millisecond {
+			return c, nil
+		}
+		last = c
+		time.Sleep(wait)
+	}
+}
+
+func (in *instance) proveConnections(before, after peer.Counters) error {
+	in.last = before
+	if err := in.keptWord(after); err != nil {
+		return err
+	}
+	if clients := int64(len(in.clients)); in.spec.reuse && after.Conns != clients {
+		return fmt.Errorf("the server saw %d connections, want %d", after.Conns, clients)
+	}
+	return nil
+}
+
+func (in *instance) proveProtocol(_, after peer.Counters) error {
+	if !in.transport.mute && after.Proto != in.transport.version {
+		return fmt.Errorf("the server saw requests of %q, want %q", after.Proto, in.transport.version)
+	}
+	if in.transport.quic && after.QUIC != "v1" {
+		return fmt.Errorf("the server saw QUIC version %q, want v1", after.QUIC)
+	}
+	return nil
+}
+
+func (in *instance) proveTLS(before, after peer.Counters) error {
+	in.seen.mu.Lock()
+	defer in.seen.mu.Unlock()
+	if !in.spec.tls {
+		if after.Handshakes != 0 || in.seen.n != 0 {
+			return fmt.Errorf("the server saw %d TLS handshakes, want none", after.Handshakes)
+		}
+		return nil
+	}
+	if after.Handshakes != after.Conns {
+		return fmt.Errorf("the server saw %d TLS handshakes on %d connections", after.Handshakes, after.Conns)
+	}
+	if in.seen.n != after.Handshakes || in.seen.resumed != after.Resumed {
+		return fmt.Errorf("the clients saw %d TLS handshakes, %d of them resumed, the server %d and %d",
+			in.seen.n, in.seen.resumed, after.Handshakes, after.Resumed)
+	}
+	state := in.seen.last
+	if state.Version != tls.VersionTLS13 {
+		return fmt.Errorf("TLS is %s, want TLS 1.3", tls.VersionName(state.Version))
+	}
+	if state.NegotiatedProtocol != in.transport.alpn || after.ALPN != in.transport.alpn {
+		return fmt.Errorf("ALPN agreed on %q, want %q", state.NegotiatedProtocol, in.transport.alpn)
+	}
+	if len(state.PeerCertificates) == 0 {
+		return fmt.Errorf("the server showed no certificate")
+	}
+	if kind := tlscert.KindOf(state.PeerCertificates[0]); kind != in.spec.cert {
+		return fmt.Errorf("the certificate is %s, want %s", kind, in.spec.cert)
+	}
+	return in.proveResumption(before, after)
+}
+
+func (in *instance) proveResumption(before, after peer.Counters) error {
+	made := after.Handshakes - before.Handshakes
+	resumed, early := after.Resumed-before.Resumed, after.Early-before.Early
+	want, wantEarly := int64(0), int64(0)
+	switch in.spec.resume {
+	case resumeYes:
+		want = made
+	case resumeEarly:
+		want, wantEarly = made, made
+	}
+	if resumed != want {
+		return fmt.Errorf("the server resumed %d of %d TLS sessions, want %d", resumed, made, want)
+	}
+	if early != wantEarly {
+		return fmt.Errorf("the server took early data on %d of %d connections, want %d", early, made, wantEarly)
+	}
+	return nil
+}
+
+// proveBytes compares both ends' counts. On kept connections they are equal. A
+// connection that is closed may have something on its way that nobody reads any more,
+// such as a session ticket or a window update: then no end may have received more than
+// the other sent.
+func (in *instance) proveBytes(_, after peer.Counters) error {
+	out, received := in.bytes()
+	exact := in.spec.reuse
+	if exact && after.WireIn != out || after.WireIn > out {
+		return fmt.Errorf("the clients sent %d bytes, the server received %d", out, after.WireIn)
+	}
+	if exact && after.WireOut != received || received > after.WireOut {
+		return fmt.Errorf("the server sent %d bytes, the clients received %d", after.WireOut, received)
+	}
+	if least := in.begun * int64(in.spec.size); !in.transport.mute && (out < least || received < least) {
+		return fmt.Errorf("%d bytes sent and %d received cannot hold %d payloads of %d", out, received, in.begun, in.spec.size)
+	}
+	return nil
+}

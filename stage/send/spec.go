@@ -1,0 +1,103 @@
+package send
+
+import (
+	"fmt"
+	"maps"
+	"runtime"
+	"strconv"
+	"strings"
+
+	"postage/service/tlscert"
+	"postage/stage/send/internal/hello"
+)
+
+// A spec is one choice in each of the stage's dimensions.
+type spec struct {
+	tls    bool
+	cert   tlscert.Kind
+	reuse  bool
+	resume resume
+	body   hello.Codec
+	size   int // of the payload each way in bytes, 0 for the page's hello
+	// inflight is how many operations are under way at a time, each in a goroutine of
+	// its own; 0 is as many as GOMAXPROCS, as on the page.
+	inflight int
+	// conns is how many connections they share; 0 is one each.
+	conns int
+	// secure is the text in the request.
+	secure string
+}
+
+// resume says how TLS sessions go on on new connections.
+type resume string
+
+const (
+	resumeNo    resume = "no"   // full handshakes
+	resumeYes   resume = "yes"  // TLS 1.3 tickets, RFC 8446 section 2.2
+	resumeEarly resume = "0rtt" // and the request goes with the first flight, RFC 9001 section 4.6
+)
+
+// lanes is how many goroutines work.
+func (s *spec) lanes() int {
+	if s.inflight == 0 {
+		return runtime.GOMAXPROCS(0)
+	}
+	return s.inflight
+}
+
+// clients is how many clients they share.
+func (s *spec) clients() int {
+	if s.conns == 0 || s.conns > s.lanes() {
+		return s.lanes()
+	}
+	return s.conns
+}
+
+// settings are a row's settings: what its name says and what goes without saying there.
+func (s *spec) settings(name string, more map[string]string) map[string]string {
+	out := map[string]string{
+		"body": s.body.Name, "reuse": yesNo(s.reuse), "size": sizeName(s.size),
+		"inflight": "gomaxprocs", "conns": "inflight", "tls": onOff(s.tls),
+	}
+	if s.inflight > 0 {
+		out["inflight"] = strconv.Itoa(s.inflight)
+	}
+	if s.conns > 0 {
+		out["conns"] = strconv.Itoa(s.conns)
+	}
+	if s.tls {
+		out["cert"], out["resume"], out["verify"] = string(s.cert), string(s.resume), "yes"
+	}
+	for part := range strings.SplitSeq(name, "/") {
+		key, value, _ := strings.Cut(part, "=")
+		out[key] = value
+	}
+	maps.Copy(out, more)
+	return out
+}
+
+func yesNo(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "no"
+}
+
+func onOff(b bool) string {
+	if b {
+		return "on"
+	}
+	return "off"
+}
+
+func sizeName(bytes int) string {
+	switch {
+	case bytes == 0:
+		return "hello"
+	case bytes%(1<<20) == 0:
+		return fmt.Sprintf("%dm", bytes>>20)
+	case bytes%(1<<10) == 0:
+		return fmt.Sprintf("%dk", bytes>>10)
+	}
+	return strconv.Itoa(bytes)
+}

@@ -1,0 +1,194 @@
+package send
+
+import (
+	"context"
+	"fmt"
+
+	"postage/lab"
+	"postage/service/tlscert"
+	"postage/stage/send/internal/hello"
+)
+
+// baseline is what the others are compared with, unless a case sweeps something else.
+const baseline = "proto=http1"
+
+// Suite returns the stage's cases.
+func Suite() lab.Suite {
+	suite := lab.Suite{Stage: "send", Doc: "Bytes to another process: which protocol, TLS or not, connection kept or not?"}
+	for _, cases := range [][]lab.Case{
+		pageCases(), {bodyCase(), certCase(), resumeCase()}, sizeCases(), flightCases(),
+	} {
+		suite.Cases = append(suite.Cases, cases...)
+	}
+	return suite
+}
+
+// protocols are the page's four.
+func protocols() []*transport {
+	return []*transport{netHTTP1(), netHTTP2(), quicHTTP3(), grpcGo()}
+}
+
+// pageCases are the published page's table, its missing rows included: a case a column.
+func pageCases() []lab.Case {
+	var cases []lab.Case
+	for _, tls := range []bool{false, true} {
+		for _, reuse := range []bool{true, false} {
+			s := spec{tls: tls, cert: tlscert.RSA4096, reuse: reuse, resume: resumeNo, body: hello.JSON, secure: "raw"}
+			kept := "kept"
+			if !reuse {
+				kept = "made anew for each"
+			}
+			c := newCase("slice=page/tls="+onOff(tls)+"/reuse="+yesNo(reuse),
+				fmt.Sprintf("The published page's hello with TLS %s (RSA-4096) on a connection %s: what does each protocol cost?", onOff(tls), kept))
+			c.Headline = true
+			for _, t := range []*transport{netHTTP1(), netHTTP2(), quicHTTP3()} {
+				c.add(t, s, "")
+			}
+			g := s
+			g.body, g.secure = hello.Proto, "grpc"
+			c.add(grpcGo(), g, "")
+			c.addFloors(s)
+			cases = append(cases, c.Case)
+		}
+	}
+	return cases
+}
+
+// fixed is what a sweep holds fixed, unless it is what it sweeps.
+func fixed() spec {
+	return spec{tls: true, cert: tlscert.ECDSAP256, reuse: true, resume: resumeNo, body: hello.Proto, secure: "raw"}
+}
+
+func bodyCase() lab.Case {
+	c := newCase("slice=body/tls=on/reuse=yes/size=1k",
+		"With JSON and protobuf over every protocol alike: how much of a protocol's cost is the codec's?")
+	c.Baseline = "proto=http1/body=json"
+	for _, body := range []hello.Codec{hello.JSON, hello.Proto} {
+		s := fixed()
+		s.size, s.body = 1<<10, body
+		for _, t := range everyProtocol() {
+			c.add(t, s, "body="+body.Name)
+		}
+	}
+	s := fixed()
+	s.size, s.body = 1<<10, hello.VTProto
+	vt := grpcGo()
+	vt.settings["codec"] = "vtprotobuf through CodecV2"
+	c.add(vt, s, "body=vtproto")
+	c.addFloors(s)
+	return c.Case
+}
+
+// everyProtocol is every protocol by every library.
+func everyProtocol() []*transport {
+	return append(protocols(), fastHTTP1(), connectProto("http1"), connectProto("http2"),
+		grpcWeb("http1"), grpcWeb("http2"), connectGRPC())
+}
+
+func certCase() lab.Case {
+	c := newCase("slice=cert/tls=on/reuse=no/resume=no",
+		"On a new TLS connection for each hello: how much of the time is the certificate's key?")
+	c.Baseline = "proto=http1/cert=ecdsa-p256"
+	for _, kind := range tlscert.Kinds() {
+		s := fixed()
+		s.reuse, s.cert = false, kind
+		for _, t := range append(protocols(), handshakeAlone()) {
+			c.add(t, s, "cert="+string(kind))
+		}
+	}
+	return c.Case
+}
+
+func resumeCase() lab.Case {
+	c := newCase("slice=resume/tls=on/reuse=no/cert=ecdsa-p256",
+		"On a new TLS connection for each hello: what does it save to resume a session, or to send with the first flight?")
+	c.Baseline = "proto=http1/resume=no"
+	for _, r := range []resume{resumeNo, resumeYes, resumeEarly} {
+		s := fixed()
+		s.reuse, s.resume = false, r
+		for _, t := range append(protocols(), fastHTTP1(), handshakeAlone(), rawQUIC()) {
+			c.add(t, s, "resume="+string(r))
+		}
+	}
+	return c.Case
+}
+
+func sizeCases() []lab.Case {
+	var cases []lab.Case
+	for _, size := range []int{0, 1 << 10, 64 << 10, 1 << 20} {
+		s := fixed()
+		s.size = size
+		name := sizeName(size)
+		c := newCase("slice=size/tls=on/reuse=yes/size="+name,
+			"With a payload of "+name+" each way as protobuf on a kept TLS connection: which protocol carries it cheapest?")
+		for _, t := range everyProtocol() {
+			c.add(t, s, "")
+		}
+		c.addFloors(s)
+		cases = append(cases, c.Case)
+	}
+	return cases
+}
+
+// flightCases sweep how many operations are under way at a time, over one connection and
+// over as many.
+func flightCases() []lab.Case {
+	var cases []lab.Case
+	for _, shape := range []struct{ inflight, conns int }{{1, 1}, {8, 1}, {8, 8}, {64, 1}, {64, 64}} {
+		s := fixed()
+		s.inflight, s.conns = shape.inflight, shape.conns
+		c := newCase(fmt.Sprintf("slice=inflight/tls=on/reuse=yes/inflight=%d/conns=%d", shape.inflight, shape.conns),
+			fmt.Sprintf("With %d hellos under way at a time over %d TLS connections: what is multiplexing worth?", shape.inflight, shape.conns))
+		for _, t := range append(protocols(), fastHTTP1(), connectProto("http2")) {
+			c.add(t, s, "")
+		}
+		c.addFloors(s)
+		cases = append(cases, c.Case)
+	}
+	return cases
+}
+
+// A builder makes a case.
+type builder struct{ lab.Case }
+
+func newCase(name, doc string) *builder {
+	return &builder{lab.Case{Name: "Send/" + name, Doc: doc, Baseline: baseline}}
+}
+
+// addFloors adds the floors that there are for such a spec.
+func (b *builder) addFloors(s spec) {
+	if s.tls {
+		b.add(rawTLS(), s, "")
+		b.add(rawQUIC(), s, "")
+	} else {
+		b.add(rawTCP(), s, "")
+	}
+	if s.tls && !s.reuse {
+		b.add(handshakeAlone(), s, "")
+	}
+}
+
+// add adds a row; suffix is what is swept on the contender's side, if something is.
+func (b *builder) add(t *transport, s spec, suffix string) {
+	row := lab.Contender{Name: t.name, Floor: t.floor, Module: t.module}
+	if suffix != "" {
+		row.Name += "/" + suffix
+	}
+	row.Settings = s.settings(row.Name, t.settings)
+	switch {
+	case !s.tls && t.encrypted != "":
+		row.NotPossible = t.encrypted
+	case s.resume == resumeEarly && !t.quick:
+		row.NotPossible = "crypto/tls has no 0-RTT"
+	default:
+		row.Checks = checks
+		row.Open = func(ctx context.Context, env lab.Env) (lab.Instance, error) {
+			in, err := newInstance(ctx, t, s, env.Seed)
+			if err != nil {
+				return nil, fmt.Errorf("send: %s: %w", t.name, err)
+			}
+			return in, nil
+		}
+	}
+	b.Contenders = append(b.Contenders, row)
+}

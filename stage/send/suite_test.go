@@ -1,0 +1,140 @@
+package send
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"postage/lab"
+	"postage/record"
+	"postage/stage/send/peer"
+)
+
+// The test program is its own server, and its own worker, as postage is.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 {
+		out := os.Stdout
+		var serve func() error
+		switch os.Args[1] {
+		case "serve-peer":
+			serve = func() error { return peer.Serve(context.Background(), os.Stdin, out) }
+		case "worker":
+			serve = func() error {
+				return lab.ServeWorker(context.Background(), []lab.Suite{Suite()}, os.Stdin, out)
+			}
+		}
+		if serve != nil {
+			os.Stdout = os.Stderr
+			if err := serve(); err != nil {
+				fmt.Fprintln(os.Stderr, err)
+				os.Exit(1)
+			}
+			os.Exit(0)
+		}
+	}
+	os.Exit(m.Run())
+}
+
+func TestNames(t *testing.T) {
+	if err := lab.Check([]lab.Suite{Suite()}); err != nil {
+		t.Error(err)
+	}
+	for _, c := range Suite().Cases {
+		if !strings.HasSuffix(c.Doc, "?") {
+			t.Errorf("%s asks nothing: %q", c.Name, c.Doc)
+		}
+	}
+}
+
+func TestEveryContenderProves(t *testing.T) {
+	ctx := context.Background()
+	for _, c := range Suite().Cases {
+		t.Run(strings.TrimPrefix(c.Name, "Send/"), func(t *testing.T) {
+			for _, contender := range c.Contenders {
+				t.Run(contender.Name, func(t *testing.T) {
+					if contender.NotPossible != "" {
+						t.Skip("not possible: " + contender.NotPossible)
+					}
+					prove(t, ctx, contender)
+				})
+			}
+		})
+	}
+}
+
+func prove(t *testing.T, ctx context.Context, contender lab.Contender) {
+	t.Helper()
+	in, err := contender.Open(ctx, lab.Env{Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := in.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	}()
+	if err := in.Prove(ctx); err != nil {
+		t.Fatal(err)
+	}
+	counted := in.(lab.Counted)
+	before, err := counted.Counters()
+	if err != nil {
+		t.Fatal(err)
+	}
+	in.(lab.Distributed).Latencies()
+	const n = 10
+	if err := in.Run(n); err != nil {
+		t.Fatal(err)
+	}
+	after, err := counted.Counters()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for unit, value := range after {
+		if value <= before[unit] && unit != "server-cpu-ns/op" {
+			t.Errorf("%s went from %v to %v in %d operations", unit, before[unit], value, n)
+		}
+	}
+	if got := in.(lab.Distributed).Latencies().TotalCount(); got != n {
+		t.Errorf("%d latencies of %d operations", got, n)
+	}
+}
+
+// The lab itself finds nothing to complain of: it looks for leaks after every row.
+func TestLab(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes half a minute")
+	}
+	command, err := lab.SelfCommand("worker")
+	if err != nil {
+		t.Fatal(err)
+	}
+	entries, err := lab.Select([]lab.Suite{Suite()}, []string{"Send/slice=inflight/conns=8", "Send/slice=resume/resume=0rtt"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rec := lab.NewRecord(lab.Plan{Entries: entries, Rounds: 3},
+		record.Run{Seed: 7, Precision: 0.5, Budget: 20 * time.Second, GOMAXPROCS: 2}, record.ThisMachine(0))
+	if err := (&lab.Conductor{Command: command}).Run(context.Background(), entries, rec); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range lab.Analyze(rec).Cases {
+		for _, r := range c.Rows {
+			if strings.HasPrefix(r.Row.Proof, "not possible") {
+				continue
+			}
+			if r.NSOp == nil {
+				t.Errorf("%s: %s", r.Row.Name, r.Row.Proof)
+				continue
+			}
+			for _, unit := range []string{"server-cpu-ns/op", "server-allocs/op", "server-B/op", "wire-out-B/op", "wire-in-B/op", "p99-ns"} {
+				if !(r.Metrics[unit] > 0) {
+					t.Errorf("%s: %s is %v", r.Row.Name, unit, r.Metrics[unit])
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,151 @@
+package send
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"syscall"
+	"time"
+
+	"postage/service/tlscert"
+	"postage/stage/send/internal/hello"
+	"postage/stage/send/internal/wire"
+	"postage/stage/send/peer"
+)
+
+// A transport is one way to get a message across: a protocol by a library.
+type transport struct {
+	name     string            // "proto=http1/lib=fasthttp"
+	module   string            // path of the Go module that does the client's work
+	server   string            // the kind of peer that answers
+	settings map[string]string // more about it, for readers of the record
+	floor    bool
+	// encrypted says that there is no going without TLS, and why.
+	encrypted string
+	// needsTLS says that without TLS there is nothing to do.
+	needsTLS bool
+	// quick says that it can send before the handshake is done.
+	quick bool
+	// version is what the server has to see as the request's protocol; alpn what TLS
+	// has to have agreed on.
+	version, alpn string
+	// quic says that it goes over QUIC.
+	quic bool
+	// unnamed says that the server's reply does not name the protocol.
+	unnamed bool
+	// idle is for how long it keeps a connection that nobody uses, if that is so short
+	// that it may be over between two batches; 0 if it is not.
+	idle time.Duration
+	// mute says that it sends no message at all, only does the handshake.
+	mute bool
+	// open makes a client. It connects now or later.
+	open func(t *target) (client, error)
+}
+
+// A client does operations. It is used by several goroutines at a time if they share a
+// connection.
+type client interface {
+	// call does one operation and checks the answer by l.check. If connections are not
+	// reused it connects and closes within.
+	call(l *lane) error
+	// close ends what call has left open.
+	close() error
+}
+
+// A target is what a client is to talk to, and how.
+type target struct {
+	ctx  context.Context // for requests; it never ends
+	addr string
+	// lost ends when the server has: UDP would wait for it.
+	lost context.Context
+	tls  *tls.Config // nil without TLS
+	spec *spec
+	// wire counts this client's bytes and connections.
+	wire *wire.Count
+}
+
+// dial makes a counted TCP connection.
+func (t *target) dial(ctx context.Context) (net.Conn, error) {
+	var d net.Dialer
+	conn, err := d.DialContext(ctx, "tcp", t.addr)
+	if errors.Is(err, syscall.EADDRNOTAVAIL) {
+		return nil, fmt.Errorf("ephemeral ports are exhausted by connections in TIME_WAIT: %w", err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return t.wire.Conn(conn), nil
+}
+
+// dialTLS makes a counted TCP connection and does the handshake on it.
+func (t *target) dialTLS(ctx context.Context, alpn ...string) (net.Conn, error) {
+	conn, err := t.dial(ctx)
+	if err != nil || t.tls == nil {
+		return conn, err
+	}
+	config := t.tls.Clone()
+	config.NextProtos = alpn
+	secure := tls.Client(conn, config)
+	if err := secure.HandshakeContext(ctx); err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	return secure, nil
+}
+
+// packets is a counted UDP socket, to be closed by the client.
+func (t *target) packets() (net.PacketConn, error) {
+	conn, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	if err != nil {
+		return nil, err
+	}
+	return t.wire.Packets(conn), nil
+}
+
+// A lane is one goroutine's share of the work.
+type lane struct {
+	client  client
+	request *hello.Request
+	want    string // the reply's text
+	// through has the whole reply looked at, not only its text and length.
+	through bool
+	buf     []byte // for whatever a client needs, kept
+	latencies
+}
+
+// check looks at a reply.
+func (l *lane) check(reply *hello.Reply) error {
+	if reply.Response != l.want {
+		return fmt.Errorf("the reply is %q, want %q", reply.Response, l.want)
+	}
+	if len(reply.Payload) != len(l.request.Payload) {
+		return fmt.Errorf("the reply's payload is %d bytes, want the request's %d", len(reply.Payload), len(l.request.Payload))
+	}
+	if l.through && string(reply.Payload) != string(l.request.Payload) {
+		return errors.New("the reply's payload is not the request's")
+	}
+	return nil
+}
+
+// clientTLS is the client's configuration: it trusts the server's certificate alone.
+func clientTLS(pair *tlscert.Pair, resume resume, seen *handshakes) *tls.Config {
+	config := &tls.Config{
+		RootCAs:          pair.Pool(),
+		ServerName:       tlscert.ServerName,
+		VerifyConnection: seen.add,
+	}
+	if resume != resumeNo {
+		config.ClientSessionCache = tls.NewLRUClientSessionCache(1)
+	}
+	return config
+}
+
+// peerConfig is the server that the transport talks to.
+func (t *transport) peerConfig(s *spec, pair *tlscert.Pair) peer.Config {
+	c := peer.Config{Server: t.server, Body: s.body.Name, Early: s.resume == resumeEarly}
+	if s.tls {
+		c.Cert = pair
+	}
+	return c
+}

@@ -1,0 +1,97 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"unsafe"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgproto3"
+)
+
+// keptBuffer encodes the Bind message of a prepared statement into a buffer that is kept, and
+// sends it in one write: what the page asks of pgx, which has no setting for it.
+func keptBuffer() *contender {
+	return &contender{
+		name: "lib=pgproto3/buffer=kept", module: pgxModule,
+		open: func(ctx context.Context, t *target) (*writer, error) {
+			conn, err := pgxConnect(ctx, t, pgx.QueryExecModeCacheStatement)
+			if err != nil {
+				return nil, err
+			}
+			list := statements(t.table, t.rows)
+			if err := prepareAll(ctx, conn, list); err != nil {
+				return nil, closing(conn, err)
+			}
+			var buffer []byte
+			return pgxWriter(conn, func(ctx context.Context) error {
+				if buffer, err = encodeAll(buffer[:0], list); err != nil {
+					return err
+				}
+				return exchange(ctx, conn.PgConn(), buffer)
+			}), nil
+		},
+	}
+}
+
+// prepared is the name of the i-th statement on the server.
+func prepared(i int) string { return fmt.Sprintf("page%d", i) }
+
+func prepareAll(ctx context.Context, conn *pgx.Conn, list []statement) error {
+	for i, s := range list {
+		if _, err := conn.Prepare(ctx, prepared(i), s.sql); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// encodeAll appends the messages that run the statements: a Bind and an Execute for each, and
+// one Sync, which makes them one transaction.
+func encodeAll(buffer []byte, list []statement) (_ []byte, err error) {
+	var parameters [][]byte
+	for i, s := range list {
+		parameters = parameters[:0]
+		for _, arg := range s.args {
+			parameters = append(parameters, bytesIn(arg.(string)))
+		}
+		bind := pgproto3.Bind{PreparedStatement: prepared(i), Parameters: parameters}
+		if buffer, err = bind.Encode(buffer); err != nil {
+			return nil, err
+		}
+		if buffer, err = (&pgproto3.Execute{}).Encode(buffer); err != nil {
+			return nil, err
+		}
+	}
+	return (&pgproto3.Sync{}).Encode(buffer)
+}
+
+// bytesIn are the bytes of a string, which must not be written to. A copy would be a cost
+// that callers who have bytes do not have.
+func bytesIn(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }
+
+// exchange writes messages at once and reads the answers up to the one to Sync.
+func exchange(ctx context.Context, conn *pgconn.PgConn, messages []byte) error {
+	if _, err := conn.Conn().Write(messages); err != nil {
+		return err
+	}
+	var failure error
+	for {
+		m, err := conn.ReceiveMessage(ctx)
+		if err != nil {
+			return err
+		}
+		switch m := m.(type) {
+		case *pgproto3.ErrorResponse:
+			failure = pgconn.ErrorResponseToPgError(m)
+		case *pgproto3.ReadyForQuery:
+			return failure
+		}
+	}
+}
+
+func closing(conn *pgx.Conn, err error) error {
+	_ = conn.Close(context.Background())
+	return err
+}

@@ -1,0 +1,68 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"postage/lab"
+	"postage/service/postgres"
+)
+
+// noServer is why there is no PostgreSQL for the tests, nil if there is one.
+var noServer error
+
+// The test program is its own sink, as postage is, and it starts the servers that workers
+// would be told of.
+func TestMain(m *testing.M) {
+	if len(os.Args) == 2 && os.Args[1] == sinkCommand {
+		if err := ServeSink(os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(withServers(m.Run))
+}
+
+func withServers(run func() int) (code int) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	var services []*lab.Service
+	for _, c := range Suite().Cases {
+		if c.Service != nil && !slices.Contains(services, c.Service) {
+			services = append(services, c.Service)
+		}
+	}
+	for _, service := range services {
+		running, err := service.Start(ctx)
+		if err != nil {
+			noServer = err
+			if !errors.Is(err, postgres.ErrNone) || os.Getenv("CI") == "true" {
+				fmt.Fprintln(os.Stderr, err)
+				return 1
+			}
+			break
+		}
+		for _, v := range running.Environment {
+			name, value, _ := strings.Cut(v, "=")
+			os.Setenv(name, value)
+		}
+		defer func() {
+			if err := running.Stop(); err != nil {
+				fmt.Fprintln(os.Stderr, err)
+				code = 1
+			}
+		}()
+	}
+	return run()
+}
+
+func withoutServer(cases []lab.Case) []lab.Case {
+	return slices.DeleteFunc(cases, func(c lab.Case) bool { return c.Service != nil })
+}

@@ -1,0 +1,51 @@
+package store
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// pgxCopy sends the rows by COPY straight into the table, which fails on rows that exist.
+func pgxCopy() *contender {
+	return &contender{
+		name: "lib=pgx/call=copyfrom", module: pgxModule, insertsOnly: true,
+		open: func(ctx context.Context, t *target) (*writer, error) {
+			conn, err := pgxConnect(ctx, t, pgx.QueryExecModeCacheStatement)
+			if err != nil {
+				return nil, err
+			}
+			return pgxWriter(conn, func(ctx context.Context) error {
+				_, err := conn.CopyFrom(ctx, pgx.Identifier{t.table}, columns, pgx.CopyFromRows(t.rows))
+				return err
+			}), nil
+		},
+	}
+}
+
+// pgxCopyTemporary sends the rows by COPY into a temporary table, and has the server
+// insert them from there.
+func pgxCopyTemporary() *contender {
+	return &contender{
+		name: "lib=pgx/call=copy-temporary", module: pgxModule,
+		settings: map[string]string{"temporary table": "including storage including compression"},
+		open: func(ctx context.Context, t *target) (*writer, error) {
+			conn, err := pgxConnect(ctx, t, pgx.QueryExecModeCacheStatement)
+			if err != nil {
+				return nil, err
+			}
+			return pgxWriter(conn, func(ctx context.Context) error {
+				return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+					if _, err := tx.Exec(ctx, "create temporary table stage (like "+t.table+" including storage including compression) on commit drop"); err != nil {
+						return err
+					}
+					if _, err := tx.CopyFrom(ctx, pgx.Identifier{"stage"}, columns, pgx.CopyFromRows(t.rows)); err != nil {
+						return err
+					}
+					_, err := tx.Exec(ctx, "insert into "+t.table+" select * from stage where true"+onConflict)
+					return err
+				})
+			}), nil
+		},
+	}
+}

@@ -1,0 +1,182 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	_ "github.com/lib/pq" // reads tables back for the proof
+
+	"postage/lab"
+	"postage/service/postgres"
+)
+
+// What an operation finds in the table.
+const (
+	phaseInsert = "insert" // nothing: it is emptied before each batch
+	phaseUpdate = "update" // all of its rows, with other values at first
+)
+
+// setting is what a case on a real server is about, beside its rows.
+type setting struct {
+	workload
+	phase       string
+	column      string // the type of colD
+	compression string // of colD
+	transport   postgres.Transport
+	fsync       bool
+}
+
+// server is a table of its own on a real server.
+type server struct {
+	setting
+	to      target
+	reach   reach
+	control *pgx.Conn // for what is not timed
+}
+
+func openServer(s setting) func(context.Context, lab.Env) (place, error) {
+	return func(ctx context.Context, env lab.Env) (place, error) {
+		r, err := reachOf(s.fsync)
+		if err != nil {
+			return nil, err
+		}
+		in := &server{setting: s, reach: r}
+		in.to = target{dsn: r.dsn(s.transport), column: s.column, rows: s.draw(env.Seed, 1),
+			table: fmt.Sprintf("page_%x", rand.Uint64())}
+		if in.control, err = pgx.Connect(ctx, in.to.dsn); err != nil {
+			return nil, err
+		}
+		if err := in.create(ctx, env.Seed); err != nil {
+			return nil, errors.Join(err, in.close())
+		}
+		return in, nil
+	}
+}
+
+func (s *server) create(ctx context.Context, seed uint64) error {
+	_, err := s.control.Exec(ctx, fmt.Sprintf(`create table %s (id varchar primary key, "colA" varchar, "colB" varchar, "colC" varchar, "colD" %s compression %s)`,
+		s.to.table, s.column, s.compression))
+	if err != nil || s.phase == phaseInsert {
+		return err
+	}
+	_, err = s.control.CopyFrom(ctx, pgx.Identifier{s.to.table}, columns, pgx.CopyFromRows(s.draw(seed, 2)))
+	return err
+}
+
+func (s *server) target() *target { return &s.to }
+
+// prepare empties the table for rows that must be new; otherwise it takes away the versions of
+// rows that the last batch replaced, so that the table does not grow.
+func (s *server) prepare(ctx context.Context) error {
+	command := "vacuum "
+	if s.phase == phaseInsert {
+		command = "truncate "
+	}
+	_, err := s.control.Exec(ctx, command+s.to.table, pgx.QueryExecModeSimpleProtocol)
+	return err
+}
+
+const serverChecks = "a different driver (lib/pq) that connects after the write reads the table back: the number of rows and a digest over all columns are right"
+
+func (s *server) prove(ctx context.Context, write func() error) error {
+	want := digestOf(s.to.rows, s.column)
+	if n, got, err := s.readBack(ctx); err != nil {
+		return err
+	} else if bytes.Equal(got, want) {
+		return fmt.Errorf("the table's %d rows are right before the write", n)
+	}
+	if err := write(); err != nil {
+		return err
+	}
+	n, got, err := s.readBack(ctx)
+	switch {
+	case err != nil:
+		return err
+	case n != len(s.to.rows):
+		return fmt.Errorf("the table has %d rows, want %d", n, len(s.to.rows))
+	case !bytes.Equal(got, want):
+		return fmt.Errorf("the table has the right number of rows, and some value in them is wrong (digest %x, want %x)", got[:4], want[:4])
+	}
+	return nil
+}
+
+// readBack counts and sums up the table over a connection of its own.
+func (s *server) readBack(ctx context.Context) (n int, sum []byte, err error) {
+	db, err := sql.Open("postgres", s.to.dsn)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	rows, err := db.QueryContext(ctx, `select id, "colA", "colB", "colC", "colD"::text from `+s.to.table+` order by id collate "C"`)
+	if err != nil {
+		return 0, nil, fmt.Errorf("read back: %w", err)
+	}
+	defer rows.Close()
+	d := digest{sha256.New()}
+	values := make([]sql.RawBytes, len(columns))
+	for rows.Next() {
+		if err := rows.Scan(&values[0], &values[1], &values[2], &values[3], &values[4]); err != nil {
+			return 0, nil, fmt.Errorf("read back: %w", err)
+		}
+		for _, v := range values {
+			d.add(v)
+		}
+		n++
+	}
+	return n, d.Sum(nil), rows.Err()
+}
+
+// serverCPU is that of the connection's own backend process, on this machine.
+func (s *server) serverCPU(backend int) (float64, bool, error) {
+	if !s.reach.Scratch {
+		return 0, false, nil
+	}
+	cpu, err := postgres.ProcessCPU(backend)
+	if errors.Is(err, postgres.ErrNotAvailable) {
+		return 0, false, nil
+	}
+	return float64(cpu), err == nil, err
+}
+
+func (s *server) close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	_, err := s.control.Exec(ctx, "drop table if exists "+s.to.table)
+	return errors.Join(err, s.control.Close(ctx))
+}
+
+// reach is how a worker reaches the run's server.
+type reach struct {
+	DSN     map[postgres.Transport]string
+	Scratch bool // its processes are on this machine
+}
+
+func (r *reach) dsn(t postgres.Transport) string { return r.DSN[t] }
+
+// variable is the environment variable that tells workers the reach of a server.
+func variable(fsync bool) string {
+	if fsync {
+		return "POSTAGE_STORE_FSYNC"
+	}
+	return "POSTAGE_STORE"
+}
+
+func reachOf(fsync bool) (r reach, err error) {
+	text := os.Getenv(variable(fsync))
+	if text == "" {
+		return r, fmt.Errorf("there is no server: %s is not set", variable(fsync))
+	}
+	if err := json.Unmarshal([]byte(text), &r); err != nil {
+		return r, fmt.Errorf("%s: %w", variable(fsync), err)
+	}
+	return r, nil
+}

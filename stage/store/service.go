@@ -1,0 +1,94 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"postage/lab"
+	"postage/service/postgres"
+)
+
+// newService is the run's PostgreSQL, a scratch cluster with or without fsync, or the user's
+// own server: see package postgres. A download is made only if POSTAGE_PG_DOWNLOAD is
+// "yes", from POSTAGE_PG_REPOSITORY if that is set.
+func newService(fsync bool) *lab.Service {
+	return &lab.Service{Name: "PostgreSQL", Start: func(ctx context.Context) (*lab.Running, error) {
+		o := postgres.Options{
+			Fsync: fsync,
+			// Two of these may run at a time, each in a schema of its own.
+			Schema:     map[bool]string{false: "postage", true: "postage_fsync"}[fsync],
+			NoDownload: os.Getenv("POSTAGE_PG_DOWNLOAD") != "yes",
+			Repository: os.Getenv("POSTAGE_PG_REPOSITORY"),
+			// No checkpoint and no vacuum of its own in the middle of a batch.
+			Settings: map[string]string{"shared_buffers": "256MB", "max_wal_size": "4GB", "checkpoint_timeout": "1h", "autovacuum": "off"},
+		}
+		s, err := postgres.Start(ctx, o)
+		if err != nil {
+			return nil, err
+		}
+		running, err := started(ctx, s, fsync)
+		if err != nil {
+			return nil, errors.Join(err, s.Stop())
+		}
+		return running, nil
+	}}
+}
+
+func started(ctx context.Context, s *postgres.Server, fsync bool) (*lab.Running, error) {
+	r := reach{DSN: map[postgres.Transport]string{postgres.Unix: s.DSN(postgres.Unix), postgres.TCP: s.DSN(postgres.TCP)}, Scratch: s.Scratch()}
+	text, err := json.Marshal(r)
+	if err != nil {
+		return nil, err
+	}
+	can, err := ask(ctx, r.DSN[postgres.Unix])
+	if err != nil {
+		return nil, err
+	}
+	return &lab.Running{
+		Environment: []string{variable(fsync) + "=" + string(text)},
+		Serves:      func(c *lab.Case) error { return can.serve(c.Name, fsync, s.Scratch()) },
+		Stop:        s.Stop,
+	}, nil
+}
+
+// abilities are what a server said of itself.
+type abilities struct {
+	version string
+	lz4     bool
+	fsync   bool
+	tcp     bool // how its DSN reaches it
+}
+
+func ask(ctx context.Context, dsn string) (a abilities, err error) {
+	conn, err := pgx.Connect(ctx, dsn)
+	if err != nil {
+		return a, err
+	}
+	a.version = conn.PgConn().ParameterStatus("server_version")
+	a.tcp = conn.PgConn().Conn().RemoteAddr().Network() != "unix"
+	err = conn.QueryRow(ctx, `select current_setting('fsync')::bool, coalesce((select 'lz4' = any(enumvals) from pg_settings where name = 'default_toast_compression'), false)`).
+		Scan(&a.fsync, &a.lz4)
+	return a, errors.Join(err, conn.Close(ctx))
+}
+
+// serve says why the server cannot serve a case. A server of the user's is taken as it is.
+func (a abilities) serve(caseName string, fsync, scratch bool) error {
+	is := func(part string) bool { return strings.Contains(caseName+"/", "/"+part+"/") }
+	switch {
+	case is("compression=lz4") && !a.lz4:
+		return fmt.Errorf("PostgreSQL %s has no lz4 (from 14 on, if it was built with it)", a.version)
+	case scratch:
+		return nil
+	case a.fsync != fsync:
+		return fmt.Errorf("the server in use has fsync %s", map[bool]string{true: "on", false: "off"}[a.fsync])
+	case is("transport=unix") == a.tcp:
+		return fmt.Errorf("the server in use is reached by %s", map[bool]string{true: "TCP", false: "a Unix socket"}[a.tcp])
+	}
+	return nil
+}

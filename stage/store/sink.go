@@ -1,0 +1,231 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"postage/lab"
+	"postage/service/peer"
+	"postage/service/postgres"
+	"postage/service/postgres/pgsink"
+)
+
+// sinkCommand is the subcommand that calls ServeSink.
+const sinkCommand = "serve-store-sink"
+
+// sink is a protocol sink in a process of its own.
+type sink struct {
+	peer *peer.Peer
+	to   target
+}
+
+// sinkAddress is what the sink says when it is ready.
+type sinkAddress struct {
+	Dir  string // of its Unix socket
+	Port int
+}
+
+// sinkAnswer is what the sink answers.
+type sinkAnswer struct {
+	Capture string         // name of the file with what was received since "capture"
+	CPU     *time.Duration // user and system time of the sink, nil where it is not known
+}
+
+func openSink(w workload, transport postgres.Transport) func(context.Context, lab.Env) (place, error) {
+	return func(_ context.Context, env lab.Env) (place, error) {
+		var address sinkAddress
+		p, err := peer.Start(&address, sinkCommand)
+		if err != nil {
+			return nil, fmt.Errorf("sink: %w", err)
+		}
+		dsn := fmt.Sprintf("host=%s port=%d user=x dbname=x sslmode=disable", address.Dir, address.Port)
+		if transport == postgres.TCP {
+			dsn = fmt.Sprintf("host=127.0.0.1 port=%d user=x dbname=x sslmode=disable", address.Port)
+		}
+		return &sink{peer: p, to: target{dsn: dsn, table: "page", column: "jsonb", rows: w.draw(env.Seed, 1)}}, nil
+	}
+}
+
+func (s *sink) target() *target               { return &s.to }
+func (s *sink) prepare(context.Context) error { return nil }
+func (s *sink) close() error                  { return s.peer.Close() }
+
+func (s *sink) serverCPU(int) (float64, bool, error) {
+	var a sinkAnswer
+	if err := s.peer.Ask("cpu", &a); err != nil || a.CPU == nil {
+		return 0, false, err
+	}
+	return float64(*a.CPU), true, nil
+}
+
+const sinkChecks = "the bytes that the sink received hold every value of every row, column by column in the rows' order, and not much more"
+
+// prove has the sink keep what it receives, and looks for the values in it.
+func (s *sink) prove(_ context.Context, write func() error) error {
+	var a sinkAnswer
+	if err := s.peer.Ask("capture", &a); err != nil {
+		return err
+	}
+	if err := write(); err != nil {
+		return err
+	}
+	if err := s.peer.Ask("captured", &a); err != nil {
+		return err
+	}
+	received, err := os.ReadFile(a.Capture)
+	if err != nil {
+		return err
+	}
+	return errors.Join(checkReceived(received, s.to.rows), os.Remove(a.Capture))
+}
+
+// checkReceived finds the values of each column in the messages received, in the rows' order,
+// whether they came row by row or column by column.
+func checkReceived(received []byte, rows [][]any) error {
+	bodies, err := bodiesOf(received)
+	if err != nil {
+		return err
+	}
+	for i, name := range columns {
+		rest := bodies
+		for n, row := range rows {
+			value := row[i].(string)
+			at := bytes.Index(rest, []byte(value))
+			if at < 0 {
+				return fmt.Errorf("%s of row %d was not received in its place", name, n)
+			}
+			rest = rest[at+len(value):]
+		}
+	}
+	// Around the values: their lengths and formats, or quotes, or placeholders; around a row of
+	// a batch: Bind, Describe and Execute.
+	const perValue, perRow = 16, 64
+	if most := bytesOf(rows) + len(rows)*(perValue*len(columns)+perRow) + 64<<10; len(received) > most {
+		return fmt.Errorf("%d bytes were received, more than %d", len(received), most)
+	}
+	return nil
+}
+
+// bodiesOf joins the bodies of messages: COPY's stream of rows is cut into messages anywhere.
+func bodiesOf(messages []byte) ([]byte, error) {
+	var bodies []byte
+	for len(messages) > 0 {
+		if len(messages) < 5 {
+			return nil, errors.New("what was received ends within a message")
+		}
+		n := 1 + int(binary.BigEndian.Uint32(messages[1:]))
+		if n < 5 || n > len(messages) {
+			return nil, fmt.Errorf("a message of type %q and %d bytes was received, of which there are %d", messages[0], n, len(messages))
+		}
+		bodies = append(bodies, messages[5:n]...)
+		messages = messages[n:]
+	}
+	return bodies, nil
+}
+
+// ServeSink is the sink, in a process of its own: see package peer. It ends when its
+// standard input does.
+func ServeSink(stdin io.Reader, stdout io.Writer) (err error) {
+	dir, err := os.MkdirTemp("", "postage-sink-")
+	if err != nil {
+		return fmt.Errorf("store: sink: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	tcp, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return fmt.Errorf("store: sink: %w", err)
+	}
+	port := tcp.Addr().(*net.TCPAddr).Port
+	unix, err := net.Listen("unix", filepath.Join(dir, fmt.Sprintf(".s.PGSQL.%d", port)))
+	if err != nil {
+		return errors.Join(fmt.Errorf("store: sink: %w", err), tcp.Close())
+	}
+	const jsonbOID = 3802
+	s := &pgsink.Server{Types: map[string]uint32{"colD": jsonbOID}}
+	kept := &capture{}
+	// The process ends with its connections: nobody waits for these.
+	for _, l := range []net.Listener{tcp, unix} {
+		defer l.Close()
+		go s.Serve(tapped{l, kept})
+	}
+	return peer.Serve(stdin, stdout, sinkAddress{dir, port}, func(question json.RawMessage) (any, error) {
+		var a sinkAnswer
+		switch string(question) {
+		case `"capture"`:
+			kept.start()
+		case `"captured"`:
+			a.Capture = filepath.Join(dir, "captured")
+			if err := os.WriteFile(a.Capture, kept.stop(), 0o600); err != nil {
+				return nil, err
+			}
+		}
+		if cpu, known := lab.ProcessCPU(); known {
+			a.CPU = &cpu
+		}
+		return a, nil
+	})
+}
+
+// capture keeps what connections receive, while it is on.
+type capture struct {
+	mu       sync.Mutex
+	on       bool
+	received []byte
+}
+
+func (c *capture) start() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.on, c.received = true, nil
+}
+
+func (c *capture) stop() []byte {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	received := c.received
+	c.on, c.received = false, nil
+	return received
+}
+
+func (c *capture) see(p []byte) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.on {
+		c.received = append(c.received, p...)
+	}
+}
+
+// tapped is a listener whose connections show what they receive.
+type tapped struct {
+	net.Listener
+	to *capture
+}
+
+func (t tapped) Accept() (net.Conn, error) {
+	c, err := t.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return tappedConn{c, t.to}, nil
+}
+
+type tappedConn struct {
+	net.Conn
+	to *capture
+}
+
+func (t tappedConn) Read(p []byte) (int, error) {
+	n, err := t.Conn.Read(p)
+	t.to.see(p[:n])
+	return n, err
+}

@@ -1,0 +1,123 @@
+package store
+
+import (
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+
+	"postage/lab"
+	"postage/pgbulk"
+	"postage/service/postgres"
+)
+
+// Suite returns the stage's cases.
+func Suite() lab.Suite {
+	return suite(workload{rows: 1000, size: "16KB", letters: 16384}, workload{rows: 100_000, size: "200B", letters: 110})
+}
+
+// suite returns the cases for the page's workload and one of small rows.
+func suite(page, small workload) lab.Suite {
+	suite := lab.Suite{Stage: "store", Doc: "Rows into PostgreSQL: which driver, which call, which buffer?"}
+	suite.Cases = append(suite.Cases,
+		sinkCase(page, postgres.Unix, true, "What does the client alone pay for one upsert of 1000 rows of 16 KB, whatever the server does with them?"),
+		directCase(page),
+		sinkCase(small, postgres.Unix, false, "What does the client alone pay per row and value, where rows are small: 100,000 rows of 200 bytes?"),
+		sinkCase(page, postgres.TCP, false, "What does loopback TCP add to the client's cost over a Unix socket?"))
+
+	relaxed, durable := newService(false), newService(true)
+	base := setting{workload: page, phase: phaseUpdate, column: "jsonb", compression: "pglz", transport: postgres.Unix}
+	for _, slice := range []struct {
+		doc    string
+		change func(*setting)
+	}{
+		{"What does the page's upsert cost on a real server, when all rows exist?", func(*setting) {}},
+		{"What does the page's upsert cost on a real server, when no row exists, and what do ways save that only insert?", func(s *setting) { s.phase = phaseInsert }},
+		{"How much of the server's time is pglz, which lz4 saves?", func(s *setting) { s.compression = "lz4" }},
+		{"How much of the server's time is reading JSON, which a text column saves?", func(s *setting) { s.column = "text" }},
+		{"What is left for the driver to win where the server has neither JSON to read nor pglz to run?", func(s *setting) { s.column, s.compression = "text", "lz4" }},
+		{"What does an upsert of 100,000 rows of 200 bytes cost on a real server, when all rows exist?", func(s *setting) { s.workload = small }},
+		{"What does an insert of 100,000 rows of 200 bytes cost on a real server, and what do ways save that only insert?", func(s *setting) { s.workload, s.phase = small, phaseInsert }},
+		{"What does loopback TCP add over a Unix socket, beside a real server's work?", func(s *setting) { s.transport = postgres.TCP }},
+		{"What does it cost when the server waits for the disk, as in production?", func(s *setting) { s.fsync = true }},
+	} {
+		s := base
+		slice.change(&s)
+		service := relaxed
+		if s.fsync {
+			service = durable
+		}
+		suite.Cases = append(suite.Cases, serverCase(s, service, slice.doc))
+	}
+	return suite
+}
+
+// contenders returns the ways to write rows, in the order in which they are listed. To add
+// one, write a file like its shortest neighbour and a line here.
+func contenders() []*contender {
+	return []*contender{
+		pgxExec(baseline, pgx.QueryExecModeCacheStatement),
+		pgxBatch(),
+		pgxUnnest(),
+		pgxCopyTemporary(),
+		pgxCopy(),
+		pgx4Exec(capacities[0]),
+		pgx4Exec(capacities[1]),
+		pgx4Exec(capacities[2]),
+		pqExec(),
+		bulkExec(),
+		bulkRows("upsert", pgbulk.Auto),
+		bulkRows("upsert", pgbulk.Bind),
+		bulkRows("upsert", pgbulk.Copy),
+		bulkRows("insert", pgbulk.Auto),
+		bulkRows("insert", pgbulk.Bind),
+		precomputed(),
+	}
+}
+
+// clientContenders differ in what the client does, and in nothing that a server sees, so that they are
+// compared at the sink only.
+func clientContenders() []*contender {
+	return []*contender{
+		pgxExec(baseline+"/mode=cache-describe", pgx.QueryExecModeCacheDescribe),
+		pgxExec(baseline+"/mode=describe-exec", pgx.QueryExecModeDescribeExec),
+		pgxExec(baseline+"/mode=exec", pgx.QueryExecModeExec),
+		pgxExec(baseline+"/mode=simple", pgx.QueryExecModeSimpleProtocol),
+		keptBuffer(),
+		memcpy(),
+	}
+}
+
+// baseline is pgx's Exec in its default mode.
+const baseline = "lib=pgx/call=exec"
+
+func sinkCase(w workload, transport postgres.Transport, headline bool, doc string) lab.Case {
+	c := lab.Case{
+		Name:     fmt.Sprintf("Store/peer=sink/rows=%d/size=%s/transport=%s", w.rows, w.size, transport),
+		Doc:      doc,
+		Headline: headline,
+		Baseline: baseline,
+	}
+	for _, contender := range append(contenders(), clientContenders()...) {
+		if !contender.insertsOnly {
+			c.Contenders = append(c.Contenders, contender.row(openSink(w, transport), sinkChecks))
+		}
+	}
+	return c
+}
+
+func serverCase(s setting, service *lab.Service, doc string) lab.Case {
+	c := lab.Case{
+		Name: fmt.Sprintf("Store/peer=postgres/phase=%s/rows=%d/size=%s/column=%s/compression=%s/transport=%s/fsync=%s",
+			s.phase, s.rows, s.size, s.column, s.compression, s.transport, map[bool]string{true: "on", false: "off"}[s.fsync]),
+		Doc:      doc,
+		Service:  service,
+		Baseline: baseline,
+	}
+	for _, contender := range contenders() {
+		if s.phase == phaseInsert || !contender.insertsOnly {
+			c.Contenders = append(c.Contenders, contender.row(openServer(s), serverChecks))
+		}
+	}
+	return c
+}
+
