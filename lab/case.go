@@ -2,6 +2,7 @@ package lab
 
 import (
 	"context"
+	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
@@ -21,6 +22,9 @@ type Case struct {
 	Doc string
 	// Headline cases are what `postage run` measures when it is asked for nothing in particular.
 	Headline bool
+	// Batch is about how long a batch takes where already one operation takes longer than a
+	// batch should. Only plans look at it.
+	Batch time.Duration
 	// Service is a server that the case needs, shared by its workers, nil if it needs none.
 	Service *Service
 	// Baseline names the contender that the others are compared with.

@@ -19,6 +19,9 @@ const (
 	// setUpEstimate is what starting, proving and ending one worker takes, before the
 	// run knows better.
 	setUpEstimate = 40 * time.Millisecond
+	// setUpBatches is the same for cases whose batches are long: the proof and the warm-up
+	// are about as many.
+	setUpBatches = 5
 	// typicalBlockSD is the standard deviation of a block value (the difference of two
 	// fresh processes, on the log scale) that docs/method.md found; it is only used to
 	// say what precision to expect.
@@ -45,27 +48,25 @@ type Plan struct {
 // an interval needs.
 func NewPlan(entries []Entry, budget time.Duration, precision float64) Plan {
 	cases := byCase(entries)
-	rowsOf := func(cases [][]Entry) (n int) {
+	block := func(cases [][]Entry, rounds int) (d time.Duration) {
 		for _, rows := range cases {
 			for i := range rows {
 				if rows[i].Contender.NotPossible == "" {
-					n++
+					batch := max(batchTarget, rows[i].Case.Batch)
+					d += max(setUpEstimate, setUpBatches*rows[i].Case.Batch) + time.Duration(rounds)*batch
 				}
 			}
 		}
-		return n
-	}
-	block := func(rows, rounds int) time.Duration {
-		return time.Duration(rows) * (setUpEstimate + time.Duration(rounds)*batchTarget)
+		return d
 	}
 	p := Plan{Rounds: DefaultRounds}
 	// A quarter is kept for what takes longer than estimated.
 	sure := budget / 4 * 3
-	for p.Rounds > fewestRounds && time.Duration(looks[0])*block(rowsOf(cases), p.Rounds) > sure {
+	for p.Rounds > fewestRounds && time.Duration(looks[0])*block(cases, p.Rounds) > sure {
 		p.Rounds--
 	}
 	kept := len(cases)
-	for kept > 1 && time.Duration(looks[0])*block(rowsOf(cases[:kept]), p.Rounds) > sure {
+	for kept > 1 && time.Duration(looks[0])*block(cases[:kept], p.Rounds) > sure {
 		kept--
 	}
 	for i, rows := range cases {
@@ -75,11 +76,11 @@ func NewPlan(entries []Entry, budget time.Duration, precision float64) Plan {
 			p.Left = append(p.Left, rows...)
 		}
 	}
-	if one := block(rowsOf(cases[:kept]), p.Rounds); one > 0 {
+	if one := block(cases[:kept], p.Rounds); one > 0 {
 		p.Blocks = min(looks[len(looks)-1], int(budget/one))
 		p.Precision = expectedPrecision(p.Blocks)
 	}
-	p.Needed = time.Duration(blocksFor(precision)) * block(rowsOf(cases), DefaultRounds)
+	p.Needed = time.Duration(blocksFor(precision)) * block(cases, DefaultRounds)
 	return p
 }
 

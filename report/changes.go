@@ -246,4 +246,3 @@ func explain(c *lab.Changes, r *lab.Change) string {
 	}
 	return strings.Join(why, "; ") + across(c, "; ")
 }
-

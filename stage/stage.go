@@ -5,6 +5,7 @@ import (
 	"postage/lab"
 	"postage/stage/encode"
 	"postage/stage/seal"
+	"postage/stage/send"
 )
 
 // Suites returns the suites of all stages in the order in which a message passes them.
@@ -12,5 +13,6 @@ func Suites() []lab.Suite {
 	return []lab.Suite{
 		encode.Suite(),
 		seal.Suite(),
+		send.Suite(),
 	}
 }

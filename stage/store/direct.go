@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"time"
 
 	pgproto2 "github.com/jackc/pgproto3/v2"
 	"github.com/jackc/pgx/v5/pgproto3"
@@ -35,6 +36,7 @@ func directCase(w workload) lab.Case {
 	c := lab.Case{
 		Name:     "Store/op=direct",
 		Doc:      "What does it cost to encode one Bind message of 16.5 MB, and how much of that is the buffer that grows?",
+		Batch:    20 * time.Millisecond,
 		Baseline: directBaseline,
 	}
 	v2 := func(dst []byte, name string, parameters [][]byte) ([]byte, error) {

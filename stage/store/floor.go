@@ -24,7 +24,7 @@ func precomputed() *contender {
 			if err := prepareAll(ctx, conn, list); err != nil {
 				return nil, closing(conn, err)
 			}
-			messages, err := encodeAll(nil, list)
+			messages, err := encodeAll(nil, new([][]byte), list)
 			if err != nil {
 				return nil, closing(conn, err)
 			}
@@ -40,7 +40,7 @@ func memcpy() *contender {
 	return &contender{
 		name: "floor=memcpy", floor: true, writesNothing: true,
 		open: func(_ context.Context, t *target) (*writer, error) {
-			messages, err := encodeAll(nil, statements(t.table, t.rows))
+			messages, err := encodeAll(nil, new([][]byte), statements(t.table, t.rows))
 			if err != nil {
 				return nil, err
 			}

@@ -25,8 +25,9 @@ func keptBuffer() *contender {
 				return nil, closing(conn, err)
 			}
 			var buffer []byte
+			var parameters [][]byte
 			return pgxWriter(conn, func(ctx context.Context) error {
-				if buffer, err = encodeAll(buffer[:0], list); err != nil {
+				if buffer, err = encodeAll(buffer[:0], &parameters, list); err != nil {
 					return err
 				}
 				return exchange(ctx, conn.PgConn(), buffer)
@@ -48,15 +49,14 @@ func prepareAll(ctx context.Context, conn *pgx.Conn, list []statement) error {
 }
 
 // encodeAll appends the messages that run the statements: a Bind and an Execute for each, and
-// one Sync, which makes them one transaction.
-func encodeAll(buffer []byte, list []statement) (_ []byte, err error) {
-	var parameters [][]byte
+// one Sync, which makes them one transaction. parameters is room to work in.
+func encodeAll(buffer []byte, parameters *[][]byte, list []statement) (_ []byte, err error) {
 	for i, s := range list {
-		parameters = parameters[:0]
+		*parameters = (*parameters)[:0]
 		for _, arg := range s.args {
-			parameters = append(parameters, bytesIn(arg.(string)))
+			*parameters = append(*parameters, bytesIn(arg.(string)))
 		}
-		bind := pgproto3.Bind{PreparedStatement: prepared(i), Parameters: parameters}
+		bind := pgproto3.Bind{PreparedStatement: prepared(i), Parameters: *parameters}
 		if buffer, err = bind.Encode(buffer); err != nil {
 			return nil, err
 		}

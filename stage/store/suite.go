@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -95,6 +96,7 @@ func sinkCase(w workload, transport postgres.Transport, headline bool, doc strin
 		Name:     fmt.Sprintf("Store/peer=sink/rows=%d/size=%s/transport=%s", w.rows, w.size, transport),
 		Doc:      doc,
 		Headline: headline,
+		Batch:    30 * time.Millisecond * time.Duration(1+w.rows/50_000),
 		Baseline: baseline,
 	}
 	for _, contender := range append(contenders(), clientContenders()...) {
@@ -110,6 +112,7 @@ func serverCase(s setting, service *lab.Service, doc string) lab.Case {
 		Name: fmt.Sprintf("Store/peer=postgres/phase=%s/rows=%d/size=%s/column=%s/compression=%s/transport=%s/fsync=%s",
 			s.phase, s.rows, s.size, s.column, s.compression, s.transport, map[bool]string{true: "on", false: "off"}[s.fsync]),
 		Doc:      doc,
+		Batch:    400 * time.Millisecond * time.Duration(1+s.rows/50_000),
 		Service:  service,
 		Baseline: baseline,
 	}
@@ -120,4 +123,3 @@ func serverCase(s setting, service *lab.Service, doc string) lab.Case {
 	}
 	return c
 }
-

@@ -20,6 +20,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"unicode"
 )
 
 // Server is a sink. Its fields must not be changed once it serves.
@@ -29,6 +30,9 @@ type Server struct {
 
 	received atomic.Int64
 	open     sync.WaitGroup
+	// described are the parameters' types of statements seen before, by text: drivers that
+	// prepare a statement again for each use should not wait for a sink that thinks.
+	described sync.Map
 }
 
 // Received is how many bytes have come in over all connections.
@@ -259,7 +263,7 @@ func (s *session) describe(body []byte) {
 	sql := s.bound
 	if body[0] == 'S' {
 		sql = s.statements[cstring(body[1:])]
-		types := s.server.parameters(sql)
+		types := s.server.describe(sql)
 		b := binary.BigEndian.AppendUint16(nil, uint16(len(types)))
 		for _, oid := range types {
 			b = binary.BigEndian.AppendUint32(b, oid)
@@ -300,6 +304,16 @@ var (
 	casts       = map[string]uint32{"text[]": 1009, "varchar[]": 1015, "jsonb[]": 3807, "json[]": 199, "bytea[]": 1001, "int[]": 1007,
 		"text": 25, "varchar": 1043, "jsonb": 3802, "json": 114, "bytea": 17, "int": 23}
 )
+
+// describe is parameters with a memory.
+func (s *Server) describe(sql string) []uint32 {
+	if types, ok := s.described.Load(sql); ok {
+		return types.([]uint32)
+	}
+	types := s.parameters(sql)
+	s.described.Store(sql, types)
+	return types
+}
 
 // parameters are the types of a statement's parameters: their cast's, or that of the column at their place in VALUES.
 func (s *Server) parameters(sql string) []uint32 {
@@ -346,12 +360,14 @@ func names(list string) []string {
 }
 
 // word is a statement's first word in lower case.
+//
+// Only the first word is looked at: a statement with its values in it may be very long.
 func word(sql string) string {
-	fields := strings.Fields(sql)
-	if len(fields) == 0 {
-		return ""
+	sql = strings.TrimLeftFunc(sql, unicode.IsSpace)
+	if end := strings.IndexFunc(sql, unicode.IsSpace); end >= 0 {
+		sql = sql[:end]
 	}
-	return strings.ToLower(fields[0])
+	return strings.ToLower(sql)
 }
 
 func cstring(b []byte) string {

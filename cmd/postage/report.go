@@ -1,0 +1,69 @@
+package main
+
+import (
+	"io"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+
+	"github.com/spf13/cobra"
+
+	"postage/report"
+)
+
+func reportCommand() *cobra.Command {
+	var out string
+	var open bool
+	cmd := &cobra.Command{
+		Use:   "report [RUN...]",
+		Short: "Make a page of saved runs that a browser shows",
+		Long: `Makes one HTML file of saved runs, the latest if none is given: who won, by how much, with
+plots and tables. It needs no network and no other file, and is complete without scripts.`,
+		Example: `  postage report
+  postage report encode.txt seal.txt -o costs.html --open`,
+		ValidArgsFunction: completeRuns,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			names := args
+			if len(names) == 0 {
+				names = []string{""}
+			}
+			var runs []report.NamedRun
+			for _, name := range names {
+				rec, err := loadRun(name)
+				if err != nil {
+					return err
+				}
+				if name == "" {
+					name = latestName
+				}
+				runs = append(runs, report.NamedRun{Name: filepath.Base(name), Record: rec})
+			}
+			if err := writeFile(out, func(w io.Writer) error { return report.HTML(w, runs) }); err != nil {
+				return err
+			}
+			say(cmd, "postage: page saved as %s", out)
+			if open {
+				return openInBrowser(cmd, out)
+			}
+			return nil
+		},
+	}
+	cmd.Flags().StringVarP(&out, "out", "o", "report.html", "`file` for the page")
+	cmd.Flags().BoolVar(&open, "open", false, "show it in the browser")
+	return cmd
+}
+
+// openInBrowser shows a file in what the desktop opens pages with.
+func openInBrowser(cmd *cobra.Command, file string) error {
+	name, args := "xdg-open", []string{file}
+	switch runtime.GOOS {
+	case "darwin":
+		name = "open"
+	case "windows":
+		name, args = "rundll32", []string{"url.dll,FileProtocolHandler", file}
+	}
+	if err := exec.CommandContext(cmd.Context(), name, args...).Run(); err != nil {
+		return hinted{err, "open " + file + " in a browser by hand"}
+	}
+	return nil
+}

@@ -1,0 +1,126 @@
+package report
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+
+	"postage/lab"
+)
+
+// heatMap is a table of contenders by messages (by cases, where these have no
+// messages), each cell the ratio to the case's baseline.
+type heatMap struct {
+	Title   string
+	Columns []heatColumn
+	Rows    []heatRow
+}
+
+type heatColumn struct{ Title, ID string }
+
+type heatRow struct {
+	Contender string
+	Cells     []heatCell
+	mean      float64 // of the logarithms, over the measured cells
+	measured  int
+}
+
+type heatCell struct {
+	Text  string
+	Class string // "h" and the step, from -3 (far faster) to 3 (far slower); "none"
+	Hint  string
+}
+
+// heatMaps makes a heat map of the cases that differ in their message alone, and so on.
+func heatMaps(cases []lab.CaseResult) []heatMap {
+	var titles []string
+	groups := map[string][]*lab.CaseResult{}
+	columns := map[string]string{}
+	for i := range cases {
+		c := &cases[i]
+		var rest, column []string
+		for part := range strings.SplitSeq(c.Name, "/") {
+			if strings.HasPrefix(part, "msg=") {
+				column = append(column, part)
+			} else {
+				rest = append(rest, part)
+			}
+		}
+		title := strings.Join(rest, " ")
+		if len(column) == 0 {
+			title, column = rest[0], rest[1:]
+		}
+		columns[c.Name] = strings.Join(column, " ")
+		if groups[title] == nil {
+			titles = append(titles, title)
+		}
+		groups[title] = append(groups[title], c)
+	}
+	var maps []heatMap
+	for _, title := range titles {
+		if m := newHeatMap(title, groups[title], columns); len(m.Columns) > 1 && len(m.Rows) > 1 {
+			maps = append(maps, m)
+		}
+	}
+	return maps
+}
+
+func newHeatMap(title string, cases []*lab.CaseResult, columns map[string]string) heatMap {
+	m := heatMap{Title: title}
+	index := map[string]int{}
+	for _, c := range cases {
+		if c.Baseline == nil || c.Baseline.NSOp == nil {
+			continue
+		}
+		m.Columns = append(m.Columns, heatColumn{columns[c.Name], slug(c.Name)})
+		for _, r := range c.Rows {
+			if role := lab.Role(r.Row.Role); r.NSOp == nil || role == lab.RoleControl || role == lab.RoleFloor {
+				continue
+			}
+			name := r.Row.Contender
+			if _, ok := index[name]; !ok {
+				index[name] = len(m.Rows)
+				m.Rows = append(m.Rows, heatRow{Contender: name})
+			}
+			row := &m.Rows[index[name]]
+			for len(row.Cells) < len(m.Columns)-1 {
+				row.Cells = append(row.Cells, heatCell{"", "none", ""})
+			}
+			x := 1.0
+			if r.Ratio != nil {
+				x = r.Ratio.Ratio
+			}
+			row.Cells = append(row.Cells, heatCell{ratio(x), "h" + step(x), hint(r)})
+			row.mean += math.Log(x)
+			row.measured++
+		}
+	}
+	for i := range m.Rows {
+		row := &m.Rows[i]
+		row.mean /= float64(row.measured)
+		for len(row.Cells) < len(m.Columns) {
+			row.Cells = append(row.Cells, heatCell{"", "none", ""})
+		}
+	}
+	slices.SortStableFunc(m.Rows, func(a, b heatRow) int { return cmp.Compare(a.mean, b.mean) })
+	return m
+}
+
+// step grades a ratio: 0 within 5% of 1, 1 within 2, 2 within 4, 3 beyond.
+func step(x float64) string {
+	size := math.Abs(math.Log(x))
+	grade := "3"
+	switch {
+	case size < math.Log(1.05):
+		return "0"
+	case size < math.Log(2):
+		grade = "1"
+	case size < math.Log(4):
+		grade = "2"
+	}
+	if x < 1 {
+		return "m" + grade
+	}
+	return grade
+}
