@@ -107,6 +107,12 @@ type Prepared interface {
 	Prepare() error
 }
 
+// Sized is an Instance whose batches must not be smaller than so many operations,
+// whatever time they take, such as one that spreads them over goroutines.
+type Sized interface {
+	MinOps() int
+}
+
 // Distributed is an Instance that keeps how long each of its operations took, for
 // stages whose tails matter. The record keeps the distribution of a block's batches.
 type Distributed interface {

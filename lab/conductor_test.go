@@ -85,6 +85,11 @@ func (c *counted) Latencies() *hdrhistogram.Histogram {
 	return taken
 }
 
+// sized wants batches of at least 8 operations.
+type sized struct{ work }
+
+func (*sized) MinOps() int { return 8 }
+
 var sink int
 
 func spin(n int) {
@@ -165,6 +170,9 @@ func testSuites() []Suite {
 			contender("is=base", func() *work {
 				return &work{run: func(int) error { time.Sleep(100 * time.Millisecond); return nil }}
 			}),
+			{Name: "is=sized", Checks: "nothing", Open: func(context.Context, Env) (Instance, error) {
+				return &sized{work{run: func(int) error { time.Sleep(20 * time.Millisecond); return nil }}}, nil
+			}},
 		}},
 	}}}
 }
@@ -366,6 +374,9 @@ func TestBudgetIsKept(t *testing.T) {
 	rec := measured(t, testConductor(t), 3*time.Second, "op=slow")
 	if len(rec.Blocks) == 0 || len(rec.Blocks) > 5 {
 		t.Errorf("%d blocks of at least 0.6 s in a budget of 3 s", len(rec.Blocks))
+	}
+	if base, sized := rec.Rows[0].N, rec.Rows[len(rec.Rows)-1].N; base != 1 || sized != 8 {
+		t.Errorf("batches of %d and %d operations, want 1 and the least that it takes, 8", base, sized)
 	}
 	// Not a claim about speed: a run without a budget would go on for 56 blocks.
 	if elapsed := time.Since(start); elapsed > 20*time.Second {

@@ -118,7 +118,11 @@ func (w *worker) open(ctx context.Context, r request) (reply, error) {
 // calibrate finds the number of operations that take the target time.
 func (w *worker) calibrate(target time.Duration) (reply, error) {
 	const most = 1 << 30
-	n := 1
+	least := 1
+	if s, ok := w.instance.(Sized); ok {
+		least = s.MinOps()
+	}
+	n := least
 	for {
 		b, err := timed(w.instance, n)
 		if err != nil {
@@ -126,7 +130,7 @@ func (w *worker) calibrate(target time.Duration) (reply, error) {
 		}
 		elapsed := time.Duration(b.WallNS)
 		if elapsed >= target/2 || n >= most {
-			n = max(1, int(float64(n)*float64(target)/float64(max(elapsed, 1))))
+			n = max(least, int(float64(n)*float64(target)/float64(max(elapsed, 1))))
 			w.latencies()
 			runtime.GC()
 			return reply{N: min(n, most)}, nil

@@ -98,6 +98,14 @@ func newForest(rec *record.Record, c *lab.CaseResult, results []*lab.Result) *fo
 	if c.Baseline == nil || c.Baseline.NSOp == nil {
 		return nil
 	}
+	place := func(r *lab.Result) float64 {
+		if r.Ratio == nil {
+			return 1
+		}
+		return r.Ratio.Ratio
+	}
+	results = slices.Clone(results)
+	slices.SortStableFunc(results, func(a, b *lab.Result) int { return cmp.Compare(place(a), place(b)) })
 	blocks := map[*lab.Result][]float64{}
 	values := []float64{1}
 	for _, r := range results {
