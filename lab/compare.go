@@ -444,3 +444,22 @@ func (c *Changes) Outcome() Outcome {
 	}
 	return worst
 }
+
+// RatioOf is the time of a row as a multiple of another's in one run: paired where both
+// are of one case, else from the times alone, which is wider. It is false if either has
+// no figures.
+func RatioOf(rec *record.Record, row, base string) (Interval, bool) {
+	a, b := rec.Row(row), rec.Row(base)
+	if a == nil || b == nil || !a.OK() || !b.OK() {
+		return Interval{}, false
+	}
+	if a.Case == b.Case {
+		values := blockValues(rec.BlocksOf(a.Case), a, b)
+		c := stats.Compare(values)
+		return Interval{c.Ratio, c.Low, c.High}, len(values) > 0
+	}
+	x, y := absolute(rec, b), absolute(rec, a)
+	var u stats.Unpaired
+	s := u.Shift(x, y, familyLevel)
+	return Interval{math.Exp(s.Value), math.Exp(s.Low), math.Exp(s.High)}, len(x) > 0 && len(y) > 0
+}

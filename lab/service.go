@@ -3,7 +3,6 @@ package lab
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 
 	"postage/record"
@@ -12,7 +11,6 @@ import (
 // Service is a server that cases need and that all their workers share, because it takes
 // too long to start one for each. Whoever runs a conductor starts it, see StartServices.
 type Service struct {
-	Name  string // "PostgreSQL"
 	Start func(ctx context.Context) (*Running, error)
 }
 
@@ -50,7 +48,7 @@ func StartServices(ctx context.Context, entries []Entry, rec *record.Record) (en
 			}
 		}
 		if o.err != nil {
-			row.Proof = fmt.Sprintf("%sno %s: %s", record.ProofNotMeasured, service.Name, oneLine(o.err))
+			row.Proof = record.ProofNotMeasured + oneLine(o.err)
 		} else if o.running.Serves != nil {
 			if err := o.running.Serves(e.Case); err != nil {
 				row.Proof = record.ProofNotPossible + oneLine(err)

@@ -11,7 +11,7 @@ import (
 
 func TestStartServices(t *testing.T) {
 	starts, stops := 0, 0
-	up := &Service{Name: "up", Start: func(context.Context) (*Running, error) {
+	up := &Service{Start: func(context.Context) (*Running, error) {
 		starts++
 		return &Running{
 			Environment: []string{"UP=1"},
@@ -24,10 +24,10 @@ func TestStartServices(t *testing.T) {
 			Stop: func() error { stops++; return nil },
 		}, nil
 	}}
-	down := &Service{Name: "PostgreSQL", Start: func(context.Context) (*Running, error) {
+	down := &Service{Start: func(context.Context) (*Running, error) {
 		return nil, errors.New("none on this machine\nhint: install it")
 	}}
-	unused := &Service{Name: "unused", Start: func(context.Context) (*Running, error) {
+	unused := &Service{Start: func(context.Context) (*Running, error) {
 		t.Error("a service is started that only rows without figures need")
 		return nil, errors.ErrUnsupported
 	}}
@@ -48,7 +48,7 @@ func TestStartServices(t *testing.T) {
 	for name, want := range map[string]string{
 		"X/a=plain": "ok", "X/a=served": "ok", "X/a=again": "ok", "X/a=left": "not measured: the budget is too small",
 		"X/a=refused": "not possible: the server has no lz4",
-		"X/a=down":    "not measured: no PostgreSQL: none on this machine; hint: install it",
+		"X/a=down":    "not measured: none on this machine; hint: install it",
 	} {
 		if got := rec.Row(name + "/lib=x").Proof; got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)

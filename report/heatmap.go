@@ -91,7 +91,7 @@ func newHeatMap(title string, cases []*lab.CaseResult, columns map[string]string
 			if r.Ratio != nil {
 				x = r.Ratio.Ratio
 			}
-			row.Cells = append(row.Cells, heatCell{ratio(x), "h" + step(x), hint(r)})
+			row.Cells = append(row.Cells, heatCell{ratio(x), "h" + step(x), duration(r.NSOp.Value)})
 			row.mean += math.Log(x)
 			row.measured++
 		}

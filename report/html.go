@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"postage/claims"
 	"postage/lab"
 	"postage/lab/stats"
 	"postage/record"
@@ -57,7 +58,13 @@ type page struct {
 	Failures  []noteView
 	Controls  []noteView
 	Warnings  []noteView
+	Claims    []claimView
 	Runs      []runView
+}
+
+type claimView struct {
+	Number                                    int
+	Text, Page, Published, Here, Verdict, Why string
 }
 
 type headlineView struct{ ID, Case, Text string }
@@ -87,8 +94,8 @@ type columnView struct {
 }
 
 type rowView struct {
-	Name, Role, Verdict, Hint string
-	Cells                     []cellView
+	Name, Verdict string
+	Cells         []cellView
 }
 
 type cellView struct {
@@ -115,6 +122,9 @@ func newPage(runs []NamedRun) *page {
 				id = fmt.Sprintf("%s-%d", id, ids[id])
 			}
 			view := newCase(rec, c, id)
+			if len(runs) > 1 {
+				view.Note = run.Name + ": " + view.Note
+			}
 			p.Cases = append(p.Cases, view)
 			p.Failures = append(p.Failures, prefixed(c.Name, view.Failed)...)
 			p.Controls = append(p.Controls, noteView{c.Name, controlText(c)})
@@ -141,8 +151,34 @@ func newPage(runs []NamedRun) *page {
 		p.Headlines, p.More = p.Headlines[:headlinesShown], p.Headlines[headlinesShown:]
 	}
 	p.Maps = heatMaps(all)
+	p.Claims = claimViews(runs)
 	p.Parts = slices.Sorted(maps.Keys(parts))
 	return p
+}
+
+// claimViews are the published claims, none if the runs say nothing of any.
+func claimViews(runs []NamedRun) []claimView {
+	var records []*record.Record
+	for _, run := range runs {
+		records = append(records, run.Record)
+	}
+	var views []claimView
+	measured := false
+	for _, f := range claims.Check(claims.All(), records) {
+		view := claimView{Number: f.Number, Text: f.Text, Page: f.Page, Verdict: string(f.Verdict), Why: f.Why}
+		var published, here []string
+		for _, r := range f.Results {
+			measured = measured || r.Here != nil
+			published = append(published, r.What+": "+publishedText(&r.Measure))
+			here = append(here, hereText(&r))
+		}
+		view.Published, view.Here = strings.Join(published, "; "), strings.Join(here, "; ")
+		views = append(views, view)
+	}
+	if !measured {
+		return nil
+	}
+	return views
 }
 
 func prefixed(name string, notes []noteView) []noteView {
@@ -189,15 +225,17 @@ func newCase(rec *record.Record, c *lab.CaseResult, id string) caseView {
 		view.Columns = append(view.Columns, columnView{column.title, column.left})
 	}
 	for _, r := range with {
-		row := rowView{Name: r.Row.Name, Role: r.Row.Role, Verdict: verdictClass(r), Hint: hint(r)}
+		row := rowView{Name: r.Row.Name, Verdict: verdictClass(r)}
 		for _, column := range columns {
 			text := column.text(r)
 			cell := cellView{Text: text, Left: column.left}
-			if strings.HasPrefix(column.title, "ratio") {
+			switch {
+			case column.title == "ns/op":
+				cell.Sort = fmt.Sprintf("%.6g", r.NSOp.Value)
+			case strings.HasPrefix(column.title, "ratio") && r.Ratio == nil:
 				cell.Sort = "1"
-				if r.Ratio != nil {
-					cell.Sort = fmt.Sprintf("%.6g", r.Ratio.Ratio)
-				}
+			case strings.HasPrefix(column.title, "ratio"):
+				cell.Sort = fmt.Sprintf("%.6g", r.Ratio.Ratio)
 			}
 			row.Cells = append(row.Cells, cell)
 		}
@@ -226,9 +264,6 @@ func hint(r *lab.Result) string {
 	}
 	for _, key := range slices.Sorted(maps.Keys(r.Row.Settings)) {
 		lines = append(lines, key+": "+r.Row.Settings[key])
-	}
-	if r.Row.Checks != "" {
-		lines = append(lines, "proof: "+r.Row.Checks)
 	}
 	return strings.Join(lines, "\n")
 }

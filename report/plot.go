@@ -136,7 +136,7 @@ func newForest(rec *record.Record, c *lab.CaseResult, results []*lab.Result) *fo
 			}
 			var strip strings.Builder
 			for _, v := range blocks[r] {
-				fmt.Fprintf(&strip, "M%g %gh0", x.at(v), row.Y+10)
+				fmt.Fprintf(&strip, "M%.0f %gh0", x.at(v), row.Y+10)
 			}
 			row.Strip = strip.String()
 		}
@@ -193,7 +193,7 @@ func newScatter(results []*lab.Result) *scatter {
 	var taken []box
 	for _, r := range sized {
 		p := point{Name: r.Row.Name, Class: verdictClass(r), X: x.at(r.NSOp.Value), Y: y.at(r.Metrics[encodedBytes]),
-			Hint: hint(r) + "\n" + figure(r.Metrics[encodedBytes]) + " bytes"}
+			Hint: fmt.Sprintf("%s\n%s\n%s bytes", r.Row.Contender, duration(r.NSOp.Value), figure(r.Metrics[encodedBytes]))}
 		taken = append(taken, box{p.X - 5, p.Y - 5, p.X + 5, p.Y + 5})
 		s.Points = append(s.Points, p)
 	}

@@ -6,6 +6,7 @@ import (
 	"postage/stage/encode"
 	"postage/stage/seal"
 	"postage/stage/send"
+	"postage/stage/store"
 )
 
 // Suites returns the suites of all stages in the order in which a message passes them.
@@ -14,5 +15,6 @@ func Suites() []lab.Suite {
 		encode.Suite(),
 		seal.Suite(),
 		send.Suite(),
+		store.Suite(),
 	}
 }

@@ -18,7 +18,7 @@ import (
 // own server: see package postgres. A download is made only if POSTAGE_PG_DOWNLOAD is
 // "yes", from POSTAGE_PG_REPOSITORY if that is set.
 func newService(fsync bool) *lab.Service {
-	return &lab.Service{Name: "PostgreSQL", Start: func(ctx context.Context) (*lab.Running, error) {
+	return &lab.Service{Start: func(ctx context.Context) (*lab.Running, error) {
 		o := postgres.Options{
 			Fsync: fsync,
 			// Two of these may run at a time, each in a schema of its own.

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"postage/lab"
+	"postage/record"
 )
 
 func TestNames(t *testing.T) {
@@ -69,5 +70,26 @@ func TestEveryContenderProves(t *testing.T) {
 				})
 			}
 		})
+	}
+}
+
+// Rows whose server does not start say why, in one line; the others are left as they are.
+func TestServerThatDoesNotStart(t *testing.T) {
+	t.Setenv("POSTAGE_DSN", "host=/nonexistent user=nobody")
+	entries := lab.Entries([]lab.Suite{testSuite()})
+	rec := &record.Record{}
+	for _, e := range entries {
+		rec.Rows = append(rec.Rows, record.Row{Name: e.Row(), Proof: record.ProofOK})
+	}
+	environment, stop := lab.StartServices(t.Context(), entries, rec)
+	if err := stop(); err != nil || len(environment) > 0 {
+		t.Errorf("environment %q, stopped with %v", environment, err)
+	}
+	for _, e := range entries {
+		proof := rec.Row(e.Row()).Proof
+		onServer := strings.HasPrefix(e.Case.Name, "Store/peer=postgres/")
+		if onServer && (!strings.HasPrefix(proof, record.ProofNotMeasured+"postgres: server of POSTAGE_DSN: ") || strings.Contains(proof, "\n")) || !onServer && proof != record.ProofOK {
+			t.Fatalf("%s: %q", e.Row(), proof)
+		}
 	}
 }
