@@ -85,10 +85,22 @@ func (c *child) ask(ctx context.Context, r request, patience time.Duration) (rep
 		}
 		return answer, nil
 	case <-timer.C:
-		return reply{}, fmt.Errorf("hang: no answer to %s within %v", r.Op, patience)
+		return reply{}, fmt.Errorf("hang: no answer to %s within %v%s", r.Op, patience, c.whereabouts())
 	case <-ctx.Done():
 		return reply{}, context.Cause(ctx)
 	}
+}
+
+// whereabouts asks a worker that hangs for the stack of its main goroutine, which ends it.
+func (c *child) whereabouts() string {
+	if askForStacks(c.cmd.Process) != nil {
+		return ""
+	}
+	select {
+	case <-c.replies: // closed with its standard output
+	case <-time.After(2 * time.Second):
+	}
+	return c.stderr.mainGoroutine()
 }
 
 // obituary says how a worker ended that gave no answer.
@@ -126,7 +138,7 @@ type head struct {
 func (h *head) Write(p []byte) (int, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.text = append(h.text, p[:min(len(p), max(0, 8<<10-len(h.text)))]...)
+	h.text = append(h.text, p[:min(len(p), max(0, 64<<10-len(h.text)))]...)
 	return len(p), nil
 }
 
@@ -149,3 +161,28 @@ func (h *head) lastWords() string {
 
 // errWorkerGone is a worker that ended without an answer.
 var errWorkerGone = errors.New("the worker ended without an answer")
+
+// mainGoroutine finds in a dump of stacks what the main goroutine was doing, and where.
+func (h *head) mainGoroutine() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	_, stack, found := strings.Cut(string(h.text), "\ngoroutine 1 ")
+	if !found {
+		return ""
+	}
+	state, stack, _ := strings.Cut(stack, "\n")
+	if i := strings.Index(state, "["); i > 0 {
+		state = state[i:] // behind it, addresses
+	}
+	var calls []string
+	for line := range strings.Lines(stack) {
+		if line == "\n" || len(calls) == 4 {
+			break
+		}
+		if !strings.HasPrefix(line, "\t") {
+			call, _, _ := strings.Cut(strings.TrimSpace(line), "(0x")
+			calls = append(calls, lastElements(call, 1))
+		}
+	}
+	return fmt.Sprintf("; its main goroutine %s %s", strings.TrimSuffix(state, ":"), strings.Join(calls, " < "))
+}

@@ -213,7 +213,7 @@ func TestFaultsStayInTheirRow(t *testing.T) {
 		"is=panicking":       "panic in run: boom, at lab/conductor_test.go:",
 		"is=crashing":        "panic: boom in a goroutine",
 		"is=exiting":         "exit status 5",
-		"is=hanging":         "hang: no answer to run within",
+		"is=hanging":         "hang: no answer to run within 2s; its main goroutine [select (no cases)] runtime.gopark < runtime.block() < lab.testSuites",
 		"is=failing":         "run: connection refused",
 		"is=wrong":           "proof: decoded 7, want 8",
 		"is=proof-panicking": "panic in open: no proof, at lab/conductor_test.go:",

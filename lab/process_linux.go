@@ -1,6 +1,9 @@
 package lab
 
-import "syscall"
+import (
+	"os"
+	"syscall"
+)
 
 // maxrssUnit: getrusage(2) counts in KiB.
 const maxrssUnit = 1 << 10
@@ -13,3 +16,6 @@ func workerAttributes() *syscall.SysProcAttr {
 
 // killGroup ends a worker and whatever it started.
 func killGroup(pid int) { _ = syscall.Kill(-pid, syscall.SIGKILL) }
+
+// askForStacks has a Go program print the stacks of its goroutines and end.
+func askForStacks(p *os.Process) error { return p.Signal(syscall.SIGQUIT) }

@@ -2,7 +2,10 @@
 
 package lab
 
-import "syscall"
+import (
+	"os"
+	"syscall"
+)
 
 // maxrssUnit: getrusage(2) counts in bytes on Darwin.
 const maxrssUnit = 1
@@ -13,3 +16,6 @@ func workerAttributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpg
 
 // killGroup ends a worker and whatever it started.
 func killGroup(pid int) { _ = syscall.Kill(-pid, syscall.SIGKILL) }
+
+// askForStacks has a Go program print the stacks of its goroutines and end.
+func askForStacks(p *os.Process) error { return p.Signal(syscall.SIGQUIT) }

@@ -302,5 +302,5 @@ func selfText(rec *record.Record) string {
 		memory = fmt.Sprintf("%d MB", (self.PeakBytes+500_000)/1_000_000)
 	}
 	return fmt.Sprintf("instrument: %.0f%% of %v was inside timed batches; its overhead is %.2f ns an operation; the conductor's peak memory %s",
-		100*self.Duty, rec.Run.Elapsed.Round(100*time.Millisecond), self.OverheadNS, memory)
+		100*self.Duty, rec.Run.Elapsed.Round(100*time.Millisecond), math.Round(self.OverheadNS*100)/100+0, memory)
 }

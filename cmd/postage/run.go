@@ -29,7 +29,16 @@ type runFlags struct {
 	resume    string
 	cpu       int
 	json      bool
+	markdown  bool
 	list      bool
+}
+
+// print prints the record in the form that was asked for.
+func (f *runFlags) print(cmd *cobra.Command, rec *record.Record) error {
+	if f.markdown {
+		return printMarkdown(cmd, rec)
+	}
+	return printRecord(cmd, rec, f.json)
 }
 
 func runCommand() *cobra.Command {
@@ -66,6 +75,8 @@ failed, 130 interrupted.`,
 	f.StringVar(&flags.resume, "resume", "", "go on with the run in `file`, with the budget it has left or the one given")
 	f.IntVar(&flags.cpu, "cpu", 0, "GOMAXPROCS of the workers (default as many as there are processors)")
 	f.BoolVar(&flags.json, "json", false, "print JSON")
+	f.BoolVar(&flags.markdown, "markdown", false, "print Markdown, as GitHub shows it")
+	cmd.MarkFlagsMutuallyExclusive("json", "markdown")
 	f.BoolVar(&flags.list, "list", false, "print what would be measured, and measure nothing")
 	return cmd
 }
@@ -108,7 +119,7 @@ func runRun(cmd *cobra.Command, patterns []string, flags runFlags) error {
 		Commit:     commit(cmd.Context()),
 	}, record.ThisMachine(200*time.Millisecond))
 	say(cmd, "postage: %s", plan.Describe(flags.budget, float64(flags.precision)))
-	return measure(cmd, plan.Entries, rec, out, flags.json)
+	return measure(cmd, plan.Entries, rec, out, flags.print)
 }
 
 // resumeRun goes on with a run that was not completed.
@@ -136,12 +147,12 @@ func resumeRun(cmd *cobra.Command, flags runFlags) error {
 		return err
 	}
 	say(cmd, "postage: going on with %s, which has %d blocks, for %v", name, len(rec.Blocks), max(budget, 0).Round(time.Second))
-	return measure(cmd, entries, rec, name, flags.json)
+	return measure(cmd, entries, rec, name, flags.print)
 }
 
 // measure runs the conductor, keeps the record and prints it, all that was finished if
 // the run is interrupted.
-func measure(cmd *cobra.Command, entries []lab.Entry, rec *record.Record, out string, asJSON bool) error {
+func measure(cmd *cobra.Command, entries []lab.Entry, rec *record.Record, out string, print func(*cobra.Command, *record.Record) error) error {
 	command, err := lab.SelfCommand("worker")
 	if err != nil {
 		return err
@@ -150,11 +161,11 @@ func measure(cmd *cobra.Command, entries []lab.Entry, rec *record.Record, out st
 		return err
 	} else if err != nil {
 		say(cmd, "postage: interrupted; go on with: postage run --resume %s", out)
-		return errors.Join(err, printRecord(cmd, rec, asJSON))
+		return errors.Join(err, print(cmd, rec))
 	}
 	pointLatest(out)
 	say(cmd, "postage: record saved as %s", out)
-	return printRecord(cmd, rec, asJSON)
+	return print(cmd, rec)
 }
 
 // conduct measures, with a view of how it goes on standard error.
