@@ -12,12 +12,16 @@ tool (
 )
 
 require (
+	github.com/bufbuild/protocompile v0.14.1
+	github.com/loopholelabs/polyglot/v2 v2.0.5
+	google.golang.org/protobuf v1.36.12
+)
+
+require (
 	capnproto.org/go/capnp/v3 v3.1.0-alpha.2 // indirect
 	github.com/BurntSushi/toml v1.4.1-0.20240526193622-a339e1f7089c // indirect
-	github.com/bufbuild/protocompile v0.14.1 // indirect
 	github.com/colega/zeropool v0.0.0-20230505084239-6fb4a4f75381 // indirect
 	github.com/josharian/intern v1.0.0 // indirect
-	github.com/loopholelabs/polyglot/v2 v2.0.5 // indirect
 	github.com/mailru/easyjson v0.9.2 // indirect
 	github.com/philhofer/fwd v1.2.0 // indirect
 	github.com/planetscale/vtprotobuf v0.6.0 // indirect
@@ -26,6 +30,5 @@ require (
 	golang.org/x/mod v0.41.0 // indirect
 	golang.org/x/sync v0.23.0 // indirect
 	golang.org/x/tools v0.51.0 // indirect
-	google.golang.org/protobuf v1.36.12 // indirect
 	honnef.co/go/tools v0.8.2 // indirect
 )
