@@ -254,7 +254,12 @@ func TestBodyTooLarge(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		wantError(t, in.Prove(context.Background()), "413", "larger than", "larger than max", "too large")
+		want := []string{"413", "larger than", "larger than max", "too large"}
+		if tr.name == fastHTTP1().name {
+			// Its client does not read the answer if the server closes before all is written.
+			want = append(want, "broken pipe", "connection reset")
+		}
+		wantError(t, in.Prove(context.Background()), want...)
 	}
 }
 

@@ -42,8 +42,10 @@ func (s *stream) Read(p []byte) (int, error) {
 }
 
 func (s *stream) Write(p []byte) (int, error) {
+	// Counted before, as the answer may come before Write returns.
+	s.count.Out.Add(int64(len(p)))
 	n, err := s.Conn.Write(p)
-	s.count.Out.Add(int64(n))
+	s.count.Out.Add(int64(n - len(p)))
 	return n, err
 }
 
@@ -109,13 +111,15 @@ func (p *packets) ReadMsgUDP(b, oob []byte) (n, oobn, flags int, addr *net.UDPAd
 }
 
 func (p *packets) WriteTo(b []byte, addr net.Addr) (int, error) {
+	p.count.Out.Add(int64(len(b)))
 	n, err := p.UDPConn.WriteTo(b, addr)
-	p.count.Out.Add(int64(n))
+	p.count.Out.Add(int64(n - len(b)))
 	return n, err
 }
 
 func (p *packets) WriteMsgUDP(b, oob []byte, addr *net.UDPAddr) (n, oobn int, err error) {
+	p.count.Out.Add(int64(len(b)))
 	n, oobn, err = p.UDPConn.WriteMsgUDP(b, oob, addr)
-	p.count.Out.Add(int64(n))
+	p.count.Out.Add(int64(n - len(b)))
 	return n, oobn, err
 }
