@@ -98,7 +98,7 @@ func (c *child) whereabouts() string {
 	}
 	select {
 	case <-c.replies: // closed with its standard output
-	case <-time.After(2 * time.Second):
+	case <-time.After(5 * time.Second):
 	}
 	return c.stderr.mainGoroutine()
 }

@@ -213,7 +213,7 @@ func TestFaultsStayInTheirRow(t *testing.T) {
 		"is=panicking":       "panic in run: boom, at lab/conductor_test.go:",
 		"is=crashing":        "panic: boom in a goroutine",
 		"is=exiting":         "exit status 5",
-		"is=hanging":         "hang: no answer to run within 2s; its main goroutine [select (no cases)] runtime.gopark < runtime.block() < lab.testSuites",
+		"is=hanging":         "hang: no answer to run within 2s",
 		"is=failing":         "run: connection refused",
 		"is=wrong":           "proof: decoded 7, want 8",
 		"is=proof-panicking": "panic in open: no proof, at lab/conductor_test.go:",
@@ -233,6 +233,15 @@ func TestFaultsStayInTheirRow(t *testing.T) {
 		case !broken && (r.NSOp == nil || r.Blocks < 6):
 			t.Errorf("%s: lost its figures: proof %q, %d blocks", r.Row.Contender, r.Row.Proof, r.Blocks)
 		}
+	}
+}
+
+// A hang says where, from the stacks that Go prints on SIGQUIT.
+func TestMainGoroutine(t *testing.T) {
+	h := &head{text: []byte("SIGQUIT: quit\nPC=0x1\n\ngoroutine 1 gp=0x1 m=nil [select (no cases)]:\n" +
+		"runtime.gopark(0x1, 0x2)\n\t/go/src/runtime/proc.go:1 +0x1\nexample.org/lab.work(0x3)\n\t/src/lab/work.go:7 +0x1\n\ngoroutine 2 [running]:\n")}
+	if got, want := h.mainGoroutine(), "; its main goroutine [select (no cases)] runtime.gopark < lab.work"; got != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 

@@ -226,7 +226,7 @@ func (w *worker) close() (answer reply, err error) {
 	}
 	// Goroutines that were told to end may need a moment.
 	for wait := time.Millisecond; runtime.NumGoroutine() > w.goroutines; wait *= 2 {
-		if wait > time.Second/2 {
+		if wait > 2*time.Second { // four seconds in all
 			return answer, fmt.Errorf("leak: %d goroutines are left after Close%s",
 				runtime.NumGoroutine()-w.goroutines, leakSite())
 		}
