@@ -51,8 +51,8 @@ func ServeWorker(ctx context.Context, suites []Suite, stdin io.Reader, stdout io
 // doing. On Linux the kernel does that too, and sooner.
 //
 // Note: it was a goroutine that read standard input, until one batch in some thirty
-// thousand hung. Go 1.26's runtime could then not stop the world to count allocations
-// while the goroutine went back into its read.
+// thousand hung: Go 1.26's runtime was then stopping the world to count allocations,
+// most likely while the goroutine went back into its read.
 func endWithConductor() {
 	parent := os.Getppid()
 	for os.Getppid() == parent {
