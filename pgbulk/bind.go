@@ -13,7 +13,7 @@ const savepoint = "pgbulk"
 func (w *writer) bindChunk() error {
 	c, columns := &w.chunk, len(w.columns)
 	params := c.rows() * columns
-	if size := len(c.data) + bindOverhead + 4*columns; size > maxValue {
+	if size := c.size() + bindOverhead + 4*columns; size > maxValue {
 		return &rowError{row: c.first, err: fmt.Errorf("statement of %d bytes: %w", size, ErrTooLarge)}
 	}
 	w.startBind()
@@ -27,12 +27,12 @@ func (w *writer) bindChunk() error {
 		w.parsed = c.rows()
 	}
 	w.sent = append(w.sent, c.first)
-	s.bind("", w.formats, params, len(c.data))
-	if len(c.data) < bufferSize/2 {
-		s.bytes(c.data)
+	s.bind("", w.formats, params, c.size())
+	if c.referred > 0 || len(c.data) < bufferSize/2 {
+		c.write(s, 0, c.rows())
 	} else {
-		s.flush()
-		s.write(c.data)
+		s.refer(alias(c.data))
+		s.flush() // before the chunk is used again
 	}
 	s.execute()
 	return nil
@@ -43,7 +43,7 @@ func (w *writer) startBind() {
 	if w.stream != nil {
 		return
 	}
-	w.stream = open(w.ctx, w.pc, w.wire)
+	w.stream = open(w.ctx, w.pc, w.buffers)
 	w.types = w.types[:0]
 	w.formats = w.formats[:0]
 	for _, col := range w.columns {
@@ -115,7 +115,7 @@ func (w *writer) bindRow(row []any) error {
 				if c.prefix() == 1 {
 					s.byte(1)
 				}
-				s.string(p)
+				s.refer(p)
 				continue
 			}
 			n := 4 + max(0, int(int32(binary.BigEndian.Uint32(others))))
@@ -124,6 +124,7 @@ func (w *writer) bindRow(row []any) error {
 		}
 	}
 	s.execute()
+	s.flush() // while the row is ours
 	w.chunk.reset(w.n + 1)
 	if rows == 2 {
 		return errAgain

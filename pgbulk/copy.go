@@ -15,7 +15,7 @@ const stage = "pgbulk_stage"
 // ready for them; were it to fail before, it would ignore them
 // (https://www.postgresql.org/docs/current/protocol-flow.html#PROTOCOL-COPY).
 func (w *writer) startCopy() {
-	w.stream = open(w.ctx, w.pc, w.wire)
+	w.stream = open(w.ctx, w.pc, w.buffers)
 	w.stream.query(w.script())
 	w.stream.startCopy()
 }
@@ -87,14 +87,20 @@ func (w *writer) insertSelect(where string) string {
 	return b.String()
 }
 
-// copyRow writes a row straight to the stream. Nothing of it is kept.
+// copyRow writes a row straight to the stream. Nothing of it is kept that may change.
 func (w *writer) copyRow(row []any) error {
 	s := w.stream
 	s.int16(len(row))
+	anyLent := false
 	for i, v := range row {
-		if err := w.write(s, i, v); err != nil {
+		lent, err := w.write(s, i, v)
+		if err != nil {
 			return &rowError{w.n, w.columns[i].name, err}
 		}
+		anyLent = anyLent || lent
+	}
+	if anyLent {
+		s.flush()
 	}
 	return nil
 }
@@ -103,7 +109,7 @@ func (w *writer) copyRow(row []any) error {
 func (w *writer) copyChunk() {
 	for i := range w.chunk.rows() {
 		w.stream.int16(len(w.columns))
-		w.stream.bytes(w.chunk.row(i))
+		w.chunk.write(w.stream, i, i+1)
 	}
 	w.chunk.reset(w.n)
 }

@@ -30,10 +30,10 @@ const layoutQuery = `select a.attname, a.attnotnull, format_type(a.atttypid, a.a
 
 // describe asks the server for a table's columns, in one round trip. The types come from the description of a query: there a
 // domain is the type that it is based on, which is what has a codec.
-func describe(ctx context.Context, conn *pgx.Conn, t *Table, buf []byte) (*layout, error) {
+func describe(ctx context.Context, conn *pgx.Conn, t *Table, b *buffers) (*layout, error) {
 	pc := conn.PgConn()
 	name := t.Name.Sanitize()
-	s := open(ctx, pc, buf)
+	s := open(ctx, pc, b)
 	s.collect = true
 	s.parse([]byte("select "+quoteAll(t.Columns)+" from "+name), nil, 0)
 	s.about('D', "")

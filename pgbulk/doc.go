@@ -3,8 +3,9 @@
 //
 // pgx's Exec holds every parameter at least twice before a byte is sent: once encoded, once more in the message. For a
 // thousand rows of 16 KB that is a hundred megabytes and more. This package sums the lengths first, writes the
-// exact header of the Bind message, and then streams the values through one buffer of 64 KB that is used again and
-// again; rows come from an iterator and are never collected. Memory stays the same however many rows there are.
+// exact header of the Bind message, and then streams the values: small ones through one buffer of 64 KB that is used again and
+// again, large ones from where they are (writev); rows come from an iterator and are never collected. Memory stays the same
+// however many rows there are.
 //
 // There are three calls:
 //
@@ -26,9 +27,10 @@
 //
 // This package is opinionated:
 //
-//   - It writes to the net.Conn below pgx itself and reads with [pgconn.PgConn.ReceiveMessage], in a goroutine of its own while
-//     it writes, so that a server with much to say never waits for a client that is busy writing. TLS, pools,
+//   - It writes to the net.Conn below pgx itself and reads with [pgconn.PgConn.ReceiveMessage], in a goroutine of its own if
+//     writing takes long, so that a server with much to say never waits for a client that is busy writing. TLS, pools,
 //     notices and notifications go on working; pgx's tracers do not see these calls.
+//   - A Unix socket that large values are written to gets a send buffer of up to 2 MB (SO_SNDBUF, Linux only).
 //   - Values are encoded by the connection's type map, in binary where it has a codec. Strings and bytes for
 //     text, json, jsonb and bytea columns go to the socket without one.
 //   - A context that ends cancels the statement on the server, and the connection stays usable if the server answers

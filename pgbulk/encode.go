@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"unsafe"
 
 	"github.com/jackc/pgx/v5/pgtype"
@@ -98,6 +97,7 @@ type column struct {
 type encoder struct {
 	m       *pgtype.Map
 	columns []column
+	isKey   []bool // by column
 	scratch []byte // of the value that is being encoded
 }
 
@@ -140,39 +140,69 @@ func (e *encoder) append(dst []byte, i int, v any) ([]byte, error) {
 	return out, nil
 }
 
-// write writes the i-th value of a row to the stream, without a copy of its own if it is plain.
-func (e *encoder) write(s *stream, i int, v any) error {
+// write writes the i-th value of a row to the stream, without a copy of its own if it is plain. lent says that the
+// stream now refers to bytes that their owner may change after this row.
+func (e *encoder) write(s *stream, i int, v any) (lent bool, err error) {
 	c := &e.columns[i]
 	p, ok := c.shape.plain(v)
 	if !ok {
-		var err error
 		if e.scratch, err = e.append(e.scratch[:0], i, v); err != nil {
-			return err
+			return false, err
 		}
 		s.bytes(e.scratch)
-		return nil
+		return false, nil
 	}
 	n := c.prefix() + len(p)
 	if n > maxValue {
-		return tooLarge(n)
+		return false, tooLarge(n)
 	}
 	s.int32(n)
 	if c.prefix() == 1 {
 		s.byte(1)
 	}
-	s.string(p)
-	return nil
+	switch {
+	case constant(v):
+		s.refer(p)
+	case len(p) >= minLent:
+		s.refer(p)
+		return true, nil
+	default:
+		s.string(p)
+	}
+	return false, nil
 }
 
-// size is a lower bound of what a row takes, which counts its plain values alone. It costs next to nothing.
-func (e *encoder) size(row []any) int {
-	n := 4 * len(row)
+// minLent is the size in bytes from which on it pays to write out all there is after a row for the sake of one value that
+// may change, rather than to copy it.
+const minLent = bufferSize / 2
+
+// constant reports whether the bytes of a plain value are a string's, which never change.
+func constant(v any) bool {
+	switch v.(type) {
+	case string, *string:
+		return true
+	}
+	return false
+}
+
+// size is a lower bound of what a row takes, which counts its plain values alone, and how much of it a chunk would only refer to.
+// It costs next to nothing.
+func (e *encoder) size(row []any) (n, referred int) {
+	n = 4 * len(row)
 	for i, v := range row {
 		if s, ok := e.columns[i].shape.plain(v); ok {
 			n += len(s)
+			if e.refers(i, s, v) {
+				referred += len(s)
+			}
 		}
 	}
-	return n
+	return n, referred
+}
+
+// refers reports whether a chunk refers to the i-th value of a row, whose plain bytes are s. Keys it always holds itself.
+func (e *encoder) refers(i int, s string, v any) bool {
+	return len(s) >= minReferred && constant(v) && !e.isKey[i]
 }
 
 // encode has the type map append v. The result is nil for NULL.
@@ -225,65 +255,3 @@ func (e *encoder) encodeAs(c *column, format int16, v any, dst []byte) (out []by
 func tooLarge(n int) error { return fmt.Errorf("a value of %d bytes: %w", n, ErrTooLarge) }
 
 var errTooMany = errors.New("row has not as many values as there are columns")
-
-// chunk is some rows, encoded, as Bind has them. COPY differs only in a count before each row.
-type chunk struct {
-	first int    // number of its first row
-	data  []byte // fields of all rows
-	ends  []int  // where each row ends in data
-}
-
-func (c *chunk) reset(first int) { c.first, c.data, c.ends = first, c.data[:0], c.ends[:0] }
-
-// grow makes room for a row of about size bytes: a little at first, then for all of the chunk at once.
-func (c *chunk) grow(size, limit int) {
-	const little = 32 << 10
-	if need := len(c.data) + size; need > little && need > cap(c.data) {
-		c.data = slices.Grow(c.data, max(limit, need)-len(c.data)+1<<10)
-	}
-}
-
-func (c *chunk) rows() int { return len(c.ends) }
-
-// row is the i-th row's fields.
-func (c *chunk) row(i int) []byte {
-	start := 0
-	if i > 0 {
-		start = c.ends[i-1]
-	}
-	return c.data[start:c.ends[i]]
-}
-
-// add encodes a row at the end of the chunk. After an error the chunk is as before.
-func (e *encoder) add(c *chunk, row []any) error {
-	start := len(c.data)
-	if len(row) != len(e.columns) {
-		return fmt.Errorf("%w: %d, want %d", errTooMany, len(row), len(e.columns))
-	}
-	for i, v := range row {
-		data, err := e.append(c.data, i, v)
-		if err != nil {
-			c.data = c.data[:start]
-			return &rowError{c.first + c.rows(), e.columns[i].name, err}
-		}
-		c.data = data
-	}
-	c.ends = append(c.ends, len(c.data))
-	return nil
-}
-
-// twice returns the first row whose key an earlier row has, and that one.
-func (c *chunk) twice(isKey []bool) (first, second int, ok bool) {
-	seen := make(map[string]int, c.rows())
-	for i := range c.rows() {
-		key, ok := appendKey(nil, c.row(i), isKey)
-		if !ok {
-			continue
-		}
-		if first, ok := seen[string(key)]; ok {
-			return first, i, true
-		}
-		seen[string(key)] = i
-	}
-	return 0, 0, false
-}

@@ -12,7 +12,7 @@ import (
 )
 
 // Exec runs one statement, like pgx's Exec, with its parameters streamed: strings and bytes go from where they are to
-// the socket through a buffer of 64 KB, whatever their size. Other values are encoded first, by the connection's type
+// the socket, small ones by way of a buffer of 64 KB. Other values are encoded first, by the connection's type
 // map, and are held until they are sent. Rows that the statement returns are discarded.
 //
 // The statement is prepared on the connection and kept for the next call with the same text, unless the connection's
@@ -46,7 +46,7 @@ func Exec(ctx context.Context, db DB, sql string, args ...any) (pgconn.CommandTa
 	b := pool.Get().(*buffers)
 	defer b.put()
 	for attempt := 0; ; attempt++ {
-		st, kept, err := prepare(ctx, conn, sql, b.wire)
+		st, kept, err := prepare(ctx, conn, sql, b)
 		if err != nil {
 			return fail(err)
 		}
@@ -55,7 +55,7 @@ func Exec(ctx context.Context, db DB, sql string, args ...any) (pgconn.CommandTa
 		if err != nil {
 			return fail(err)
 		}
-		s := open(ctx, pc, b.wire)
+		s := open(ctx, pc, b)
 		x.send(s, size)
 		err = s.close()
 		if err == nil {
@@ -166,7 +166,7 @@ func (x *execution) send(s *stream, size int) {
 	for i := range x.args {
 		if p, _, ok := x.direct(i); ok {
 			s.int32(len(p))
-			s.string(p)
+			s.refer(p)
 			continue
 		}
 		n := 4 + max(0, int(int32(binary.BigEndian.Uint32(encoded))))

@@ -1,9 +1,6 @@
 package pgbulk
 
-import (
-	"encoding/binary"
-	"hash/maphash"
-)
+import "hash/maphash"
 
 // keys remembers the keys of a call's rows, so that one that comes again in a later statement is found. It holds hashes of
 // 96 bits, 16 bytes a row; that two different keys of a call have the same one is not to be expected. What
@@ -70,20 +67,4 @@ func (k *keys) grow() {
 		}
 		k.slots[i] = s
 	}
-}
-
-// appendKey appends the fields of an encoded row that are its key. ok is false if one of them is NULL: then the row is
-// in conflict with none.
-func appendKey(dst, row []byte, isKey []bool) (key []byte, ok bool) {
-	for _, is := range isKey {
-		n := max(0, int(int32(binary.BigEndian.Uint32(row))))
-		if is {
-			if row[0] == 0xff {
-				return dst, false
-			}
-			dst = append(dst, row[:4+n]...)
-		}
-		row = row[4+n:]
-	}
-	return dst, true
 }

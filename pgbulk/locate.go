@@ -80,7 +80,7 @@ func (w *writer) twiceInStage() (first, second int) {
 	sql := fmt.Sprintf(`select n[1], n[2] from (select array_agg(n order by n) as n from
 		(select row_number() over (order by ctid) - 1 as n, %s from pg_temp.%s) as numbered
 		group by %s having count(*) > 1) as twice order by n[2] limit 1`, key, stage, key)
-	s := open(w.ctx, w.pc, w.wire)
+	s := open(w.ctx, w.pc, w.buffers)
 	s.collect = true
 	s.command(sql)
 	s.sync()
@@ -103,6 +103,10 @@ func (w *writer) explainBind(e *Error, pgErr *pgconn.PgError) {
 	e.Row, e.LastRow = first, last
 	if w.again && pgErr.Code == cardinalityViolation && first == w.n {
 		e.FirstRow, e.Row, e.LastRow = w.firstRow, w.n, w.n
+		return
+	}
+	if pgErr.Code == cardinalityViolation && first < w.pairSecond && w.pairSecond <= last {
+		e.FirstRow, e.Row, e.LastRow = w.pairFirst, w.pairSecond, w.pairSecond
 		return
 	}
 	if n, ok := bindPosition(pgErr); ok {
@@ -136,17 +140,11 @@ func (w *writer) explainBind(e *Error, pgErr *pgconn.PgError) {
 
 // tryRows inserts some rows of the chunk, in an exchange of its own.
 func (w *writer) tryRows(from, to int) error {
-	part := chunk{}
-	start := 0
-	if from > 0 {
-		start = w.chunk.ends[from-1]
-	}
-	part.data = w.chunk.data[start:w.chunk.ends[to-1]]
 	params := (to - from) * len(w.columns)
-	s := open(w.ctx, w.pc, w.wire)
+	s := open(w.ctx, w.pc, w.buffers)
 	s.parse(w.appendInsert(nil, to-from), w.types, params)
-	s.bind("", w.formats, params, len(part.data))
-	s.bytes(part.data)
+	s.bind("", w.formats, params, w.chunk.sizeOf(from, to))
+	w.chunk.write(s, from, to)
 	s.execute()
 	s.sync()
 	return s.close()

@@ -113,6 +113,19 @@ func blob(r source) []byte {
 	return b
 }
 
+// long is a word, or now and then a text of about as many bytes as it takes for it not to be copied, or many more.
+func long(r source) string {
+	w := r.word()
+	if r.intn(16) > 0 {
+		return w
+	}
+	n := 2040 + r.intn(16)
+	if r.intn(16) == 0 {
+		n = 30_000 + r.intn(60_000)
+	}
+	return strings.Repeat("x", n) + w
+}
+
 func vec(r source) pgtype.Vec2 {
 	return pgtype.Vec2{X: float64(r.intn(1000)) / 7, Y: float64(r.intn(1000)) / 3}
 }
@@ -175,6 +188,11 @@ var kinds = []kind{
 	{"numeric", func(r source) any { return numeric(r) }},
 	{"text", func(r source) any { return r.word() }},
 	{"varchar", func(r source) any { w := r.word(); return &w }},
+	{"text", func(r source) any { return long(r) }},
+	{"varchar", func(r source) any { w := long(r); return &w }},
+	{"jsonb", func(r source) any { b, _ := json.Marshal(long(r)); return string(b) }},
+	{"json", func(r source) any { b, _ := json.Marshal(long(r)); return json.RawMessage(b) }},
+	{"bytea", func(r source) any { return []byte(long(r)) }},
 	{"char(30)", func(r source) any { return fmt.Sprintf("%.6s", strings.ToValidUTF8(r.word(), "")) }},
 	{"name", func(r source) any { return fmt.Sprintf("n%d", r.intn(1000)) }},
 	{`"char"`, func(r source) any { return byte('a' + r.intn(26)) }},

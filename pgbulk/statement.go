@@ -38,7 +38,7 @@ func statementsOf(pc *pgconn.PgConn) *statements {
 }
 
 // prepare returns a statement of this text that is prepared on the connection, and whether it is a kept one.
-func prepare(ctx context.Context, conn *pgx.Conn, sql string, buf []byte) (st *statement, kept bool, err error) {
+func prepare(ctx context.Context, conn *pgx.Conn, sql string, b *buffers) (st *statement, kept bool, err error) {
 	pc := conn.PgConn()
 	keep := conn.Config().DefaultQueryExecMode == pgx.QueryExecModeCacheStatement
 	all := statementsOf(pc)
@@ -50,7 +50,7 @@ func prepare(ctx context.Context, conn *pgx.Conn, sql string, buf []byte) (st *s
 		}
 	}
 	st = &statement{sql: sql}
-	s := open(ctx, pc, buf)
+	s := open(ctx, pc, b)
 	s.collect = true
 	if keep {
 		if len(all.list) >= keptPerConn {

@@ -7,15 +7,15 @@ import (
 	"fmt"
 	"net"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
-	"unsafe"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgproto3"
 )
 
-// bufferSize is the size of the one buffer that everything is written through, in bytes.
+// bufferSize is the size of the one buffer that all but large values is written through, in bytes.
 const bufferSize = 64 << 10
 
 // CancelGrace is how long a call whose context has ended waits for the server to answer to the cancel request, so that
@@ -25,9 +25,12 @@ const CancelGrace = 2 * time.Second
 // stream is one exchange with the server: all that is written up to one Sync or in one simple Query, and all that is
 // answered up to the ReadyForQuery message.
 //
-// The caller's goroutine writes, straight to the net.Conn below pgconn. A second goroutine reads meanwhile, through
-// pgconn, which thereby keeps track of the transaction's status, and handles notices, notifications and parameters. Reading
-// at the same time is what rules out the deadlock of two sides that both wait for the other to read.
+// The caller's goroutine writes, straight to the net.Conn below pgconn, and then reads, through pgconn, which thereby keeps
+// track of the transaction's status, and handles notices, notifications and parameters. If a write waits for longer than
+// readAfter, or the exchange takes longer, a second goroutine reads from then on: that is what rules out the deadlock of two sides
+// that both wait for the other to read, and what tells early that the server has refused a row. It is not there from the beginning
+// because as long as any goroutine waits for a socket or a timer, the runtime has a thread that is woken up each time that
+// the server has read something, which can take a fifth of a process's CPU time.
 type stream struct {
 	pc  *pgconn.PgConn
 	nc  net.Conn
@@ -35,15 +38,22 @@ type stream struct {
 
 	buf      []byte // bufferSize long
 	n        int    // bytes of buf in use
-	copying  bool   // what is written is wrapped in CopyData messages
-	complete bool   // all that the exchange consists of has been written
-	err      error  // of writing
-	gaveUp   error  // why the exchange was cut short, if it was us
+	out      *outbox
+	copying  bool  // what is written is wrapped in CopyData messages
+	complete bool  // all that the exchange consists of has been written
+	err      error // of writing
+	gaveUp   error // why the exchange was cut short, if it was us
 
 	unwatch   func() bool
 	cancelled chan struct{} // closed when the cancel request is done with
 
-	// Set by the reading goroutine, to be read after done is closed; only answered and stop are read before.
+	begun   time.Time
+	long    bool        // it takes so long that reading has begun
+	reading sync.Once   // begun
+	reader  *time.Timer // begins it; nil as long as no write had to wait
+	waits   func()
+
+	// Set by whoever reads, to be read after done is closed; only answered and stop are read before.
 	done     chan struct{}
 	stop     atomic.Bool // there was an error: nothing that is written now will be of use
 	commands int         // CommandComplete messages
@@ -59,14 +69,29 @@ type stream struct {
 }
 
 // open begins an exchange.
-func open(ctx context.Context, pc *pgconn.PgConn, buf []byte) *stream {
-	s := &stream{pc: pc, nc: pc.Conn(), ctx: ctx, buf: buf[:bufferSize], done: make(chan struct{}), cancelled: make(chan struct{})}
-	go s.read()
+func open(ctx context.Context, pc *pgconn.PgConn, b *buffers) *stream {
+	s := &stream{pc: pc, nc: pc.Conn(), ctx: ctx, buf: b.wire[:bufferSize], out: &b.out, done: make(chan struct{}), cancelled: make(chan struct{})}
+	s.out.start(s.nc)
+	s.begun, s.waits = time.Now(), s.readSoon
 	s.unwatch = context.AfterFunc(ctx, s.cancel)
 	return s
 }
 
-// read is the reading goroutine.
+// readAfter is how long an exchange goes on before the server's messages are read while others are still being written.
+const readAfter = 50 * time.Millisecond
+
+// readSoon has the server's messages read if the write that now waits does so for long.
+func (s *stream) readSoon() {
+	if s.reader == nil {
+		s.reader = time.AfterFunc(readAfter, s.readNow)
+	} else {
+		s.reader.Reset(readAfter)
+	}
+}
+
+func (s *stream) readNow() { s.reading.Do(s.read) }
+
+// read reads to the end of the exchange.
 func (s *stream) read() {
 	defer close(s.done)
 	for {
@@ -132,37 +157,71 @@ func (s *stream) cancel() {
 	}
 }
 
-// flush writes out the buffer.
+// flush writes out the buffer, and what is referred to between its bytes.
 func (s *stream) flush() {
 	from := 0
 	if s.copying {
-		from = 5 // the header that is kept free at the front
+		from = copyHeader
 	}
-	if s.n > from {
+	if s.n > from || s.out.held > 0 {
 		if s.copying {
 			s.buf[0] = 'd'
-			binary.BigEndian.PutUint32(s.buf[1:], uint32(s.n-1))
+			binary.BigEndian.PutUint32(s.buf[1:], uint32(s.n-1+s.out.held))
 			if s.stop.Load() {
 				// Between two CopyData messages is a place to stop. Nothing in the buffer is needed any more.
-				s.n = from
+				s.drop(from)
 				return
 			}
 		}
-		s.write(s.buf[:s.n])
+		s.write()
 	}
-	s.n = from
+	s.drop(from)
 }
 
-// write writes to the connection, past the buffer.
-func (s *stream) write(p []byte) {
+// copyHeader is what a CopyData message begins with, and is kept free at the front of the buffer: its type and length.
+const copyHeader = 5
+
+// drop empties the buffer, all but its first from bytes.
+func (s *stream) drop(from int) {
+	s.n = from
+	s.out.empty()
+}
+
+// write writes what flush has made ready.
+func (s *stream) write() {
 	if s.err != nil {
 		return
 	}
-	if _, err := s.nc.Write(p); err != nil {
-		s.err = err
+	if !s.long && time.Since(s.begun) > readAfter {
+		s.long = true
+		go s.readNow()
+	}
+	if s.out.held > 0 {
+		s.enlarge()
+	}
+	if s.out.vectored {
+		s.out.add(s.buf[s.out.mark:s.n])
+		s.err = s.out.write(s.nc, s.out.parts, s.waits)
+	} else {
+		s.readSoon()
+		_, s.err = s.nc.Write(s.buf[:s.n])
+	}
+	if s.reader != nil {
+		s.reader.Stop()
+	}
+	if s.err != nil {
 		s.stop.Store(true)
 		// The server may have said why before it hung up: leave it a moment to be read.
 		s.nc.SetReadDeadline(time.Now().Add(CancelGrace))
+	}
+}
+
+// enlarge gives the connection's socket room for what is held twice over, once.
+func (s *stream) enlarge() {
+	const key = "postage/pgbulk socket"
+	if data := s.pc.CustomData(); data[key] == nil {
+		data[key] = true
+		enlarge(s.nc, 2*maxHeld)
 	}
 }
 
@@ -176,12 +235,10 @@ func (s *stream) room(k int) []byte {
 	return p
 }
 
-func (s *stream) byte(b byte) { s.room(1)[0] = b }
-func (s *stream) int16(v int) { binary.BigEndian.PutUint16(s.room(2), uint16(v)) }
-func (s *stream) int32(v int) { binary.BigEndian.PutUint32(s.room(4), uint32(v)) }
-func (s *stream) bytes(p []byte) {
-	s.string(unsafe.String(unsafe.SliceData(p), len(p)))
-}
+func (s *stream) byte(b byte)    { s.room(1)[0] = b }
+func (s *stream) int16(v int)    { binary.BigEndian.PutUint16(s.room(2), uint16(v)) }
+func (s *stream) int32(v int)    { binary.BigEndian.PutUint32(s.room(4), uint32(v)) }
+func (s *stream) bytes(p []byte) { s.string(alias(p)) }
 
 // string copies p to the buffer, as often as it fills up.
 func (s *stream) string(p string) {
@@ -192,6 +249,24 @@ func (s *stream) string(p string) {
 			return
 		}
 		s.flush()
+	}
+}
+
+// refer is string for a value that does not change before the next flush. A large one is not copied.
+func (s *stream) refer(p string) {
+	if len(p) < minReferred || !s.out.vectored {
+		s.string(p)
+		return
+	}
+	for p != "" {
+		k := min(len(p), maxHeld-s.out.held)
+		s.out.add(s.buf[s.out.mark:s.n])
+		s.out.mark = s.n
+		s.out.refer(p[:k])
+		p = p[k:]
+		if s.out.full() {
+			s.flush()
+		}
 	}
 }
 
@@ -277,7 +352,7 @@ func (s *stream) command(sql string) {
 // startCopy begins COPY data: from here on everything is wrapped in CopyData messages.
 func (s *stream) startCopy() {
 	s.flush()
-	s.copying, s.n = true, 5
+	s.copying, s.n, s.out.mark = true, copyHeader, 0
 	s.string("PGCOPY\n\xff\r\n\x00\x00\x00\x00\x00\x00\x00\x00\x00")
 }
 
@@ -285,7 +360,8 @@ func (s *stream) startCopy() {
 func (s *stream) endCopy() {
 	s.int16(-1)
 	s.flush()
-	s.copying, s.n = false, 0
+	s.copying = false
+	s.drop(0)
 	if s.stop.Load() {
 		s.failCopy()
 		return
@@ -299,7 +375,8 @@ func (s *stream) endCopy() {
 // failCopy has the server undo the copy. If it is not copying any more it ignores the message.
 func (s *stream) failCopy() {
 	const why = "given up by the client"
-	s.copying, s.n = false, 0
+	s.copying = false
+	s.drop(0)
 	s.byte('f')
 	s.int32(4 + len(why) + 1)
 	s.cstring(why)
@@ -337,6 +414,7 @@ const invalidCursorName = "34000"
 // close waits for the end of the exchange, and returns how it went: nil if the server has confirmed all of it.
 // Afterwards the connection is usable, or closed.
 func (s *stream) close() error {
+	s.readNow()
 	<-s.done
 	if !s.unwatch() {
 		<-s.cancelled

@@ -51,7 +51,7 @@ func call(ctx context.Context, db DB, op string, t Table, rows Rows, o Options) 
 	pc := conn.PgConn()
 	b := pool.Get().(*buffers)
 	defer b.put()
-	l, err := describe(ctx, conn, &t, b.wire)
+	l, err := describe(ctx, conn, &t, b)
 	if err != nil {
 		e := newError(op, t.Name.Sanitize(), err)
 		e.Closed = pc.IsClosed()
@@ -91,12 +91,13 @@ type writer struct {
 	affected int64
 
 	// Of Bind.
-	parsed   int    // rows of the statement that was parsed last
-	sent     []int  // first rows of the statements
-	isKey    []bool // by column
-	watching bool   // for keys that come again in a later statement
-	again    bool   // one has, in row n, and is sent twice in the last statement
-	firstRow int    // the row that had it first
+	parsed   int   // rows of the statement that was parsed last
+	sent     []int // first rows of the statements
+	watching bool  // for keys that come again in a later statement
+	again    bool  // one has, in row n, and is sent twice in the last statement
+	firstRow int   // the row that had it first
+	// The first two rows of one statement that have the same key; the second is 0 if there are none.
+	pairFirst, pairSecond int
 	// Of Copy.
 	staging bool // through a temporary table
 
@@ -209,8 +210,8 @@ func (w *writer) row(row []any) error {
 		}
 		return w.copyRow(row)
 	}
-	size := w.size(row)
-	if w.chunk.rows() >= w.options.ChunkRows || size > w.options.ChunkBytes-len(w.chunk.data) {
+	size, referred := w.size(row)
+	if w.chunk.rows() >= w.options.ChunkRows || size > w.options.ChunkBytes-w.chunk.size() {
 		if w.strategy == Auto && !w.large(size) {
 			w.strategy = Copy
 			w.startCopy()
@@ -228,7 +229,7 @@ func (w *writer) row(row []any) error {
 			return w.bindRow(row)
 		}
 	}
-	w.chunk.grow(size, w.options.ChunkBytes)
+	w.chunk.grow(size-referred, w.options.ChunkBytes)
 	if err := w.add(&w.chunk, row); err != nil {
 		return err
 	}
@@ -236,15 +237,15 @@ func (w *writer) row(row []any) error {
 		return nil
 	}
 	i := w.chunk.rows() - 1
-	key, ok := appendKey(w.key[:0], w.chunk.row(i), w.isKey)
+	key, ok := w.chunk.appendKey(w.key[:0], i, w.isKey)
 	if w.key = key; !ok || !w.twice(key) {
 		return nil
 	}
-	again := append([]byte(nil), w.chunk.row(i)...)
+	again := w.chunk.appendRow(nil, i)
 	w.chunk.reset(w.n)
 	for range 2 {
 		w.chunk.data = append(w.chunk.data, again...)
-		w.chunk.ends = append(w.chunk.ends, len(w.chunk.data))
+		w.chunk.ends = append(w.chunk.ends, rowEnd{data: len(w.chunk.data)})
 	}
 	if err := w.bindChunk(); err != nil {
 		return err
@@ -259,15 +260,21 @@ const largeRow = 800
 
 // large reports whether the rows seen so far, and one more of the given size, are large ones.
 func (w *writer) large(size int) bool {
-	return (len(w.chunk.data)+size)/(w.chunk.rows()+1) >= largeRow
+	return (w.chunk.size()+size)/(w.chunk.rows()+1) >= largeRow
 }
 
 // twice reports whether an earlier statement has the key of row n, which would then update what that one wrote, where
 // a single statement would fail. To have the server fail with its own error, the row is to be sent twice in one statement.
 func (w *writer) twice(key []byte) bool {
 	first, again := w.keys.add(key, w.n)
-	if !again || first >= w.chunk.first {
-		return false // in the same statement the server sees it
+	if !again {
+		return false
+	}
+	if first >= w.chunk.first { // in the same statement the server sees it
+		if w.pairSecond == 0 {
+			w.pairFirst, w.pairSecond = first, w.n
+		}
+		return false
 	}
 	w.again, w.firstRow = true, first
 	return true
@@ -323,6 +330,7 @@ func (w *writer) end() error {
 // buffers are what a call needs, kept for the next one.
 type buffers struct {
 	wire    []byte
+	out     outbox
 	values  []byte // encoded, on their way to the wire
 	sql     []byte
 	formats []byte
@@ -342,6 +350,7 @@ func (b *buffers) put() {
 	if cap(b.values) > limit {
 		b.values = make([]byte, 0, 1024)
 	}
+	b.chunk.reset(0)
 	if cap(b.chunk.data) > limit {
 		b.chunk.data = nil
 	}
@@ -350,7 +359,7 @@ func (b *buffers) put() {
 
 // exec runs statements by themselves, for what comes before or after the rows.
 func (b *buffers) exec(ctx context.Context, pc *pgconn.PgConn, sql string) error {
-	s := open(ctx, pc, b.wire)
+	s := open(ctx, pc, b)
 	s.query(sql)
 	s.flush()
 	s.complete = s.err == nil

@@ -1,0 +1,56 @@
+package pgbulk
+
+import (
+	"net"
+	"unsafe"
+)
+
+const (
+	// minReferred is the size in bytes from which on a value is not copied but referred to. For a smaller one an entry
+	// of its own in the vector costs more than the copy.
+	minReferred = 2 << 10
+	// maxHeld is how many bytes are referred to before they are written, and so how long a CopyData message is.
+	maxHeld = 1 << 20
+	// maxEntries is how many entries a vector has: more than 1024 the kernel does not take at once (UIO_MAXIOV).
+	maxEntries = 1024
+)
+
+// outbox holds what goes out in one vectored write (writev): parts of the buffer, and between them values that stay
+// where they are. Plain TCP and Unix sockets can do that; TLS has to copy anyway, and for it there is only the buffer.
+type outbox struct {
+	vectored bool
+	parts    [][]byte
+	held     int // bytes of the values referred to
+	mark     int // where the part of the buffer that is not in parts begins
+	vector
+}
+
+func (o *outbox) start(nc net.Conn) {
+	switch nc.(type) {
+	case *net.TCPConn, *net.UnixConn:
+		o.vectored = true
+	default:
+		o.vectored = false
+	}
+	o.empty()
+}
+
+func (o *outbox) add(p []byte) {
+	if len(p) > 0 {
+		o.parts = append(o.parts, p)
+	}
+}
+
+// refer adds bytes that are only read. They must not change until they are written.
+func (o *outbox) refer(p string) {
+	o.parts = append(o.parts, unsafe.Slice(unsafe.StringData(p), len(p)))
+	o.held += len(p)
+}
+
+func (o *outbox) full() bool { return o.held >= maxHeld || len(o.parts) >= maxEntries-2 }
+
+// empty forgets the parts, so that nothing is kept from being collected.
+func (o *outbox) empty() {
+	clear(o.parts)
+	o.parts, o.held, o.mark = o.parts[:0], 0, 0
+}
