@@ -1,16 +1,20 @@
 // Package claims holds what five well-known benchmark pages say, as data, and compares
 // it with what was measured here.
 //
-// A claim is made of measures, each the time of a row as a multiple of another's, beside
-// the ratio that the page publishes. Times themselves are not compared, as they are
-// another machine's.
+// A claim is made of measures, each a figure of a row (its time, or what it allocates) as
+// a multiple of another row's, beside the ratio that the page publishes. Times themselves
+// are not compared, as they are another machine's.
 //
-//  1. A measure holds if its whole 95% interval lies within a factor of [Tolerance] of what
-//     was published, as one page's machine is not another's; it differs if the whole
-//     interval lies outside; else it is undecided.
-//  2. A claim holds if all its measures do, and differs if one does.
-//  3. A claim that differs because its page measured something else than it says
+//  1. A measure of time holds if its whole 95% interval lies within a factor of [report.ClaimTolerance]
+//     of what was published, as one page's machine is not another's; it differs if the
+//     whole interval lies outside; else it is undecided.
+//  2. Allocations are counted, not estimated: they have no interval, and hold or differ.
+//     Where none were published, none are allowed.
+//  3. A claim holds if all its measures do, and differs if one does.
+//  4. A claim that differs because its page measured something else than it says
 //     (a rate limiter, a certificate) was an artefact.
+//
+// What comes of it is a [report.Claim] each, which package report prints.
 package claims
 
 import (
@@ -18,10 +22,8 @@ import (
 
 	"postage/lab"
 	"postage/record"
+	"postage/report"
 )
-
-// Tolerance is the factor within which a ratio counts as reproduced.
-const Tolerance = 1.25
 
 // Claim is what a page says.
 type Claim struct {
@@ -37,40 +39,16 @@ type Claim struct {
 	Measures []Measure
 }
 
-// Measure is a ratio of two rows' times.
+// Measure is a figure of a row as a multiple of the same figure of another.
 type Measure struct {
 	What      string
 	Row, Base string
-	// Published is the page's time of Row divided by that of Base.
+	// Published is the page's figure of Row divided by that of Base.
 	Published float64
 	// AtMost says that anything below the published ratio is as good.
 	AtMost bool
-}
-
-// Verdict is what became of a claim.
-type Verdict string
-
-const (
-	Holds        Verdict = "holds"
-	Differs      Verdict = "differs"
-	WasArtefact  Verdict = "was an artefact"
-	Undecided    Verdict = "undecided"
-	NotMeasured  Verdict = "not measured"
-	NotAvailable Verdict = "not available" // no stage of this program measures it
-)
-
-// Finding is a claim with what was measured of it.
-type Finding struct {
-	Claim
-	Verdict Verdict
-	Results []Result
-}
-
-// Result is a measure with what was measured of it; Here is nil where it was not.
-type Result struct {
-	Measure
-	Here    *lab.Interval
-	Verdict Verdict
+	// Of is the figure: report.Time, report.Allocs or report.Bytes. Time if empty.
+	Of report.Figure
 }
 
 // Patterns select the rows that the claims are about, for `postage run`.
@@ -92,48 +70,107 @@ func Patterns(all []Claim) []string {
 
 // Check compares claims with runs; each measure is taken from the first that has both
 // its rows.
-func Check(all []Claim, runs []*record.Record) []Finding {
-	var findings []Finding
+func Check(all []Claim, runs []*record.Record) []report.Claim {
+	results := make([]map[string]*lab.Result, len(runs))
+	for i, run := range runs {
+		results[i] = byRow(run)
+	}
+	var checked []report.Claim
 	for _, c := range all {
-		f := Finding{Claim: c, Verdict: NotAvailable}
-		number := map[Verdict]int{}
+		out := report.Claim{Number: c.Number, Page: c.Page, Stage: c.Stage, Text: c.Text, Why: c.Why, Verdict: report.NotAvailable}
+		number := map[report.ClaimVerdict]int{}
 		for _, m := range c.Measures {
-			r := Result{Measure: m, Verdict: NotMeasured}
-			for _, run := range runs {
-				if here, ok := lab.RatioOf(run, m.Row, m.Base); ok {
-					r.Here, r.Verdict = &here, m.judge(here)
+			r := report.ClaimMeasure{What: m.What, Of: m.Of, Row: m.Row, Base: m.Base, Published: m.Published, AtMost: m.AtMost, Verdict: report.NotMeasured}
+			if r.Of == "" {
+				r.Of = report.Time
+			}
+			for i, run := range runs {
+				if m.take(run, results[i], &r) {
 					break
 				}
 			}
 			number[r.Verdict]++
-			f.Results = append(f.Results, r)
+			out.Measures = append(out.Measures, r)
 		}
-		for _, verdict := range []Verdict{Differs, NotMeasured, Undecided, Holds} {
+		for _, verdict := range []report.ClaimVerdict{report.Differs, report.NotMeasured, report.Undecided, report.Holds} {
 			if number[verdict] > 0 {
-				f.Verdict = verdict
+				out.Verdict = verdict
 				break
 			}
 		}
-		if f.Verdict == Differs && c.Artefact {
-			f.Verdict = WasArtefact
+		if out.Verdict == report.Differs && c.Artefact {
+			out.Verdict = report.WasArtefact
 		}
-		findings = append(findings, f)
+		checked = append(checked, out)
 	}
-	return findings
+	return checked
 }
 
-func (m *Measure) judge(here lab.Interval) Verdict {
-	low, high := m.Published/Tolerance, m.Published*Tolerance
-	if m.AtMost {
-		low = 0
+func byRow(run *record.Record) map[string]*lab.Result {
+	rows := map[string]*lab.Result{}
+	for _, c := range lab.Analyze(run).Cases {
+		for _, r := range c.Rows {
+			rows[r.Row.Name] = r
+		}
 	}
+	return rows
+}
+
+// take fills in what a run says of the measure; false if it lacks a row's figures.
+func (m *Measure) take(run *record.Record, rows map[string]*lab.Result, r *report.ClaimMeasure) bool {
+	switch m.Of {
+	case report.Allocs, report.Bytes:
+		a, b := count(rows[m.Row], m.Of), count(rows[m.Base], m.Of)
+		if a == nil || b == nil {
+			return false
+		}
+		r.Counts = &[2]int64{*a, *b}
+		r.Verdict = m.judgeCounts(*a, *b)
+		return true
+	}
+	here, ok := lab.RatioOf(run, m.Row, m.Base)
+	if ok {
+		r.Here, r.Verdict = &here, m.judge(here)
+	}
+	return ok
+}
+
+func count(r *lab.Result, of report.Figure) *int64 {
+	switch {
+	case r == nil:
+		return nil
+	case of == report.Allocs:
+		return r.AllocsOp
+	}
+	return r.BytesOp
+}
+
+// bounds are what a ratio may be to hold.
+func (m *Measure) bounds() (low, high float64) {
+	if m.AtMost {
+		return 0, m.Published * report.ClaimTolerance
+	}
+	return m.Published / report.ClaimTolerance, m.Published * report.ClaimTolerance
+}
+
+func (m *Measure) judge(here lab.Interval) report.ClaimVerdict {
+	low, high := m.bounds()
 	switch {
 	case here.Low <= 0 || math.IsInf(here.High, 1) || math.IsNaN(here.Value):
-		return Undecided
+		return report.Undecided
 	case here.Low >= low && here.High <= high:
-		return Holds
+		return report.Holds
 	case here.High < low || here.Low > high:
-		return Differs
+		return report.Differs
 	}
-	return Undecided
+	return report.Undecided
+}
+
+// judgeCounts multiplies, as the base may allocate nothing.
+func (m *Measure) judgeCounts(row, base int64) report.ClaimVerdict {
+	low, high := m.bounds()
+	if x, y := float64(row), float64(base); x >= low*y && x <= high*y {
+		return report.Holds
+	}
+	return report.Differs
 }

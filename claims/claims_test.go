@@ -9,6 +9,7 @@ import (
 	"postage/lab"
 	"postage/lab/recordtest"
 	"postage/record"
+	"postage/report"
 	"postage/stage"
 )
 
@@ -55,29 +56,55 @@ func TestCheck(t *testing.T) {
 		name  string
 		claim Claim
 		run   *record.Record
-		want  Verdict
+		want  report.ClaimVerdict
 	}{
-		{"as published", Claim{Measures: []Measure{{"", a, b, 0.6, false}}}, run, Holds},
-		{"of two cases", Claim{Measures: []Measure{{"", a, c, 0.6, false}}}, run, Holds},
-		{"far off", Claim{Measures: []Measure{{"", a, b, 0.2, false}}}, run, Differs},
-		{"one of two off", Claim{Measures: []Measure{{"", a, b, 0.6, false}, {"", a, b, 0.2, false}}}, run, Differs},
-		{"artefact", Claim{Artefact: true, Measures: []Measure{{"", a, b, 0.2, false}}}, run, WasArtefact},
-		{"at most", Claim{Measures: []Measure{{"", a, b, 1, true}}}, run, Holds},
-		{"on the edge", Claim{Measures: []Measure{{"", a, b, 0.6 / Tolerance, false}}}, run, Undecided},
-		{"few blocks", Claim{Measures: []Measure{{"", a, b, 0.6, false}}}, few, Undecided},
-		{"without rows", Claim{}, run, NotAvailable},
-		{"not in the run", Claim{Measures: []Measure{{"", a, "Encode/x", 1, false}}}, run, NotMeasured},
+		{"as published", Claim{Measures: []Measure{timed("", a, b, 0.6)}}, run, report.Holds},
+		{"of two cases", Claim{Measures: []Measure{timed("", a, c, 0.6)}}, run, report.Holds},
+		{"far off", Claim{Measures: []Measure{timed("", a, b, 0.2)}}, run, report.Differs},
+		{"one of two off", Claim{Measures: []Measure{timed("", a, b, 0.6), timed("", a, b, 0.2)}}, run, report.Differs},
+		{"artefact", Claim{Artefact: true, Measures: []Measure{timed("", a, b, 0.2)}}, run, report.WasArtefact},
+		{"at most", Claim{Measures: []Measure{atMost(timed("", a, b, 1))}}, run, report.Holds},
+		{"on the edge", Claim{Measures: []Measure{timed("", a, b, 0.6/report.ClaimTolerance)}}, run, report.Undecided},
+		{"few blocks", Claim{Measures: []Measure{timed("", a, b, 0.6)}}, few, report.Undecided},
+		{"without rows", Claim{}, run, report.NotAvailable},
+		{"not in the run", Claim{Measures: []Measure{timed("", a, "Encode/x", 1)}}, run, report.NotMeasured},
 	} {
 		if f := Check([]Claim{r.claim}, []*record.Record{r.run})[0]; f.Verdict != r.want {
-			t.Errorf("%s: %s, want %s: %+v", r.name, f.Verdict, r.want, f.Results)
+			t.Errorf("%s: %s, want %s: %+v", r.name, f.Verdict, r.want, f.Measures)
+		}
+	}
+	// What is allocated is counted: d allocates 3 objects and 64 bytes, a and b 2 and 64.
+	const d = "Encode/msg=0/op=encode/codec=d"
+	none := recordtest.Run{Rand: rand.New(rand.NewPCG(7, 1)), Cases: 1, Blocks: 1, Allocs: map[string]int64{a: -2, d: 1}}
+	run = none.Record()
+	for _, r := range []struct {
+		name             string
+		row, base        string
+		of               report.Figure
+		published, other float64
+		want             report.ClaimVerdict
+	}{
+		{"none, as published", a, b, report.Allocs, 0, 100, report.Holds},
+		{"none published, some here", d, b, report.Allocs, 0, 100, report.Differs},
+		{"as published", d, b, report.Allocs, 150, 100, report.Holds},
+		{"at the edge", d, b, report.Allocs, 120, 100, report.Holds},
+		{"far off", d, b, report.Allocs, 300, 100, report.Differs},
+		{"the base has none", b, a, report.Allocs, 1, 100, report.Differs},
+		{"bytes", d, b, report.Bytes, 1, 1, report.Holds},
+		{"bytes, far off", d, b, report.Bytes, 1, 5, report.Differs},
+		{"no such row", d, c, report.Bytes, 1, 5, report.NotMeasured},
+	} {
+		claim := Claim{Measures: []Measure{allocated("", r.row, r.base, r.of, r.published, r.other)}}
+		if f := Check([]Claim{claim}, []*record.Record{run})[0]; f.Verdict != r.want || (f.Measures[0].Counts == nil) != (r.want == report.NotMeasured) {
+			t.Errorf("%s: %s, want %s: %+v", r.name, f.Verdict, r.want, f.Measures)
 		}
 	}
 	// The first run that has the rows counts.
-	f := Check([]Claim{{Measures: []Measure{{"", c, a, 1, false}}}}, []*record.Record{few, run})[0]
-	if f.Results[0].Here == nil || math.Abs(f.Results[0].Here.Value/(5.0/3)-1) > 0.05 {
-		t.Errorf("%+v", f.Results[0])
+	f := Check([]Claim{{Measures: []Measure{timed("", c, a, 1)}}}, []*record.Record{few, r.Record()})[0]
+	if f.Measures[0].Here == nil || math.Abs(f.Measures[0].Here.Value/(5.0/3)-1) > 0.05 {
+		t.Errorf("%+v", f.Measures[0])
 	}
-	if got := Patterns([]Claim{{Measures: []Measure{{"", a, b, 1, false}, {"", c, b, 1, false}}}}); !slices.Equal(got, []string{a, b, c}) {
+	if got := Patterns([]Claim{{Measures: []Measure{timed("", a, b, 1), timed("", c, b, 1)}}}); !slices.Equal(got, []string{a, b, c}) {
 		t.Errorf("patterns %v", got)
 	}
 }

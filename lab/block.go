@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
+	"runtime"
+	"slices"
+	"strings"
 	"time"
 
 	"postage/record"
@@ -30,7 +33,11 @@ func (r *run) block(ctx context.Context, cs *runCase) (record.Block, error) {
 		}
 	}()
 	for _, e := range r.live(cs) {
-		child, err := startChild(r.Command, r.environment(), e.Row())
+		command := r.Command
+		if e.Old != nil {
+			command = e.Old.Command
+		}
+		child, err := startChild(command, r.environment(), e.Row())
 		if err != nil {
 			return block, err
 		}
@@ -63,6 +70,10 @@ func (r *run) block(ctx context.Context, cs *runCase) (record.Block, error) {
 		return block, ctx.Err()
 	}
 	for _, s := range seats {
+		if s.err != nil && s.entry.Old != nil && strings.HasPrefix(s.err.Error(), noSuchRow) {
+			s.row.Proof = record.ProofNotPossible + "revision " + s.entry.Old.Name + " has no such row"
+			continue
+		}
 		if s.err != nil {
 			s.row.Proof = fmt.Sprintf("%s%v (block %d)", record.ProofFailed, s.err, block.Number)
 			continue
@@ -85,7 +96,7 @@ func (r *run) setUp(ctx context.Context, seats []*seat) {
 	parallel(len(seats), func(i int) {
 		s := seats[i]
 		var answer reply
-		answer, s.err = s.child.ask(ctx, request{Op: opOpen, Row: s.row.Name, Seed: r.rec.Run.Seed, N: s.row.N}, r.setUpPatience())
+		answer, s.err = s.child.ask(ctx, request{Op: opOpen, Row: s.entry.asked(), Seed: r.rec.Run.Seed, N: s.row.N}, r.setUpPatience())
 		if s.err == nil {
 			s.row.Metrics = answer.Metrics
 		}
@@ -93,20 +104,27 @@ func (r *run) setUp(ctx context.Context, seats []*seat) {
 }
 
 // calibrate finds, in a row's first block, the number of operations in its batches.
-// The control takes the baseline's, so that the two differ in nothing.
+// The control takes the baseline's, and an old revision the new one's, so that the two
+// differ in nothing else.
 func (r *run) calibrate(ctx context.Context, seats []*seat) {
-	for _, s := range seats {
+	for i, s := range seats {
 		if s.err != nil || s.row.N > 0 {
 			continue
 		}
-		if s.entry.Role == RoleControl && seats[0].entry.Role == RoleBaseline && seats[0].row.N > 0 {
-			s.row.N = seats[0].row.N
+		if j := slices.IndexFunc(seats[:i], func(other *seat) bool { return alike(&s.entry, &other.entry) }); j >= 0 && seats[j].row.N > 0 {
+			s.row.N = seats[j].row.N
 			continue
 		}
 		var answer reply
 		answer, s.err = s.child.ask(ctx, request{Op: opCalibrate, TargetNS: batchTarget.Nanoseconds()}, r.batchPatience(0))
 		s.row.N = answer.N
 	}
+}
+
+// alike says whether e is the contender other once more: its control, or its old self.
+func alike(e, other *Entry) bool {
+	return e.Role == RoleControl && other.Role == RoleBaseline && other.Old == nil ||
+		e.Old != nil && e.asked() == other.Row()
 }
 
 // batch has one contender run one batch.
@@ -140,7 +158,7 @@ func (r *run) batch(ctx context.Context, s *seat, round, position int) {
 		}
 		series.Counters[name] = append(series.Counters[name], value)
 	}
-	if flag := disturbed(before, after, time.Duration(b.WallNS)); known && flag != "" {
+	if flag := disturbed(before, after, time.Duration(b.WallNS), selfMade(b)); known && flag != "" {
 		if series.Flags == nil {
 			series.Flags = map[int]string{}
 		}
@@ -148,13 +166,26 @@ func (r *run) batch(ctx context.Context, s *seat, round, position int) {
 	}
 }
 
-// disturbed names what took time from a batch, if it was a tenth of it or more.
-func disturbed(before, after record.Disturbance, wall time.Duration) string {
+// disturbed names what took time from a batch, if it was a tenth of it or more. Of the
+// time that some process waited for a processor, selfMade is left out.
+func disturbed(before, after record.Disturbance, wall, selfMade time.Duration) string {
 	switch {
 	case after.Steal > before.Steal:
 		return "steal"
-	case after.Pressure-before.Pressure > wall/10:
+	case after.Pressure-before.Pressure-selfMade > wall/10:
 		return "pressure"
 	}
 	return ""
+}
+
+// selfMade is the longest that a batch can have kept its own processes waiting for each
+// other: one waits only while all processors are busy, which takes the number of
+// processors times that in CPU time. A contender without a server of its own has no more
+// threads at work than there are processors, and keeps nobody waiting.
+func selfMade(b *batch) time.Duration {
+	server, known := b.Counters["server-cpu-ns/op"]
+	if !known || b.CPUNS < 0 {
+		return 0
+	}
+	return time.Duration((float64(b.CPUNS) + server) / float64(runtime.NumCPU()))
 }

@@ -45,7 +45,9 @@ type Changes struct {
 	// AcrossMachines says that the records are of different machines, and that
 	// therefore nothing here says anything about the code.
 	AcrossMachines bool
-	Warnings       []string
+	// Paired says that old and new took turns in one run, which Old and New both are.
+	Paired   bool
+	Warnings []string
 }
 
 // Change is what two records say of a row.
@@ -53,7 +55,7 @@ type Change struct {
 	Old, New *Result
 	// Anchor is what the row's time was taken as a multiple of, in each run, so that a
 	// machine that was slower as a whole cancels: a contender, "its peers" (the median
-	// of the case's other rows), or "" for none.
+	// of the case's other rows), or "" for none. AnchorRounds where old and new took turns.
 	Anchor string
 	// Ratio is new/old with its 95% interval.
 	Ratio Interval
@@ -67,8 +69,11 @@ type Change struct {
 	Verdict stats.Verdict
 	// Time is the outcome of the times alone, Outcome that of times and counts.
 	Time, Outcome Outcome
-	Counts        []Count
-	test          shiftTest
+	// Fresh is what blocks say that were measured because the row's time had regressed,
+	// nil if there were none. Where they do not say so too, Time is inconclusive.
+	Fresh  *Change
+	Counts []Count
+	test   shiftTest
 }
 
 // Count is a figure that does not depend on the machine's mood and is compared exactly.
@@ -111,7 +116,8 @@ type shiftTest struct {
 //     do not agree on one, because the inputs differ or maps are laid out at random, it
 //     has to lie beyond the old batches by more than the batches of either run differ.
 //
-// Controls are what the noise is read from, floors no one's choice: neither is compared.
+// Controls are what the noise is read from, floors no one's choice: neither is compared,
+// nor are old selves that one of the runs had beside its rows (see ComparePaired).
 func CompareRecords(old, new *record.Record, limits Thresholds) *Changes {
 	c := &Changes{Old: old, New: new, Limits: limits, AcrossMachines: old.Machine.Identity() != new.Machine.Identity()}
 	if c.AcrossMachines {
@@ -125,11 +131,16 @@ func CompareRecords(old, new *record.Record, limits Thresholds) *Changes {
 		c.match(oldCases[name], newCases[name])
 	}
 	c.test(oldCases, newCases)
+	c.judge(Margin(min(old.Run.Precision, new.Run.Precision)))
+	return c
+}
+
+// judge turns all rows' figures into words and sorts them.
+func (c *Changes) judge(margin float64) {
 	for i := range c.Rows {
-		c.Rows[i].judge(limits, Margin(min(old.Run.Precision, new.Run.Precision)))
+		c.Rows[i].judge(c.Limits, margin)
 	}
 	slices.SortStableFunc(c.Rows, byImportance)
-	return c
 }
 
 func caseResults(rec *record.Record) map[string]*CaseResult {
@@ -147,7 +158,7 @@ func (c *Changes) match(old, new *CaseResult) {
 		m := map[string]*Result{}
 		if c != nil {
 			for _, r := range c.Rows {
-				if role := Role(r.Row.Role); role == RoleContender || role == RoleBaseline {
+				if role := Role(r.Row.Role); (role == RoleContender || role == RoleBaseline) && r.Row.OldOf == "" {
 					m[r.Row.Name] = r
 				}
 			}
@@ -247,11 +258,11 @@ func (c *Changes) test(olds, news map[string]*CaseResult) {
 	for i, adjusted := range stats.Holm(p) {
 		tested[i].P = adjusted
 	}
-	c.warnOfFewBlocks(level)
+	c.warnOfFewBlocks(fmt.Sprintf("%d blocks in each run", stats.BlocksFor(level)))
 }
 
 // warnOfFewBlocks says so if rows have fewer blocks than any finding takes.
-func (c *Changes) warnOfFewBlocks(level float64) {
+func (c *Changes) warnOfFewBlocks(needed string) {
 	few := 0
 	for i := range c.Rows {
 		if math.IsInf(c.Rows[i].test.Seen, 1) {
@@ -259,8 +270,8 @@ func (c *Changes) warnOfFewBlocks(level float64) {
 		}
 	}
 	if few > 0 {
-		c.Warnings = append(c.Warnings, fmt.Sprintf("%d of %d rows have too few blocks to be found changed among so many, however large the change: that takes %d blocks in each run",
-			few, len(c.Rows), stats.BlocksFor(level)))
+		c.Warnings = append(c.Warnings, fmt.Sprintf("%d of %d rows have too few blocks to be found changed among so many, however large the change: that takes %s",
+			few, len(c.Rows), needed))
 	}
 }
 
@@ -288,7 +299,7 @@ func sameBaseline(old, new *CaseResult) string {
 func peers(old, new *CaseResult) []string {
 	var names []string
 	for _, r := range old.Rows {
-		if n := new.of(r.Row.Contender); r.NSOp != nil && n != nil && n.NSOp != nil && Role(r.Row.Role) != RoleControl {
+		if n := new.of(r.Row.Contender); r.NSOp != nil && n != nil && n.NSOp != nil && Role(r.Row.Role) != RoleControl && r.Row.OldOf == "" {
 			names = append(names, r.Row.Name)
 		}
 	}
@@ -369,6 +380,11 @@ func (c *Change) judge(limits Thresholds, margin float64) {
 	default:
 		c.Time = Inconclusive
 	}
+	c.conclude()
+}
+
+// conclude takes the outcome of times and counts together.
+func (c *Change) conclude() {
 	c.Outcome = c.Time
 	for _, count := range c.Counts {
 		if count.Outcome == Regressed {

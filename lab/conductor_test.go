@@ -21,7 +21,11 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "worker" {
 		out := os.Stdout
 		os.Stdout = os.Stderr
-		if err := ServeWorker(context.Background(), testSuites(), os.Stdin, out); err != nil {
+		suites := testSuites()
+		if len(os.Args) > 2 {
+			suites = oldSuites()
+		}
+		if err := ServeWorker(context.Background(), suites, os.Stdin, out); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -350,7 +354,7 @@ func TestInterruptKeepsFinishedBlocks(t *testing.T) {
 	// have had.
 	c.Observe = nil
 	rec.Run.Precision = 0.5
-	entries, err := Resume(rec, testSuites(), rec.Machine, time.Minute)
+	entries, err := Resume(rec, testSuites(), nil, rec.Machine, time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -410,16 +414,16 @@ func TestResumeRefusesToMix(t *testing.T) {
 	_, rec := prepared(t, time.Minute, "op=plain")
 	other := rec.Machine
 	other.CPU = "another processor"
-	if _, err := Resume(rec, testSuites(), other, time.Minute); err == nil {
+	if _, err := Resume(rec, testSuites(), nil, other, time.Minute); err == nil {
 		t.Error("resumed on another machine")
 	}
 	other = rec.Machine
 	other.Go = "go0.1"
-	if _, err := Resume(rec, testSuites(), other, time.Minute); err == nil {
+	if _, err := Resume(rec, testSuites(), nil, other, time.Minute); err == nil {
 		t.Error("resumed with another Go")
 	}
 	rec.Rows[0].Name = "Test/op=plain/is=gone"
-	if _, err := Resume(rec, testSuites(), rec.Machine, time.Minute); err == nil {
+	if _, err := Resume(rec, testSuites(), nil, rec.Machine, time.Minute); err == nil {
 		t.Error("resumed a row that the program does not have")
 	}
 }

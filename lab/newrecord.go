@@ -1,9 +1,14 @@
 package lab
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
+	"io"
+	"os"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,6 +24,7 @@ func NewRecord(plan Plan, run record.Run, machine record.Machine) *record.Record
 		run.GOMAXPROCS = runtime.GOMAXPROCS(0)
 	}
 	run.Modules = Modules()
+	run.Program = ThisProgram()
 	rec := &record.Record{Run: run, Machine: machine}
 	for i := range plan.Entries {
 		rec.Rows = append(rec.Rows, newRow(&plan.Entries[i], record.ProofOK, run.Modules))
@@ -34,6 +40,10 @@ func newRow(e *Entry, proof string, modules map[string]string) record.Row {
 		proof = record.ProofNotPossible + e.Contender.NotPossible
 	}
 	module := e.Contender.Module
+	revision, oldOf := "", ""
+	if e.Old != nil {
+		modules, revision, oldOf = e.Old.Modules, e.Old.Commit, e.asked()
+	}
 	if version := modules[module]; version != "" {
 		module += " " + version
 	}
@@ -41,7 +51,7 @@ func newRow(e *Entry, proof string, modules map[string]string) record.Row {
 		Name:       e.Row(),
 		Stage:      e.Stage,
 		Case:       e.Case.Name,
-		Contender:  e.Contender.Name,
+		Contender:  e.contender(),
 		Role:       string(e.Role),
 		Floor:      e.Contender.OwnFloor,
 		Module:     module,
@@ -49,7 +59,47 @@ func newRow(e *Entry, proof string, modules map[string]string) record.Row {
 		Properties: e.Contender.Properties,
 		Checks:     e.Contender.Checks,
 		Proof:      proof,
+		Revision:   revision,
+		OldOf:      oldOf,
 	}
+}
+
+// ThisProgram is the SHA-256, in hexadecimal, of the file that this program was started from, "" if it
+// cannot be read.
+func ThisProgram() string {
+	name, err := os.Executable()
+	if err != nil {
+		return ""
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return ""
+	}
+	defer func() { _ = f.Close() }()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return ""
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// EntriesOf returns the entries of a record's rows in the named cases, as far as the
+// suites have them. old is the revision that the run was against, nil to leave its rows
+// out.
+func EntriesOf(rec *record.Record, cases []string, suites []Suite, old *Revision) []Entry {
+	var entries []Entry
+	for _, e := range Entries(suites) {
+		if !slices.Contains(cases, e.Case.Name) {
+			continue
+		}
+		if rec.Row(e.Row()) != nil {
+			entries = append(entries, e)
+		}
+		if e.Old = old; old != nil && rec.Row(e.Row()) != nil {
+			entries = append(entries, e)
+		}
+	}
+	return entries
 }
 
 // Modules are the versions, by path, of the modules that this program is built from.
@@ -68,8 +118,9 @@ func Modules() map[string]string {
 
 // Resume prepares a record that was not completed to be measured further, for the
 // budget given, and returns the entries of its rows. It refuses what would mix
-// figures of two machines or two builds.
-func Resume(rec *record.Record, suites []Suite, machine record.Machine, budget time.Duration) ([]Entry, error) {
+// figures of two machines or two builds. old is the revision that the run is against,
+// nil if against none.
+func Resume(rec *record.Record, suites []Suite, old *Revision, machine record.Machine, budget time.Duration) ([]Entry, error) {
 	if here, there := machine.Identity(), rec.Machine.Identity(); here != there {
 		return nil, fmt.Errorf("resume: the record is of another machine (%s) than this (%s)", there, here)
 	}
@@ -79,6 +130,10 @@ func Resume(rec *record.Record, suites []Suite, machine record.Machine, budget t
 	byName := map[string]Entry{}
 	for _, e := range Entries(suites) {
 		byName[e.Row()] = e
+		if old != nil {
+			e.Old = old
+			byName[e.Row()] = e
+		}
 	}
 	modules := Modules()
 	var entries []Entry

@@ -12,6 +12,9 @@ const (
 	opClose     = "close"     // release everything and end
 )
 
+// noSuchRow begins the answer of a program that does not have the row that it is to open.
+const noSuchRow = "open: this program has no row"
+
 type request struct {
 	Op       string `json:"op"`
 	Row      string `json:"row,omitempty"`

@@ -13,10 +13,23 @@ type Entry struct {
 	Case      *Case
 	Contender Contender
 	Role      Role
+	// Old is the revision whose program the contender runs in, nil for this program's.
+	Old *Revision
 }
 
-// Row is the row's name: the case's and the contender's.
-func (e *Entry) Row() string { return e.Case.Name + "/" + e.Contender.Name }
+// Row is the row's name: the case's and the contender's, and the revision if it is an
+// old one.
+func (e *Entry) Row() string { return e.Case.Name + "/" + e.contender() }
+
+func (e *Entry) contender() string {
+	if e.Old != nil {
+		return e.Contender.Name + "/rev=" + e.Old.Name
+	}
+	return e.Contender.Name
+}
+
+// asked is the name that the program that has the row knows it by.
+func (e *Entry) asked() string { return e.Case.Name + "/" + e.Contender.Name }
 
 // Entries lists the suites' rows. In each case the baseline comes first and the control
 // second, which is the baseline again under a name such as "codec=control".
@@ -38,17 +51,17 @@ func (c *Case) entries(stage string) []Entry {
 			key, _, _ := strings.Cut(contender.Name, "=")
 			control.Name = key + "=control"
 			entries = append(entries,
-				Entry{stage, c, contender, RoleBaseline},
-				Entry{stage, c, control, RoleControl})
+				Entry{Stage: stage, Case: c, Contender: contender, Role: RoleBaseline},
+				Entry{Stage: stage, Case: c, Contender: control, Role: RoleControl})
 		}
 	}
 	for _, contender := range c.Contenders {
 		switch {
 		case contender.Name == c.Baseline:
 		case contender.Floor:
-			entries = append(entries, Entry{stage, c, contender, RoleFloor})
+			entries = append(entries, Entry{Stage: stage, Case: c, Contender: contender, Role: RoleFloor})
 		default:
-			entries = append(entries, Entry{stage, c, contender, RoleContender})
+			entries = append(entries, Entry{Stage: stage, Case: c, Contender: contender, Role: RoleContender})
 		}
 	}
 	return entries

@@ -18,8 +18,8 @@ type Service struct {
 type Running struct {
 	// Environment tells workers how to reach it: "NAME=value".
 	Environment []string
-	// Serves says why the service cannot serve a case, nil if it can. Optional.
-	Serves func(*Case) error
+	// Serves says why the service cannot serve a contender of a case, nil if it can. Optional.
+	Serves func(*Case, *Contender) error
 	Stop   func() error
 }
 
@@ -50,7 +50,7 @@ func StartServices(ctx context.Context, entries []Entry, rec *record.Record) (en
 		if o.err != nil {
 			row.Proof = record.ProofNotMeasured + oneLine(o.err)
 		} else if o.running.Serves != nil {
-			if err := o.running.Serves(e.Case); err != nil {
+			if err := o.running.Serves(e.Case, &e.Contender); err != nil {
 				row.Proof = record.ProofNotPossible + oneLine(err)
 			}
 		}

@@ -15,7 +15,7 @@ func TestStartServices(t *testing.T) {
 		starts++
 		return &Running{
 			Environment: []string{"UP=1"},
-			Serves: func(c *Case) error {
+			Serves: func(c *Case, _ *Contender) error {
 				if c.Name == "X/a=refused" {
 					return errors.New("the server has no lz4")
 				}

@@ -123,7 +123,7 @@ func (w *worker) open(ctx context.Context, r request) (reply, error) {
 		runtime.GC()
 		return answer, nil
 	}
-	return reply{}, fmt.Errorf("open: this program has no row %q", r.Row)
+	return reply{}, fmt.Errorf("%s %q", noSuchRow, r.Row)
 }
 
 // calibrate finds the number of operations that take the target time.

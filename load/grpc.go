@@ -2,18 +2,21 @@ package load
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/bufbuild/protocompile"
+	"golang.org/x/net/http2/hpack"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
-	"google.golang.org/grpc/mem"
-	"google.golang.org/grpc/metadata"
 	reflectionpb "google.golang.org/grpc/reflection/grpc_reflection_v1"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
@@ -23,22 +26,10 @@ import (
 	"google.golang.org/protobuf/types/dynamicpb"
 )
 
-// openGRPC encodes the message once and sends its bytes.
+// openGRPC encodes the message once and sends its bytes over HTTP/2, as
+// https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md says.
 func openGRPC(ctx context.Context, t *Target, p *Pool) error {
-	creds := insecure.NewCredentials()
-	if t.secure() {
-		creds = credentials.NewTLS(t.tls("h2"))
-	}
-	var conns []*grpc.ClientConn
-	for range t.Conns {
-		conn, err := grpc.NewClient("dns:///"+t.addr(), grpc.WithTransportCredentials(creds), grpc.WithDisableServiceConfig())
-		if err != nil {
-			return err
-		}
-		conns = append(conns, conn)
-		p.closers = append(p.closers, conn.Close)
-	}
-	method, err := findMethod(ctx, t, conns[0])
+	method, err := findMethod(ctx, t)
 	if err != nil {
 		return fmt.Errorf("method %s: %w", t.RPC, err)
 	}
@@ -55,51 +46,38 @@ func openGRPC(ctx context.Context, t *Target, p *Pool) error {
 	if err != nil {
 		return err
 	}
+	body := binary.BigEndian.AppendUint32([]byte{0}, uint32(len(data))) // not compressed, and how long
 	path := fmt.Sprintf("/%s/%s", method.Parent().FullName(), method.Name())
-	header := metadata.MD{}
-	for name, values := range t.Request.Header {
-		header.Append(name, values...)
-	}
-	for _, conn := range conns {
-		for range t.Streams {
-			p.Senders = append(p.Senders, &grpcSender{conn, path, data, header})
-		}
-	}
+	fields := fields(http.MethodPost, t.Request.URL.Scheme, t.Request.host(), path,
+		hpack.HeaderField{Name: "content-type", Value: "application/grpc"},
+		hpack.HeaderField{Name: "te", Value: "trailers"})
+	p.addHTTP2(t, append(fields, t.Request.fields()...), append(body, data...), replied)
 	return nil
 }
 
-type grpcSender struct {
-	conn   *grpc.ClientConn
-	path   string
-	data   []byte
-	header metadata.MD
-}
-
-// Send calls the method; the reply is received and not decoded.
-func (s *grpcSender) Send(ctx context.Context) error {
-	if len(s.header) > 0 {
-		ctx = metadata.NewOutgoingContext(ctx, s.header)
+// replied is the verdict on an answer of gRPC to a unary call.
+func replied(s *stream) error {
+	switch {
+	case s.status != http.StatusOK:
+		return fmt.Errorf("status %d", s.status)
+	case !strings.HasPrefix(s.kind, "application/grpc"):
+		return fmt.Errorf("the answer is no gRPC: its content type is %q", s.kind)
+	case s.grpc < 0:
+		return errors.New("the answer has no grpc-status")
+	case s.grpc > 0:
+		text, err := url.PathUnescape(s.message)
+		if err != nil {
+			text = s.message
+		}
+		return fmt.Errorf("%v: %s", codes.Code(s.grpc), text)
+	case len(s.prefix) < 5 || s.prefix[0] != 0 || s.received != 5+int64(binary.BigEndian.Uint32(s.prefix[1:])):
+		return errors.New("the answer is not one message, not compressed")
 	}
-	var reply int
-	return s.conn.Invoke(ctx, s.path, s.data, &reply, grpc.ForceCodecV2(rawCodec{}))
-}
-
-// rawCodec sends bytes as they are and drops what it receives.
-type rawCodec struct{}
-
-func (rawCodec) Name() string { return "proto" }
-
-func (rawCodec) Marshal(v any) (mem.BufferSlice, error) {
-	return mem.BufferSlice{mem.SliceBuffer(v.([]byte))}, nil
-}
-
-func (rawCodec) Unmarshal(data mem.BufferSlice, v any) error {
-	*v.(*int) = data.Len()
 	return nil
 }
 
 // findMethod finds the method's description: in a file, or by asking the server.
-func findMethod(ctx context.Context, t *Target, conn *grpc.ClientConn) (protoreflect.MethodDescriptor, error) {
+func findMethod(ctx context.Context, t *Target) (protoreflect.MethodDescriptor, error) {
 	service, name, ok := strings.Cut(strings.TrimPrefix(t.RPC, "/"), "/")
 	if !ok {
 		return nil, errors.New("want pkg.Service/Method")
@@ -109,7 +87,7 @@ func findMethod(ctx context.Context, t *Target, conn *grpc.ClientConn) (protoref
 	if t.ProtoFile != "" {
 		descriptor, err = fromFile(ctx, t.ProtoFile, protoreflect.FullName(service))
 	} else {
-		descriptor, err = reflected(ctx, conn, protoreflect.FullName(service))
+		descriptor, err = reflected(ctx, t, protoreflect.FullName(service))
 	}
 	if err != nil {
 		return nil, err
@@ -145,7 +123,16 @@ func fromFile(ctx context.Context, path string, service protoreflect.FullName) (
 }
 
 // reflected asks the server for a service's file and those that it imports.
-func reflected(ctx context.Context, conn *grpc.ClientConn, service protoreflect.FullName) (protoreflect.Descriptor, error) {
+func reflected(ctx context.Context, t *Target, service protoreflect.FullName) (protoreflect.Descriptor, error) {
+	creds := insecure.NewCredentials()
+	if t.secure() {
+		creds = credentials.NewTLS(t.tls("h2"))
+	}
+	conn, err := grpc.NewClient("passthrough:///"+t.addr(), grpc.WithTransportCredentials(creds), grpc.WithDisableServiceConfig(), grpc.WithNoProxy())
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	stream, err := reflectionpb.NewServerReflectionClient(conn).ServerReflectionInfo(ctx)

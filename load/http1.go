@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"strconv"
+	"syscall"
 	"time"
 )
 
@@ -19,6 +20,8 @@ import (
 type http1 struct {
 	dial    func(ctx context.Context) (net.Conn, error)
 	request []byte
+	head    bool // the answer has no body, whatever its header says
+	again   bool // the request may be sent twice: RFC 9110 section 9.2.2
 	conn    net.Conn
 	in      *bufio.Reader
 	// The connection is interrupted when this context ends.
@@ -29,18 +32,33 @@ type http1 struct {
 // newHTTP1 makes a sender of a request.
 func newHTTP1(r *Request, dial func(ctx context.Context) (net.Conn, error)) *http1 {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "%s %s HTTP/1.1\r\nHost: %s\r\n", r.Method, r.URL.RequestURI(), r.URL.Host)
+	fmt.Fprintf(&b, "%s %s HTTP/1.1\r\nHost: %s\r\n", r.Method, r.URL.RequestURI(), r.host())
 	if len(r.Body) > 0 || r.Method == http.MethodPost || r.Method == http.MethodPut {
 		fmt.Fprintf(&b, "Content-Length: %d\r\n", len(r.Body))
 	}
-	_ = r.Header.Write(&b)
+	_ = r.Header.WriteSubset(&b, map[string]bool{"Host": true})
 	b.WriteString("\r\n")
 	b.Write(r.Body)
-	return &http1{dial: dial, request: b.Bytes()}
+	h := &http1{dial: dial, request: b.Bytes(), head: r.Method == http.MethodHead}
+	switch r.Method {
+	case http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace, http.MethodPut, http.MethodDelete:
+		h.again = true
+	}
+	return h
 }
 
 // Send sends the request and reads the answer.
 func (h *http1) Send(ctx context.Context) error {
+	kept := h.conn != nil
+	err := h.send(ctx)
+	// The server may have closed a connection that nobody used: RFC 9112 section 9.3.1.
+	if kept && h.again && errors.Is(err, errGone) && ctx.Err() == nil {
+		err = h.send(ctx)
+	}
+	return err
+}
+
+func (h *http1) send(ctx context.Context) error {
 	if h.conn == nil {
 		conn, err := h.dial(ctx)
 		if err != nil {
@@ -102,23 +120,37 @@ func (h *http1) Close() error {
 	return err
 }
 
-var errAnswer = errors.New("the answer is no HTTP/1.1")
+var (
+	errAnswer = errors.New("the answer is no HTTP/1.1")
+	// errGone is a connection that ended before the answer did.
+	errGone = errors.New("the server closed the connection")
+)
 
 func (h *http1) roundTrip() (status int, keep bool, err error) {
-	if _, err := h.conn.Write(h.request); err != nil {
+	_, cut := h.conn.Write(h.request)
+	if cut != nil && !gone(cut) {
+		return 0, false, cut
+	}
+	// If the connection was cut there may be an answer all the same, such as 413.
+	if _, err := h.in.Peek(1); err != nil {
+		if gone(err) {
+			err = errGone
+		}
 		return 0, false, err
 	}
 	for {
 		var length int64
-		status, length, keep, err = h.head()
+		status, length, keep, err = h.header()
 		if err != nil {
 			return 0, false, err
 		}
-		if status >= 100 && status < 200 {
-			continue
-		}
+		keep = keep && cut == nil
 		switch {
-		case status == http.StatusNoContent || status == http.StatusNotModified:
+		case status == http.StatusSwitchingProtocols:
+			return status, false, nil
+		case status >= 100 && status < 200:
+			continue
+		case h.head || status == http.StatusNoContent || status == http.StatusNotModified:
 			return status, keep, nil
 		case length == chunked:
 			return status, keep, h.chunks()
@@ -137,8 +169,13 @@ const (
 	chunked  = -2
 )
 
-// head reads the status line and the header.
-func (h *http1) head() (status int, length int64, keep bool, err error) {
+// gone says whether an error is the connection's end.
+func gone(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET)
+}
+
+// header reads the status line and the header.
+func (h *http1) header() (status int, length int64, keep bool, err error) {
 	line, err := h.line()
 	if err != nil {
 		return 0, 0, false, err

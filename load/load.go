@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"postage/lab"
 )
 
 // A Sender sends one request at a time and waits for the answer. An answer that is not
@@ -17,23 +19,54 @@ type Sender interface {
 	Send(ctx context.Context) error
 }
 
+// A Line carries requests to the server, as many at a time as it has room for.
+type Line interface {
+	// Serve takes requests from w and tells it what came of them, until there are no
+	// more. When ctx ends it gives up those that are under way.
+	Serve(ctx context.Context, w *Work)
+}
+
+// OneAtATime is a line with room for one request.
+func OneAtATime(s Sender) Line { return oneAtATime{s} }
+
+type oneAtATime struct{ Sender }
+
+func (l oneAtATime) Serve(ctx context.Context, w *Work) {
+	free := time.Now()
+	for {
+		due, ok := w.Take(free)
+		if !ok {
+			return
+		}
+		err := l.Send(ctx)
+		free = time.Now()
+		w.Done(due, free, err)
+	}
+}
+
 // Plan says what to send and when.
 type Plan struct {
-	// Rate is in requests a second, 0 for as many as the senders can.
+	// Rate is in requests a second, 0 for as many as the lines can carry.
 	Rate float64
 	// Duration is for how long requests become due. Those that are under way then are
 	// waited for.
 	Duration time.Duration
-	// Senders are what sends at the same time.
-	Senders []Sender
+	// Patience is for how long they are; 0 is 30 s. Those that are not answered until
+	// then have failed.
+	Patience time.Duration
+	// Lines carry requests at the same time.
+	Lines []Line
 }
 
 // slowest is the longest latency that is told apart; longer ones count as it.
 const slowest = 10 * time.Minute
 
-// backlog is how many requests that are due may wait for a sender before their pacer waits
+// backlog is how many requests that are due may wait for a line before their pacer waits
 // too. Nothing is lost then: when they are due is computed, not measured.
 const backlog = 1 << 16
+
+// patience is Plan.Patience where that is 0.
+const patience = 30 * time.Second
 
 // Result is what came of a plan.
 type Result struct {
@@ -45,7 +78,7 @@ type Result struct {
 	// Latency is from when requests were due, or sent where there was no rate, to
 	// their answers, errors included, in nanoseconds.
 	Latency *hdrhistogram.Histogram
-	// Late is how late senders that were free sent, in nanoseconds.
+	// Late is how late requests were sent for which there was room, in nanoseconds.
 	Late *hdrhistogram.Histogram
 	// CPU is the generator's own time, user and system; -1 where it is not known.
 	CPU time.Duration
@@ -64,119 +97,69 @@ func (r *Result) Failed() int64 {
 	return n
 }
 
+// errNoAnswer is the failure of requests that patience ended for.
+var errNoAnswer = errors.New("no answer in time after the end of the run")
+
 // Run carries a plan out. When ctx ends it stops and returns what was measured so far.
 func Run(ctx context.Context, p Plan) (*Result, error) {
-	if p.Rate < 0 || p.Duration <= 0 || len(p.Senders) == 0 {
-		return nil, fmt.Errorf("load: a plan needs a rate of at least 0, a duration and a sender")
+	if p.Rate < 0 || p.Duration <= 0 || p.Patience < 0 || len(p.Lines) == 0 {
+		return nil, fmt.Errorf("load: a plan needs a rate of at least 0, a duration and a line")
 	}
-	r := &run{plan: p, dues: make(chan time.Duration, backlog)}
-	requests, stop := context.WithCancel(context.WithoutCancel(ctx))
-	defer stop()
-	cpu, _ := processCPU()
+	if p.Patience == 0 {
+		p.Patience = patience
+	}
+	r := &run{plan: p, ctx: ctx, dues: make(chan time.Duration, backlog)}
+	requests, stop := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer stop(nil)
+	r.requests = requests
+	cpu, _ := lab.ProcessCPU()
 	r.start = time.Now()
 	r.end = r.start.Add(p.Duration)
 	// Requests under way are given a moment after ctx has ended.
-	detach := context.AfterFunc(ctx, func() { time.AfterFunc(time.Second, stop) })
+	detach := context.AfterFunc(ctx, func() { time.AfterFunc(time.Second, func() { stop(nil) }) })
 	defer detach()
-	shares := make([]*share, len(p.Senders))
+	impatient := time.AfterFunc(p.Duration+p.Patience, func() { stop(errNoAnswer) })
+	defer impatient.Stop()
+	works := make([]*Work, len(p.Lines))
 	var group sync.WaitGroup
-	for i, sender := range p.Senders {
-		s := newShare()
-		shares[i] = s
-		group.Go(func() { r.send(ctx, requests, sender, s) })
+	for i, line := range p.Lines {
+		works[i] = newWork(r)
+		group.Go(func() { line.Serve(requests, works[i]) })
 	}
 	if p.Rate > 0 {
-		group.Go(func() { r.pace(ctx) })
+		group.Go(r.pace)
 	}
 	group.Wait()
-	return r.result(ctx, shares, cpu), nil
+	return r.result(works, cpu), nil
 }
 
 // run is the state of one Run.
 type run struct {
 	plan       Plan
+	ctx        context.Context // no more requests are taken when it has ended
+	requests   context.Context // and none is waited for when this has
 	start, end time.Time
 	dues       chan time.Duration // when requests are due, after start, as that time comes
 }
 
-// share is what one sender has measured.
-type share struct {
-	latency, late *hdrhistogram.Histogram
-	errors        map[string]int64
-	ended         time.Time
-}
-
-func newShare() *share {
-	return &share{
-		latency: hdrhistogram.New(1000, slowest.Nanoseconds(), 3),
-		late:    hdrhistogram.New(1000, slowest.Nanoseconds(), 3),
-		errors:  map[string]int64{},
-	}
-}
-
-func record(h *hdrhistogram.Histogram, d time.Duration) {
-	_ = h.RecordValue(min(max(1, d.Nanoseconds()), slowest.Nanoseconds()))
-}
-
-// send is the life of a sender.
-func (r *run) send(ctx, requests context.Context, sender Sender, s *share) {
-	free := time.Now()
-	s.ended = free
-	for {
-		due, ok := r.take(ctx, free)
-		if !ok {
-			return
-		}
-		if r.plan.Rate > 0 {
-			ready := due
-			if free.After(due) {
-				ready = free
-			}
-			record(s.late, time.Since(ready))
-		}
-		err := sender.Send(requests)
-		free = time.Now()
-		if requests.Err() != nil {
-			return
-		}
-		s.ended = free
-		record(s.latency, free.Sub(due))
-		if err != nil {
-			s.errors[reason(err)]++
-		}
-	}
-}
-
-// take waits for the next request and says when it was due, or that there are no more.
-func (r *run) take(ctx context.Context, now time.Time) (due time.Time, ok bool) {
-	if r.plan.Rate == 0 {
-		return now, now.Before(r.end) && ctx.Err() == nil
-	}
-	offset, ok := <-r.dues
-	if !ok || ctx.Err() != nil {
-		return time.Time{}, false
-	}
-	return r.start.Add(offset), true
-}
-
-func (r *run) result(ctx context.Context, shares []*share, cpuBefore time.Duration) *Result {
-	sum := newShare()
+func (r *run) result(works []*Work, cpuBefore time.Duration) *Result {
+	sum := newWork(r)
 	sum.ended = r.start
-	for _, s := range shares {
-		sum.latency.Merge(s.latency)
-		sum.late.Merge(s.late)
-		for why, n := range s.errors {
+	for _, w := range works {
+		sum.latency.Merge(w.latency)
+		sum.late.Merge(w.late)
+		for why, n := range w.errors {
 			sum.errors[why] += n
 		}
-		if s.ended.After(sum.ended) {
-			sum.ended = s.ended
+		if w.ended.After(sum.ended) {
+			sum.ended = w.ended
 		}
 	}
 	result := &Result{
 		Rate: r.plan.Rate, Elapsed: sum.ended.Sub(r.start), Done: sum.latency.TotalCount(), Errors: sum.errors,
-		Latency: sum.latency, Late: sum.late, CPU: -1, Processors: runtime.GOMAXPROCS(0), Interrupted: ctx.Err() != nil,
+		Latency: sum.latency, Late: sum.late, CPU: -1, Processors: runtime.GOMAXPROCS(0), Interrupted: r.ctx.Err() != nil,
 	}
-	if cpu, known := processCPU(); known {
+	if cpu, known := lab.ProcessCPU(); known {
 		result.CPU = cpu - cpuBefore
 	}
 	span := result.Elapsed

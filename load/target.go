@@ -7,19 +7,12 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"net/url"
+	"strconv"
 
 	"github.com/quic-go/quic-go"
 	"github.com/quic-go/quic-go/http3"
+	"golang.org/x/net/http2/hpack"
 )
-
-// Request is what is sent.
-type Request struct {
-	Method string
-	URL    *url.URL // its scheme says whether TLS is used: http or https
-	Header http.Header
-	Body   []byte
-}
 
 // Target says what to talk to and how.
 type Target struct {
@@ -33,15 +26,16 @@ type Target struct {
 	// Request is what is sent; for grpc its URL says where to and its body is the
 	// message as JSON.
 	Request Request
-	// RPC is the method, "pkg.Service/Method", for grpc.
+	// RPC is the method, "pkg.Service/Method", for grpc. What Request.Method says is of
+	// no account there.
 	RPC string
 	// ProtoFile, where set, is a .proto file that describes the method.
 	ProtoFile string
 }
 
-// Pool is a target's senders.
+// Pool is a target's connections.
 type Pool struct {
-	Senders []Sender
+	Lines   []Line
 	closers []func() error
 }
 
@@ -54,7 +48,9 @@ func (p *Pool) Close() error {
 	return errors.Join(errs...)
 }
 
-// Open makes the senders. HTTP connects with the first request, gRPC at once.
+// Open makes the lines. They connect when a run begins, and are kept from one run to the
+// next. For gRPC without a .proto file it asks the server for the method first, over a
+// connection of its own.
 func Open(ctx context.Context, t *Target) (*Pool, error) {
 	if t.Conns < 1 || t.Streams < 1 {
 		return nil, fmt.Errorf("load: %d connections with %d streams cannot send", t.Conns, t.Streams)
@@ -65,8 +61,8 @@ func Open(ctx context.Context, t *Target) (*Pool, error) {
 	if !ok {
 		return nil, fmt.Errorf("load: unknown protocol %q: want http1, http2, http3 or grpc", t.Proto)
 	}
-	if t.Request.Header == nil {
-		t.Request.Header = http.Header{}
+	if err := t.Request.check(t.Proto); err != nil {
+		return nil, fmt.Errorf("load: %w", err)
 	}
 	p := new(Pool)
 	if err := open(ctx, t, p); err != nil {
@@ -102,9 +98,10 @@ func (t *Target) tls(alpn string) *tls.Config {
 	return config
 }
 
-func openHTTP1(_ context.Context, t *Target, p *Pool) error {
-	config := t.tls("http/1.1")
-	dial := func(ctx context.Context) (net.Conn, error) {
+// dial makes a connection, with TLS if it is used.
+func (t *Target) dial(alpn string) func(ctx context.Context) (net.Conn, error) {
+	config := t.tls(alpn)
+	return func(ctx context.Context) (net.Conn, error) {
 		var d net.Dialer
 		conn, err := d.DialContext(ctx, "tcp", t.addr())
 		if err != nil || !t.secure() {
@@ -114,26 +111,51 @@ func openHTTP1(_ context.Context, t *Target, p *Pool) error {
 		if err := secure.HandshakeContext(ctx); err != nil {
 			return nil, errors.Join(err, conn.Close())
 		}
+		// A server that knows nothing of ALPN speaks HTTP/1.1: RFC 9112 section 9.7.
+		if got := secure.ConnectionState().NegotiatedProtocol; got != alpn && (alpn != "http/1.1" || got != "") {
+			return nil, errors.Join(fmt.Errorf("the server does not speak %s: ALPN agreed on %q", alpn, got), conn.Close())
+		}
 		return secure, nil
 	}
+}
+
+func openHTTP1(_ context.Context, t *Target, p *Pool) error {
+	dial := t.dial("http/1.1")
 	for range t.Conns {
 		h := newHTTP1(&t.Request, dial)
-		p.Senders = append(p.Senders, h)
+		p.Lines = append(p.Lines, OneAtATime(h))
 		p.closers = append(p.closers, h.Close)
 	}
 	return nil
 }
 
 func openHTTP2(_ context.Context, t *Target, p *Pool) error {
+	r := &t.Request
+	fields := fields(r.Method, r.URL.Scheme, r.host(), r.URL.RequestURI(), r.fields()...)
+	if len(r.Body) > 0 {
+		fields = append(fields, hpack.HeaderField{Name: "content-length", Value: strconv.Itoa(len(r.Body))})
+	}
+	p.addHTTP2(t, fields, r.Body, succeeded)
+	return nil
+}
+
+// addHTTP2 adds connections of HTTP/2.
+func (p *Pool) addHTTP2(t *Target, fields []hpack.HeaderField, body []byte, verdict func(*stream) error) {
+	dial := t.dial("h2")
 	for range t.Conns {
-		protocols := new(http.Protocols)
-		protocols.SetHTTP2(t.secure())
-		protocols.SetUnencryptedHTTP2(!t.secure())
-		tr := &http.Transport{
-			Protocols: protocols, DisableCompression: true, TLSClientConfig: t.tls("h2"),
-			MaxConnsPerHost: 1, // else it begins with one for each stream
-		}
-		p.add(t, tr, func() error { tr.CloseIdleConnections(); return nil })
+		l := newHTTP2(fields, body, t.Streams, verdict, dial)
+		p.Lines = append(p.Lines, l)
+		p.closers = append(p.closers, l.Close)
+	}
+}
+
+// succeeded is the verdict on an answer of HTTP.
+func succeeded(s *stream) error {
+	switch {
+	case s.status == 0:
+		return errors.New("the answer has no status")
+	case s.status < 200 || s.status > 299:
+		return fmt.Errorf("status %d", s.status)
 	}
 	return nil
 }
@@ -149,10 +171,10 @@ func openHTTP3(_ context.Context, t *Target, p *Pool) error {
 	return nil
 }
 
-// add adds a connection's senders.
+// add adds what a connection carries.
 func (p *Pool) add(t *Target, tr http.RoundTripper, closer func() error) {
 	p.closers = append(p.closers, closer)
 	for range t.Streams {
-		p.Senders = append(p.Senders, &roundTripper{tr: tr, request: &t.Request})
+		p.Lines = append(p.Lines, OneAtATime(&roundTripper{tr: tr, request: &t.Request}))
 	}
 }

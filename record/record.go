@@ -56,6 +56,8 @@ type Run struct {
 	Rounds     int    `json:"rounds"`
 	GOMAXPROCS int    `json:"gomaxprocs"`
 	Commit     string `json:"commit,omitempty"`
+	// Program is the SHA-256 of the program that measured, in hexadecimal.
+	Program string `json:"program,omitempty"`
 	// Modules are the versions of every Go module in the program, by path.
 	Modules map[string]string `json:"modules,omitempty"`
 	// Elapsed is the wall time of the run so far, its sum over all resumptions.
@@ -79,20 +81,24 @@ type SelfCost struct {
 
 // Row is a case and a contender.
 type Row struct {
-	Name       string             `json:"name"`
-	Stage      string             `json:"stage"`
-	Case       string             `json:"case"`
-	Contender  string             `json:"contender"`
-	Role       string             `json:"role"`
-	Floor      string             `json:"floor,omitempty"` // the contender that bounds it, if not the case's fastest floor
-	Module     string             `json:"module,omitempty"`
-	Settings   map[string]string  `json:"settings,omitempty"`
-	Properties map[string]string  `json:"properties,omitempty"`
-	Checks     string             `json:"checks,omitempty"`
-	N          int                `json:"n,omitempty"` // operations a batch
-	Proof      string             `json:"proof"`
-	Metrics    map[string]float64 `json:"metrics,omitempty"`
-	Warnings   []string           `json:"warnings,omitempty"`
+	Name       string            `json:"name"`
+	Stage      string            `json:"stage"`
+	Case       string            `json:"case"`
+	Contender  string            `json:"contender"`
+	Role       string            `json:"role"`
+	Floor      string            `json:"floor,omitempty"` // the contender that bounds it, if not the case's fastest floor
+	Module     string            `json:"module,omitempty"`
+	Settings   map[string]string `json:"settings,omitempty"`
+	Properties map[string]string `json:"properties,omitempty"`
+	Checks     string            `json:"checks,omitempty"`
+	// Revision is the commit that the row's program was built from, where that is not
+	// the run's own; OldOf then names the row that it is the old form of.
+	Revision string             `json:"revision,omitempty"`
+	OldOf    string             `json:"old_of,omitempty"`
+	N        int                `json:"n,omitempty"` // operations a batch
+	Proof    string             `json:"proof"`
+	Metrics  map[string]float64 `json:"metrics,omitempty"`
+	Warnings []string           `json:"warnings,omitempty"`
 }
 
 // What Row.Proof says, or begins with.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
@@ -52,7 +53,7 @@ func browser(t *testing.T) context.Context {
 	ctx, cancelBrowser := chromedp.NewContext(ctx)
 	t.Cleanup(cancelBrowser)
 	do(t, ctx)
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
 	t.Cleanup(cancel)
 	return ctx
 }
@@ -128,46 +129,14 @@ func TestPageInBrowser(t *testing.T) {
 	var heard complaints
 	heard.listen(t, ctx, page)
 	do(t, ctx, chromedp.Navigate(page))
-	const (
-		visible = `Array.from(document.querySelectorAll("section.case tbody tr")).filter(r => r.getClientRects().length).length`
-		order   = `Array.from(document.querySelector("section.case table").tBodies[0].rows).map(r => r.cells[0].textContent).join(" ")`
-		second  = chromedp.CSS("section.case thead th:nth-child(2)")
-		button  = chromedp.CSS("section.case thead th:nth-child(2) button")
-		filter  = chromedp.CSS("#filter")
-	)
-	number := func(expression string) int { return value(t, ctx, chromedp.Evaluate[int](expression)) }
-	text := func(expression string) string { return value(t, ctx, chromedp.Evaluate[string](expression)) }
-
-	if n := number(visible); n != 7 {
-		t.Errorf("%d rows", n)
-	}
-	do(t, ctx, chromedp.SendKeys(filter, "op=decode codec=polyglot"))
-	if shown, hidden, count := number(visible), number(`document.querySelectorAll("section.case[hidden]").length`), text(`document.getElementById("count").textContent`); shown != 1 || hidden != 2 || count != "1 of 7 rows" {
-		t.Errorf("filtered: %d rows, %d cases hidden, %q", shown, hidden, count)
-	}
-	do(t, ctx, chromedp.Evaluate[chromedp.Void](`document.getElementById("filter").value = ""; document.getElementById("filter").dispatchEvent(new Event("input"))`))
-	if n := number(visible); n != 7 {
-		t.Errorf("%d rows after the filter was emptied", n)
-	}
-	do(t, ctx, chromedp.Click(button))
-	if got, want := text(order), "floor=memcpy codec=polyglot codec=protobuf codec=twin codec=json/reuse=no"; got != want {
-		t.Errorf("sorted by time: %s", got)
-	}
-	do(t, ctx, chromedp.Click(button))
-	if got, want := text(order), "codec=json/reuse=no codec=twin codec=protobuf codec=polyglot floor=memcpy"; got != want {
-		t.Errorf("sorted back: %s", got)
-	}
-	if sorted := value(t, ctx, chromedp.AttributeValue(second, "aria-sort")); sorted.Value != "descending" {
-		t.Errorf("the column says it is sorted %q", sorted.Value)
-	}
 	pictures(t, ctx)
 	accessible(t, ctx, "light")
 	accessible(t, ctx, "dark")
-	// The page is as wide as a phone, and no wider.
-	do(t, ctx, chromedp.EmulateViewport(390, 844))
-	if width := number("document.documentElement.scrollWidth"); width > 390 {
-		t.Errorf("on a phone it is %d wide", width)
+	do(t, ctx, chromedp.EmulateViewport(375, 812))
+	if width := number(t, ctx, "document.documentElement.scrollWidth"); width > 375 {
+		t.Errorf("on a phone it is %d wide: %s", width, text(t, ctx, `Array.from(document.querySelectorAll("body *")).filter(e => e.getBoundingClientRect().right > 376 && !e.closest(".scroll")).map(e => e.tagName + "." + e.className).slice(0, 5).join(" ")`))
 	}
+	keep(t, "phone.jpg", value(t, ctx, chromedp.FullScreenshot(80)))
 	heard.mu.Lock()
 	defer heard.mu.Unlock()
 	for _, complaint := range heard.list {
@@ -175,19 +144,134 @@ func TestPageInBrowser(t *testing.T) {
 	}
 }
 
-// pictures keeps a screenshot of each kind of section and of the whole page.
-func pictures(t *testing.T, ctx context.Context) {
+func number(t *testing.T, ctx context.Context, expression string) int {
 	t.Helper()
-	pictures := map[string][]byte{"page.jpg": value(t, ctx, chromedp.FullScreenshot(90))}
-	for name, selector := range map[string]chromedp.CSS{"answers.png": "ul.answers", "maps.png": ".maps", "case.png": "section.case"} {
-		if value(t, ctx, chromedp.Evaluate[bool](fmt.Sprintf("document.querySelector(%q) !== null", selector))) {
-			pictures[name] = value(t, ctx, chromedp.Screenshot(selector))
+	return value(t, ctx, chromedp.Evaluate[int](expression))
+}
+
+func text(t *testing.T, ctx context.Context, expression string) string {
+	t.Helper()
+	return value(t, ctx, chromedp.Evaluate[string](expression))
+}
+
+func TestPageFiltersAndSorts(t *testing.T) {
+	ctx := browser(t)
+	do(t, ctx, chromedp.Navigate(opened(t, pageSample())))
+	const (
+		visible = `Array.from(document.querySelectorAll("section.case tbody tr")).filter(r => r.getClientRects().length).length`
+		cases   = `Array.from(document.querySelectorAll("section.case")).filter(s => s.getClientRects().length).length`
+		count   = `document.getElementById("count").textContent`
+		order   = `Array.from(document.querySelector("section.case table").tBodies[0].rows).map(r => r.cells[0].textContent).join(" ")`
+		second  = chromedp.CSS("section.case thead th:nth-child(2)")
+		button  = chromedp.CSS("section.case thead th:nth-child(2) button")
+		filter  = chromedp.CSS("#filter")
+	)
+	all := number(t, ctx, visible)
+	if all < 30 || text(t, ctx, count) != fmt.Sprintf("%d rows", all) {
+		t.Errorf("%d rows, and %s", all, text(t, ctx, count))
+	}
+	do(t, ctx, chromedp.SendKeys(filter, "op=decode codec=polyglot"))
+	if rows, shown, says := number(t, ctx, visible), number(t, ctx, cases), text(t, ctx, count); rows != 2 || shown != 2 || says != fmt.Sprintf("2 of %d rows", all) {
+		t.Errorf("filtered: %d rows in %d cases, %q", rows, shown, says)
+	}
+	do(t, ctx, chromedp.Evaluate[chromedp.Void](`document.getElementById("filter").value = ""; document.getElementById("filter").dispatchEvent(new Event("input"))`))
+	if n := number(t, ctx, visible); n != all {
+		t.Errorf("%d rows after the filter was emptied, were %d", n, all)
+	}
+	do(t, ctx, chromedp.Click(button))
+	if got, want := text(t, ctx, order), "floor=memcpy codec=polyglot codec=protobuf codec=twin codec=json/reuse=no"; got != want {
+		t.Errorf("sorted by time: %s", got)
+	}
+	do(t, ctx, chromedp.Click(button))
+	if got, want := text(t, ctx, order), "codec=json/reuse=no codec=protobuf codec=twin codec=polyglot floor=memcpy"; got != want {
+		t.Errorf("sorted back: %s", got)
+	}
+	if sorted := value(t, ctx, chromedp.AttributeValue(second, "aria-sort")); sorted.Value != "descending" {
+		t.Errorf("the column says it is sorted %q", sorted.Value)
+	}
+}
+
+// A link to a case shows it.
+func TestPageDeepLink(t *testing.T) {
+	ctx := browser(t)
+	do(t, ctx, chromedp.Navigate(opened(t, pageSample())+"#store-peer-postgres-rows-1000-size-16kb"))
+	if id := text(t, ctx, `document.querySelector(":target").id`); id != "store-peer-postgres-rows-1000-size-16kb" {
+		t.Errorf("the target is %s", id)
+	}
+	if !value(t, ctx, chromedp.Evaluate[bool](`(r => r.top >= 0 && r.top < innerHeight / 2)(document.querySelector(":target").getBoundingClientRect())`)) {
+		t.Error("the case is not in view")
+	}
+}
+
+// Pointing at a row of a plot or a table tells its exact figures, settings and module.
+func TestPageHints(t *testing.T) {
+	ctx := browser(t)
+	do(t, ctx, chromedp.Navigate(opened(t, pageSample())))
+	for _, target := range []string{"section.case g.r.faster .hit", "section.case tr.slower th"} {
+		at := value(t, ctx, chromedp.Evaluate[[]float64](fmt.Sprintf(`(e => {
+			e.scrollIntoView({block: "center"});
+			// Scrolling hides the hint, and is told of with the next frame.
+			return new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => {
+				const r = e.getBoundingClientRect();
+				done([r.left + r.width / 2, r.top + r.height / 2]);
+			})));
+		})(document.querySelector(%q))`, target), chromedp.EvalAwaitPromise))
+		do(t, ctx, chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, at[0], at[1]))
+		hint := text(t, ctx, `(e => e && !e.hidden ? e.textContent : "none")(document.querySelector(".tip"))`)
+		for _, want := range []string{"codec=", "ns/op: ", "ratio (95% interval): ", "verdict: "} {
+			if !strings.Contains(hint, want) {
+				t.Errorf("%s: no %q in %q", target, want, hint)
+			}
+		}
+		if strings.Contains(target, "faster") && !strings.Contains(hint, `values that say "<b>`) {
+			t.Errorf("%s: no module in %q", target, hint)
 		}
 	}
-	for name, picture := range pictures {
-		if err := os.WriteFile(filepath.Join(t.ArtifactDir(), name), picture, 0o666); err != nil {
-			t.Error(err)
-		}
+	do(t, ctx, chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, 1, 1))
+	if !value(t, ctx, chromedp.Evaluate[bool](`document.querySelector(".tip").hidden`)) {
+		t.Error("the hint stays")
+	}
+}
+
+// On paper there is nothing to press, nothing is cut off at the side, and nothing is dark.
+func TestPageInPrint(t *testing.T) {
+	ctx := browser(t)
+	do(t, ctx, chromedp.Navigate(opened(t, pageSample())), command(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print",
+		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "dark"}}}), chromedp.EmulateViewport(1000, 700))
+	if n := number(t, ctx, `Array.from(document.querySelectorAll("input, select, nav")).filter(e => e.getClientRects().length).length`); n != 0 {
+		t.Errorf("%d controls are printed", n)
+	}
+	if wide := text(t, ctx, `Array.from(document.querySelectorAll("table, svg")).filter(e => e.getBoundingClientRect().right > 1001).map(e => (e.closest("section") || {}).id + ": " + e.getBoundingClientRect().right).join(" ")`); wide != "" {
+		t.Errorf("cut off at the side: %s", wide)
+	}
+	if color := text(t, ctx, `getComputedStyle(document.body).backgroundColor`); color != "rgb(255, 255, 255)" {
+		t.Errorf("it is printed on %s", color)
+	}
+	pdf := value(t, ctx, chromedp.PrintToPDF())
+	keep(t, "page.pdf", pdf)
+	if !strings.HasPrefix(string(pdf), "%PDF-") {
+		t.Error("no PDF")
+	}
+}
+
+// pictures keeps a screenshot of each section and of the whole page.
+func pictures(t *testing.T, ctx context.Context) {
+	t.Helper()
+	keep(t, "page.jpg", value(t, ctx, chromedp.FullScreenshot(90)))
+	ids := value(t, ctx, chromedp.Evaluate[[]string](`Array.from(document.querySelectorAll("main section[id]:not(.case), #encode-msg-order-op-decode, #store-peer-postgres-rows-1000-size-16kb")).map(s => s.id)`))
+	if len(ids) < 9 {
+		t.Errorf("sections: %v", ids)
+	}
+	for _, id := range ids {
+		keep(t, id+".png", value(t, ctx, chromedp.Screenshot(chromedp.CSS("#"+id))))
+	}
+}
+
+// keep leaves a file to whoever runs the test with -artifacts.
+func keep(t *testing.T, name string, data []byte) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(t.ArtifactDir(), name), data, 0o666); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -215,18 +299,24 @@ func accessible(t *testing.T, ctx context.Context, scheme string) {
 	}
 }
 
-// Without scripts the page is complete: every figure of its tables is there, and what
-// only works with scripts is not shown.
+// Without scripts the page is complete: every figure of its tables is there, the
+// calculator's default choice is reckoned, and what only works with scripts is not shown.
 func TestPageWithoutScripts(t *testing.T) {
 	ctx := browser(t)
 	do(t, ctx, command(emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true}), chromedp.Navigate(opened(t, pageSample())))
-	text := value(t, ctx, chromedp.Evaluate[string]("document.body.innerText"))
-	for _, want := range []string{"codec=polyglot", "0.298 (0.297 to 0.299)", "a warning of the run", "not possible: it has no maps"} {
+	text := text(t, ctx, "document.body.innerText")
+	for _, want := range []string{"codec=polyglot", "0.298 (0.297 to 0.299)", "a warning of the run", "not possible: it has no maps", "USD a month", "Most of it is ", "codec protobuf",
+		"0.04 USD a CPU hour (about what the large clouds list", "store: database"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not shown", want)
 		}
 	}
-	if strings.Contains(text, "Show rows with") {
-		t.Error("a filter that does nothing is shown")
+	for _, not := range []string{"Show rows with", "not sealed\nwebpush"} {
+		if strings.Contains(text, not) {
+			t.Errorf("%q, which does nothing, is shown", not)
+		}
+	}
+	if n := number(t, ctx, `Array.from(document.querySelectorAll("input, select")).filter(e => e.getClientRects().length).length`); n != 0 {
+		t.Errorf("%d controls that do nothing are shown", n)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 
 	"charm.land/lipgloss/v2"
@@ -137,7 +138,11 @@ func across(c *lab.Changes, separator string) string {
 }
 
 func method(c *lab.Changes) string {
-	return fmt.Sprintf("new/old of the time as a multiple of the anchor's in each run (Hodges-Lehmann, exact Mann-Whitney interval of 95%%, Holm over all rows); thresholds: time %s, allocs %s, bytes %s, size %s",
+	how := "new/old of the time as a multiple of the anchor's in each run (Hodges-Lehmann, exact Mann-Whitney interval of 95%, Holm over all rows)"
+	if c.Paired {
+		how = "new/old of the time, batch by batch in the same rounds (Hodges-Lehmann, exact signed-rank interval of 95%, Holm over all rows)"
+	}
+	return fmt.Sprintf("%s; thresholds: time %s, allocs %s, bytes %s, size %s", how,
 		percent(c.Limits.Time), percent(c.Limits.Allocs), percent(c.Limits.Bytes), percent(c.Limits.Size))
 }
 
@@ -167,6 +172,14 @@ func changeColumns(c *lab.Changes) []changeColumn {
 		{"p (Holm)", false, func(r *lab.Change) string { return probability(r.P) }},
 		{"could be seen", false, func(r *lab.Change) string { return seen(r.Seen) }},
 		{"counts", true, countsText},
+	}
+	if slices.ContainsFunc(c.Rows, func(r lab.Change) bool { return r.Fresh != nil }) {
+		columns = append(columns, changeColumn{"fresh blocks", false, func(r *lab.Change) string {
+			if r.Fresh == nil {
+				return ""
+			}
+			return intervalText(r.Fresh.Ratio)
+		}})
 	}
 	if c.AcrossMachines {
 		columns = append(columns, changeColumn{"", true, func(*lab.Change) string { return "across machines" }})
@@ -229,7 +242,14 @@ func explain(c *lab.Changes, r *lab.Change) string {
 	case lab.Regressed:
 		why = append(why, fmt.Sprintf("takes %s of its old time, by %s as anchor; the threshold is %s, the A/A noise %s",
 			intervalText(r.Ratio), r.Anchor, percent(c.Limits.Time), seen(r.Noise)))
+		if r.Fresh != nil {
+			why = append(why, fmt.Sprintf("confirmed by fresh blocks: %s", intervalText(r.Fresh.Ratio)))
+		}
 	case lab.Inconclusive:
+		if r.Fresh != nil {
+			why = append(why, fmt.Sprintf("took %s of its old time, and %s in blocks that were measured to confirm it, which do not", intervalText(r.Ratio), intervalText(r.Fresh.Ratio)))
+			break
+		}
 		why = append(why, fmt.Sprintf("takes %s of its old time, which does not settle whether it is under the threshold of %s; the smallest slowdown that could have been seen: %s",
 			intervalText(r.Ratio), percent(c.Limits.Time), seen(r.Seen)))
 	case lab.NotGated:

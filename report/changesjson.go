@@ -41,6 +41,7 @@ type (
 		P              float64       `json:"p_holm"`
 		Noise          *float64      `json:"noise_ratio"`
 		Seen           *float64      `json:"seen_ratio"`
+		Fresh          *jsonValue    `json:"fresh_ratio"` // of blocks that were measured to confirm a regression
 		OldNSOp        float64       `json:"old_ns_op"`
 		NewNSOp        float64       `json:"new_ns_op"`
 		OldBlocks      int           `json:"old_blocks"`
@@ -80,6 +81,12 @@ func ChangesJSON(w io.Writer, c *lab.Changes) error {
 		}
 		if high := finite(r.Ratio.High); high != nil {
 			row.Ratio.Low, row.Ratio.High = finite(r.Ratio.Low), high
+		}
+		if r.Fresh != nil {
+			row.Fresh = &jsonValue{Value: r.Fresh.Ratio.Value}
+			if high := finite(r.Fresh.Ratio.High); high != nil {
+				row.Fresh.Low, row.Fresh.High = finite(r.Fresh.Ratio.Low), high
+			}
 		}
 		for _, count := range r.Counts {
 			row.Counts = append(row.Counts, jsonCount(count))

@@ -6,68 +6,160 @@ import (
 	"io"
 	"strings"
 
-	"postage/claims"
+	"postage/lab"
 )
 
+// Claim is what someone published, beside what was measured of it here.
+type Claim struct {
+	Number   int
+	Page     string // where it was published
+	Stage    string // that it is about: "encode"
+	Text     string
+	Why      string // what was wrong with the page, or what explains a difference
+	Verdict  ClaimVerdict
+	Measures []ClaimMeasure // none where no stage measures them
+}
+
+// ClaimMeasure is a figure of a row as a multiple of the same figure of another.
+type ClaimMeasure struct {
+	What      string
+	Of        Figure
+	Row, Base string
+	Published float64 // the ratio
+	AtMost    bool    // anything below Published is as good
+	// Here is the ratio of times that was measured, Counts what each row allocates an
+	// operation, which is exact. Both are nil where nothing was measured.
+	Here    *lab.Interval
+	Counts  *[2]int64
+	Verdict ClaimVerdict
+}
+
+// Figure is what a claim is about.
+type Figure string
+
+const (
+	Time   Figure = "time"
+	Allocs Figure = "allocs" // heap objects an operation
+	Bytes  Figure = "bytes"  // heap bytes an operation
+)
+
+// ClaimVerdict is what became of a claim.
+type ClaimVerdict string
+
+const (
+	Holds        ClaimVerdict = "holds"
+	Differs      ClaimVerdict = "differs"
+	WasArtefact  ClaimVerdict = "was an artefact"
+	Undecided    ClaimVerdict = "undecided"
+	NotMeasured  ClaimVerdict = "not measured"
+	NotAvailable ClaimVerdict = "not available" // no stage of this program measures it
+)
+
+// ClaimTolerance is the factor within which a ratio counts as reproduced.
+const ClaimTolerance = 1.25
+
+// claimsNote says how the figures of claims are to be read.
+func claimsNote() string {
+	return fmt.Sprintf("Published and measured are ratios, those of times with 95%% intervals. A claim holds if they lie within a factor of %v of what was published; allocations are counted, and none published means none allowed.", ClaimTolerance)
+}
+
 // ClaimsTerminal writes claims with what was measured of them, for a person.
-func ClaimsTerminal(w io.Writer, findings []claims.Finding) error {
+func ClaimsTerminal(w io.Writer, all []Claim) error {
 	var b strings.Builder
 	page := ""
-	for _, f := range findings {
-		if f.Page != page {
-			page = f.Page
+	for _, c := range all {
+		if c.Page != page {
+			page = c.Page
 			fmt.Fprintf(&b, "%s\n", page)
 		}
-		fmt.Fprintf(&b, "  %2d. %s: %s\n", f.Number, f.Text, strings.ToUpper(string(f.Verdict)))
-		for _, r := range f.Results {
-			fmt.Fprintf(&b, "      %s: published %s, here %s: %s\n", r.What, publishedText(&r.Measure), hereText(&r), r.Verdict)
+		fmt.Fprintf(&b, "  %2d. %s: %s\n", c.Number, c.Text, strings.ToUpper(string(c.Verdict)))
+		for i := range c.Measures {
+			m := &c.Measures[i]
+			fmt.Fprintf(&b, "      %s: published %s, here %s: %s\n", m.title(), m.published(), m.here(), m.Verdict)
 		}
-		if len(f.Results) == 0 {
-			fmt.Fprintf(&b, "      stage %s is not available in this program\n", f.Stage)
+		if text := c.unavailable(); text != "" {
+			fmt.Fprintf(&b, "      %s in this program\n", text)
 		}
-		fmt.Fprintf(&b, "      why: %s\n", f.Why)
+		fmt.Fprintf(&b, "      why: %s\n", c.Why)
 	}
-	fmt.Fprintf(&b, "\nRatios are of times, with 95%% intervals; a claim holds if they lie within a factor of %v of what was published.\n", claims.Tolerance)
+	fmt.Fprintf(&b, "\n%s\n", claimsNote())
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
 // ClaimsMarkdown writes claims as GitHub renders them.
-func ClaimsMarkdown(w io.Writer, findings []claims.Finding) error {
+func ClaimsMarkdown(w io.Writer, all []Claim) error {
 	var b strings.Builder
 	table := markdownTable{}
 	for _, title := range []string{"claim", "published", "here (95% interval)", "verdict", "why"} {
 		table.column(title, true)
 	}
-	for _, f := range findings {
-		var published, here []string
-		for _, r := range f.Results {
-			published = append(published, r.What+": "+publishedText(&r.Measure))
-			here = append(here, r.What+": "+hereText(&r))
-		}
-		if len(f.Results) == 0 {
-			here = []string{"stage " + f.Stage + " is not available"}
-		}
-		table.row(plain(fmt.Sprintf("%d. %s (%s)", f.Number, f.Text, f.Page)), plain(strings.Join(published, "; ")), plain(strings.Join(here, "; ")),
-			"**"+string(f.Verdict)+"**", plain(f.Why))
+	for i := range all {
+		c := &all[i]
+		table.row(plain(fmt.Sprintf("%d. %s (%s)", c.Number, c.Text, c.Page)), plain(strings.Join(c.each((*ClaimMeasure).published), "; ")),
+			plain(strings.Join(c.measured(), "; ")), "**"+string(c.Verdict)+"**", plain(c.Why))
 	}
 	table.write(&b)
+	fmt.Fprintf(&b, "> %s\n", plain(claimsNote()))
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-func publishedText(m *claims.Measure) string {
-	if m.AtMost {
+// unavailable says why a claim has no measures, "" if it has some.
+func (c *Claim) unavailable() string {
+	if len(c.Measures) > 0 {
+		return ""
+	}
+	return "stage " + c.Stage + " is not available"
+}
+
+// measured is what was measured of a claim, or why nothing was.
+func (c *Claim) measured() []string {
+	if text := c.unavailable(); text != "" {
+		return []string{text}
+	}
+	return c.each((*ClaimMeasure).here)
+}
+
+func (c *Claim) each(text func(*ClaimMeasure) string) []string {
+	var all []string
+	for i := range c.Measures {
+		all = append(all, c.Measures[i].title()+": "+text(&c.Measures[i]))
+	}
+	return all
+}
+
+// title says what is compared, and of times nothing more.
+func (m *ClaimMeasure) title() string {
+	switch m.Of {
+	case Allocs:
+		return m.What + ", allocations"
+	case Bytes:
+		return m.What + ", bytes allocated"
+	}
+	return m.What
+}
+
+func (m *ClaimMeasure) published() string {
+	switch {
+	case m.Published == 0:
+		return "none"
+	case m.AtMost:
 		return "at most " + ratio(m.Published)
 	}
 	return ratio(m.Published)
 }
 
-func hereText(r *claims.Result) string {
-	if r.Here == nil {
+func (m *ClaimMeasure) here() string {
+	switch {
+	case m.Counts != nil && (m.Counts[0] == 0 || m.Counts[1] == 0):
+		return fmt.Sprintf("%s against %s", integer(m.Counts[0]), integer(m.Counts[1]))
+	case m.Counts != nil:
+		return fmt.Sprintf("%s (%s against %s)", ratio(float64(m.Counts[0])/float64(m.Counts[1])), integer(m.Counts[0]), integer(m.Counts[1]))
+	case m.Here == nil:
 		return "n/a"
 	}
-	return intervalText(*r.Here)
+	return intervalText(*m.Here)
 }
 
 // The JSON form of claims, version 1: a stable interface.
@@ -77,41 +169,49 @@ type (
 		Claims  []jsonClaim `json:"claims"`
 	}
 	jsonClaim struct {
-		Number   int            `json:"number"`
-		Page     string         `json:"page"`
-		Stage    string         `json:"stage"`
-		Claim    string         `json:"claim"`
-		Verdict  claims.Verdict `json:"verdict"`
-		Why      string         `json:"why"`
-		Measures []jsonMeasure  `json:"measures"`
+		Number   int           `json:"number"`
+		Page     string        `json:"page"`
+		Stage    string        `json:"stage"`
+		Claim    string        `json:"claim"`
+		Verdict  ClaimVerdict  `json:"verdict"`
+		Why      string        `json:"why"`
+		Measures []jsonMeasure `json:"measures"`
 	}
 	jsonMeasure struct {
-		What      string         `json:"what"`
-		Row       string         `json:"row"`
-		Base      string         `json:"base"`
-		Published float64        `json:"published_ratio"`
-		AtMost    bool           `json:"at_most"`
-		Here      *jsonValue     `json:"here_ratio"`
-		Verdict   claims.Verdict `json:"verdict"`
+		What      string       `json:"what"`
+		Of        Figure       `json:"of"`
+		Row       string       `json:"row"`
+		Base      string       `json:"base"`
+		Published float64      `json:"published_ratio"`
+		AtMost    bool         `json:"at_most"`
+		Here      *jsonValue   `json:"here_ratio"`
+		Counts    *[2]int64    `json:"here_counts"`
+		Verdict   ClaimVerdict `json:"verdict"`
 	}
 )
 
-// ClaimsJSON writes claims in their JSON form.
-func ClaimsJSON(w io.Writer, findings []claims.Finding) error {
+// ClaimsJSON writes claims in their JSON form. here_counts are what the row and its base
+// allocate, where that is what the claim is of; here_ratio is null then if the base
+// allocates nothing.
+func ClaimsJSON(w io.Writer, all []Claim) error {
 	out := jsonClaims{Version: 1, Claims: []jsonClaim{}}
-	for _, f := range findings {
-		c := jsonClaim{f.Number, f.Page, f.Stage, f.Text, f.Verdict, f.Why, []jsonMeasure{}}
-		for _, r := range f.Results {
-			m := jsonMeasure{What: r.What, Row: r.Row, Base: r.Base, Published: r.Published, AtMost: r.AtMost, Verdict: r.Verdict}
+	for _, c := range all {
+		j := jsonClaim{c.Number, c.Page, c.Stage, c.Text, c.Verdict, c.Why, []jsonMeasure{}}
+		for _, r := range c.Measures {
+			m := jsonMeasure{What: r.What, Of: r.Of, Row: r.Row, Base: r.Base, Published: r.Published, AtMost: r.AtMost, Counts: r.Counts, Verdict: r.Verdict}
 			if r.Here != nil {
 				m.Here = &jsonValue{Value: r.Here.Value}
 				if high := finite(r.Here.High); high != nil && r.Here.Low > 0 {
 					m.Here.Low, m.Here.High = finite(r.Here.Low), high
 				}
 			}
-			c.Measures = append(c.Measures, m)
+			if r.Counts != nil && r.Counts[1] != 0 {
+				x := float64(r.Counts[0]) / float64(r.Counts[1])
+				m.Here = &jsonValue{x, &x, &x}
+			}
+			j.Measures = append(j.Measures, m)
 		}
-		out.Claims = append(out.Claims, c)
+		out.Claims = append(out.Claims, j)
 	}
 	encoder := json.NewEncoder(w)
 	encoder.SetIndent("", "  ")

@@ -5,42 +5,43 @@ import (
 	"encoding/json"
 	"testing"
 
-	"postage/claims"
 	"postage/lab"
 )
 
-// findings is one of each verdict.
-func findings() []claims.Finding {
-	m := claims.Measure{What: "like with like", Row: "Encode/codec=a", Base: "Encode/codec=b", Published: 0.25}
-	c := claims.Claim{Number: 1, Page: "a page", Stage: "encode", Text: "a is 4 times as fast as b", Why: "b is made to sort"}
-	var all []claims.Finding
-	for i, v := range []claims.Verdict{claims.Holds, claims.Differs, claims.WasArtefact, claims.Undecided, claims.NotMeasured, claims.NotAvailable} {
-		f := claims.Finding{Claim: c, Verdict: v}
-		f.Number = i + 1
-		r := claims.Result{Measure: m, Verdict: v}
-		if v != claims.NotMeasured {
-			r.Here = &lab.Interval{Value: 0.24, Low: 0.23, High: 0.25}
+// checked is one claim of each verdict, and of each figure.
+func checked() []Claim {
+	var all []Claim
+	for i, v := range []ClaimVerdict{Holds, Differs, WasArtefact, Undecided, NotMeasured, NotAvailable} {
+		c := Claim{Number: i + 1, Page: "a page", Stage: "encode", Text: "a is 4 times as fast as b", Why: "b is made to sort", Verdict: v}
+		m := ClaimMeasure{What: "like with like", Of: Time, Row: "Encode/codec=a", Base: "Encode/codec=b", Published: 0.25, Verdict: v}
+		if v != NotMeasured {
+			m.Here = &lab.Interval{Value: 0.24, Low: 0.23, High: 0.25}
 		}
-		if v != claims.NotAvailable {
-			f.Results = []claims.Result{r}
+		if v != NotAvailable {
+			c.Measures = append(c.Measures, m)
 		}
-		all = append(all, f)
+		all = append(all, c)
 	}
+	counted := func(of Figure, published float64, row, base int64, verdict ClaimVerdict) ClaimMeasure {
+		return ClaimMeasure{What: "like with like", Of: of, Row: "Encode/codec=a", Base: "Encode/codec=b", Published: published, Counts: &[2]int64{row, base}, Verdict: verdict}
+	}
+	all[0].Measures = append(all[0].Measures, counted(Allocs, 0, 0, 13, Holds), counted(Bytes, 0.2, 19_000_000, 107_000_000, Holds))
+	all[1].Measures = append(all[1].Measures, counted(Allocs, 0.5, 3, 0, Differs))
 	return all
 }
 
 func TestClaims(t *testing.T) {
 	var text, markdown, out bytes.Buffer
-	if err := ClaimsTerminal(&text, findings()); err != nil {
+	if err := ClaimsTerminal(&text, checked()); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "claims.txt", text.Bytes())
-	if err := ClaimsMarkdown(&markdown, findings()); err != nil {
+	if err := ClaimsMarkdown(&markdown, checked()); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "claims.md", markdown.Bytes())
 	wellFormed(t, markdown.String())
-	if err := ClaimsJSON(&out, findings()); err != nil {
+	if err := ClaimsJSON(&out, checked()); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "claims.json", out.Bytes())

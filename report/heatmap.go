@@ -32,26 +32,31 @@ type heatCell struct {
 	Hint  string
 }
 
-// heatMaps makes a heat map of the cases that differ in their message alone, and so on.
-func heatMaps(cases []lab.CaseResult) []heatMap {
+// heatMaps makes a heat map of the cases that differ in their message alone; of cases
+// without messages, of those of a stage that are of one slice or begin with the same key.
+// A map that is mostly gaps tells nothing at a glance and is left out.
+func heatMaps(cases []*caseOfRun) []heatMap {
 	var titles []string
-	groups := map[string][]*lab.CaseResult{}
-	columns := map[string]string{}
-	for i := range cases {
-		c := &cases[i]
-		var rest, column []string
-		for part := range strings.SplitSeq(c.Name, "/") {
-			if strings.HasPrefix(part, "msg=") {
-				column = append(column, part)
-			} else {
-				rest = append(rest, part)
-			}
+	groups := map[string][]*caseOfRun{}
+	columns := map[*caseOfRun]string{}
+	for _, c := range cases {
+		k := keysOf(c.Name)
+		stage, _, _ := strings.Cut(c.Name, "/")
+		title := stage
+		switch {
+		case k.get("msg") != "":
+			title += " " + k.without("msg").join(" ")
+			columns[c] = "msg=" + k.get("msg")
+		case k.get("slice") != "":
+			title += " slice=" + k.get("slice")
+			columns[c] = k.without("slice").join(" ")
+		case len(k) > 0:
+			title += " by " + k[0][0]
+			columns[c] = k.join(" ")
 		}
-		title := strings.Join(rest, " ")
-		if len(column) == 0 {
-			title, column = rest[0], rest[1:]
+		if c.run != "" {
+			title = c.run + ": " + title
 		}
-		columns[c.Name] = strings.Join(column, " ")
 		if groups[title] == nil {
 			titles = append(titles, title)
 		}
@@ -59,21 +64,30 @@ func heatMaps(cases []lab.CaseResult) []heatMap {
 	}
 	var maps []heatMap
 	for _, title := range titles {
-		if m := newHeatMap(title, groups[title], columns); len(m.Columns) > 1 && len(m.Rows) > 1 {
+		if m := newHeatMap(title, groups[title], columns); len(m.Columns) > 1 && len(m.Rows) > 1 && m.filled() {
 			maps = append(maps, m)
 		}
 	}
 	return maps
 }
 
-func newHeatMap(title string, cases []*lab.CaseResult, columns map[string]string) heatMap {
+// filled says whether at least half of the cells have figures.
+func (m *heatMap) filled() bool {
+	measured := 0
+	for _, row := range m.Rows {
+		measured += row.measured
+	}
+	return 2*measured >= len(m.Rows)*len(m.Columns)
+}
+
+func newHeatMap(title string, cases []*caseOfRun, columns map[*caseOfRun]string) heatMap {
 	m := heatMap{Title: title}
 	index := map[string]int{}
 	for _, c := range cases {
 		if c.Baseline == nil || c.Baseline.NSOp == nil {
 			continue
 		}
-		m.Columns = append(m.Columns, heatColumn{columns[c.Name], slug(c.Name)})
+		m.Columns = append(m.Columns, heatColumn{columns[c], c.id})
 		for _, r := range c.Rows {
 			if role := lab.Role(r.Row.Role); r.NSOp == nil || role == lab.RoleControl || role == lab.RoleFloor {
 				continue

@@ -8,12 +8,12 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
-	"postage/claims"
+	"postage/history/trend"
 	"postage/lab"
-	"postage/lab/stats"
 	"postage/record"
 )
 
@@ -26,10 +26,19 @@ type NamedRun struct {
 	Record *record.Record
 }
 
-// HTML writes runs as one page that needs nothing else: no network, and no scripts but
-// for sorting and filtering. The plots are SVG made here.
-func HTML(w io.Writer, runs []NamedRun) error {
-	t, err := template.New("page.gohtml").ParseFS(pageFiles, "page/page.gohtml")
+// Contents is what a page shows.
+type Contents struct {
+	Runs []NamedRun
+	// Claims are shown once something was measured of one.
+	Claims []Claim
+	// History is how rows changed over earlier runs, a section of its own if there is any.
+	History []*trend.Trend
+}
+
+// HTML writes a page that needs nothing else: no network, and no scripts but for sorting,
+// filtering and reckoning. The plots are SVG made here.
+func HTML(w io.Writer, c Contents) error {
+	t, err := template.New("page.gohtml").ParseFS(pageFiles, "page/*.gohtml")
 	if err != nil {
 		return err
 	}
@@ -37,12 +46,19 @@ func HTML(w io.Writer, runs []NamedRun) error {
 	if err != nil {
 		return err
 	}
-	script, err := pageFiles.ReadFile("page/page.js")
-	if err != nil {
+	var scripts []byte
+	for _, name := range []string{"page/page.js", "page/costs.js"} {
+		script, err := pageFiles.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		scripts = append(scripts, script...)
+	}
+	p := newPage(c)
+	p.Style, p.Script = template.CSS(style), template.JS(scripts)
+	if p.Trends, err = newTrends(c.History); err != nil {
 		return err
 	}
-	p := newPage(runs)
-	p.Style, p.Script = template.CSS(style), template.JS(script)
 	return t.Execute(w, p)
 }
 
@@ -50,24 +66,30 @@ func HTML(w io.Writer, runs []NamedRun) error {
 type page struct {
 	Style     template.CSS
 	Script    template.JS
-	Headlines []headlineView
-	More      []headlineView
+	Answers   []answerView
+	More      []answerView
 	Parts     []string // key=value parts, to filter by
 	Maps      []heatMap
+	Breakdown []*bars
+	Costs     *costView
+	Trends    *trendsView
 	Cases     []caseView
 	Failures  []noteView
-	Controls  []noteView
-	Warnings  []noteView
-	Claims    []claimView
-	Runs      []runView
+	Controls  []noteView // that miss 1
+	// Controlled is how many cases have a control with figures.
+	Controlled int
+	Warnings   []noteView
+	Claims     []claimView
+	// ClaimsNote says how they are to be read.
+	ClaimsNote string
+	Runs       []runView
 }
 
 type claimView struct {
-	Number                                    int
-	Text, Page, Published, Here, Verdict, Why string
+	Number                          int
+	Text, Page, Verdict, Class, Why string
+	Published, Here                 []string // one a measure
 }
-
-type headlineView struct{ ID, Case, Text string }
 
 type noteView struct{ What, Text string }
 
@@ -80,38 +102,38 @@ type caseView struct {
 	ID, Name, Note string
 	Parts          []string
 	Missing        string
+	Settings       string // that all rows have alike
 	Forest         *forest
 	Scatter        *scatter
 	Latency        *latency
-	Columns        []columnView
+	Memory         *bars
+	Columns        []string
 	Rows           []rowView
 	Failed         []noteView
 }
 
-type columnView struct {
-	Title string
-	Left  bool
-}
-
 type rowView struct {
-	Name, Verdict string
-	Cells         []cellView
+	Verdict string
+	Cells   []string
 }
 
-type cellView struct {
-	Text string
-	Sort string // what to sort by, if not the text
-	Left bool
+// answersShown is how many answers the page begins with; the others are folded.
+const answersShown = 8
+
+// caseOfRun is a case with the record that it is of, and its place in the page.
+type caseOfRun struct {
+	*lab.CaseResult
+	rec *record.Record
+	id  string
+	run string // the run's name, "" if the page is of one only
 }
 
-// headlinesShown is how many cases the page begins with; the others are folded.
-const headlinesShown = 8
-
-func newPage(runs []NamedRun) *page {
+func newPage(contents Contents) *page {
+	runs := contents.Runs
 	p := &page{}
 	ids := map[string]int{}
 	parts := map[string]bool{}
-	var all []lab.CaseResult
+	var all []*caseOfRun
 	for _, run := range runs {
 		rec := run.Record
 		a := lab.Analyze(rec)
@@ -127,10 +149,17 @@ func newPage(runs []NamedRun) *page {
 			}
 			p.Cases = append(p.Cases, view)
 			p.Failures = append(p.Failures, prefixed(c.Name, view.Failed)...)
-			p.Controls = append(p.Controls, noteView{c.Name, controlText(c)})
-			if text := sentence(c); text != "" {
-				p.Headlines = append(p.Headlines, headlineView{id, strings.ReplaceAll(c.Name, "/", " "), text})
+			if c.Control != nil && c.Control.Ratio != nil {
+				p.Controlled++
+				if r := c.Control.Ratio; r.Low > 1 || r.High < 1 {
+					p.Controls = append(p.Controls, noteView{c.Name, controlText(c)})
+				}
 			}
+			of := &caseOfRun{CaseResult: c, rec: rec, id: id}
+			if len(runs) > 1 {
+				of.run = run.Name
+			}
+			all = append(all, of)
 			for _, r := range c.Rows {
 				for part := range strings.SplitSeq(r.Row.Name, "/") {
 					parts[part] = true
@@ -140,46 +169,44 @@ func newPage(runs []NamedRun) *page {
 		for _, warning := range a.Warnings {
 			p.Warnings = append(p.Warnings, noteView{run.Name, warning})
 		}
-		all = append(all, a.Cases...)
 		view := runView{Name: run.Name, Machine: machineText(rec), Self: selfText(rec), Kernel: rec.Machine.Kernel, Commit: rec.Run.Commit, Partial: !rec.Run.Complete}
 		if !rec.Run.Started.IsZero() {
 			view.Started = rec.Run.Started.UTC().Format(time.DateTime) + " UTC"
 		}
 		p.Runs = append(p.Runs, view)
 	}
-	if len(p.Headlines) > headlinesShown {
-		p.Headlines, p.More = p.Headlines[:headlinesShown], p.Headlines[headlinesShown:]
+	p.Answers = answers(all)
+	if len(p.Answers) > answersShown {
+		p.Answers, p.More = p.Answers[:answersShown], p.Answers[answersShown:]
 	}
 	p.Maps = heatMaps(all)
-	p.Claims = claimViews(runs)
+	p.Breakdown = breakdowns(all)
+	p.Costs = newCostView(newCosts(all))
+	p.Claims, p.ClaimsNote = claimViews(contents.Claims), claimsNote()
 	p.Parts = slices.Sorted(maps.Keys(parts))
 	return p
 }
 
-// claimViews are the published claims, none if the runs say nothing of any.
-func claimViews(runs []NamedRun) []claimView {
-	var records []*record.Record
-	for _, run := range runs {
-		records = append(records, run.Record)
-	}
+// claimViews are the published claims, none if nothing was measured of any.
+func claimViews(all []Claim) []claimView {
 	var views []claimView
 	measured := false
-	for _, f := range claims.Check(claims.All(), records) {
-		view := claimView{Number: f.Number, Text: f.Text, Page: f.Page, Verdict: string(f.Verdict), Why: f.Why}
-		var published, here []string
-		for _, r := range f.Results {
-			measured = measured || r.Here != nil
-			published = append(published, r.What+": "+publishedText(&r.Measure))
-			here = append(here, hereText(&r))
+	for i := range all {
+		c := &all[i]
+		views = append(views, claimView{Number: c.Number, Text: c.Text, Page: c.Page, Verdict: string(c.Verdict), Class: claimClass[c.Verdict], Why: c.Why,
+			Published: c.each((*ClaimMeasure).published), Here: c.measured()})
+		for j := range c.Measures {
+			measured = measured || c.Measures[j].Here != nil || c.Measures[j].Counts != nil
 		}
-		view.Published, view.Here = strings.Join(published, "; "), strings.Join(here, "; ")
-		views = append(views, view)
 	}
 	if !measured {
 		return nil
 	}
 	return views
 }
+
+// claimClass gives verdicts the colours of those of rows.
+var claimClass = map[ClaimVerdict]string{Holds: "faster", Differs: "slower", WasArtefact: "slower"}
 
 func prefixed(name string, notes []noteView) []noteView {
 	var out []noteView
@@ -216,28 +243,29 @@ func newCase(rec *record.Record, c *lab.CaseResult, id string) caseView {
 	if len(with) == 0 {
 		return view
 	}
-	view.Forest = newForest(rec, c, with)
+	common := commonSettings(with)
+	var settings []string
+	named := keysOf(c.Name)
+	for _, key := range slices.Sorted(maps.Keys(common)) {
+		if named.get(key) == common[key] || common[key] == "" {
+			continue
+		}
+		settings = append(settings, key+": "+common[key])
+	}
+	view.Settings = strings.Join(settings, ", ")
+	view.Forest = newForest(rec, c, with, common)
 	view.Scatter = newScatter(with)
 	view.Latency = newLatency(with)
+	view.Memory = memory(c, with)
 	columns := columnsOf(c)
 	columns[0].title = "contender"
 	for _, column := range columns {
-		view.Columns = append(view.Columns, columnView{column.title, column.left})
+		view.Columns = append(view.Columns, column.title)
 	}
 	for _, r := range with {
-		row := rowView{Name: r.Row.Name, Verdict: verdictClass(r)}
+		row := rowView{Verdict: verdictClass(r)}
 		for _, column := range columns {
-			text := column.text(r)
-			cell := cellView{Text: text, Left: column.left}
-			switch {
-			case column.title == "ns/op":
-				cell.Sort = fmt.Sprintf("%.6g", r.NSOp.Value)
-			case strings.HasPrefix(column.title, "ratio") && r.Ratio == nil:
-				cell.Sort = "1"
-			case strings.HasPrefix(column.title, "ratio"):
-				cell.Sort = fmt.Sprintf("%.6g", r.Ratio.Ratio)
-			}
-			row.Cells = append(row.Cells, cell)
+			row.Cells = append(row.Cells, column.text(r))
 		}
 		view.Rows = append(view.Rows, row)
 	}
@@ -253,60 +281,49 @@ func verdictClass(r *lab.Result) string {
 	return string(r.Verdict)
 }
 
-// hint is all that is known of a row, for those who point at it.
-func hint(r *lab.Result) string {
-	lines := []string{r.Row.Contender, grouped(r.NSOp.Value) + " ns/op " + plusMinus(r.NSOp)}
-	if r.Ratio != nil {
-		lines = append(lines, "ratio "+ratioText(r.Ratio))
+// moduleKey stands among settings for the module.
+const moduleKey = "module"
+
+// commonSettings are those that all rows of a case but its floors have alike, their module
+// included, so that they are said once.
+func commonSettings(results []*lab.Result) map[string]string {
+	var common map[string]string
+	for _, r := range results {
+		switch {
+		case lab.Role(r.Row.Role) == lab.RoleFloor:
+		case common == nil:
+			common = map[string]string{moduleKey: r.Row.Module}
+			maps.Copy(common, r.Row.Settings)
+		default:
+			maps.DeleteFunc(common, func(key, value string) bool {
+				if key == moduleKey {
+					return r.Row.Module != value
+				}
+				return r.Row.Settings[key] != value
+			})
+		}
 	}
-	if r.Row.Module != "" {
-		lines = append(lines, r.Row.Module)
-	}
-	for _, key := range slices.Sorted(maps.Keys(r.Row.Settings)) {
-		lines = append(lines, key+": "+r.Row.Settings[key])
-	}
-	return strings.Join(lines, "\n")
+	return common
 }
 
-// sentence says who won a case, in words that stand alone.
-func sentence(c *lab.CaseResult) string {
-	if c.Baseline == nil || c.Baseline.NSOp == nil {
-		return ""
+// hint says of a row, to those who point at it, what neither its names nor its case say: its
+// module and settings. The page's script adds the figures of its table.
+func hint(r *lab.Result, common map[string]string) string {
+	var lines []string
+	if name := r.Row.Contender; hintName(name) != "" {
+		lines = append(lines, name)
 	}
-	base := short(c.Baseline.Row.Contender)
-	var faster []*lab.Result
-	enough := false
-	for _, r := range c.Rows {
-		if r.Ratio == nil || lab.Role(r.Row.Role) != lab.RoleContender {
-			continue
+	if r.Row.Module != "" && r.Row.Module != common[moduleKey] {
+		lines = append(lines, r.Row.Module)
+	}
+	named := keysOf(r.Row.Name)
+	for _, key := range slices.Sorted(maps.Keys(r.Row.Settings)) {
+		value := r.Row.Settings[key]
+		if named.get(key) != value && (common[key] != value || lab.Role(r.Row.Role) == lab.RoleFloor) {
+			lines = append(lines, key+": "+value)
 		}
-		enough = enough || !math.IsInf(r.Ratio.HalfWidth, 0)
-		if r.Verdict == stats.Faster {
-			faster = append(faster, r)
-		}
 	}
-	slices.SortStableFunc(faster, func(a, b *lab.Result) int {
-		if a.Ratio.Ratio < b.Ratio.Ratio {
-			return -1
-		}
-		return 1
-	})
-	switch {
-	case !enough:
-		return "too few blocks for a verdict."
-	case len(faster) == 0:
-		return fmt.Sprintf("no contender was found faster than %s, which takes %s.", base, duration(c.Baseline.NSOp.Value))
-	}
-	best := faster[0]
-	text := fmt.Sprintf("%s is %s faster than %s (%s to %s), %s against %s", short(best.Row.Contender), times(1/best.Ratio.Ratio), base,
-		multiple(1/best.Ratio.High), times(1/best.Ratio.Low), duration(best.NSOp.Value), duration(c.Baseline.NSOp.Value))
-	if len(faster) > 1 {
-		text += fmt.Sprintf("; next is %s, %s", short(faster[1].Row.Contender), times(1/faster[1].Ratio.Ratio))
-	}
-	if best.FloorRatio != nil {
-		text += fmt.Sprintf("; the floor is %s below it", times(*best.FloorRatio))
-	}
-	return text + "."
+	return strings.Join(lines, "\n")
 }
 
 // short is a contender without the key of its first part.
@@ -340,8 +357,26 @@ func duration(ns float64) string {
 		ns   float64
 	}{{"s", 1e9}, {"ms", 1e6}, {"µs", 1e3}} {
 		if ns >= unit.ns {
-			return fmt.Sprintf("%.3g %s", ns/unit.ns, unit.name)
+			return brief(ns/unit.ns) + " " + unit.name
 		}
 	}
-	return fmt.Sprintf("%.3g ns", ns)
+	return brief(ns) + " ns"
 }
+
+// brief prints a number that is not negative with three significant digits, without
+// exponent from 0.001 on.
+func brief(x float64) string {
+	x = tiesUp(x)
+	decimals := 0
+	for limit := 99.95; x < limit && decimals < 5; limit /= 10 {
+		decimals++
+	}
+	text := strconv.FormatFloat(x, 'f', decimals, 64)
+	if decimals > 0 {
+		text = strings.TrimSuffix(strings.TrimRight(text, "0"), ".")
+	}
+	return text
+}
+
+// tiesUp makes numbers halfway between two decimals round up, as scripts do and Go does not.
+func tiesUp(x float64) float64 { return x * (1 + 1e-12) }

@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"regexp"
@@ -10,11 +11,13 @@ import (
 
 	"golang.org/x/net/html"
 
+	"postage/lab"
 	"postage/lab/recordtest"
 	"postage/record"
 )
 
-// pageSample is sample with messages of different sizes, and latencies.
+// pageSample is sample with messages of different sizes, and latencies, and with cases of
+// the other stages.
 func pageSample() []NamedRun {
 	rec := sample()
 	for i := range rec.Rows {
@@ -26,13 +29,88 @@ func pageSample() []NamedRun {
 		}
 	}
 	rec.Rows[2].Module = `values that say "<b>&amp;" and </script>`
+	addStages(rec)
 	return []NamedRun{{"sample.txt", rec}}
+}
+
+// addStages adds what the calculator and the bars are made of: the order message encoded,
+// sealed, sent over each kind of connection, and stored.
+func addStages(rec *record.Record) {
+	rng := rand.New(rand.NewPCG(7, 8))
+	addCase(rec, rng, "Encode/msg=order/op=encode", 10,
+		spec{"codec=protobuf", "baseline", "", 800, 2}, spec{"codec=control", "control", "", 800, 2},
+		spec{"codec=polyglot", "contender", "", 250, 0}, spec{"codec=json", "contender", "", 2400, 5},
+		spec{"codec=json/reuse=no", "contender", "", 2600, 5}, spec{"codec=hyper", "contender", "not possible: it only decodes", 0, 0})
+	addCase(rec, rng, "Encode/msg=blob/op=decode", 10,
+		spec{"codec=protobuf", "baseline", "", 4000, 2}, spec{"codec=control", "control", "", 4000, 2}, spec{"codec=polyglot", "contender", "", 1000, 0})
+	addCase(rec, rng, "Seal/pad=none", 10,
+		spec{"lib=webpush-go", "baseline", "", 300_000, 230}, spec{"lib=control", "control", "", 300_000, 230}, spec{"lib=webpush", "contender", "", 40_000, 64})
+	type corner struct {
+		tls, reuse string
+		extra      float64
+	}
+	for _, c := range []corner{{"off", "yes", 0}, {"on", "yes", 400}, {"off", "no", 40_000}, {"on", "no", 900_000}} {
+		http3 := ""
+		if c.tls == "off" {
+			http3 = "not possible: RFC 9001: QUIC has no cleartext"
+		}
+		addCase(rec, rng, "Send/slice=page/tls="+c.tls+"/reuse="+c.reuse, 10,
+			spec{"proto=http1", "baseline", "", 20_000 + c.extra, 70}, spec{"proto=control", "control", "", 20_000 + c.extra, 70},
+			spec{"proto=grpc", "contender", "", 30_000 + c.extra, 190}, spec{"proto=http3", "contender", http3, 50_000 + c.extra, 300})
+	}
+	addCase(rec, rng, "Send/slice=cert/tls=on/reuse=no", 10,
+		spec{"proto=http1/cert=p256", "baseline", "", 150_000, 500}, spec{"proto=control", "control", "", 150_000, 500},
+		spec{"proto=http1/cert=rsa", "contender", "", 940_000, 500}, spec{"proto=http3/cert=rsa", "contender", "", 980_000, 900},
+		spec{"floor=handshake/cert=p256", "floor", "", 110_000, 400}, spec{"floor=handshake/cert=rsa", "floor", "", 890_000, 400})
+	addCase(rec, rng, "Send/slice=size/tls=on/reuse=yes/size=64k", 10,
+		spec{"proto=http1", "baseline", "", 90_000, 70}, spec{"proto=control", "control", "", 90_000, 70}, spec{"proto=grpc", "contender", "", 99_000, 70})
+	for _, c := range []string{"Store/peer=sink/rows=1000/size=16KB", "Store/peer=postgres/rows=1000/size=16KB"} {
+		addCase(rec, rng, c, 10,
+			spec{"lib=pgx/call=exec", "baseline", "", 5e6, 1_600_000}, spec{"lib=control", "control", "", 5e6, 1_600_000},
+			spec{"lib=pgbulk/call=upsert", "contender", "", 2e6, 200_000}, spec{"floor=precomputed", "floor", "", 1e6, 0})
+	}
+	for i := range rec.Rows {
+		row := &rec.Rows[i]
+		switch row.Stage {
+		case "send":
+			row.Settings = map[string]string{"lib": "net/http", "size": "hello"}
+			if strings.Contains(row.Contender, "http3") {
+				row.Settings["lib"] = "quic-go"
+			}
+			if strings.Contains(row.Case, "size=64k") {
+				row.Settings["size"] = "64k"
+			}
+		case "store":
+			if row.OK() && row.Role != "floor" {
+				row.Metrics["peak-rss-B"] = 60e6 + 10*float64(len(row.Name))*1e5
+			}
+		}
+	}
+	for i := range rec.Blocks {
+		for j := range rec.Blocks[i].Series {
+			s := &rec.Blocks[i].Series[j]
+			switch stage, _, _ := strings.Cut(s.Row, "/"); stage {
+			case "Send":
+				s.Counters = map[string][]float64{"server-cpu-ns/op": nil, "wire-out-B/op": nil, "wire-in-B/op": nil}
+				for _, ns := range s.WallNS {
+					s.Counters["server-cpu-ns/op"] = append(s.Counters["server-cpu-ns/op"], float64(ns)/2)
+					s.Counters["wire-out-B/op"] = append(s.Counters["wire-out-B/op"], 1000*200)
+					s.Counters["wire-in-B/op"] = append(s.Counters["wire-in-B/op"], 1000*150)
+				}
+			case "Store":
+				s.Counters = map[string][]float64{"server-cpu-ns/op": nil}
+				for _, ns := range s.WallNS {
+					s.Counters["server-cpu-ns/op"] = append(s.Counters["server-cpu-ns/op"], 3*float64(ns))
+				}
+			}
+		}
+	}
 }
 
 func htmlOf(t *testing.T, runs []NamedRun) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := HTML(&b, runs); err != nil {
+	if err := HTML(&b, Contents{Runs: runs, Claims: checked()}); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()
@@ -42,7 +120,7 @@ func TestHTML(t *testing.T) {
 	page := htmlOf(t, pageSample())
 	golden(t, "page.html", page)
 	// What a record says is text, never markup.
-	if bytes.Contains(page, []byte("<b>&amp;")) || bytes.Count(page, []byte("</script>")) != 1 {
+	if bytes.Contains(page, []byte("<b>&amp;")) || bytes.Count(page, []byte("</script>")) != 2 {
 		t.Error("text of a record became markup")
 	}
 	if bytes.Contains(page, []byte("ZgotmplZ")) {
@@ -112,6 +190,33 @@ func TestHTMLSize(t *testing.T) {
 	}
 }
 
+// What all contenders of a case have alike is said below its name, what a row has for itself
+// in its hint; neither repeats what names say.
+func TestHints(t *testing.T) {
+	row := func(role, contender, module string, settings map[string]string) *lab.Result {
+		return &lab.Result{Row: &record.Row{Name: "Encode/msg=order/" + contender, Contender: contender, Role: role, Module: module, Settings: settings}}
+	}
+	a := row("baseline", "codec=a", "example.org/m v1", map[string]string{"codec": "a", "buffer": "kept", "schema": "yes", "msg": "order"})
+	b := row("contender", "codec=b", "example.org/m v1", map[string]string{"codec": "b", "buffer": "kept", "schema": "no", "msg": "order"})
+	floor := row("floor", "floor=memcpy", "", map[string]string{"floor": "memcpy", "buffer": "kept"})
+	common := commonSettings([]*lab.Result{a, b, floor})
+	if want := map[string]string{"buffer": "kept", "msg": "order", "module": "example.org/m v1"}; !maps.Equal(common, want) {
+		t.Errorf("common: %v, want %v", common, want)
+	}
+	for _, r := range []struct {
+		row  *lab.Result
+		want string
+	}{{a, "schema: yes"}, {b, "schema: no"}, {floor, "buffer: kept"}} {
+		if got := hint(r.row, common); got != r.want {
+			t.Errorf("%s: %q, want %q", r.row.Row.Contender, got, r.want)
+		}
+	}
+	long := row("contender", "codec=c/with=a-name-that-has-no-room-in-its-place", "example.org/m v2", nil)
+	if got, want := hint(long, common), long.Row.Contender+"\nexample.org/m v2"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 func TestHTMLOfNothing(t *testing.T) {
 	for _, runs := range [][]NamedRun{nil, {{"empty.txt", &record.Record{}}}} {
 		if page := htmlOf(t, runs); !bytes.Contains(page, []byte("No case has figures")) {
@@ -137,28 +242,19 @@ func TestTicksAreFewAndWithin(t *testing.T) {
 	}
 }
 
-// The page shows the published claims once a run says something of one.
+// The page shows the published claims once something was measured of one.
 func TestHTMLClaims(t *testing.T) {
-	run := recordtest.Run{Rand: rand.New(rand.NewPCG(7, 1)), Cases: 1, Blocks: 10}
-	rec := run.Record()
-	if page := htmlOf(t, []NamedRun{{"a.txt", rec}}); bytes.Contains(page, []byte(`id="claims"`)) {
-		t.Error("claims that nothing is known of")
-	}
-	const was, is = "Encode/msg=0/op=encode/", "Encode/msg=benchmark/op=decode/"
-	rename := strings.NewReplacer(was+"codec=base", is+"codec=protobuf", was+"codec=a", is+"codec=polyglot", strings.TrimSuffix(was, "/"), strings.TrimSuffix(is, "/"),
-		"codec=base", "codec=protobuf", "codec=a", "codec=polyglot").Replace
-	for i := range rec.Rows {
-		row := &rec.Rows[i]
-		row.Name, row.Case, row.Contender = rename(row.Name), rename(row.Case), rename(row.Contender)
-	}
-	for i := range rec.Blocks {
-		rec.Blocks[i].Case = rename(rec.Blocks[i].Case)
-		for j := range rec.Blocks[i].Series {
-			rec.Blocks[i].Series[j].Row = rename(rec.Blocks[i].Series[j].Row)
+	all := checked()
+	for _, r := range []struct {
+		claims []Claim
+		want   bool
+	}{{all, true}, {nil, false}, {all[4:], false}} {
+		var b bytes.Buffer
+		if err := HTML(&b, Contents{Runs: pageSample(), Claims: r.claims}); err != nil {
+			t.Fatal(err)
 		}
-	}
-	page := string(htmlOf(t, []NamedRun{{"a.txt", rec}}))
-	if !strings.Contains(page, `id="claims"`) || !strings.Contains(page, "verdict\">holds") || !strings.Contains(page, "15. a fresh TLS") {
-		t.Error("a claim that was measured is not shown")
+		if got := strings.Contains(b.String(), `id="claims"`) && strings.Contains(b.String(), "0.178 (19,000,000 against 107,000,000)"); got != r.want {
+			t.Errorf("%d claims shown: %v, want %v", len(r.claims), got, r.want)
+		}
 	}
 }

@@ -25,16 +25,26 @@ func wellFormed(t *testing.T, text string) {
 	if tag := regexp.MustCompile(`(^|[^\\])<[a-z/]`).FindString(text); tag != "" {
 		t.Errorf("HTML in Markdown: %q", tag)
 	}
-	width := 0
+	width, head, above := 0, false, ""
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
 		if !strings.HasPrefix(line, "|") {
-			width = 0
+			if head {
+				t.Errorf("a table of a head alone, above %q", line)
+			}
+			width, head, above = 0, false, line
 			continue
 		}
 		cells := len(cellEnd.FindAllString(line, -1))
-		if width == 0 {
-			width = cells
+		switch {
+		case width == 0 && above != "":
+			t.Errorf("a table without a blank line above it: %s", line)
+		case width == 0:
+			width, head = cells, true
+		case head:
+			if head = false; !regexp.MustCompile(`^(\| (---|---:) )+\|$`).MatchString(line) {
+				t.Errorf("no line of dashes below a table's head: %s", line)
+			}
 		}
 		if cells != width {
 			t.Errorf("a row of %d cells in a table of %d: %s", cells-1, width-1, line)

@@ -73,7 +73,11 @@ const (
 	plotFrom   = 256
 	plotTo     = 690
 	rowHeight  = 30
-	axisHeight = 40
+	// baseline is where a row's text stands, and what its places are counted from.
+	baseline = 17
+	// labelLength is how many characters of a name there is room for.
+	labelLength = 36
+	axisHeight  = 40
 )
 
 // forest shows each row's ratio with its interval, and below it the values of its blocks.
@@ -88,13 +92,13 @@ type forest struct {
 }
 
 type forestRow struct {
-	Name, Label, Class, Text, Hint string
-	Top, Y, At, Low, High          float64
-	Interval                       bool
-	Strip                          string // path of one dot a block
+	Label, Class, Text, Hint string
+	Top, At, Low, High       float64
+	Interval                 bool
+	Strip                    string // path of one dot a block
 }
 
-func newForest(rec *record.Record, c *lab.CaseResult, results []*lab.Result) *forest {
+func newForest(rec *record.Record, c *lab.CaseResult, results []*lab.Result, common map[string]string) *forest {
 	if c.Baseline == nil || c.Baseline.NSOp == nil {
 		return nil
 	}
@@ -122,11 +126,11 @@ func newForest(rec *record.Record, c *lab.CaseResult, results []*lab.Result) *fo
 		}
 	}
 	x := newAxis(values, plotFrom, plotTo)
-	f := &forest{Width: plotWidth, Height: len(results)*rowHeight + axisHeight, From: plotFrom, To: plotTo, One: x.at(1),
+	f := &forest{Width: plotWidth, Height: len(results)*rowHeight + axisHeight - 16, From: plotFrom, To: plotTo, One: x.at(1),
 		Bottom: float64(len(results) * rowHeight), Ticks: x.ticks(tickText),
-		Describe: fmt.Sprintf("Time as a multiple of %s, with 95%% intervals and the value of each block; the table below has the figures.", c.Baseline.Row.Contender)}
+		Describe: "Times as multiples of the baseline's; the table below has the figures."}
 	for i, r := range results {
-		row := forestRow{Name: r.Row.Name, Label: clipped(r.Row.Contender, 36), Class: verdictClass(r), Hint: hint(r), Top: float64(i * rowHeight), Y: float64(i*rowHeight) + 12, At: f.One, Text: "baseline"}
+		row := forestRow{Label: clipped(r.Row.Contender, labelLength), Class: verdictClass(r), Hint: hint(r, common), Top: float64(i*rowHeight) + baseline, At: f.One, Text: "baseline"}
 		if r.Ratio != nil {
 			row.At, row.Text = x.at(r.Ratio.Ratio), ratioText(r.Ratio)
 			if math.IsInf(r.Ratio.HalfWidth, 0) {
@@ -134,11 +138,7 @@ func newForest(rec *record.Record, c *lab.CaseResult, results []*lab.Result) *fo
 			} else {
 				row.Interval, row.Low, row.High = true, x.at(r.Ratio.Low), x.at(r.Ratio.High)
 			}
-			var strip strings.Builder
-			for _, v := range blocks[r] {
-				fmt.Fprintf(&strip, "M%.0f %gh0", x.at(v), row.Y+10)
-			}
-			row.Strip = strip.String()
+			row.Strip = strip(blocks[r], x)
 		}
 		if lab.Role(r.Row.Role) == lab.RoleFloor && (f.Floor == 0 || row.At < f.Floor) {
 			f.Floor = row.At
@@ -146,6 +146,24 @@ func newForest(rec *record.Record, c *lab.CaseResult, results []*lab.Result) *fo
 		f.Rows = append(f.Rows, row)
 	}
 	return f
+}
+
+// strip is a path of one dot a value, below a row's mark. Places are three apart, and
+// dots at one are one, as they would not show.
+func strip(values []float64, x axis) string {
+	var path strings.Builder
+	last := math.Inf(-1)
+	for _, v := range slices.Sorted(slices.Values(values)) {
+		switch at := 3 * math.Round(x.at(v)/3); {
+		case path.Len() == 0:
+			fmt.Fprintf(&path, "M%.0f 5h0", at)
+			last = at
+		case at > last:
+			fmt.Fprintf(&path, "m%.0f 0h0", at-last)
+			last = at
+		}
+	}
+	return path.String()
 }
 
 // clipped shortens a name that is too long for its place; the table has it in full.
@@ -156,7 +174,15 @@ func clipped(s string, most int) string {
 	return s
 }
 
-// scatter shows the size of messages against speed.
+// hintName is a name that has no room, for a hint, "" for one that has.
+func hintName(name string) string {
+	if clipped(name, labelLength) == name {
+		return ""
+	}
+	return name
+}
+
+// scatter shows the size of messages against speed, for codecs.
 type scatter struct {
 	Width, Height            int
 	Left, Right, Top, Bottom float64
@@ -165,8 +191,8 @@ type scatter struct {
 }
 
 type point struct {
-	Name, Label, Class, Hint, Anchor string
-	X, Y, LabelX, LabelY             float64
+	Label, Class, Hint, Anchor string
+	X, Y, LabelX, LabelY       float64
 }
 
 func newScatter(results []*lab.Result) *scatter {
@@ -175,7 +201,7 @@ func newScatter(results []*lab.Result) *scatter {
 	var sizes, speeds []float64
 	for _, r := range results {
 		size, ok := r.Metrics[encodedBytes]
-		if !ok || size <= 0 || lab.Role(r.Row.Role) == lab.RoleFloor {
+		if !ok || size <= 0 || !strings.HasPrefix(r.Row.Contender, "codec=") || lab.Role(r.Row.Role) == lab.RoleFloor {
 			continue
 		}
 		sized = append(sized, r)
@@ -192,8 +218,8 @@ func newScatter(results []*lab.Result) *scatter {
 	type box struct{ x0, y0, x1, y1 float64 }
 	var taken []box
 	for _, r := range sized {
-		p := point{Name: r.Row.Name, Class: verdictClass(r), X: x.at(r.NSOp.Value), Y: y.at(r.Metrics[encodedBytes]),
-			Hint: fmt.Sprintf("%s\n%s\n%s bytes", r.Row.Contender, duration(r.NSOp.Value), figure(r.Metrics[encodedBytes]))}
+		p := point{Class: verdictClass(r), X: x.at(r.NSOp.Value), Y: y.at(r.Metrics[encodedBytes]),
+			Hint: r.Row.Contender}
 		taken = append(taken, box{p.X - 5, p.Y - 5, p.X + 5, p.Y + 5})
 		s.Points = append(s.Points, p)
 	}
@@ -247,9 +273,9 @@ type latency struct {
 }
 
 type latencyRow struct {
-	Name, Label, Hint string
-	Top, Y, Low, High float64
-	Points            []tick
+	Label, Hint    string
+	Top, Low, High float64
+	Points         []tick
 }
 
 func newLatency(results []*lab.Result) *latency {
@@ -270,15 +296,13 @@ func newLatency(results []*lab.Result) *latency {
 	x := newAxis(values, plotFrom, plotWidth-20)
 	l := &latency{Width: plotWidth, Height: len(kept)*rowHeight + axisHeight, From: plotFrom, To: plotWidth - 20, Bottom: float64(len(kept) * rowHeight), Ticks: x.ticks(duration)}
 	for i, r := range kept {
-		row := latencyRow{Name: r.Row.Name, Label: clipped(r.Row.Contender, 36), Top: float64(i * rowHeight), Y: float64(i*rowHeight) + 17}
-		hints := []string{r.Row.Contender}
+		row := latencyRow{Hint: hintName(r.Row.Contender), Label: clipped(r.Row.Contender, labelLength), Top: float64(i*rowHeight) + baseline}
 		for _, unit := range units {
 			v := r.Metrics[unit]
 			name := strings.TrimSuffix(unit, "-ns")
 			row.Points = append(row.Points, tick{x.at(v), strings.TrimPrefix(name, "p")})
-			hints = append(hints, name+": "+duration(v))
 		}
-		row.Low, row.High, row.Hint = row.Points[0].At, row.Points[len(units)-1].At, strings.Join(hints, "\n")
+		row.Low, row.High = row.Points[0].At, row.Points[len(units)-1].At
 		l.Rows = append(l.Rows, row)
 	}
 	return l

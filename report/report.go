@@ -84,7 +84,17 @@ func megabytesPerSecond(r *lab.Result) (float64, bool) {
 	return size / r.NSOp.Value * 1e3, true
 }
 
+// rowsPerSecond is how many rows of a table are written at an operation's speed.
+func rowsPerSecond(r *lab.Result) (float64, bool) {
+	rows, ok := r.Metrics[rowsWritten]
+	if !ok || r.NSOp == nil {
+		return 0, false
+	}
+	return rows / r.NSOp.Value * 1e9, true
+}
+
 const (
 	encodedBytes = "encoded-bytes"
+	rowsWritten  = "rows"
 	clientCPU    = "client-cpu-ns/op"
 )

@@ -30,48 +30,7 @@ func sample() *record.Record {
 			Self: &record.SelfCost{Duty: 0.612, OverheadNS: 0.02, PeakBytes: 31e6}},
 		Machine: record.Machine{GOOS: "linux", GOARCH: "amd64", CPU: "Test CPU", Cores: 2, Go: "go1.26.0"},
 	}
-	type spec struct {
-		contender, role, proof string
-		ns                     float64
-		allocs                 int64
-	}
-	add := func(c string, blocks int, specs ...spec) {
-		for _, s := range specs {
-			if s.proof == "" {
-				s.proof = record.ProofOK
-			}
-			row := record.Row{Name: c + "/" + s.contender, Stage: "encode", Case: c, Contender: s.contender, Role: s.role, N: 1000, Proof: s.proof,
-				Module: "example.org/m v1.2.3", Settings: map[string]string{"codec": "x"}}
-			if s.proof == record.ProofOK {
-				row.Metrics = map[string]float64{"encoded-bytes": 377}
-			}
-			rec.Rows = append(rec.Rows, row)
-		}
-		for b := range blocks {
-			block := record.Block{Case: c, Number: b + 1, Elapsed: time.Second}
-			process := 1 + 0.02*rng.NormFloat64()
-			for _, s := range specs {
-				if strings.HasPrefix(s.proof, "not") {
-					continue
-				}
-				series := record.Series{Row: c + "/" + s.contender}
-				own := process * (1 + 0.004*rng.NormFloat64())
-				for round := range 12 {
-					ns := int64(1000 * s.ns * own * (1 + 0.003*rng.NormFloat64()))
-					series.Position = append(series.Position, round)
-					series.WallNS = append(series.WallNS, ns)
-					series.CPUNS = append(series.CPUNS, ns+ns/10)
-					series.Allocs = append(series.Allocs, 1000*s.allocs)
-					series.Bytes = append(series.Bytes, 64_000*s.allocs)
-				}
-				if b == 1 {
-					series.Flags = map[int]string{3: "steal"}
-				}
-				block.Series = append(block.Series, series)
-			}
-			rec.Blocks = append(rec.Blocks, block)
-		}
-	}
+	add := func(c string, blocks int, specs ...spec) { addCase(rec, rng, c, blocks, specs...) }
 	add("Encode/msg=order/op=decode", 10,
 		spec{"codec=protobuf", "baseline", "", 1630.5, 43},
 		spec{"codec=control", "control", "", 1630.5, 43},
@@ -89,6 +48,53 @@ func sample() *record.Record {
 		spec{"codec=protobuf", "baseline", "not measured: the budget is too small", 0, 0},
 		spec{"codec=control", "control", "not measured: the budget is too small", 0, 0})
 	return rec
+}
+
+// spec is a row of a sample.
+type spec struct {
+	contender, role, proof string
+	ns                     float64
+	allocs                 int64
+}
+
+// addCase adds a case to a record, as if it had been measured.
+func addCase(rec *record.Record, rng *rand.Rand, c string, blocks int, specs ...spec) {
+	stage, _, _ := strings.Cut(strings.ToLower(c), "/")
+	for _, s := range specs {
+		if s.proof == "" {
+			s.proof = record.ProofOK
+		}
+		row := record.Row{Name: c + "/" + s.contender, Stage: stage, Case: c, Contender: s.contender, Role: s.role, N: 1000, Proof: s.proof,
+			Module: "example.org/m v1.2.3", Settings: map[string]string{"codec": "x"}}
+		if s.proof == record.ProofOK {
+			row.Metrics = map[string]float64{"encoded-bytes": 377}
+		}
+		rec.Rows = append(rec.Rows, row)
+	}
+	for b := range blocks {
+		block := record.Block{Case: c, Number: b + 1, Elapsed: time.Second}
+		process := 1 + 0.02*rng.NormFloat64()
+		for _, s := range specs {
+			if strings.HasPrefix(s.proof, "not") {
+				continue
+			}
+			series := record.Series{Row: c + "/" + s.contender}
+			own := process * (1 + 0.004*rng.NormFloat64())
+			for round := range 12 {
+				ns := int64(1000 * s.ns * own * (1 + 0.003*rng.NormFloat64()))
+				series.Position = append(series.Position, round)
+				series.WallNS = append(series.WallNS, ns)
+				series.CPUNS = append(series.CPUNS, ns+ns/10)
+				series.Allocs = append(series.Allocs, 1000*s.allocs)
+				series.Bytes = append(series.Bytes, 64_000*s.allocs)
+			}
+			if b == 1 {
+				series.Flags = map[int]string{3: "steal"}
+			}
+			block.Series = append(block.Series, series)
+		}
+		rec.Blocks = append(rec.Blocks, block)
+	}
 }
 
 func golden(t *testing.T, name string, got []byte) {

@@ -241,7 +241,16 @@ func columnsOf(c *lab.CaseResult) []column {
 				return "n/a"
 			}})
 	}
+	if units[rowsWritten] {
+		columns = append(columns, column{"rows/s", false, func(r *lab.Result) string {
+			if speed, ok := rowsPerSecond(r); ok {
+				return grouped(speed)
+			}
+			return "n/a"
+		}})
+	}
 	delete(units, encodedBytes)
+	delete(units, rowsWritten)
 	for _, unit := range slices.Sorted(maps.Keys(units)) {
 		title := unit
 		if unit == clientCPU {

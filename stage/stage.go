@@ -3,6 +3,7 @@ package stage
 
 import (
 	"postage/lab"
+	"postage/stage/apply"
 	"postage/stage/encode"
 	"postage/stage/seal"
 	"postage/stage/send"
@@ -16,5 +17,6 @@ func Suites() []lab.Suite {
 		seal.Suite(),
 		send.Suite(),
 		store.Suite(),
+		apply.Suite(),
 	}
 }

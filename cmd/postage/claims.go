@@ -34,14 +34,14 @@ not. With --measure it measures the rows that the claims are about first.`,
 			if err != nil {
 				return err
 			}
-			findings := claims.Check(claims.All(), runs)
+			checked := claims.Check(claims.All(), runs)
 			switch {
 			case asJSON:
-				return report.ClaimsJSON(cmd.OutOrStdout(), findings)
+				return report.ClaimsJSON(cmd.OutOrStdout(), checked)
 			case asMarkdown:
-				return report.ClaimsMarkdown(cmd.OutOrStdout(), findings)
+				return report.ClaimsMarkdown(cmd.OutOrStdout(), checked)
 			}
-			return report.ClaimsTerminal(cmd.OutOrStdout(), findings)
+			return report.ClaimsTerminal(cmd.OutOrStdout(), checked)
 		},
 	}
 	f := cmd.Flags()

@@ -102,6 +102,6 @@ contender did the work, an honest interval, and the distance to the physical flo
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return hinted{err, fmt.Sprintf("`%s --help` shows the flags", cmd.CommandPath())}
 	})
-	root.AddCommand(runCommand(), listCommand(), showCommand(), reportCommand(), compareCommand(), gateCommand(), claimsCommand(), doctorCommand(), pushCommand(), loadCommand(), workerCommand(), servePushCommand(), serveCommand(), serveStoreSinkCommand())
+	root.AddCommand(runCommand(), listCommand(), showCommand(), reportCommand(), compareCommand(), historyCommand(), gateCommand(), claimsCommand(), doctorCommand(), pushCommand(), loadCommand(), workerCommand(), servePushCommand(), serveCommand(), serveStoreSinkCommand())
 	return root
 }

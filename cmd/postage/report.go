@@ -8,12 +8,15 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"postage/claims"
+	"postage/record"
 	"postage/report"
 )
 
 func reportCommand() *cobra.Command {
 	var out string
-	var open bool
+	var open, withTrends bool
+	var historyDB string
 	cmd := &cobra.Command{
 		Use:   "report [RUN...]",
 		Short: "Make a page of saved runs that a browser shows",
@@ -28,6 +31,7 @@ plots and tables. It needs no network and no other file, and is complete without
 				names = []string{""}
 			}
 			var runs []report.NamedRun
+			var records []*record.Record
 			for _, name := range names {
 				rec, err := loadRun(name)
 				if err != nil {
@@ -36,9 +40,17 @@ plots and tables. It needs no network and no other file, and is complete without
 				if name == "" {
 					name = latestName
 				}
+				records = append(records, rec)
 				runs = append(runs, report.NamedRun{Name: filepath.Base(name), Record: rec})
 			}
-			if err := writeFile(out, func(w io.Writer) error { return report.HTML(w, runs) }); err != nil {
+			contents := report.Contents{Runs: runs, Claims: claims.Check(claims.All(), records)}
+			if withTrends {
+				var err error
+				if contents.History, err = reportedTrends(cmd, historyDB, runs); err != nil {
+					return err
+				}
+			}
+			if err := writeFile(out, func(w io.Writer) error { return report.HTML(w, contents) }); err != nil {
 				return err
 			}
 			say(cmd, "postage: page saved as %s", out)
@@ -49,6 +61,8 @@ plots and tables. It needs no network and no other file, and is complete without
 		},
 	}
 	cmd.Flags().StringVarP(&out, "out", "o", "report.html", "`file` for the page")
+	cmd.Flags().BoolVar(&withTrends, "history", true, "show how the rows changed, where there is a history; --history=false leaves it out")
+	cmd.Flags().StringVar(&historyDB, "db", "", placeUsage)
 	cmd.Flags().BoolVar(&open, "open", false, "show it in the browser")
 	return cmd
 }

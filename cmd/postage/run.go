@@ -17,6 +17,8 @@ import (
 
 	"postage/lab"
 	"postage/record"
+	"postage/report"
+	"postage/service/apiserver"
 	"postage/stage"
 )
 
@@ -26,19 +28,31 @@ type runFlags struct {
 	precision percent
 	seed      uint64
 	out       string
+	against   string
 	resume    string
 	cpu       int
 	json      bool
 	markdown  bool
 	list      bool
+	dsn       string
+	apiserver apiserverFlags
 }
 
-// print prints the record in the form that was asked for.
+// print prints the record in the form that was asked for, and beneath it, but for JSON,
+// how it compares with the revision that it was against.
 func (f *runFlags) print(cmd *cobra.Command, rec *record.Record) error {
-	if f.markdown {
-		return printMarkdown(cmd, rec)
+	if !f.markdown {
+		if err := printRecord(cmd, rec, f.json); err != nil || f.json || !lab.IsAgainst(rec) {
+			return err
+		}
+		fmt.Fprintln(cmd.OutOrStdout())
+		return report.ChangesTerminal(cmd.OutOrStdout(), lab.ComparePaired(rec, lab.DefaultThresholds()), colorful(cmd))
 	}
-	return printRecord(cmd, rec, f.json)
+	if err := printMarkdown(cmd, rec); err != nil || !lab.IsAgainst(rec) {
+		return err
+	}
+	fmt.Fprintln(cmd.OutOrStdout())
+	return report.ChangesMarkdown(cmd.OutOrStdout(), lab.ComparePaired(rec, lab.DefaultThresholds()))
 }
 
 func runCommand() *cobra.Command {
@@ -61,6 +75,7 @@ failed, 130 interrupted.`,
   postage run 'Encode/msg=benchmark' --budget 90s
   postage run Encode/op=decode codec=msgp --precision 0.5%
   postage run all --budget 1h --json > all.json
+  postage run Encode/msg=order codec=json --against main
   postage run --resume .postage/runs/latest`,
 		ValidArgsFunction: completePatterns,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -72,23 +87,30 @@ failed, 130 interrupted.`,
 	f.Var(&flags.precision, "precision", "half-width wanted of each ratio's interval, such as 1%")
 	f.Uint64Var(&flags.seed, "seed", 1, "draws the inputs and the order of batches")
 	f.StringVar(&flags.out, "out", "", "`file` for the record (default a dated one in "+runsFolder+")")
+	f.StringVar(&flags.against, "against", "", "measure the code of the git `revision` in the same rounds as well, for `postage compare`")
 	f.StringVar(&flags.resume, "resume", "", "go on with the run in `file`, with the budget it has left or the one given")
 	f.IntVar(&flags.cpu, "cpu", 0, "GOMAXPROCS of the workers (default as many as there are processors)")
 	f.BoolVar(&flags.json, "json", false, "print JSON")
 	f.BoolVar(&flags.markdown, "markdown", false, "print Markdown, as GitHub shows it")
 	cmd.MarkFlagsMutuallyExclusive("json", "markdown")
 	f.BoolVar(&flags.list, "list", false, "print what would be measured, and measure nothing")
+	flags.apiserver.register(cmd)
+	f.StringVar(&flags.dsn, "dsn", "", "PostgreSQL `server` for the stage store: a schema of our own there, dropped afterwards\n(default POSTAGE_DSN, PG*, or a scratch cluster)")
 	return cmd
 }
 
-func runRun(cmd *cobra.Command, patterns []string, flags runFlags) error {
+func runRun(cmd *cobra.Command, patterns []string, flags runFlags) (err error) {
+	if err := flags.apiserver.check(); err != nil {
+		return err
+	}
+	cmd.SetContext(flags.apiserver.withCluster(cmd.Context()))
 	switch {
 	case flags.budget <= 0:
 		return fmt.Errorf("--budget %v: must be more than 0", flags.budget)
 	case flags.cpu < 0:
 		return fmt.Errorf("--cpu %d: must be at least 1", flags.cpu)
-	case flags.resume != "" && (len(patterns) > 0 || flags.out != "" || cmd.Flags().Changed("seed") || cmd.Flags().Changed("cpu") || cmd.Flags().Changed("precision")):
-		return hinted{errors.New("--resume goes on with what its record says: patterns, --out, --seed, --cpu and --precision do not go with it"), "only --budget and --json do"}
+	case flags.resume != "" && (len(patterns) > 0 || flags.out != "" || flags.against != "" || cmd.Flags().Changed("seed") || cmd.Flags().Changed("cpu") || cmd.Flags().Changed("precision")):
+		return hinted{errors.New("--resume goes on with what its record says: patterns, --out, --against, --seed, --cpu and --precision do not go with it"), "only --budget and --json do"}
 	case flags.resume != "":
 		return resumeRun(cmd, flags)
 	}
@@ -96,10 +118,30 @@ func runRun(cmd *cobra.Command, patterns []string, flags runFlags) error {
 	if err != nil {
 		return err
 	}
+	if entries, err = flags.apiserver.chosen(entries, patterns); err != nil {
+		return err
+	}
+	entries, unbuilt := flags.apiserver.withoutUnbuilt(entries, patterns, apiserver.Built)
+	if unbuilt {
+		say(cmd, unbuiltText)
+	}
+	if flags.against != "" && !flags.list {
+		say(cmd, "postage: building this program as of %s", flags.against)
+		var old *lab.Revision
+		var remove func() error
+		if old, remove, err = buildRevision(cmd.Context(), flags.against); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, remove()) }()
+		entries = lab.Against(entries, old)
+	}
 	plan := lab.NewPlan(entries, flags.budget, float64(flags.precision))
 	if flags.list {
 		fmt.Fprintln(cmd.ErrOrStderr(), plan.Describe(flags.budget, float64(flags.precision)))
 		return listText(cmd.OutOrStdout(), plan.Entries)
+	}
+	if err := useDSN(cmd, flags.dsn, plan.Entries); err != nil {
+		return err
 	}
 	started := time.Now()
 	out := flags.out
@@ -123,7 +165,7 @@ func runRun(cmd *cobra.Command, patterns []string, flags runFlags) error {
 }
 
 // resumeRun goes on with a run that was not completed.
-func resumeRun(cmd *cobra.Command, flags runFlags) error {
+func resumeRun(cmd *cobra.Command, flags runFlags) (err error) {
 	// The record that "latest" points at is written to, not the link.
 	name, err := filepath.EvalSymlinks(flags.resume)
 	if err != nil {
@@ -139,8 +181,19 @@ func resumeRun(cmd *cobra.Command, flags runFlags) error {
 	} else if rec.Run.Complete {
 		return hinted{fmt.Errorf("%s: the run is complete", name), "give --budget to measure it further"}
 	}
-	entries, err := lab.Resume(rec, stage.Suites(), record.ThisMachine(0), max(budget, 0))
+	var old *lab.Revision
+	if commit := revisionOf(rec); commit != "" {
+		var remove func() error
+		if old, remove, err = buildRevision(cmd.Context(), commit); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, remove()) }()
+	}
+	entries, err := lab.Resume(rec, stage.Suites(), old, record.ThisMachine(0), max(budget, 0))
 	if err != nil {
+		return err
+	}
+	if err := useDSN(cmd, flags.dsn, entries); err != nil {
 		return err
 	}
 	if err := record.Reserve(name); err != nil {

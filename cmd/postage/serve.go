@@ -19,7 +19,7 @@ func serveCommand() *cobra.Command {
 			// The conversation owns standard output.
 			out := cmd.OutOrStdout()
 			os.Stdout = os.Stderr
-			return peer.Serve(cmd.Context(), cmd.InOrStdin(), out)
+			return peer.Serve(cmd.InOrStdin(), out)
 		},
 	}
 }

@@ -5,15 +5,17 @@ import (
 	"slices"
 )
 
-// Shift is by how much the values of one sample lie above those of another that is
-// not paired with it: blocks of two runs.
+// Shift is by how much the values of one sample lie above those of another: blocks of
+// two runs, or of two programs that took turns in one (see [Paired]).
 type Shift struct {
-	// Value is the Hodges-Lehmann estimate, the median of all differences y - x.
+	// Value is the Hodges-Lehmann estimate; of samples that are not paired, the median of
+	// all differences y - x.
 	Value float64
 	// Low and High bound the exact interval of 95% or a little more; infinite where the
 	// samples are too small for one.
 	Low, High float64
-	// P is the two-sided p-value of the exact Mann-Whitney test of no shift.
+	// P is the two-sided p-value of the exact test of no shift: that of Mann and Whitney,
+	// or of paired samples Wilcoxon's signed-rank test.
 	P float64
 	// Seen is by how much the estimate would have to be above 0, with differences
 	// spread as they are, for the test to reject at the level that was asked for; +Inf

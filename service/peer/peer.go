@@ -2,23 +2,31 @@
 // as a process of its own, so that its CPU time and memory are told apart from the
 // client's.
 //
-// The process is this very program again: [Start] runs it with arguments that name a
+// The process is this very program again: [Start] or [StartConfigured] runs it with arguments that name a
 // hidden subcommand, which calls [Serve]. The two talk in lines of JSON on the child's
-// standard input and output: one line when it is ready, then an answer to each question.
-// The child ends when its standard input does, so it never outlives whoever started it.
+// standard input and output: what the child is to be, if that does not fit into
+// arguments, then one line when it is ready, then an answer to each question. The child
+// ends when its standard input does, and on Linux with the process that started it, so
+// that it never outlives it.
 package peer
 
 import (
 	"bufio"
+	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
+
+	"postage/service/child"
 )
 
 // startPatience and answerPatience are how long a peer may take to get ready and to answer.
@@ -34,16 +42,26 @@ type Peer struct {
 	lines  chan []byte // closed when the child's standard output ends
 	stderr *output
 	ask    sync.Mutex
+	done   chan struct{} // closed when the process has ended
+	ended  error         // how, after done
 }
 
 // Start runs this program with the arguments and decodes into ready the line of JSON
 // with which the child says that it is.
 func Start(ready any, arguments ...string) (*Peer, error) {
+	return StartConfigured(context.Background(), ready, nil, arguments...)
+}
+
+// StartConfigured is Start for a child that calls ReadConfig: it is told config, unless
+// that is nil. If ctx ends before the child is ready, so does the child.
+func StartConfigured(ctx context.Context, ready, config any, arguments ...string) (*Peer, error) {
 	program, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("peer: find this program: %w", err)
 	}
-	p := &Peer{cmd: exec.Command(program, arguments...), lines: make(chan []byte, 1), stderr: &output{}}
+	p := &Peer{cmd: exec.Command(program, arguments...), lines: make(chan []byte, 1), stderr: &output{}, done: make(chan struct{})}
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{}
+	child.DieWithThread(p.cmd.SysProcAttr, syscall.SIGKILL)
 	p.cmd.Stderr = p.stderr
 	p.cmd.WaitDelay = time.Second
 	if p.stdin, err = p.cmd.StdinPipe(); err != nil {
@@ -51,12 +69,42 @@ func Start(ready any, arguments ...string) (*Peer, error) {
 	}
 	stdout, err := p.cmd.StdoutPipe()
 	if err != nil {
-		return nil, fmt.Errorf("peer: %w", err)
+		return nil, errors.Join(fmt.Errorf("peer: %w", err), p.stdin.Close())
 	}
-	if err := p.cmd.Start(); err != nil {
+	started := make(chan error)
+	go p.live(stdout, started)
+	if err := <-started; err != nil {
 		return nil, fmt.Errorf("peer: start: %w", err)
 	}
+	stop := context.AfterFunc(ctx, func() { _ = p.cmd.Process.Kill() })
+	defer stop()
+	if config != nil {
+		err = p.tell(config)
+	}
+	if err == nil {
+		err = p.receive(ready, startPatience)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("peer: start %s: %w", strings.Join(arguments, " "), err), p.Close())
+	}
+	return p, nil
+}
+
+// live is the process's life.
+func (p *Peer) live(stdout io.Reader, started chan<- error) {
+	// The kernel ends the process when the thread that started it ends.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	defer close(p.done)
+	err := p.cmd.Start()
+	started <- err
+	if err != nil {
+		close(p.lines)
+		return
+	}
+	read := make(chan struct{})
 	go func() {
+		defer close(read)
 		defer close(p.lines)
 		reader := bufio.NewReader(stdout)
 		for {
@@ -67,28 +115,36 @@ func Start(ready any, arguments ...string) (*Peer, error) {
 			p.lines <- line
 		}
 	}()
-	if err := p.receive(ready, startPatience); err != nil {
-		return nil, errors.Join(fmt.Errorf("peer: start %s: %w", strings.Join(arguments, " "), err), p.Close())
-	}
-	return p, nil
+	<-read // Wait closes what is being read
+	p.ended = p.cmd.Wait()
 }
 
 // PID is the process's id.
 func (p *Peer) PID() int { return p.cmd.Process.Pid }
 
+// Done is closed when the process has ended.
+func (p *Peer) Done() <-chan struct{} { return p.done }
+
 // Ask sends a question and decodes its answer. It may be called by several goroutines.
 func (p *Peer) Ask(question, answer any) error {
 	p.ask.Lock()
 	defer p.ask.Unlock()
-	text, err := json.Marshal(question)
-	if err != nil {
+	if err := p.tell(question); err != nil {
 		return fmt.Errorf("peer: ask: %w", err)
-	}
-	if _, err := p.stdin.Write(append(text, '\n')); err != nil {
-		return fmt.Errorf("peer: ask: %w%s", err, p.stderr.reason())
 	}
 	if err := p.receive(answer, answerPatience); err != nil {
 		return fmt.Errorf("peer: ask: %w", err)
+	}
+	return nil
+}
+
+func (p *Peer) tell(value any) error {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	if _, err := p.stdin.Write(append(text, '\n')); err != nil {
+		return p.death(err)
 	}
 	return nil
 }
@@ -105,7 +161,7 @@ func (p *Peer) receive(value any, patience time.Duration) error {
 	select {
 	case line, ok := <-p.lines:
 		if !ok {
-			return fmt.Errorf("it ended%s", p.stderr.reason())
+			return p.death(io.ErrUnexpectedEOF)
 		}
 		var m message
 		if err := json.Unmarshal(line, &m); err != nil {
@@ -120,74 +176,79 @@ func (p *Peer) receive(value any, patience time.Duration) error {
 	}
 }
 
+// Explain adds to an error of a client what became of the process, if it has ended.
+func (p *Peer) Explain(err error) error {
+	if err == nil {
+		return nil
+	}
+	select {
+	case <-p.done:
+		return fmt.Errorf("%w: %w", err, p.death(nil))
+	case <-time.After(50 * time.Millisecond): // it may be about to
+		return err
+	}
+}
+
+// death says how the process ended; err is what is said if it has not.
+func (p *Peer) death(err error) error {
+	select {
+	case <-p.done:
+	case <-time.After(time.Second):
+		return err
+	}
+	how := "exit status 0"
+	if p.ended != nil {
+		how = p.ended.Error()
+	}
+	if why := p.stderr.reason(); why != "" {
+		return fmt.Errorf("the server ended (%s): %s", how, why)
+	}
+	return fmt.Errorf("the server ended (%s)", how)
+}
+
 // Close ends the process and waits for it. It may be called twice.
 func (p *Peer) Close() error {
 	_ = p.stdin.Close()
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
+	go func() { // what it still says is of no account, and must not hold it up
 		for range p.lines {
 		}
 	}()
 	select {
-	case <-done:
+	case <-p.done:
+		return nil
 	case <-time.After(5 * time.Second):
 		_ = p.cmd.Process.Kill()
-		<-done
-	}
-	_ = p.cmd.Wait()
-	return nil
-}
-
-// Serve is the child's side. It says ready, then answers each line of the input until
-// that ends. The server itself has been started before, and is closed after.
-func Serve(stdin io.Reader, stdout io.Writer, ready any, answer func(question json.RawMessage) (any, error)) error {
-	say := func(value any, err error) error {
-		var m message
-		if err == nil {
-			m.Value, err = json.Marshal(value)
-		}
-		if err != nil {
-			m = message{Error: err.Error()}
-		}
-		return json.NewEncoder(stdout).Encode(m)
-	}
-	if err := say(ready, nil); err != nil {
-		return fmt.Errorf("peer: %w", err)
-	}
-	decoder := json.NewDecoder(stdin)
-	for {
-		var question json.RawMessage
-		if err := decoder.Decode(&question); errors.Is(err, io.EOF) {
-			return nil
-		} else if err != nil {
-			return fmt.Errorf("peer: %w", err)
-		}
-		if err := say(answer(question)); err != nil {
-			return fmt.Errorf("peer: %w", err)
-		}
+		<-p.done
+		return errors.New("peer: the server did not end when it was told to")
 	}
 }
 
-// output keeps the end of what the child says on standard error.
+// output keeps the beginning and the end of what the child says on standard error.
 type output struct {
-	mu   sync.Mutex
-	text []byte
+	mu          sync.Mutex
+	first, last []byte
 }
 
 func (o *output) Write(p []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.text = append(o.text, p...)
-	o.text = o.text[max(0, len(o.text)-4<<10):]
+	n := min(len(p), 4<<10-len(o.first))
+	o.first = append(o.first, p[:n]...)
+	o.last = append(o.last, p[n:]...)
+	o.last = o.last[max(0, len(o.last)-4<<10):]
 	return len(p), nil
 }
 
+// reason is the line that says why a Go program crashed, or the first.
 func (o *output) reason() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if text := strings.TrimSpace(string(o.text)); text != "" {
-		return ": " + text
+	text := append(bytes.Clone(o.first), o.last...)
+	for line := range strings.Lines(string(text)) {
+		if strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ") {
+			return strings.TrimSpace(line)
+		}
 	}
-	return ""
+	line, _, _ := strings.Cut(strings.TrimSpace(string(text)), "\n")
+	return strings.TrimSpace(line)
 }

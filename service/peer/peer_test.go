@@ -1,6 +1,7 @@
 package peer
 
 import (
+	"bufio"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -27,6 +28,19 @@ func TestMain(m *testing.M) {
 				os.Exit(1)
 			}
 			os.Exit(0)
+		case "configured":
+			in := bufio.NewReader(os.Stdin)
+			var name string
+			err := ReadConfig(in, &name)
+			if err == nil && name == "nobody" {
+				err = Refuse(os.Stdout, errors.New("nobody is not served"))
+			} else if err == nil {
+				err = Serve(in, os.Stdout, "hello "+name, nil)
+			}
+			if err != nil {
+				os.Exit(1)
+			}
+			os.Exit(0)
 		case "fail":
 			fmt.Fprintln(os.Stderr, "address already in use")
 			os.Exit(1)
@@ -49,8 +63,12 @@ func TestPeer(t *testing.T) {
 	if err := p.Ask("bad", &n); err == nil || !strings.Contains(err.Error(), "no such thing") {
 		t.Errorf("an error came as %v", err)
 	}
-	if err := p.Ask("die", &n); err == nil || !strings.Contains(err.Error(), "fatal: out of order") {
+	if err := p.Ask("die", &n); err == nil || !strings.Contains(err.Error(), "the server ended (exit status 4): fatal: out of order") {
 		t.Errorf("a death came as %v", err)
+	}
+	<-p.Done()
+	if err := p.Explain(errors.New("lost")); err == nil || err.Error() != "lost: the server ended (exit status 4): fatal: out of order" {
+		t.Errorf("a death is explained as %v", err)
 	}
 	if err := p.Ask("abc", &n); err == nil {
 		t.Error("a dead peer answered")
@@ -61,6 +79,20 @@ func TestStartFails(t *testing.T) {
 	var ready string
 	if _, err := Start(&ready, "fail"); err == nil || !strings.Contains(err.Error(), "address already in use") {
 		t.Errorf("error %v", err)
+	}
+}
+
+func TestConfig(t *testing.T) {
+	var ready string
+	p, err := StartConfigured(t.Context(), &ready, "world", "configured")
+	if err != nil || ready != "hello world" {
+		t.Fatalf("%v, ready %q", err, ready)
+	}
+	if err := p.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := StartConfigured(t.Context(), &ready, "nobody", "configured"); err == nil || !strings.Contains(err.Error(), "nobody is not served") {
+		t.Errorf("a refusal came as %v", err)
 	}
 }
 

@@ -46,7 +46,11 @@ func findBinaries(o Options) (string, error) {
 		}
 	}
 	var dirs []string
-	for _, pattern := range usualFolders {
+	folders := o.folders
+	if folders == nil {
+		folders = usualFolders
+	}
+	for _, pattern := range folders {
 		found, _ := filepath.Glob(pattern) // the patterns are well-formed
 		slices.SortFunc(found, func(a, b string) int { return cmp.Compare(major(b), major(a)) })
 		dirs = append(dirs, found...)
@@ -92,8 +96,8 @@ func installHint() string {
 		{"brew", "brew install postgresql@17"},
 	} {
 		if _, err := exec.LookPath(manager.program); err == nil {
-			return "install it with: " + manager.command + "  (or name a server of yours in POSTAGE_DSN)"
+			return "install it with: " + manager.command + "  (or name a server of yours with --dsn or in POSTAGE_DSN)"
 		}
 	}
-	return "install PostgreSQL, or name a server of yours in POSTAGE_DSN"
+	return "install PostgreSQL, or name a server of yours with --dsn or in POSTAGE_DSN"
 }

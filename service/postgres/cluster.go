@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"postage/service/child"
 )
 
 // superuser is the scratch cluster's only role.
@@ -28,7 +30,7 @@ type cluster struct {
 	password string // for TCP, which any user of the machine could connect to; the socket's folder is private
 	version  string
 
-	server   *process
+	server   *child.Process
 	watchdog *exec.Cmd
 	lifeline io.Closer // the watchdog's standard input: closed, by us or by the kernel, it cleans up
 }
@@ -66,7 +68,7 @@ func startCluster(ctx context.Context, bin string, o Options) (_ *cluster, err e
 		if err = c.await(ctx); err == nil || ctx.Err() != nil || !strings.Contains(c.readLog(), "could not bind") {
 			return c, err
 		}
-		c.server.kill()
+		kill(c.server)
 	}
 	return nil, err
 }
@@ -162,8 +164,8 @@ func (c *cluster) await(ctx context.Context) error {
 			return conn.Close(ctx)
 		}
 		select {
-		case <-c.server.done:
-			return fmt.Errorf("the server ended: %v: %s", c.server.err, lastLines(c.readLog(), 5))
+		case <-c.server.Done:
+			return fmt.Errorf("the server ended: %v: %s", c.server.Err(), lastLines(c.readLog(), 5))
 		case <-ctx.Done():
 			return fmt.Errorf("the server does not answer: %w", err)
 		case <-time.After(pause):
@@ -178,7 +180,7 @@ func (c *cluster) dsn(t Transport) string {
 	return fmt.Sprintf("host=%s port=%d user=%s dbname=postgres sslmode=disable", keyword(c.dir), c.port, superuser)
 }
 
-func (c *cluster) pid() int { return c.server.cmd.Process.Pid }
+func (c *cluster) pid() int { return c.server.PID }
 
 func (c *cluster) readLog() string {
 	text, _ := os.ReadFile(c.logFile())
@@ -188,7 +190,7 @@ func (c *cluster) readLog() string {
 // stop is also for a cluster that got only half way.
 func (c *cluster) stop() error {
 	if c.server != nil {
-		c.server.kill() // an immediate shutdown: nothing of a scratch cluster is kept
+		kill(c.server) // an immediate shutdown: nothing of a scratch cluster is kept
 	}
 	err := os.RemoveAll(c.dir)
 	if c.watchdog != nil {
@@ -214,13 +216,6 @@ func (c *cluster) startWatchdog(bin string, who *identity) error {
 	}
 	c.watchdog, c.lifeline = cmd, lifeline
 	return nil
-}
-
-// process is the running server.
-type process struct {
-	cmd  *exec.Cmd
-	done chan struct{} // closed once the process has ended and err is set
-	err  error
 }
 
 func lastLines(text string, n int) string {

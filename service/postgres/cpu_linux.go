@@ -61,16 +61,33 @@ func processCPU(pid int) (time.Duration, error) {
 
 // treeCPU adds up a postmaster, its living children and those that ended. Backends are the postmaster's own children.
 func treeCPU(pid int) (time.Duration, error) {
-	s, err := readStat(pid)
+	for {
+		before, err := readStat(pid)
+		if err != nil {
+			return 0, err
+		}
+		total, err := livingCPU(pid)
+		if err != nil {
+			return 0, err
+		}
+		after, err := readStat(pid)
+		if err != nil {
+			return 0, err
+		}
+		// A child that ended meanwhile may have been counted with the living, with those that ended, or with
+		// neither: then we look again.
+		if after.children == before.children {
+			return total + after.children, nil
+		}
+	}
+}
+
+// livingCPU adds up a postmaster and its children.
+func livingCPU(pid int) (time.Duration, error) {
+	total, err := processCPU(pid)
 	if err != nil {
 		return 0, err
 	}
-	total := s.children
-	own, err := processCPU(pid)
-	if err != nil {
-		return 0, err
-	}
-	total += own
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
 		return 0, fmt.Errorf("postgres: %w: %w", ErrNotAvailable, err)
@@ -80,7 +97,6 @@ func treeCPU(pid int) (time.Duration, error) {
 		if err != nil {
 			continue
 		}
-		// A process may end while we look; its time is then in the postmaster's sum the next time.
 		if s, err := readStat(child); err == nil && s.parent == pid {
 			if d, err := processCPU(child); err == nil {
 				total += d

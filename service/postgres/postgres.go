@@ -63,6 +63,8 @@ type Options struct {
 	// CacheDir keeps what was downloaded; the user's cache folder when empty.
 	CacheDir string
 
+	folders []string // patterns in place of usualFolders, for tests
+
 	// Log is where a download is announced. Standard error when nil.
 	Log io.Writer
 }

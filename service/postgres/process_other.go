@@ -6,6 +6,8 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+
+	"postage/service/child"
 )
 
 type identity struct{}
@@ -18,6 +20,6 @@ func (*identity) own(string) error          { return nil }
 func (*identity) apply(*exec.Cmd)           {}
 func (*identity) mayEnter(os.FileInfo) bool { return true }
 
-func startServer(*exec.Cmd) (*process, error) { return nil, errors.ErrUnsupported }
+func startServer(*exec.Cmd) (*child.Process, error) { return nil, errors.ErrUnsupported }
 
-func (p *process) kill() {}
+func kill(*child.Process) {}

@@ -8,10 +8,11 @@ import (
 	"os/exec"
 	"os/user"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"syscall"
 	"time"
+
+	"postage/service/child"
 )
 
 // identity is the user that the server runs as; nil means the caller's.
@@ -85,43 +86,24 @@ func (id *identity) mayEnter(info os.FileInfo) bool {
 	}
 }
 
-// startServer starts the server and waits for its end in the background.
-//
-// The kernel's parent-death signal is sent when the parent's *thread* ends, so that the goroutine that starts the
-// process keeps its thread until the process has ended.
-func startServer(cmd *exec.Cmd) (*process, error) {
+// startServer starts the server, which writes its log in the folder that it runs in.
+func startServer(cmd *exec.Cmd) (*child.Process, error) {
 	log, err := os.OpenFile(filepath.Join(cmd.Dir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
 		return nil, err
 	}
 	defer log.Close()
 	cmd.Stdout, cmd.Stderr = log, log
-	stopWithParent(cmd.SysProcAttr)
-	p := &process{cmd: cmd, done: make(chan struct{})}
-	started := make(chan error)
-	go func() {
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		err := cmd.Start()
-		started <- err
-		if err == nil {
-			p.err = cmd.Wait()
-			close(p.done)
-		}
-	}()
-	if err := <-started; err != nil {
-		return nil, err
-	}
-	return p, nil
+	return child.Start(cmd, syscall.SIGQUIT) // which has it shut down immediately
 }
 
 // kill shuts the server down at once and waits for its end.
-func (p *process) kill() {
-	p.cmd.Process.Signal(syscall.SIGQUIT)
+func kill(p *child.Process) {
+	_ = syscall.Kill(p.PID, syscall.SIGQUIT)
 	select {
-	case <-p.done:
+	case <-p.Done:
 	case <-time.After(10 * time.Second):
-		p.cmd.Process.Kill()
-		<-p.done
+		_ = syscall.Kill(p.PID, syscall.SIGKILL)
+		<-p.Done
 	}
 }

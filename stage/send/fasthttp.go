@@ -7,6 +7,7 @@ import (
 
 	"github.com/valyala/fasthttp"
 
+	"postage/lab"
 	"postage/stage/send/internal/hello"
 )
 
@@ -49,7 +50,7 @@ func openFastHTTP(t *target) (client, error) {
 	}
 	if t.spec.conns > 0 {
 		c.host.MaxConns = 1
-		c.host.MaxConnWaitTimeout = slowest
+		c.host.MaxConnWaitTimeout = lab.SlowestLatency
 	}
 	return c, nil
 }

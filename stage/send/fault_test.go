@@ -56,9 +56,14 @@ func secure() spec {
 }
 
 func TestProofSeesAnotherProtocol(t *testing.T) {
-	for name, tr := range map[string]*transport{"http2": netHTTP2(), "connect": connectProto("http2")} {
+	for name, tr := range map[string]*transport{"http2": netHTTP2(), "x-net": xnetHTTP2(), "connect": connectProto("http2")} {
 		for _, s := range []spec{plain(), secure()} {
-			in, err := opened(t, tr, s, func(c *peer.Config) { c.Fault.HTTP1Only = true })
+			in, err := opened(t, tr, s, func(c *peer.Config) {
+				c.Fault.HTTP1Only = true
+				if c.Server == "xnet" {
+					c.Server = "nethttp" // x/net's own has no HTTP/1.1 to offer
+				}
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -86,7 +91,7 @@ func TestProofSeesAnotherProtocol(t *testing.T) {
 
 // A row that says reuse=no and keeps its connection, and the other way about.
 func TestProofCountsConnections(t *testing.T) {
-	for _, tr := range []*transport{netHTTP1(), netHTTP2(), quicHTTP3(), grpcGo(), fastHTTP1()} {
+	for _, tr := range []*transport{netHTTP1(), netHTTP2(), xnetHTTP2(), quicHTTP3(), grpcGo(), fastHTTP1()} {
 		for _, reuse := range []bool{true, false} {
 			liar := *tr
 			liar.open = func(target *target) (client, error) {
@@ -189,7 +194,7 @@ func TestProofComparesBytes(t *testing.T) {
 }
 
 func TestServerDies(t *testing.T) {
-	for _, tr := range []*transport{netHTTP1(), netHTTP2(), grpcGo(), fastHTTP1(), quicHTTP3(), rawTLS(), connectProto("http1")} {
+	for _, tr := range []*transport{netHTTP1(), netHTTP2(), xnetHTTP2(), grpcGo(), fastHTTP1(), quicHTTP3(), rawTLS(), connectProto("http1")} {
 		in, err := opened(t, tr, secure(), func(c *peer.Config) { c.Fault.DieAfter = 10 })
 		if err != nil {
 			t.Fatal(err)
@@ -219,7 +224,7 @@ func TestPortInUse(t *testing.T) {
 }
 
 func TestRefused(t *testing.T) {
-	for _, tr := range []*transport{netHTTP1(), netHTTP2(), grpcGo(), fastHTTP1(), rawTCP(), connectProto("http1")} {
+	for _, tr := range []*transport{netHTTP1(), netHTTP2(), xnetHTTP2(), grpcGo(), fastHTTP1(), rawTCP(), connectProto("http1")} {
 		in, err := opened(t, tr, plain(), nil)
 		if err != nil {
 			t.Fatal(err)
@@ -239,27 +244,22 @@ func TestHalfClosed(t *testing.T) {
 		}
 		begun := time.Now()
 		err = in.Prove(context.Background())
-		if err == nil {
-			t.Errorf("%s: passed the proof on half a connection", tr.name)
-		}
+		wantError(t, err, "EOF", "server closed connection", "client conn could not be established", "client connection lost")
 		t.Logf("%s, after %v: %v", tr.name, time.Since(begun).Round(time.Millisecond), err)
 	}
 }
 
 func TestBodyTooLarge(t *testing.T) {
-	for _, tr := range []*transport{netHTTP1(), netHTTP2(), quicHTTP3(), grpcGo(), fastHTTP1(), connectProto("http1")} {
+	for _, tr := range []*transport{netHTTP1(), netHTTP2(), quicHTTP3(), grpcGo(), fastHTTP1(), connectProto("http1"), connectProto("http2"), grpcWeb("http2"), xnetHTTP2()} {
 		s := secure()
 		s.size = 64 << 10
 		in, err := opened(t, tr, s, func(c *peer.Config) { c.MaxBody = 1 << 10 })
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := []string{"413", "larger than", "larger than max", "too large"}
-		if tr.name == fastHTTP1().name {
-			// Its client does not read the answer if the server closes before all is written.
-			want = append(want, "broken pipe", "connection reset")
-		}
-		wantError(t, in.Prove(context.Background()), want...)
+		err = in.Prove(context.Background())
+		t.Logf("%s: %v", tr.name, err)
+		wantError(t, err, "413", "larger than", "too large")
 	}
 }
 
@@ -288,7 +288,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 	if testing.Short() {
 		n = 500
 	}
-	for _, tr := range []*transport{netHTTP1(), netHTTP2(), grpcGo(), fastHTTP1(), quicHTTP3(), rawTCP()} {
+	for _, tr := range []*transport{netHTTP1(), netHTTP2(), xnetHTTP2(), grpcGo(), fastHTTP1(), quicHTTP3(), connectProto("http2"), rawTCP()} {
 		t.Run(tr.name, func(t *testing.T) {
 			goroutines, files := runtime.NumGoroutine(), openFiles(t)
 			s := plain()

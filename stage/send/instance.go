@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/HdrHistogram/hdrhistogram-go"
+
 	"postage/lab"
 	"postage/service/tlscert"
 	"postage/stage/send/internal/hello"
@@ -101,7 +103,7 @@ func (in *instance) connect(ctx context.Context, addr string, seed uint64, pair 
 			client:    in.clients[i%len(in.clients)],
 			request:   request,
 			want:      want,
-			latencies: latencies{newHistogram()},
+			latencies: lab.NewLatencies(),
 		}
 	}
 	return nil
@@ -173,7 +175,7 @@ func (l *lane) run(left *atomic.Int64) error {
 			return err
 		}
 		now := time.Now()
-		l.record(now.Sub(begun))
+		l.latencies.Record(now.Sub(begun))
 		begun = now
 	}
 	return nil
@@ -188,6 +190,15 @@ func (in *instance) explain(err error) error {
 		return nil
 	}
 	return fmt.Errorf("send: %s: %w", in.transport.name, in.server.Explain(err))
+}
+
+// Latencies are those of all lanes.
+func (in *instance) Latencies() *hdrhistogram.Histogram {
+	var keepers []*lab.Latencies
+	for i := range in.lanes {
+		keepers = append(keepers, in.lanes[i].latencies)
+	}
+	return lab.TakeLatencies(keepers...)
 }
 
 // Close ends the clients and the server.

@@ -71,6 +71,8 @@ type httpClient struct {
 	http    http.Client
 	url     string
 	closing func() error
+	// single has each request close its connection.
+	single bool
 	// hangUp, where set, closes the connection after each operation.
 	hangUp func() error
 }
@@ -93,6 +95,7 @@ func (c *httpClient) call(l *lane) error {
 		return err
 	}
 	r.Header.Set("Content-Type", c.spec.body.ContentType)
+	r.Close = c.single
 	return c.do(l, r)
 }
 

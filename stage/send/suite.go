@@ -16,7 +16,7 @@ const baseline = "proto=http1"
 func Suite() lab.Suite {
 	suite := lab.Suite{Stage: "send", Doc: "Bytes to another process: which protocol, TLS or not, connection kept or not?"}
 	for _, cases := range [][]lab.Case{
-		pageCases(), {bodyCase(), certCase(), resumeCase()}, sizeCases(), flightCases(),
+		pageCases(), {tlsCase()}, reuseCases(), {bodyCase(), certCase(), resumeCase()}, sizeCases(), flightCases(),
 	} {
 		suite.Cases = append(suite.Cases, cases...)
 	}
@@ -59,6 +59,55 @@ func fixed() spec {
 	return spec{tls: true, cert: tlscert.ECDSAP256, reuse: true, resume: resumeNo, body: hello.Proto, secure: "raw"}
 }
 
+// tlsCase has every protocol with TLS and without.
+func tlsCase() lab.Case {
+	c := newCase("slice=tls/reuse=yes/size=hello", "On a kept connection: what does TLS add to each protocol?")
+	c.Baseline = "proto=http1/tls=off"
+	c.bound = func(_ *transport, suffix string) string {
+		if suffix == "tls=on" {
+			return "floor=tls"
+		}
+		return "floor=tcp"
+	}
+	for _, tls := range []bool{false, true} {
+		s := fixed()
+		s.tls = tls
+		for _, t := range everyProtocol() {
+			c.add(t, s, "tls="+onOff(tls))
+		}
+		c.add(rawTCPOr(tls), s, "")
+	}
+	return c.Case
+}
+
+// rawTCPOr is the floor that goes with TLS or without.
+func rawTCPOr(tls bool) *transport {
+	if tls {
+		return rawTLS()
+	}
+	return rawTCP()
+}
+
+// reuseCases have every protocol on kept connections and on new ones.
+func reuseCases() []lab.Case {
+	var cases []lab.Case
+	for _, tls := range []bool{false, true} {
+		c := newCase("slice=reuse/tls="+onOff(tls)+"/resume=no/size=hello",
+			"With TLS "+onOff(tls)+": what does a new connection for each hello cost over a kept one?")
+		c.Baseline = "proto=http1/reuse=yes"
+		c.bound = func(_ *transport, suffix string) string { return rawTCPOr(tls).name + "/" + suffix }
+		for _, reuse := range []bool{true, false} {
+			s := fixed()
+			s.tls, s.reuse = tls, reuse
+			for _, t := range append(everyProtocol(), rawTCPOr(tls)) {
+				c.add(t, s, "reuse="+yesNo(reuse))
+			}
+		}
+		cases = append(cases, c.Case)
+	}
+	return cases
+}
+
 func bodyCase() lab.Case {
 	c := newCase("slice=body/tls=on/reuse=yes/size=1k",
 		"With JSON and protobuf over every protocol alike: how much of a protocol's cost is the codec's?")
@@ -81,7 +130,7 @@ func bodyCase() lab.Case {
 
 // everyProtocol is every protocol by every library.
 func everyProtocol() []*transport {
-	return append(protocols(), fastHTTP1(), connectProto("http1"), connectProto("http2"),
+	return append(protocols(), fastHTTP1(), xnetHTTP2(), connectProto("http1"), connectProto("http2"),
 		grpcWeb("http1"), grpcWeb("http2"), connectGRPC())
 }
 
@@ -89,10 +138,11 @@ func certCase() lab.Case {
 	c := newCase("slice=cert/tls=on/reuse=no/resume=no",
 		"On a new TLS connection for each hello: how much of the time is the certificate's key?")
 	c.Baseline = "proto=http1/cert=ecdsa-p256"
+	c.bound = handshakeOrQUIC
 	for _, kind := range tlscert.Kinds() {
 		s := fixed()
 		s.reuse, s.cert = false, kind
-		for _, t := range append(protocols(), handshakeAlone()) {
+		for _, t := range append(protocols(), connectProto("http2"), handshakeAlone(), rawQUIC()) {
 			c.add(t, s, "cert="+string(kind))
 		}
 	}
@@ -103,10 +153,11 @@ func resumeCase() lab.Case {
 	c := newCase("slice=resume/tls=on/reuse=no/cert=ecdsa-p256",
 		"On a new TLS connection for each hello: what does it save to resume a session, or to send with the first flight?")
 	c.Baseline = "proto=http1/resume=no"
+	c.bound = handshakeOrQUIC
 	for _, r := range []resume{resumeNo, resumeYes, resumeEarly} {
 		s := fixed()
 		s.reuse, s.resume = false, r
-		for _, t := range append(protocols(), fastHTTP1(), handshakeAlone(), rawQUIC()) {
+		for _, t := range append(protocols(), fastHTTP1(), connectProto("http2"), handshakeAlone(), rawQUIC()) {
 			c.add(t, s, "resume="+string(r))
 		}
 	}
@@ -139,7 +190,7 @@ func flightCases() []lab.Case {
 		s.inflight, s.conns = shape.inflight, shape.conns
 		c := newCase(fmt.Sprintf("slice=inflight/tls=on/reuse=yes/inflight=%d/conns=%d", shape.inflight, shape.conns),
 			fmt.Sprintf("With %d hellos under way at a time over %d TLS connections: what is multiplexing worth?", shape.inflight, shape.conns))
-		for _, t := range append(protocols(), fastHTTP1(), connectProto("http2")) {
+		for _, t := range append(protocols(), fastHTTP1(), xnetHTTP2(), connectProto("http2")) {
 			c.add(t, s, "")
 		}
 		c.addFloors(s)
@@ -149,10 +200,24 @@ func flightCases() []lab.Case {
 }
 
 // A builder makes a case.
-type builder struct{ lab.Case }
+type builder struct {
+	lab.Case
+	// bound, where set, names the floor that bounds a transport's row, where the case has
+	// floors that do different work.
+	bound func(t *transport, suffix string) string
+}
+
+// handshakeOrQUIC bounds new connections by the handshake of their kind: QUIC's by a stream
+// with one message.
+func handshakeOrQUIC(t *transport, suffix string) string {
+	if t.quic {
+		return "floor=quic/" + suffix
+	}
+	return "floor=handshake/" + suffix
+}
 
 func newCase(name, doc string) *builder {
-	return &builder{lab.Case{Name: "Send/" + name, Doc: doc, Baseline: baseline}}
+	return &builder{Case: lab.Case{Name: "Send/" + name, Doc: doc, Baseline: baseline}}
 }
 
 // addFloors adds the floors that there are for such a spec.
@@ -175,6 +240,9 @@ func (b *builder) add(t *transport, s spec, suffix string) {
 		row.Name += "/" + suffix
 	}
 	row.Settings = s.settings(row.Name, t.settings)
+	if b.bound != nil && !t.floor {
+		row.OwnFloor = b.bound(t, suffix)
+	}
 	switch {
 	case !s.tls && t.encrypted != "":
 		row.NotPossible = t.encrypted

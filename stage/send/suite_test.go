@@ -20,7 +20,7 @@ func TestMain(m *testing.M) {
 		var serve func() error
 		switch os.Args[1] {
 		case "serve-peer":
-			serve = func() error { return peer.Serve(context.Background(), os.Stdin, out) }
+			serve = func() error { return peer.Serve(os.Stdin, out) }
 		case "worker":
 			serve = func() error {
 				return lab.ServeWorker(context.Background(), []lab.Suite{Suite()}, os.Stdin, out)

@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"time"
 
+	"postage/lab"
 	"postage/service/tlscert"
 	"postage/stage/send/internal/hello"
 	"postage/stage/send/internal/wire"
@@ -109,9 +110,9 @@ type lane struct {
 	request *hello.Request
 	want    string // the reply's text
 	// through has the whole reply looked at, not only its text and length.
-	through bool
-	buf     []byte // for whatever a client needs, kept
-	latencies
+	through   bool
+	buf       []byte // for whatever a client needs, kept
+	latencies *lab.Latencies
 }
 
 // check looks at a reply.

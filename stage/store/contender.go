@@ -30,6 +30,8 @@ type target struct {
 	// column is the type of colD: jsonb or text.
 	column string
 	rows   [][]any
+	// source are the rows where there may be too many to hold, see memory.go.
+	source *source
 }
 
 // writer is a contender's connection.
@@ -55,12 +57,13 @@ type place interface {
 }
 
 // row makes the contender a row of a case.
-func (c *contender) row(open func(context.Context, lab.Env) (place, error), checks string) lab.Contender {
+// floor is the one that bounds it, "" for the case's fastest.
+func (c *contender) row(open func(context.Context, lab.Env) (place, error), checks, floor string) lab.Contender {
 	row := lab.Contender{Name: c.name, Module: c.module, Floor: c.floor, Settings: settings(c.name, c.settings), Checks: checks}
 	if c.writesNothing {
 		row.Checks = "the copy has the bytes of the original"
 	} else if !c.floor {
-		row.OwnFloor = precomputedName
+		row.OwnFloor = floor
 	}
 	row.Open = func(ctx context.Context, env lab.Env) (lab.Instance, error) {
 		p, err := open(ctx, env)
@@ -112,7 +115,11 @@ func (in *instance) Prove(ctx context.Context) error {
 		return err
 	}
 	var err error
-	in.peak, err = peakOf(func() error {
+	times := 2
+	if in.place.target().source != nil {
+		times = 1 // there is so much that it warms itself up
+	}
+	in.peak, err = peakOf(times, func() error {
 		if err := in.place.prepare(ctx); err != nil {
 			return err
 		}
@@ -145,10 +152,14 @@ func (c *contender) needsPrepare(p place) bool {
 
 func (in *instance) Prepare() error { return in.place.prepare(context.Background()) }
 
-// Metrics are the bytes of the values that an operation writes, and the peak of the
+// Metrics are the rows and the bytes of the values that an operation writes, and the peak of the
 // resident memory of this process, rows included, while it did.
 func (in *instance) Metrics() map[string]float64 {
-	m := map[string]float64{"encoded-bytes": float64(bytesOf(in.place.target().rows))}
+	t := in.place.target()
+	m := map[string]float64{"encoded-bytes": float64(bytesOf(t.rows)), "rows": float64(len(t.rows))}
+	if t.source != nil {
+		m["encoded-bytes"], m["rows"] = float64(t.source.bytes()), float64(t.source.rows)
+	}
 	if in.peak > 0 {
 		m["peak-rss-B"] = float64(in.peak)
 	}

@@ -10,6 +10,7 @@
 //   - op=direct encodes the page's one Bind message of 16.5 MB, and sends it nowhere.
 //   - peer=sink sends to a protocol sink in a process of its own (package pgsink), which reads
 //     everything and does nothing: what the client costs by itself.
+//   - slice=memory sends 10 MB, 100 MB and 1 GB of rows that come one by one to the sink: see peak-rss-B.
 //   - peer=postgres writes to a real server (package postgres) that the run starts once.
 //
 // The statement is the page's INSERT ... ON CONFLICT DO UPDATE. With phase=update all rows exist;
@@ -29,7 +30,7 @@
 // Client CPU, bytes and allocations are those of the contender's process. server-cpu-ns/op is
 // the CPU time of the connection's own backend, or of the sink: no other process of the
 // server is in it, and none is told of a server that is not the run's own. peak-rss-B is
-// the peak of the contender's resident memory over two operations, with the rows
+// the peak of the contender's resident memory over an operation or two, with the rows
 // themselves, about 17 MB, in it: compare it with the floor's.
 //
 // # Fairness

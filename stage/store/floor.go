@@ -4,17 +4,24 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"net"
 
 	"github.com/jackc/pgx/v5"
 )
 
-const precomputedName = "floor=precomputed"
+const (
+	precomputedName = "floor=precomputed"
+	// roomyName is the same over a socket with a larger send buffer, as pgbulk has it: the
+	// writer sleeps less often. The kernel may allow less (net.core.wmem_max).
+	roomyName = "floor=precomputed/sndbuf=2MB"
+)
 
 // precomputed sends protocol bytes that were made beforehand in one write, and reads the
-// answer. Nobody who has rows, and not these bytes, can do that.
-func precomputed() *contender {
+// answer. Nobody who has rows, and not these bytes, can do that. The socket's send buffer is set
+// to sendBuffer bytes, or left as it is if that is 0.
+func precomputed(name string, sendBuffer int) *contender {
 	return &contender{
-		name: precomputedName, module: pgxModule, floor: true,
+		name: name, module: pgxModule, floor: true,
 		open: func(ctx context.Context, t *target) (*writer, error) {
 			conn, err := pgxConnect(ctx, t, pgx.QueryExecModeCacheStatement)
 			if err != nil {
@@ -27,6 +34,15 @@ func precomputed() *contender {
 			messages, err := encodeAll(nil, new([][]byte), list)
 			if err != nil {
 				return nil, closing(conn, err)
+			}
+			if sendBuffer > 0 {
+				c, ok := conn.PgConn().Conn().(*net.UnixConn)
+				if !ok {
+					return nil, closing(conn, errors.New("not a Unix socket"))
+				}
+				if err := c.SetWriteBuffer(sendBuffer / 2); err != nil { // the kernel doubles it
+					return nil, closing(conn, err)
+				}
 			}
 			return pgxWriter(conn, func(ctx context.Context) error {
 				return exchange(ctx, conn.PgConn(), messages)

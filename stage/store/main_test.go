@@ -27,6 +27,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
+	os.Setenv("POSTAGE_PG_DOWNLOAD", "no") // tests talk to this machine alone
 	os.Exit(withServers(m.Run))
 }
 

@@ -36,16 +36,20 @@ func pgxCopyTemporary() *contender {
 			}
 			return pgxWriter(conn, func(ctx context.Context) error {
 				return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
-					if _, err := tx.Exec(ctx, "create temporary table stage (like "+t.table+" including storage including compression) on commit drop"); err != nil {
-						return err
-					}
-					if _, err := tx.CopyFrom(ctx, pgx.Identifier{"stage"}, columns, pgx.CopyFromRows(t.rows)); err != nil {
-						return err
-					}
-					_, err := tx.Exec(ctx, "insert into "+t.table+" select * from stage where true"+onConflict)
-					return err
+					return copyTemporary(ctx, tx, t.table, pgx.CopyFromRows(t.rows))
 				})
 			}), nil
 		},
 	}
+}
+
+func copyTemporary(ctx context.Context, tx pgx.Tx, table string, rows pgx.CopyFromSource) error {
+	if _, err := tx.Exec(ctx, "create temporary table stage (like "+table+" including storage including compression) on commit drop"); err != nil {
+		return err
+	}
+	if _, err := tx.CopyFrom(ctx, pgx.Identifier{"stage"}, columns, rows); err != nil {
+		return err
+	}
+	_, err := tx.Exec(ctx, "insert into "+table+" select * from stage where true"+onConflict)
+	return err
 }

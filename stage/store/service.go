@@ -15,15 +15,17 @@ import (
 )
 
 // newService is the run's PostgreSQL, a scratch cluster with or without fsync, or the user's
-// own server: see package postgres. A download is made only if POSTAGE_PG_DOWNLOAD is
-// "yes", from POSTAGE_PG_REPOSITORY if that is set.
+// own server, see WithDSN and package postgres. Where there is none it is downloaded once, which is announced,
+// from POSTAGE_PG_REPOSITORY if that is set; not if POSTAGE_PG_DOWNLOAD is "no".
 func newService(fsync bool) *lab.Service {
 	return &lab.Service{Start: func(ctx context.Context) (*lab.Running, error) {
+		dsn, _ := ctx.Value(dsnKey{}).(string)
 		o := postgres.Options{
+			DSN:   dsn,
 			Fsync: fsync,
 			// Two of these may run at a time, each in a schema of its own.
 			Schema:     map[bool]string{false: "postage", true: "postage_fsync"}[fsync],
-			NoDownload: os.Getenv("POSTAGE_PG_DOWNLOAD") != "yes",
+			NoDownload: os.Getenv("POSTAGE_PG_DOWNLOAD") == "no",
 			Repository: os.Getenv("POSTAGE_PG_REPOSITORY"),
 			// No checkpoint and no vacuum of its own in the middle of a batch.
 			Settings: map[string]string{"shared_buffers": "256MB", "max_wal_size": "4GB", "checkpoint_timeout": "1h", "autovacuum": "off"},
@@ -40,6 +42,14 @@ func newService(fsync bool) *lab.Service {
 	}}
 }
 
+// WithDSN has the services that are started with the context use the user's own server, named by a libpq
+// URL or keyword string. It goes before POSTAGE_DSN, the PG* variables and PostgreSQL's programs on this machine.
+func WithDSN(ctx context.Context, dsn string) context.Context {
+	return context.WithValue(ctx, dsnKey{}, dsn)
+}
+
+type dsnKey struct{}
+
 func started(ctx context.Context, s *postgres.Server, fsync bool) (*lab.Running, error) {
 	r := reach{DSN: map[postgres.Transport]string{postgres.Unix: s.DSN(postgres.Unix), postgres.TCP: s.DSN(postgres.TCP)}, Scratch: s.Scratch()}
 	text, err := json.Marshal(r)
@@ -52,7 +62,7 @@ func started(ctx context.Context, s *postgres.Server, fsync bool) (*lab.Running,
 	}
 	return &lab.Running{
 		Environment: []string{variable(fsync) + "=" + string(text)},
-		Serves:      func(c *lab.Case) error { return can.serve(c.Name, fsync, s.Scratch()) },
+		Serves:      func(c *lab.Case, _ *lab.Contender) error { return can.serve(c.Name, fsync, s.Scratch()) },
 		Stop:        s.Stop,
 	}, nil
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"os"
 	"path/filepath"
@@ -37,7 +38,8 @@ type sinkAddress struct {
 
 // sinkAnswer is what the sink answers.
 type sinkAnswer struct {
-	Capture string         // name of the file with what was received since "capture"
+	Capture string         // name of the file with what was received since "capture", or the beginning of it
+	Bytes   int64          // received since then
 	CPU     *time.Duration // user and system time of the sink, nil where it is not known
 }
 
@@ -96,6 +98,20 @@ func checkReceived(received []byte, rows [][]any) error {
 	if err != nil {
 		return err
 	}
+	if err := checkValues(bodies, rows); err != nil {
+		return err
+	}
+	// Around the values: their lengths and formats, or quotes, or placeholders; around a row of
+	// a batch: Bind, Describe and Execute.
+	const perValue, perRow = 16, 64
+	if most := bytesOf(rows) + len(rows)*(perValue*len(columns)+perRow) + 64<<10; len(received) > most {
+		return fmt.Errorf("%d bytes were received, more than %d", len(received), most)
+	}
+	return nil
+}
+
+// checkValues finds each column's values one after the other.
+func checkValues(bodies []byte, rows [][]any) error {
 	for i, name := range columns {
 		rest := bodies
 		for n, row := range rows {
@@ -106,12 +122,6 @@ func checkReceived(received []byte, rows [][]any) error {
 			}
 			rest = rest[at+len(value):]
 		}
-	}
-	// Around the values: their lengths and formats, or quotes, or placeholders; around a row of
-	// a batch: Bind, Describe and Execute.
-	const perValue, perRow = 16, 64
-	if most := bytesOf(rows) + len(rows)*(perValue*len(columns)+perRow) + 64<<10; len(received) > most {
-		return fmt.Errorf("%d bytes were received, more than %d", len(received), most)
 	}
 	return nil
 }
@@ -162,10 +172,14 @@ func ServeSink(stdin io.Reader, stdout io.Writer) (err error) {
 		var a sinkAnswer
 		switch string(question) {
 		case `"capture"`:
-			kept.start()
+			kept.start(math.MaxInt)
+		case `"capture head"`:
+			kept.start(headBytes)
 		case `"captured"`:
 			a.Capture = filepath.Join(dir, "captured")
-			if err := os.WriteFile(a.Capture, kept.stop(), 0o600); err != nil {
+			var received []byte
+			received, a.Bytes = kept.stop()
+			if err := os.WriteFile(a.Capture, received, 0o600); err != nil {
 				return nil, err
 			}
 		}
@@ -176,32 +190,38 @@ func ServeSink(stdin io.Reader, stdout io.Writer) (err error) {
 	})
 }
 
-// capture keeps what connections receive, while it is on.
+// headBytes is how much of what is received is kept where only the beginning is looked at.
+const headBytes = 4 << 20
+
+// capture keeps what connections receive, or the beginning of it, while it is on.
 type capture struct {
 	mu       sync.Mutex
 	on       bool
+	most     int // bytes to keep
 	received []byte
+	bytes    int64 // received, kept or not
 }
 
-func (c *capture) start() {
+func (c *capture) start(most int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.on, c.received = true, nil
+	c.on, c.most, c.received, c.bytes = true, most, nil, 0
 }
 
-func (c *capture) stop() []byte {
+func (c *capture) stop() (received []byte, bytes int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	received := c.received
+	received = c.received
 	c.on, c.received = false, nil
-	return received
+	return received, c.bytes
 }
 
 func (c *capture) see(p []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.on {
-		c.received = append(c.received, p...)
+		c.bytes += int64(len(p))
+		c.received = append(c.received, p[:min(len(p), c.most-len(c.received))]...)
 	}
 }
 

@@ -33,7 +33,7 @@ func TestNames(t *testing.T) {
 
 // As many rows as it takes to have a value that is compressed, and two statements.
 func testSuite() lab.Suite {
-	return suite(workload{rows: 20, size: "16KB", letters: 16384}, workload{rows: 13_200, size: "200B", letters: 110})
+	return suite(workload{rows: 20, size: "16KB", letters: 16384}, workload{rows: 10, size: "16KB", letters: 16384}, workload{rows: 13_200, size: "200B", letters: 110}, volume{"8MB", 500})
 }
 
 func TestEveryContenderProves(t *testing.T) {

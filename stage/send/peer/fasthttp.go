@@ -5,6 +5,8 @@ import (
 	"errors"
 	"io"
 	"log"
+	"net"
+	"time"
 
 	"github.com/valyala/fasthttp"
 
@@ -31,6 +33,7 @@ func (h *host) fastHTTP() (string, server, error) {
 			status := fasthttp.StatusBadRequest
 			if errors.Is(err, fasthttp.ErrBodyTooLarge) {
 				status = fasthttp.StatusRequestEntityTooLarge
+				linger(ctx.Conn())
 			}
 			ctx.Error(err.Error(), status)
 		},
@@ -40,6 +43,23 @@ func (h *host) fastHTTP() (string, server, error) {
 	}
 	go func() { _ = s.Serve(l) }()
 	return addr, fastServer{s}, nil
+}
+
+// linger reads what a client still sends that will have no other answer than an error.
+// fasthttp's client looks for an answer when it has sent all and not before; a server
+// that closes the connection meanwhile is a broken pipe to it, whatever it answered.
+// nginx calls that lingering_close.
+func linger(conn net.Conn) {
+	for buf, sum := make([]byte, 32<<10), 0; sum < hello.MaxFrame; {
+		if conn.SetReadDeadline(time.Now().Add(100*time.Millisecond)) != nil {
+			return
+		}
+		n, err := conn.Read(buf)
+		if err != nil {
+			return
+		}
+		sum += n
+	}
 }
 
 type fastServer struct{ *fasthttp.Server }

@@ -1,15 +1,13 @@
 // Package peer is the other end of the send stage: a server in a process of its own, so
 // that what a message costs the client and what it costs the server are told apart.
 //
-// The process is this very program, started as `postage serve-peer`. It speaks in lines of
-// JSON: on its standard input it gets its Config, then any line asks for its Counters; on
-// its standard output it answers first with the address it listens on. It ends when its
-// standard input ends.
+// The process is this very program, started as `postage serve-peer`, in the way of
+// service/peer: it is told its Config, answers with the address it listens on, and then
+// every question with its Counters.
 package peer
 
 import (
 	"bufio"
-	"context"
 	"crypto/tls"
 	"encoding/json"
 	"fmt"
@@ -18,6 +16,8 @@ import (
 	"os"
 	"runtime"
 
+	"postage/lab"
+	"postage/service/peer"
 	"postage/service/tlscert"
 	"postage/stage/send/internal/hello"
 	"postage/stage/send/internal/wire"
@@ -25,8 +25,8 @@ import (
 
 // Config says what the server is.
 type Config struct {
-	// Server is its kind: nethttp, fasthttp, http3, grpc, connect, tcp, tls, quic or
-	// handshake.
+	// Server is its kind: nethttp, xnet, fasthttp, http3, grpc, connect, tcp, tls,
+	// quic or handshake.
 	Server string `json:"server"`
 	// Addr is where to listen, "" for a free port of 127.0.0.1.
 	Addr string `json:"addr,omitempty"`
@@ -81,10 +81,9 @@ type Counters struct {
 	QUIC  string `json:"quic"`
 }
 
-// greeting is the first line of the server's answer.
+// greeting is what the server says when it is ready.
 type greeting struct {
-	Addr  string `json:"addr,omitempty"`
-	Error string `json:"error,omitempty"`
+	Addr string `json:"addr"`
 }
 
 // A server is what serves one protocol.
@@ -94,43 +93,19 @@ type server interface {
 }
 
 // Serve is the life of a server process.
-func Serve(ctx context.Context, stdin io.Reader, stdout io.Writer) error {
+func Serve(stdin io.Reader, stdout io.Writer) error {
 	in := bufio.NewReader(stdin)
-	out := json.NewEncoder(stdout)
-	line, err := in.ReadBytes('\n')
-	if err != nil {
-		return fmt.Errorf("serve-peer: read what to serve: %w", err)
-	}
 	var config Config
-	if err := json.Unmarshal(line, &config); err != nil {
-		return fmt.Errorf("serve-peer: read what to serve: %w", err)
+	if err := peer.ReadConfig(in, &config); err != nil {
+		return err
 	}
 	h := &host{config: config}
 	addr, s, err := h.listen()
 	if err != nil {
-		return out.Encode(greeting{Error: err.Error()})
+		return peer.Refuse(stdout, err)
 	}
 	defer s.close()
-	if err := out.Encode(greeting{Addr: addr}); err != nil {
-		return fmt.Errorf("serve-peer: say where it listens: %w", err)
-	}
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		for {
-			if _, err := in.ReadBytes('\n'); err != nil {
-				return
-			}
-			if err := out.Encode(h.counters()); err != nil {
-				return
-			}
-		}
-	}()
-	select {
-	case <-ended:
-	case <-ctx.Done():
-	}
-	return nil
+	return peer.Serve(in, stdout, greeting{addr}, func(json.RawMessage) (any, error) { return h.counters(), nil })
 }
 
 // host is what all kinds of servers share.
@@ -151,6 +126,7 @@ func (h *host) listen() (addr string, s server, err error) {
 	}
 	start, ok := map[string]func() (string, server, error){
 		"nethttp":   h.netHTTP,
+		"xnet":      h.xnet,
 		"connect":   h.connect,
 		"fasthttp":  h.fastHTTP,
 		"http3":     h.http3,
@@ -169,8 +145,12 @@ func (h *host) listen() (addr string, s server, err error) {
 func (h *host) counters() Counters {
 	var memory runtime.MemStats
 	runtime.ReadMemStats(&memory)
+	cpu, known := lab.ProcessCPU()
+	if !known {
+		cpu = -1
+	}
 	c := Counters{
-		CPUNS: processCPU(), Allocs: memory.Mallocs, Bytes: memory.TotalAlloc,
+		CPUNS: cpu.Nanoseconds(), Allocs: memory.Mallocs, Bytes: memory.TotalAlloc,
 		Conns: h.wire.Conns.Load(), WireIn: h.wire.In.Load(), WireOut: h.wire.Out.Load(),
 	}
 	h.seen.fill(&c)

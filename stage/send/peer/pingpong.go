@@ -11,16 +11,18 @@ import (
 
 // pingPong is the floor of raw TCP and raw TLS: it answers every frame with a frame of
 // the same length that was made long before.
-func (h *host) pingPong() (string, server, error) { return h.accept(h.pong) }
+func (h *host) pingPong() (string, server, error) {
+	return h.accept(func(conn net.Conn) { h.pong(conn) })
+}
 
 // handshake is the floor that does a TLS handshake and nothing else.
 func (h *host) handshake() (string, server, error) {
-	return h.accept(func(conn io.ReadWriter) { _ = conn.(*tls.Conn).Handshake() })
+	return h.accept(func(conn net.Conn) { _ = conn.(*tls.Conn).Handshake() })
 }
 
 // accept serves each connection by a function, and closes it after.
-func (h *host) accept(serve func(io.ReadWriter)) (string, server, error) {
-	config, err := h.tls()
+func (h *host) accept(serve func(net.Conn), alpn ...string) (string, server, error) {
+	config, err := h.tls(alpn...)
 	if err != nil {
 		return "", nil, err
 	}

@@ -1,0 +1,60 @@
+package stats
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// R 4.2.2: wilcox.test(c(1.1,2.3,-0.4,3.7,0.9,1.6,-0.2,2.8), conf.int=TRUE, exact=TRUE) gives
+// V = 33, p-value = 0.03906, the estimate 1.475 and the interval 0.25 to 2.80.
+func TestPairedAsR(t *testing.T) {
+	s := Paired([]float64{1.1, 2.3, -0.4, 3.7, 0.9, 1.6, -0.2, 2.8}, 0.05)
+	for _, each := range []struct {
+		what      string
+		got, want float64
+	}{{"p", s.P, 0.0390625}, {"estimate", s.Value, 1.475}, {"low", s.Low, 0.25}, {"high", s.High, 2.8}} {
+		if math.Abs(each.got-each.want) > 1e-12 {
+			t.Errorf("%s = %v, R says %v", each.what, each.got, each.want)
+		}
+	}
+}
+
+// The p-value is under the level exactly as often as it says, and exactly when the
+// interval of that level leaves 0 out.
+func TestPairedLevel(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	const trials = 4000
+	rejected := 0
+	for range trials {
+		x := make([]float64, 10)
+		for i := range x {
+			x[i] = rng.NormFloat64()
+		}
+		s := Paired(x, 0.05)
+		if (s.P <= 0.05) != (s.Low > 0 || s.High < 0) {
+			t.Fatalf("p = %v, interval %v to %v", s.P, s.Low, s.High)
+		}
+		if s.P <= 0.05 {
+			rejected++
+		}
+	}
+	// The exact level for n = 10 is 4.88%; 4000 trials are within 4 standard deviations.
+	if share := float64(rejected) / trials; share < 0.035 || share > 0.063 {
+		t.Errorf("rejected %.3f of no shift", share)
+	}
+}
+
+func TestPairedTooFew(t *testing.T) {
+	if s := Paired(nil, 0.05); s.P != 1 || !math.IsInf(s.Seen, 1) {
+		t.Errorf("no values: %+v", s)
+	}
+	if s := Paired([]float64{1, 1, 1, 1, 1}, 0.05); !math.IsInf(s.High, 1) || s.P != 0.0625 || !math.IsInf(s.Seen, 1) {
+		t.Errorf("five values: %+v", s)
+	}
+	for level, want := range map[float64]int{0.05: 6, 0.05 / 30: 11} {
+		if n := PairedBlocksFor(level); n != want {
+			t.Errorf("level %v wants %d blocks, not %d", level, n, want)
+		}
+	}
+}

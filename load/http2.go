@@ -1,0 +1,180 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"net"
+	"sync"
+	"time"
+
+	"golang.org/x/net/http2/hpack"
+)
+
+// http2 sends one request, made once, over one connection of HTTP/2, as many times at
+// once as there are streams. Two goroutines work: Serve takes requests and sends them,
+// and the connection's reader takes the answers. All that one reading brought is dealt
+// with, requests that are sent in its place included, before anything is written, and
+// that is then written at once: with many streams there are many answers and requests
+// to a system call.
+type http2 struct {
+	dial    func(ctx context.Context) (net.Conn, error)
+	fields  []hpack.HeaderField
+	body    []byte
+	verdict func(s *stream) error // whether an answer is a success
+	room    int                   // streams at a time
+
+	mu      sync.Mutex
+	changed sync.Cond  // a stream ended, or a connection
+	conn    *http2Conn // for new requests, nil if there is none
+	open    map[*http2Conn]bool
+	readers sync.WaitGroup
+
+	work     *Work // nil between runs
+	active   int   // requests under way
+	reserved int   // room that Serve has taken, but not yet a request: 0 or 1
+	// freed is when there was last room again after there was none.
+	freed time.Time
+	// barren is why the last connection ended, if it did so at once and without a
+	// request. The next one is charged with it, lest connections be made without end.
+	barren error
+	// again are requests that a connection took and the server did not.
+	again []time.Time
+}
+
+// newHTTP2 makes a line.
+func newHTTP2(fields []hpack.HeaderField, body []byte, room int, verdict func(*stream) error, dial func(context.Context) (net.Conn, error)) *http2 {
+	l := &http2{dial: dial, fields: fields, body: body, verdict: verdict, room: room, open: map[*http2Conn]bool{}}
+	l.changed.L = &l.mu
+	return l
+}
+
+// Serve is a run's sender.
+func (l *http2) Serve(ctx context.Context, w *Work) {
+	stop := context.AfterFunc(ctx, l.interrupt)
+	defer stop()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.work, l.freed = w, time.Now()
+	defer func() { l.work, l.again = nil, nil }()
+	var more bool
+	for ctx.Err() == nil {
+		if l.conn == nil {
+			err := l.barren
+			l.barren = nil
+			if err == nil {
+				err = l.connect(ctx)
+			}
+			if err != nil {
+				if more = l.fail(w, err); !more {
+					return
+				}
+			}
+			continue // it may be gone already
+		}
+		if l.active >= l.conn.most() {
+			l.changed.Wait()
+			continue
+		}
+		if more = l.take(w); more {
+			continue
+		}
+		// What is under way may have to be sent again.
+		for l.active > 0 && len(l.again) == 0 && ctx.Err() == nil {
+			l.changed.Wait()
+		}
+		if len(l.again) == 0 {
+			return
+		}
+	}
+	for l.active > 0 { // the reader is told of the end by the connection's
+		l.changed.Wait()
+	}
+}
+
+// take waits for a request and sends it, with what else there is to send.
+func (l *http2) take(w *Work) (more bool) {
+	due, ok := l.repeated()
+	if !ok {
+		l.reserved++
+		freed := l.freed
+		l.mu.Unlock()
+		due, ok = w.Take(freed)
+		l.mu.Lock()
+		l.reserved--
+		if !ok {
+			return false
+		}
+	}
+	if l.conn == nil {
+		l.again = append(l.again, due)
+		return true
+	}
+	c := l.conn
+	c.start(due)
+	c.fill(time.Now())
+	c.flush()
+	return true
+}
+
+// repeated is a request that is to be sent again, if there is one.
+func (l *http2) repeated() (due time.Time, ok bool) {
+	if len(l.again) == 0 {
+		return due, false
+	}
+	due, l.again = l.again[0], l.again[1:]
+	return due, true
+}
+
+// fail has the next request fail for want of a connection.
+func (l *http2) fail(w *Work, err error) (more bool) {
+	due, ok := l.repeated()
+	if !ok {
+		l.mu.Unlock()
+		due, ok = w.Take(time.Now())
+		l.mu.Lock()
+	}
+	if ok {
+		w.Done(due, time.Now(), err)
+	}
+	return ok
+}
+
+// connect makes a connection and starts its reader.
+func (l *http2) connect(ctx context.Context) error {
+	l.mu.Unlock()
+	conn, err := l.dial(ctx)
+	l.mu.Lock()
+	if err != nil {
+		return err
+	}
+	if ctx.Err() != nil { // interrupt has come and gone
+		return errors.Join(ctx.Err(), conn.Close())
+	}
+	c := newHTTP2Conn(l, conn)
+	l.conn, l.open[c] = c, true
+	l.freed = time.Now() // what it took to connect is not the generator's fault
+	l.readers.Go(c.read)
+	c.flush()
+	return nil
+}
+
+// interrupt ends the connection, and with it what is under way.
+func (l *http2) interrupt() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for c := range l.open {
+		c.close()
+	}
+	l.changed.Broadcast()
+}
+
+// Close ends the connection.
+func (l *http2) Close() error {
+	l.mu.Lock()
+	for c := range l.open {
+		c.close()
+	}
+	l.mu.Unlock()
+	l.readers.Wait()
+	return nil
+}

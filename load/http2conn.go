@@ -1,0 +1,392 @@
+package load
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"time"
+
+	h2 "golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
+)
+
+// Sizes of HTTP/2, RFC 9113.
+const (
+	frameHead    = 9        // a frame's head, section 4.1
+	frameMost    = 16 << 10 // the longest frame that we take and, unless told otherwise, send
+	windowFirst  = 65535    // a flow-control window to begin with, section 6.9.2
+	tableMost    = 4096     // of HPACK's dynamic table, RFC 7541 section 4.2
+	streamWindow = 16 << 20 // that we give a stream, and
+	connWindow   = 64 << 20 // a connection
+	lastStream   = 1 << 30  // after so many a connection is replaced, well before they run out
+)
+
+// An http2Conn is one connection. All of it is guarded by its line's mutex, but for what
+// only its reader uses.
+type http2Conn struct {
+	line *http2
+	conn net.Conn
+	made time.Time
+
+	out, spare []byte // to be written, and a buffer to write into meanwhile
+	writing    bool   // someone does
+
+	streams map[uint32]*stream
+	idle    []*stream // to be used again
+	next    uint32    // the next stream's number
+	leaving bool      // no more streams may begin here
+	failed  error     // why it was given up
+
+	// What the server allows.
+	limit     int   // streams at a time
+	frame     int   // length of a frame
+	window    int64 // of the connection
+	windowNew int64 // of a stream to begin with
+	waiting   []*stream
+
+	// The request's header, encoded: always the same octets once all of it is in the
+	// dynamic table.
+	encoder *hpack.Encoder
+	encoded bytes.Buffer
+	settled bool
+
+	// The reader's.
+	decoder   *hpack.Decoder
+	got       answer // of the header that is being decoded
+	lastBlock []byte // the last header that was all indices, and what it says
+	last      answer
+	begun     bool   // the server's SETTINGS have come
+	block     []byte // a header that goes on in CONTINUATION frames
+	blockID   uint32 // whose it is, 0 if none is under way
+	blockEnds bool   // the stream ends with it
+	received  int    // octets of the connection's window
+}
+
+// A stream is a request under way.
+type stream struct {
+	answer
+	id       uint32
+	due      time.Time
+	rest     []byte // of the request's body
+	window   int64
+	unread   int    // received octets of the stream's window
+	received int64  // octets of the answer's body
+	prefix   []byte // its first five octets
+}
+
+// answer is what a header, or a trailer, says.
+type answer struct {
+	status  int    // 0 if it does not say
+	grpc    int    // grpc-status, -1 if it does not say
+	message string // grpc-message
+	kind    string // content-type
+}
+
+func newHTTP2Conn(l *http2, conn net.Conn) *http2Conn {
+	c := &http2Conn{
+		line: l, conn: conn, made: time.Now(), streams: map[uint32]*stream{}, next: 1,
+		limit: 1 << 30, frame: frameMost, window: windowFirst, windowNew: windowFirst,
+	}
+	c.encoder = hpack.NewEncoder(&c.encoded)
+	c.decoder = hpack.NewDecoder(tableMost, c.field)
+	c.out = append(c.out, h2.ClientPreface...)
+	c.head(12, h2.FrameSettings, 0, 0)
+	for _, setting := range []h2.Setting{{ID: h2.SettingEnablePush, Val: 0}, {ID: h2.SettingInitialWindowSize, Val: streamWindow}} {
+		c.out = binary.BigEndian.AppendUint16(c.out, uint16(setting.ID))
+		c.out = binary.BigEndian.AppendUint32(c.out, setting.Val)
+	}
+	c.windowUpdate(0, connWindow-windowFirst)
+	return c
+}
+
+// most is how many streams may be under way at a time.
+func (c *http2Conn) most() int { return min(c.line.room, c.limit) }
+
+// start sends a request, but for flushing it.
+func (c *http2Conn) start(due time.Time) {
+	var s *stream
+	if n := len(c.idle); n > 0 {
+		s, c.idle = c.idle[n-1], c.idle[:n-1]
+		*s = stream{prefix: s.prefix[:0]}
+	} else {
+		s = new(stream)
+	}
+	s.id, s.due, s.rest, s.window = c.next, due, c.line.body, c.windowNew
+	s.grpc = -1
+	if c.next += 2; c.next > lastStream {
+		c.leave()
+	}
+	c.streams[s.id] = s
+	c.line.active++
+	c.sendHeader(s)
+	if len(s.rest) > 0 && !c.sendBody(s) {
+		c.waiting = append(c.waiting, s)
+	}
+}
+
+func (c *http2Conn) sendHeader(s *stream) {
+	if !c.settled {
+		c.encoded.Reset()
+		for _, f := range c.line.fields {
+			_ = c.encoder.WriteField(f) // a bytes.Buffer takes everything
+		}
+		c.settled = indexed(c.encoded.Bytes())
+	}
+	var flags h2.Flags
+	if len(s.rest) == 0 {
+		flags = h2.FlagHeadersEndStream
+	}
+	block, kind := c.encoded.Bytes(), h2.FrameHeaders
+	for first := true; first || len(block) > 0; first = false {
+		n := min(len(block), c.frame)
+		if n == len(block) {
+			flags |= h2.FlagHeadersEndHeaders
+		}
+		c.head(n, kind, flags, s.id)
+		c.out = append(c.out, block[:n]...)
+		block, kind, flags = block[n:], h2.FrameContinuation, 0
+	}
+}
+
+// sendBody sends as much of a body as the windows allow, and says whether that was all.
+func (c *http2Conn) sendBody(s *stream) bool {
+	for len(s.rest) > 0 {
+		n := int(min(int64(len(s.rest)), int64(c.frame), s.window, c.window))
+		if n <= 0 {
+			return false
+		}
+		var flags h2.Flags
+		if n == len(s.rest) {
+			flags = h2.FlagDataEndStream
+		}
+		c.head(n, h2.FrameData, flags, s.id)
+		c.out = append(c.out, s.rest[:n]...)
+		s.rest = s.rest[n:]
+		s.window -= int64(n)
+		c.window -= int64(n)
+	}
+	return true
+}
+
+// resume sends what has waited for a window.
+func (c *http2Conn) resume() {
+	still := c.waiting[:0]
+	for _, s := range c.waiting {
+		if c.streams[s.id] == s && !c.sendBody(s) {
+			still = append(still, s)
+		}
+	}
+	clear(c.waiting[len(still):])
+	c.waiting = still
+}
+
+// head appends a frame's head.
+func (c *http2Conn) head(length int, kind h2.FrameType, flags h2.Flags, id uint32) {
+	c.out = append(c.out, byte(length>>16), byte(length>>8), byte(length), byte(kind), byte(flags),
+		byte(id>>24), byte(id>>16), byte(id>>8), byte(id))
+}
+
+func (c *http2Conn) windowUpdate(id uint32, n int) {
+	c.head(4, h2.FrameWindowUpdate, 0, id)
+	c.out = binary.BigEndian.AppendUint32(c.out, uint32(n))
+}
+
+func (c *http2Conn) reset(id uint32, code h2.ErrCode) {
+	c.head(4, h2.FrameRSTStream, 0, id)
+	c.out = binary.BigEndian.AppendUint32(c.out, uint32(code))
+}
+
+// flush writes what there is to write. If another goroutine does already, it writes this
+// too.
+func (c *http2Conn) flush() {
+	for len(c.out) > 0 && !c.writing && c.failed == nil {
+		buf := c.out
+		c.out, c.writing = c.spare[:0], true
+		c.line.mu.Unlock()
+		_, err := c.conn.Write(buf)
+		c.line.mu.Lock()
+		c.spare, c.writing = buf, false
+		if err != nil {
+			c.fail(err)
+		}
+	}
+}
+
+// fill sends requests that are due while there is room.
+func (c *http2Conn) fill(now time.Time) {
+	l := c.line
+	for !c.leaving && c.failed == nil && l.work != nil && l.active+l.reserved < c.most() {
+		due, ok := l.repeated()
+		if !ok {
+			if due, ok = l.work.Try(now, l.freed); !ok {
+				return
+			}
+		}
+		c.start(due)
+	}
+}
+
+// leave has no more streams begin here.
+func (c *http2Conn) leave() {
+	c.leaving = true
+	if c.line.conn == c {
+		c.line.conn = nil
+		c.line.changed.Broadcast()
+	}
+}
+
+// fail gives the connection up; its reader tells those who wait.
+func (c *http2Conn) fail(err error) {
+	if c.failed == nil {
+		c.failed = err
+		_ = c.conn.Close()
+	}
+}
+
+func (c *http2Conn) close() { c.fail(net.ErrClosed) }
+
+// read is the reader's life: it takes frames until the connection ends.
+func (c *http2Conn) read() {
+	l := c.line
+	buf := make([]byte, 4*frameMost)
+	have := 0
+	for {
+		n, err := c.conn.Read(buf[have:])
+		now := time.Now()
+		have += n
+		l.mu.Lock()
+		used := 0
+		for c.failed == nil {
+			frame, whole, bad := cutFrame(buf[used:have])
+			if bad == nil && whole {
+				bad = c.take(frame, now)
+				used += len(frame)
+			}
+			if bad != nil {
+				c.fail(bad)
+			}
+			if !whole {
+				break
+			}
+		}
+		have = copy(buf, buf[used:have])
+		if err != nil {
+			c.fail(err)
+		}
+		if c.failed != nil || c.leaving && len(c.streams) == 0 {
+			c.end(now)
+			l.mu.Unlock()
+			return
+		}
+		c.fill(now)
+		if l.active < c.most() || l.active == 0 {
+			l.changed.Broadcast()
+		}
+		c.flush()
+		l.mu.Unlock()
+	}
+}
+
+// end gives up all that is under way.
+func (c *http2Conn) end(now time.Time) {
+	l := c.line
+	c.leave()
+	why := c.failed
+	if gone(why) {
+		why = errGone
+	}
+	if c.next == 1 && why != nil && now.Sub(c.made) < time.Second {
+		l.barren = why
+	}
+	for _, s := range c.streams {
+		c.finish(s, now, why)
+	}
+	c.fail(net.ErrClosed)
+	delete(l.open, c)
+	l.changed.Broadcast()
+}
+
+// cutFrame cuts the first frame off, if it is whole.
+func cutFrame(data []byte) (frame []byte, whole bool, err error) {
+	if len(data) < frameHead {
+		return nil, false, nil
+	}
+	length := int(data[0])<<16 | int(data[1])<<8 | int(data[2])
+	if length > frameMost {
+		if string(data[:5]) == "HTTP/" {
+			return nil, false, errors.New("the server does not speak HTTP/2: it answers by HTTP/1")
+		}
+		return nil, false, fmt.Errorf("a frame of %d octets is longer than allowed", length)
+	}
+	if len(data) < frameHead+length {
+		return nil, false, nil
+	}
+	return data[:frameHead+length], true, nil
+}
+
+// finish ends a request.
+func (c *http2Conn) finish(s *stream, now time.Time, err error) {
+	l := c.line
+	delete(c.streams, s.id)
+	if l.active == c.most() {
+		l.freed = now
+	}
+	l.active--
+	if l.work != nil {
+		l.work.Done(s.due, now, err)
+	}
+	if len(s.rest) == 0 { // else it is in waiting
+		c.idle = append(c.idle, s)
+	}
+}
+
+// field is told each field of a header.
+func (c *http2Conn) field(f hpack.HeaderField) {
+	switch f.Name {
+	case ":status":
+		c.got.status, _ = strconv.Atoi(f.Value)
+	case "grpc-status":
+		if n, err := strconv.Atoi(f.Value); err == nil {
+			c.got.grpc = n
+		}
+	case "grpc-message":
+		c.got.message = f.Value
+	case "content-type":
+		c.got.kind = f.Value
+	}
+}
+
+// decode says what a header says. It has to be decoded even if nobody asks, since the
+// table changes with it, unless it is the same as the one before and all of it indices.
+func (c *http2Conn) decode(block []byte) (answer, error) {
+	if len(c.lastBlock) > 0 && bytes.Equal(block, c.lastBlock) {
+		return c.last, nil
+	}
+	c.got = answer{grpc: -1}
+	if _, err := c.decoder.Write(block); err != nil {
+		return c.got, fmt.Errorf("decode a header: %w", err)
+	}
+	if err := c.decoder.Close(); err != nil {
+		return c.got, fmt.Errorf("decode a header: %w", err)
+	}
+	if indexed(block) {
+		c.lastBlock, c.last = append(c.lastBlock[:0], block...), c.got
+	} else {
+		c.lastBlock = c.lastBlock[:0] // an index may mean another field now
+	}
+	return c.got, nil
+}
+
+// indexed says whether a header is nothing but indices below 127, each an octet: RFC
+// 7541 section 6.1.
+func indexed(block []byte) bool {
+	for _, b := range block {
+		if b < 0x80 || b == 0xff {
+			return false
+		}
+	}
+	return len(block) > 0
+}

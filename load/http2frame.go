@@ -1,0 +1,253 @@
+package load
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"time"
+
+	h2 "golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
+)
+
+// take deals with a frame from the server.
+func (c *http2Conn) take(frame []byte, now time.Time) error {
+	kind, flags := h2.FrameType(frame[3]), h2.Flags(frame[4])
+	id := binary.BigEndian.Uint32(frame[5:]) & (1<<31 - 1)
+	payload := frame[frameHead:]
+	switch {
+	case !c.begun && kind != h2.FrameSettings:
+		return errors.New("the server does not speak HTTP/2: it does not begin with SETTINGS")
+	case c.blockID != 0 && (kind != h2.FrameContinuation || id != c.blockID):
+		return fmt.Errorf("%v came within a header", kind)
+	}
+	switch kind {
+	case h2.FrameData:
+		return c.data(id, flags, payload, now)
+	case h2.FrameHeaders:
+		return c.headers(id, flags, payload, now)
+	case h2.FrameContinuation:
+		if c.blockID == 0 {
+			return errors.New("CONTINUATION came without HEADERS")
+		}
+		if c.block = append(c.block, payload...); len(c.block) > 1<<20 {
+			return errors.New("a header is longer than 1 MB")
+		}
+		if flags.Has(h2.FlagContinuationEndHeaders) {
+			c.blockID = 0
+			return c.header(id, c.block, c.blockEnds, now)
+		}
+		return nil
+	case h2.FrameRSTStream:
+		if len(payload) != 4 {
+			return errors.New("RST_STREAM of a wrong length")
+		}
+		if s := c.streams[id]; s != nil {
+			c.finish(s, now, fmt.Errorf("the server reset the stream: %v", h2.ErrCode(binary.BigEndian.Uint32(payload))))
+		}
+		return nil
+	case h2.FrameSettings:
+		return c.settings(flags, payload)
+	case h2.FramePing:
+		if len(payload) != 8 {
+			return errors.New("PING of a wrong length")
+		}
+		if !flags.Has(h2.FlagPingAck) {
+			c.head(8, h2.FramePing, h2.FlagPingAck, 0)
+			c.out = append(c.out, payload...)
+		}
+		return nil
+	case h2.FrameGoAway:
+		return c.goAway(payload, now)
+	case h2.FrameWindowUpdate:
+		return c.moreWindow(id, payload, now)
+	case h2.FramePushPromise:
+		return errors.New("the server pushes, which was switched off")
+	}
+	return nil // PRIORITY and what is unknown, RFC 9113 section 4.1
+}
+
+// unpad takes the padding off a payload.
+func unpad(payload []byte, padded bool) ([]byte, error) {
+	if !padded {
+		return payload, nil
+	}
+	if len(payload) == 0 || int(payload[0]) >= len(payload) {
+		return nil, errors.New("a frame's padding is longer than the frame")
+	}
+	return payload[1 : len(payload)-int(payload[0])], nil
+}
+
+func (c *http2Conn) data(id uint32, flags h2.Flags, payload []byte, now time.Time) error {
+	// Padding counts, and so does what nobody waits for any more.
+	if c.received += len(payload); c.received > connWindow/2 {
+		c.windowUpdate(0, c.received)
+		c.received = 0
+	}
+	body, err := unpad(payload, flags.Has(h2.FlagDataPadded))
+	if err != nil {
+		return err
+	}
+	s := c.streams[id]
+	if s == nil {
+		return c.known(id)
+	}
+	s.received += int64(len(body))
+	if n := 5 - len(s.prefix); n > 0 {
+		s.prefix = append(s.prefix, body[:min(n, len(body))]...)
+	}
+	if flags.Has(h2.FlagDataEndStream) {
+		c.complete(s, now)
+		return nil
+	}
+	if s.unread += len(payload); s.unread > streamWindow/2 {
+		c.windowUpdate(id, s.unread)
+		s.unread = 0
+	}
+	return nil
+}
+
+func (c *http2Conn) headers(id uint32, flags h2.Flags, payload []byte, now time.Time) error {
+	block, err := unpad(payload, flags.Has(h2.FlagHeadersPadded))
+	if err != nil {
+		return err
+	}
+	if flags.Has(h2.FlagHeadersPriority) {
+		if len(block) < 5 {
+			return errors.New("HEADERS of a wrong length")
+		}
+		block = block[5:]
+	}
+	ends := flags.Has(h2.FlagHeadersEndStream)
+	if flags.Has(h2.FlagHeadersEndHeaders) {
+		return c.header(id, block, ends, now)
+	}
+	c.block, c.blockID, c.blockEnds = append(c.block[:0], block...), id, ends
+	return nil
+}
+
+// header deals with a whole header, or a trailer.
+func (c *http2Conn) header(id uint32, block []byte, ends bool, now time.Time) error {
+	got, err := c.decode(block)
+	if err != nil {
+		return err
+	}
+	s := c.streams[id]
+	if s == nil {
+		return c.known(id)
+	}
+	if got.status >= 100 && got.status < 200 {
+		return nil // another one follows
+	}
+	if got.status != 0 {
+		s.status = got.status
+	}
+	if got.kind != "" {
+		s.kind = got.kind
+	}
+	if got.grpc >= 0 {
+		s.grpc, s.message = got.grpc, got.message
+	}
+	if ends {
+		c.complete(s, now)
+	}
+	return nil
+}
+
+// known says whether there has been such a stream.
+func (c *http2Conn) known(id uint32) error {
+	if id == 0 || id%2 == 0 || id >= c.next {
+		return fmt.Errorf("the server answers on stream %d, which there is not", id)
+	}
+	return nil
+}
+
+// complete ends a request whose answer has.
+func (c *http2Conn) complete(s *stream, now time.Time) {
+	if len(s.rest) > 0 {
+		c.reset(s.id, h2.ErrCodeCancel) // the answer does not depend on the rest
+	}
+	c.finish(s, now, c.line.verdict(s))
+}
+
+func (c *http2Conn) settings(flags h2.Flags, payload []byte) error {
+	if flags.Has(h2.FlagSettingsAck) {
+		return nil
+	}
+	if len(payload)%6 != 0 {
+		return errors.New("SETTINGS of a wrong length")
+	}
+	c.begun = true
+	for ; len(payload) > 0; payload = payload[6:] {
+		setting := h2.Setting{ID: h2.SettingID(binary.BigEndian.Uint16(payload)), Val: binary.BigEndian.Uint32(payload[2:])}
+		if err := setting.Valid(); err != nil {
+			return err
+		}
+		switch setting.ID {
+		case h2.SettingHeaderTableSize:
+			c.encoder.SetMaxDynamicTableSizeLimit(setting.Val)
+			c.settled = false
+		case h2.SettingMaxConcurrentStreams:
+			c.limit = int(min(setting.Val, 1<<30))
+		case h2.SettingInitialWindowSize:
+			for _, s := range c.streams {
+				s.window += int64(setting.Val) - c.windowNew
+			}
+			c.windowNew = int64(setting.Val)
+			c.resume()
+		case h2.SettingMaxFrameSize:
+			c.frame = min(int(setting.Val), 4*frameMost) // enough
+		}
+	}
+	c.head(0, h2.FrameSettings, h2.FlagSettingsAck, 0)
+	return nil
+}
+
+// goAway has the requests that the server will not answer sent again over another
+// connection: RFC 9113 section 6.8.
+func (c *http2Conn) goAway(payload []byte, now time.Time) error {
+	if len(payload) < 8 {
+		return errors.New("GOAWAY of a wrong length")
+	}
+	last := binary.BigEndian.Uint32(payload) & (1<<31 - 1)
+	if code := h2.ErrCode(binary.BigEndian.Uint32(payload[4:])); code != h2.ErrCodeNo {
+		return fmt.Errorf("the server gave the connection up: %v %q", code, payload[8:])
+	}
+	c.leave()
+	for id, s := range c.streams {
+		if id > last {
+			delete(c.streams, id)
+			c.line.active--
+			c.line.again = append(c.line.again, s.due)
+		}
+	}
+	return nil
+}
+
+func (c *http2Conn) moreWindow(id uint32, payload []byte, now time.Time) error {
+	if len(payload) != 4 {
+		return errors.New("WINDOW_UPDATE of a wrong length")
+	}
+	more := int64(binary.BigEndian.Uint32(payload) & (1<<31 - 1))
+	if id == 0 {
+		if c.window += more; more == 0 || c.window > 1<<31-1 {
+			return errors.New("WINDOW_UPDATE of a wrong size")
+		}
+	} else if s := c.streams[id]; s == nil {
+		return c.known(id)
+	} else if s.window += more; more == 0 || s.window > 1<<31-1 {
+		c.reset(id, h2.ErrCodeFlowControl)
+		c.finish(s, now, errors.New("WINDOW_UPDATE of a wrong size"))
+		return nil
+	}
+	c.resume()
+	return nil
+}
+
+// fields is a request's header.
+func fields(method, scheme, authority, path string, more ...hpack.HeaderField) []hpack.HeaderField {
+	return append([]hpack.HeaderField{
+		{Name: ":method", Value: method}, {Name: ":scheme", Value: scheme},
+		{Name: ":authority", Value: authority}, {Name: ":path", Value: path},
+	}, more...)
+}

@@ -1,0 +1,71 @@
+package load
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"golang.org/x/net/http2/hpack"
+)
+
+// Request is what is sent.
+type Request struct {
+	Method string
+	URL    *url.URL // its scheme says whether TLS is used: http or https
+	Header http.Header
+	Body   []byte
+}
+
+// check completes a request and refuses what a protocol does not allow.
+func (r *Request) check(proto string) error {
+	if r.Header == nil {
+		r.Header = http.Header{}
+	}
+	if r.Method == "" {
+		r.Method = http.MethodGet
+	}
+	for name, values := range r.Header {
+		if strings.ContainsAny(name, " \t\r\n:") || name == "" {
+			return fmt.Errorf("%q is no name of a header field", name)
+		}
+		for _, value := range values {
+			if strings.ContainsAny(value, "\r\n\x00") {
+				return fmt.Errorf("header field %s: its value has more than one line", name)
+			}
+		}
+		switch strings.ToLower(name) {
+		case "content-length", "transfer-encoding":
+			return fmt.Errorf("header field %s: it is made from the body", name)
+		case "connection", "keep-alive", "proxy-connection", "upgrade":
+			if proto != "http1" {
+				return fmt.Errorf("header field %s has no place in HTTP/2 and HTTP/3 (RFC 9113 section 8.2.2)", name)
+			}
+		}
+	}
+	return nil
+}
+
+// host is what the request is addressed to: the URL's, or what a header field says.
+func (r *Request) host() string {
+	if host := r.Header.Get("Host"); host != "" {
+		return host
+	}
+	return r.URL.Host
+}
+
+// fields are the header's fields as HTTP/2 has them, in the order of their names.
+func (r *Request) fields() []hpack.HeaderField {
+	var out []hpack.HeaderField
+	for _, name := range slices.Sorted(maps.Keys(r.Header)) {
+		if name == "Host" {
+			continue
+		}
+		for _, value := range r.Header[name] {
+			out = append(out, hpack.HeaderField{Name: strings.ToLower(name), Value: value})
+		}
+	}
+	return out
+}

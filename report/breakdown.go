@@ -1,0 +1,182 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"postage/lab"
+)
+
+// breakdowns split what an exchange on a new connection takes into parts, each the
+// difference of rows that were measured:
+//
+//  1. Rows that differ in nothing but their keys tls and reuse are four corners of a
+//     square: the exchange on a kept connection in cleartext, what TLS adds to it, what
+//     a new connection adds to it, and the rest, which is the handshake. Where a
+//     protocol has no cleartext, the square is a line: exchange, and connection with
+//     handshake.
+//  2. Rows of a case that has floor=handshake rows are split in the handshake alone (the
+//     floor of the same certificate and resumption) and all else.
+//
+// Which rows there are is read from their names alone.
+func breakdowns(cases []*caseOfRun) []*bars {
+	var all []*bars
+	for _, b := range []*bars{breakdownByReuse(cases), breakdownByHandshake(cases)} {
+		if b != nil {
+			all = append(all, b)
+		}
+	}
+	return all
+}
+
+// label is what tells a row apart, with its run's name where there are several.
+func (c *caseOfRun) label(k keys) string {
+	if c.run == "" {
+		return k.join(" ")
+	}
+	return k.join(" ") + " (" + c.run + ")"
+}
+
+// timeOf is a row's time an operation.
+func timeOf(r *lab.Result) quantity {
+	if r == nil || r.NSOp == nil {
+		return quantity{}
+	}
+	return quantityOf(*r.NSOp)
+}
+
+// exchange is the four corners of a square, some of which are not measured.
+type exchange struct {
+	title   string
+	corners map[[2]string]*lab.Result // by tls and reuse: "on" and "yes"
+}
+
+func (e *exchange) time(tls, reuse string) quantity { return timeOf(e.corners[[2]string{tls, reuse}]) }
+
+func breakdownByReuse(cases []*caseOfRun) *bars {
+	var order []string
+	squares := map[string]*exchange{}
+	for _, c := range cases {
+		k := keysOf(c.Name)
+		if !strings.HasPrefix(c.Name, "Send/") || k.get("tls") == "" || k.get("reuse") == "" {
+			continue
+		}
+		for _, r := range c.Rows {
+			if role := lab.Role(r.Row.Role); role == lab.RoleControl || role == lab.RoleFloor {
+				continue
+			}
+			title := c.label(keysOf(r.Row.Name).without("tls", "reuse"))
+			if squares[title] == nil {
+				squares[title] = &exchange{title, map[[2]string]*lab.Result{}}
+				order = append(order, title)
+			}
+			squares[title].corners[[2]string{k.get("tls"), k.get("reuse")}] = r
+		}
+	}
+	p := &bars{
+		Title: "What an exchange on a new TLS connection is made of", Axis: "wall time an exchange",
+		Parts: []string{"exchange on a kept connection", "TLS on it", "connecting", "TLS handshake", "connecting and handshake in one"}, TotalTitle: "on a new TLS connection",
+		Note: "Each part is a difference of measured rows: the exchange on a kept connection without TLS; what TLS adds to it; what a new connection adds to it; and what is left of an exchange on a new TLS connection, the handshake. Where cleartext was not measured, or does not exist, there are two parts. Intervals of 95% add in quadrature; a part whose interval holds 0 is undecided, and one below 0 shows how far the machine drifted from case to case.",
+	}
+	var all []bar
+	for _, key := range order {
+		e := squares[key]
+		total, kept := e.time("on", "no"), e.time("on", "yes")
+		if !total.known || !kept.known {
+			continue
+		}
+		b := bar{label: e.title, total: total, parts: make([]quantity, len(p.Parts))}
+		raw, connected := e.time("off", "yes"), e.time("off", "no")
+		if raw.known && connected.known {
+			b.parts[0] = raw
+			b.parts[1] = kept.plus(-1, raw)
+			b.parts[2] = connected.plus(-1, raw)
+			// The same four rows, each once: the intervals of the parts are not independent.
+			b.parts[3] = total.plus(-1, kept).plus(-1, connected).plus(1, raw)
+		} else {
+			b.parts[0] = kept
+			b.parts[4] = total.plus(-1, kept)
+		}
+		all = append(all, b)
+	}
+	slices.SortStableFunc(all, func(a, b bar) int { return cmp.Compare(a.total.Value, b.total.Value) })
+	return p.filled(all)
+}
+
+func breakdownByHandshake(cases []*caseOfRun) *bars {
+	p := &bars{
+		Title: "What the handshake takes of it, by certificate and resumption", Axis: "wall time an exchange",
+		Parts: []string{"connecting and handshake alone", "exchange and all else", "QUIC, not split"}, TotalTitle: "on a new TLS connection",
+		Note: "Connecting and handshake alone are a row of their own, floor=handshake: connect, shake hands, close. QUIC's handshake is another, and its rows are not split. A part below 0 shows how far the machine drifted within the case.",
+	}
+	var all []bar
+	for _, c := range cases {
+		if !strings.HasPrefix(c.Name, "Send/") {
+			continue
+		}
+		// Floors by what they hold fixed: cert=rsa4096.
+		floors := map[string]*lab.Result{}
+		for _, r := range c.Rows {
+			if k := keysOf(r.Row.Contender); k.get("floor") == "handshake" {
+				floors[k.without("floor").join("/")] = r
+			}
+		}
+		if len(floors) == 0 {
+			continue
+		}
+		var group []bar
+		for _, r := range c.Rows {
+			if role := lab.Role(r.Row.Role); r.NSOp == nil || role == lab.RoleControl || role == lab.RoleFloor {
+				continue
+			}
+			b := bar{label: c.label(keysOf(r.Row.Contender)), total: timeOf(r), parts: make([]quantity, len(p.Parts))}
+			if len(floors) == 1 && floors[""] != nil {
+				b.label = c.label(append(keysOf(c.Name).without("tls", "reuse"), keysOf(r.Row.Contender)...))
+			}
+			quic := strings.Contains(r.Row.Settings["lib"], "quic")
+			for held, floor := range floors {
+				if alone := timeOf(floor); !quic && alone.known && keysOf(r.Row.Contender).hold(held) {
+					b.parts[0], b.parts[1] = alone, b.total.plus(-1, alone)
+				}
+			}
+			if !b.parts[0].known {
+				b.parts[2] = b.total
+			}
+			group = append(group, b)
+		}
+		slices.SortStableFunc(group, func(a, b bar) int { return cmp.Compare(a.total.Value, b.total.Value) })
+		all = append(all, group...)
+	}
+	return p.filled(all)
+}
+
+// filled is the plot of some bars, nil if there are none. Parts that no bar has are left
+// out.
+func (p *bars) filled(all []bar) *bars {
+	if len(all) == 0 {
+		return nil
+	}
+	for i := len(p.Parts) - 1; i >= 0; i-- {
+		if !slices.ContainsFunc(all, func(b bar) bool { return b.parts[i].known }) {
+			p.Parts = slices.Delete(p.Parts, i, i+1)
+			for j := range all {
+				all[j].parts = slices.Delete(all[j].parts, i, i+1)
+			}
+		}
+	}
+	for i := range all {
+		b := &all[i]
+		lines := []string{b.label}
+		for j, q := range b.parts {
+			if q.known {
+				lines = append(lines, fmt.Sprintf("%s: %s", p.Parts[j], spanText(q, signedDuration)))
+			}
+		}
+		b.hint = strings.Join(append(lines, p.TotalTitle+": "+spanText(b.total, signedDuration)), "\n")
+		b.text = duration(b.total.Value)
+	}
+	p.place(all, signedDuration)
+	return p
+}

@@ -1,0 +1,155 @@
+// Package apiserver brings up a real Kubernetes-style API server for a measurement or a test, and takes it away again.
+//
+// There are three kinds:
+//
+//   - [Generic], Kubernetes' sample generic control plane with an etcd inside: all of kube-apiserver but what is about
+//     containers. Built from the module in generic/, which needs all of Kubernetes and is therefore apart.
+//   - [KCP], github.com/kcp-dev/kcp, built from the module in kcp/, which holds nothing but go.mod and go.sum.
+//   - [User], any cluster of the user's, named by a kubeconfig.
+//
+// A server of the first two kinds is built once (see [Build]), runs as a process of its own on loopback ports, and
+// is gone after Stop, with its data. It is also gone after the calling process dies of kill -9: on Linux the
+// kernel ends it (PR_SET_PDEATHSIG), and on every Unix a watchdog process notices the end of its input, ends the server
+// and removes the folder.
+//
+// etcd's data is on a file system in memory where there is one (/dev/shm), and synced to disk only if [Options].Fsync
+// asks for it.
+//
+// On a cluster of the user's, everything namespaced happens in one namespace that Start makes and Stop deletes, and
+// everything else has [Server.Prefix] before its name.
+package apiserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+)
+
+// Kind is a kind of server, by the name that rows have for it.
+type Kind string
+
+// The kinds of servers.
+const (
+	Generic Kind = "generic"
+	KCP     Kind = "kcp"
+	User    Kind = "user"
+)
+
+// Options say which server to bring up.
+type Options struct {
+	Kind Kind
+	// Fsync has etcd sync each write to disk, as a production server does.
+	Fsync bool
+	// Kubeconfig and Context name the cluster of the user's. An empty Kubeconfig is KUBECONFIG's or ~/.kube/config.
+	Kubeconfig, Context string
+	// Port of the API server on 127.0.0.1; a free one when 0.
+	Port int
+	// FeatureGates are the server's; CBORServingAndStorage=true when empty.
+	FeatureGates string
+	// BuiltOnly has Start fail with ErrNotBuilt where it would build a server, which takes minutes.
+	BuiltOnly bool
+	// Log is told how building goes. Standard error when nil.
+	Log io.Writer
+}
+
+// ErrNotBuilt is wrapped by the error of Start for a server that is not built, if Options.BuiltOnly is set.
+var ErrNotBuilt = errors.New("not built")
+
+// Reach is how a process reaches a server: as JSON, it is handed on.
+type Reach struct {
+	Kubeconfig string // file
+	Context    string // of the kubeconfig, "" for its current one
+	Namespace  string // to work in
+	PID        int    // of the server, 0 for one of the user's
+}
+
+// Server is an API server that is up.
+type Server struct {
+	reach   Reach
+	scratch *scratch // nil for a cluster of the user's
+	user    *user
+}
+
+// Start brings a server up and returns once it is ready. ctx bounds the start alone. The caller must Stop it.
+func Start(ctx context.Context, o Options) (*Server, error) {
+	if o.Log == nil {
+		o.Log = os.Stderr
+	}
+	if o.FeatureGates == "" {
+		o.FeatureGates = "CBORServingAndStorage=true"
+	}
+	s, err := start(ctx, o)
+	if err != nil {
+		return nil, fmt.Errorf("apiserver: %s: %w", o.Kind, err)
+	}
+	return s, nil
+}
+
+func start(ctx context.Context, o Options) (*Server, error) {
+	if o.Kind == User {
+		u, err := openUser(ctx, o)
+		if err != nil {
+			return nil, err
+		}
+		return &Server{user: u, reach: Reach{Kubeconfig: o.Kubeconfig, Context: o.Context, Namespace: u.namespace}}, nil
+	}
+	p, err := programOf(o.Kind)
+	if err != nil {
+		return nil, err
+	}
+	file, err := p.file()
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(file); err != nil {
+		if o.BuiltOnly {
+			return nil, fmt.Errorf("%w: %s", ErrNotBuilt, file)
+		}
+		if err := build(ctx, p, file, o.Log); err != nil {
+			return nil, err
+		}
+	}
+	sc, err := startScratch(ctx, file, o)
+	if err != nil {
+		return nil, err
+	}
+	return &Server{scratch: sc, reach: sc.reach()}, nil
+}
+
+// Reach is how to reach the server.
+func (s *Server) Reach() Reach { return s.reach }
+
+// Log returns the end of what a server of ours has logged, "" for one of the user's.
+func (s *Server) Log() string {
+	if s.scratch == nil {
+		return ""
+	}
+	return s.scratch.lastLines(20)
+}
+
+// Done is closed once a server of ours has ended; it is nil for one of the user's.
+func (s *Server) Done() <-chan struct{} {
+	if s.scratch == nil {
+		return nil
+	}
+	return s.scratch.process.Done
+}
+
+// Stop ends a server of ours and removes its data, or deletes our namespace and our objects from the user's.
+func (s *Server) Stop() error {
+	var err error
+	if s.user != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+		defer cancel()
+		err = s.user.close(ctx)
+	} else {
+		err = s.scratch.stop()
+	}
+	if err != nil {
+		return fmt.Errorf("apiserver: stop: %w", err)
+	}
+	return nil
+}

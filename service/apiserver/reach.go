@@ -1,0 +1,62 @@
+package apiserver
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+	core "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// Label is on everything that is made on a server; its value is [Reach].Namespace.
+const Label = "postage-run"
+
+// Config is how client-go reaches the server: with no limiter of the client's own and no warnings printed.
+func (r *Reach) Config() (*rest.Config, error) {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = r.Kubeconfig
+	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: r.Context}).ClientConfig()
+	if err != nil {
+		return nil, fmt.Errorf("kubeconfig: %w", err)
+	}
+	config.QPS = -1
+	config.WarningHandler = rest.NoWarnings{}
+	return config, nil
+}
+
+// Prefix begins the name of everything that is made outside of the namespace.
+func (r *Reach) Prefix() string { return r.Namespace + "-" }
+
+// createNamespace makes a namespace that no one else has.
+func createNamespace(ctx context.Context, config *rest.Config) (string, error) {
+	client, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return "", err
+	}
+	defer hangUp(client)
+	c, err := core.NewForConfigAndClient(config, client)
+	if err != nil {
+		return "", err
+	}
+	var id [4]byte
+	for i := range id {
+		id[i] = byte(rand.Uint32())
+	}
+	name := "postage-" + hex.EncodeToString(id[:])
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{Label: name}}}
+	if _, err := c.Namespaces().Create(ctx, namespace, metav1.CreateOptions{}); err != nil {
+		return "", fmt.Errorf("make a namespace: %w", err)
+	}
+	return name, nil
+}
+
+// hangUp closes the connections of a client of client-go's, through whose wrappers http.Client's own CloseIdleConnections
+// does not see.
+func hangUp(client *http.Client) { utilnet.CloseIdleConnectionsFor(client.Transport) }

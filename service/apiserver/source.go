@@ -1,0 +1,110 @@
+package apiserver
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+)
+
+// program is a server that is built from a nested module of this repository.
+type program struct {
+	kind   Kind
+	source string // the repository's folder
+	module string // the nested module's folder
+	pkg    string // the package to build, as go build in that folder wants it
+}
+
+// packages are what go build is given, by kind. kcp's comes from the module cache: its go.mod names it as a tool.
+var packages = map[Kind]string{
+	Generic: ".",
+	KCP:     "github.com/kcp-dev/kcp/cmd/kcp",
+}
+
+func programOf(kind Kind) (*program, error) {
+	pkg, ok := packages[kind]
+	if !ok {
+		return nil, fmt.Errorf("there is no such API server: want %s, %s or %s", Generic, KCP, User)
+	}
+	source, err := sourceTree()
+	if err != nil {
+		return nil, err
+	}
+	return &program{kind: kind, source: source, module: filepath.Join(source, "service", "apiserver", string(kind)), pkg: pkg}, nil
+}
+
+// sourceTree finds the repository, in whose nested modules the servers are described: above the current folder, or
+// else where this program was compiled. A nested module cannot be embedded in the program.
+func sourceTree() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for ; ; dir = filepath.Dir(dir) {
+		if isSource(dir) {
+			return dir, nil
+		}
+		if dir == filepath.Dir(dir) {
+			break
+		}
+	}
+	if _, file, _, ok := runtime.Caller(0); ok {
+		if dir := filepath.Join(filepath.Dir(file), "..", ".."); filepath.IsAbs(file) && isSource(dir) {
+			return filepath.Clean(dir), nil
+		}
+	}
+	return "", errors.New("to build an API server takes Postage's source tree, which is neither above the current folder nor where this program was compiled: run it in a checkout")
+}
+
+func isSource(dir string) bool {
+	text, err := os.ReadFile(filepath.Join(dir, "go.mod"))
+	return err == nil && bytes.HasPrefix(text, []byte("module postage\n"))
+}
+
+// file is where the server is kept: its name has a hash of the module's files and Go's version in it, so that
+// another version is another file.
+func (p *program) file() (string, error) {
+	names, err := filepath.Glob(filepath.Join(p.module, "*"))
+	if err != nil {
+		return "", err
+	}
+	slices.Sort(names)
+	h := sha256.New()
+	fmt.Fprintln(h, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	for _, name := range names {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return "", fmt.Errorf("the source of the API server: %w", err)
+		}
+		fmt.Fprintln(h, filepath.Base(name), len(text))
+		h.Write(text)
+	}
+	if len(names) == 0 {
+		return "", fmt.Errorf("the source of the API server: %s: %w", p.module, fs.ErrNotExist)
+	}
+	name := "apiserver-" + string(p.kind) + "-" + hex.EncodeToString(h.Sum(nil))[:12]
+	if runtime.GOOS == "windows" {
+		name += ".exe"
+	}
+	return filepath.Join(p.source, ".postage", "bin", name), nil
+}
+
+// Built reports whether a server of a kind is there to be started. It takes a millisecond.
+func Built(kind Kind) bool {
+	p, err := programOf(kind)
+	if err != nil {
+		return false
+	}
+	file, err := p.file()
+	if err != nil {
+		return false
+	}
+	_, err = os.Stat(file)
+	return err == nil
+}

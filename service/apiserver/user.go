@@ -1,0 +1,180 @@
+package apiserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	authorization "k8s.io/client-go/kubernetes/typed/authorization/v1"
+	core "k8s.io/client-go/kubernetes/typed/core/v1"
+	rbac "k8s.io/client-go/kubernetes/typed/rbac/v1"
+	"k8s.io/client-go/rest"
+)
+
+// reachTimeout is how long a cluster of the user's may take to answer at all.
+const reachTimeout = 8 * time.Second
+
+// user is our place on a cluster of the user's.
+type user struct {
+	namespace string
+	config    *rest.Config
+}
+
+// openUser makes our namespace on the user's cluster, if we are allowed to.
+func openUser(ctx context.Context, o Options) (*user, error) {
+	reach := Reach{Kubeconfig: o.Kubeconfig, Context: o.Context}
+	config, err := reach.Config()
+	if err != nil {
+		return nil, err
+	}
+	if err := answers(ctx, config); err != nil {
+		return nil, err
+	}
+	for _, verb := range []string{"create", "delete"} {
+		if err := allowed(ctx, config, authorizationv1.ResourceAttributes{Verb: verb, Resource: "namespaces"}); err != nil {
+			return nil, err
+		}
+	}
+	namespace, err := createNamespace(ctx, config)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", config.Host, err)
+	}
+	return &user{namespace, config}, nil
+}
+
+// answers finds out whether there is an API server at the address. An authentication plugin of the kubeconfig may take
+// no notice of a context, so its call is left behind when time is up.
+func answers(ctx context.Context, config *rest.Config) error {
+	ctx, cancel := context.WithTimeout(ctx, reachTimeout)
+	defer cancel()
+	done := make(chan error, 1)
+	go func() {
+		client, err := rest.HTTPClientFor(config)
+		if err != nil {
+			done <- err
+			return
+		}
+		defer hangUp(client)
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, config.Host+"/version", nil)
+		if err != nil {
+			done <- err
+			return
+		}
+		response, err := client.Do(request)
+		if err == nil {
+			err = response.Body.Close()
+		}
+		done <- err
+	}()
+	select {
+	case err := <-done:
+		if err != nil {
+			return fmt.Errorf("the cluster at %s does not answer: %w", config.Host, err)
+		}
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("the cluster at %s does not answer within %v", config.Host, reachTimeout)
+	}
+}
+
+// Allowed says which of the verbs on a resource we may not use, nil if we may all. Namespaced resources are asked about
+// in our namespace.
+func (s *Server) Allowed(ctx context.Context, group, resource string, namespaced bool, verbs ...string) error {
+	config, err := s.reach.Config()
+	if err != nil {
+		return err
+	}
+	for _, verb := range verbs {
+		attributes := authorizationv1.ResourceAttributes{Verb: verb, Group: group, Resource: resource}
+		if namespaced {
+			attributes.Namespace = s.reach.Namespace
+		}
+		if err := allowed(ctx, config, attributes); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ErrForbidden is wrapped where a permission is missing, which the error names.
+var ErrForbidden = errors.New("no permission")
+
+// allowed asks the server by a SelfSubjectAccessReview.
+func allowed(ctx context.Context, config *rest.Config, what authorizationv1.ResourceAttributes) error {
+	client, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return err
+	}
+	defer hangUp(client)
+	c, err := authorization.NewForConfigAndClient(config, client)
+	if err != nil {
+		return err
+	}
+	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &what}}
+	review, err = c.SelfSubjectAccessReviews().Create(ctx, review, metav1.CreateOptions{})
+	if err != nil {
+		return fmt.Errorf("%s: ask for the permission to %s %s: %w", config.Host, what.Verb, what.Resource, err)
+	}
+	if !review.Status.Allowed {
+		where := "in the cluster"
+		if what.Namespace != "" {
+			where = "in namespace " + what.Namespace
+		}
+		return fmt.Errorf("%w at %s to %s %s %s", ErrForbidden, config.Host, what.Verb, resourceName(what), where)
+	}
+	return nil
+}
+
+func resourceName(what authorizationv1.ResourceAttributes) string {
+	if what.Group == "" {
+		return what.Resource
+	}
+	return what.Resource + "." + what.Group
+}
+
+// close deletes our namespace, and ClusterRoles of ours that a worker has left behind.
+func (u *user) close(ctx context.Context) error {
+	client, err := rest.HTTPClientFor(u.config)
+	if err != nil {
+		return err
+	}
+	defer hangUp(client)
+	return errors.Join(u.deleteRoles(ctx, client), u.deleteNamespace(ctx, client))
+}
+
+func (u *user) deleteNamespace(ctx context.Context, client *http.Client) error {
+	c, err := core.NewForConfigAndClient(u.config, client)
+	if err != nil {
+		return err
+	}
+	if err := c.Namespaces().Delete(ctx, u.namespace, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("delete our namespace %s at %s: %w", u.namespace, u.config.Host, err)
+	}
+	return nil
+}
+
+func (u *user) deleteRoles(ctx context.Context, client *http.Client) error {
+	c, err := rbac.NewForConfigAndClient(u.config, client)
+	if err != nil {
+		return err
+	}
+	left, err := c.ClusterRoles().List(ctx, metav1.ListOptions{LabelSelector: Label + "=" + u.namespace})
+	if apierrors.IsForbidden(err) {
+		return nil // then we were not allowed to make any
+	}
+	if err != nil {
+		return fmt.Errorf("look for our ClusterRoles at %s: %w", u.config.Host, err)
+	}
+	var errs []error
+	for i := range left.Items {
+		if err := c.ClusterRoles().Delete(ctx, left.Items[i].Name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,23 @@
+package apply
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"postage/lab"
+	"postage/lab/benchtest"
+)
+
+// BenchmarkApply leaves out what `go test` cannot measure: a batch of deletes, for which as many objects must be made
+// before, untimed, as there are operations in it.
+func BenchmarkApply(b *testing.B) {
+	cases := slices.DeleteFunc(Suite().Cases, func(c lab.Case) bool {
+		return c.Service != nil && (shared == nil || shared.Serves(&c, &c.Contenders[0]) != nil || strings.Contains(c.Name, "/op=delete/") ||
+			!strings.Contains(c.Name, "/server="+string(testServer())+"/") || strings.Contains(c.Name, "/fsync=on/"))
+	})
+	if shared == nil {
+		b.Logf("what needs a server is left out: %s is not built", testServer())
+	}
+	benchtest.Run(b, cases)
+}

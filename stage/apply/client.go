@@ -1,0 +1,63 @@
+package apply
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+	"k8s.io/client-go/rest"
+
+	"postage/service/apiserver"
+)
+
+// client is client-go for one kind, set up as a program sets it up that wants its content type.
+type client struct {
+	resource
+	config *rest.Config
+	http   *http.Client
+	tap    *tap
+	wire   wire
+}
+
+// openClient sets content type and limits on the config before the client is made of it; the page set them after,
+// see [openMistaken].
+func openClient(r *apiserver.Reach, k *kind, m *media) (*client, error) {
+	config, err := r.Config()
+	if err != nil {
+		return nil, err
+	}
+	config.ContentType, config.AcceptContentTypes = m.contentType, m.contentType
+	config.QPS = -1
+	return newClient(config, r.Namespace, k)
+}
+
+// newClient makes the client, with its connection counted and its requests seen.
+func newClient(config *rest.Config, namespace string, k *kind) (*client, error) {
+	c := &client{config: config}
+	dialer := &net.Dialer{}
+	config.Dial = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		conn, err := dialer.DialContext(ctx, network, addr)
+		if err != nil {
+			return nil, err
+		}
+		c.wire.conns.Add(1)
+		return &countedConn{conn, &c.wire}, nil
+	}
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		c.tap = &tap{next: next}
+		return c.tap
+	})
+	var err error
+	if c.http, err = rest.HTTPClientFor(config); err != nil {
+		return nil, fmt.Errorf("client-go: %w", err)
+	}
+	if c.resource, err = k.open(config, c.http, namespace); err != nil {
+		return nil, fmt.Errorf("client-go: %w", err)
+	}
+	return c, nil
+}
+
+// close closes the connection. http.Client's own CloseIdleConnections does not see through client-go's wrappers.
+func (c *client) close() { utilnet.CloseIdleConnectionsFor(c.http.Transport) }

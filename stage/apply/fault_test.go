@@ -1,0 +1,450 @@
+//go:build unix
+
+package apply
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/features"
+	featurestesting "k8s.io/client-go/features/testing"
+	core "k8s.io/client-go/kubernetes/typed/core/v1"
+	rbac "k8s.io/client-go/kubernetes/typed/rbac/v1"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"postage/lab"
+	"postage/service/apiserver"
+)
+
+// wantError checks that an error is there and says why.
+func wantError(t *testing.T, err error, reason string) {
+	t.Helper()
+	if err == nil || !strings.Contains(err.Error(), reason) {
+		t.Errorf("error is %v, want one with %q", err, reason)
+	}
+}
+
+// With client-go's gate shut, a client that is told CBOR sends JSON without a word. The proof sees it, for every operation.
+func TestProofSeesSilentJSON(t *testing.T) {
+	needServer(t)
+	featurestesting.SetFeatureDuringTest(t, features.ClientsAllowCBOR, false)
+	for _, o := range ops() {
+		in := instanceOf(t, one(o.name), "cbor")
+		wantError(t, in.Prove(t.Context()), `"application/json", want "application/cbor"`)
+		if err := in.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// A client that sends one content type and takes another.
+func TestProofSeesAnotherAnswer(t *testing.T) {
+	s, m := one("create"), byName("cbor")
+	needServer(t)
+	in, err := newInstance(t.Context(), s, m, func(in *instance) (caller, error) {
+		config, err := in.reach.Config()
+		if err != nil {
+			return nil, err
+		}
+		config.ContentType, config.AcceptContentTypes = m.contentType, "application/json"
+		c, err := newClient(config, in.reach.Namespace, &in.kind)
+		if err != nil {
+			return nil, err
+		}
+		return &throughClient{client: c, in: in}, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantError(t, in.Prove(t.Context()), `the request accepts "application/json", want "application/cbor"`)
+	if err := in.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// What says that it is of a content type must also be it.
+func TestProofReadsBodies(t *testing.T) {
+	m := byName("cbor")
+	ok := exchange{method: "POST", path: "/", status: 201, sent: m.contentType, accepts: m.contentType, received: m.contentType,
+		request: []byte("\xd9\xd9\xf7\xa1"), response: []byte("\xd9\xd9\xf7\xa1")}
+	if err := ok.check(&m); err != nil {
+		t.Error(err)
+	}
+	for reason, change := range map[string]func(*exchange){
+		"the request says it is":  func(e *exchange) { e.request = []byte(`{"kind":"ConfigMap"}`) },
+		"the response says it is": func(e *exchange) { e.response = []byte(`{"kind":"ConfigMap"}`) },
+		"the request has no body": func(e *exchange) { e.request = nil },
+		"the response is":         func(e *exchange) { e.received = "application/json" },
+		"HTTP 409":                func(e *exchange) { e.status = 409 },
+	} {
+		e := exchange{method: ok.method, path: ok.path, status: ok.status, sent: ok.sent, accepts: ok.accepts, received: ok.received, request: ok.request, response: ok.response}
+		change(&e)
+		wantError(t, e.check(&m), reason)
+	}
+}
+
+// A client whose writes are lost, or other than they should be, or left behind.
+func TestProofSeesTheWork(t *testing.T) {
+	needServer(t)
+	for _, r := range []struct {
+		operation, reason string
+		lie               func(*liar)
+	}{
+		{"create", "read back: configmaps", func(l *liar) { l.created = func(o object) bool { return false } }},
+		{"create", "read back: ", func(l *liar) {
+			l.created = func(o object) bool { o.SetAnnotations(map[string]string{changeKey: "other"}); return true }
+		}},
+		{"delete", "is still there", func(l *liar) { l.deletes = func() bool { return false } }},
+		{crud, "is still there", func(l *liar) { l.deletes = func() bool { return false } }},
+	} {
+		in := instanceOf(t, one(r.operation), "json")
+		l := &liar{resource: in.caller.(*throughClient).resource}
+		r.lie(l)
+		in.caller.(*throughClient).resource = l
+		err := in.Prove(t.Context())
+		if l.created == nil && l.deletes != nil {
+			// Nothing is sent, which the wire shows first.
+			wantError(t, err, "the requests were")
+			err = in.checkWork(t.Context())
+		} else if strings.HasSuffix(r.reason, "configmaps") {
+			wantError(t, err, "the requests were")
+			err = in.checkWork(t.Context())
+		}
+		wantError(t, err, r.reason)
+		if err := in.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// liar is a client that does something else.
+type liar struct {
+	resource
+	created func(object) bool
+	deletes func() bool
+}
+
+func (l *liar) create(ctx context.Context, o object, options metav1.CreateOptions) (object, error) {
+	if l.created != nil && !l.created(o) {
+		return o, nil
+	}
+	return l.resource.create(ctx, o, options)
+}
+
+func (l *liar) delete(ctx context.Context, name string) error {
+	if l.deletes != nil && !l.deletes() {
+		return nil
+	}
+	return l.resource.delete(ctx, name)
+}
+
+// In the slice of the page's mistake, JSON is sent whatever is asked for, as the row says. A client without the mistake
+// fails its proof.
+func TestProofWantsTheMistake(t *testing.T) {
+	needServer(t)
+	in, err := newInstance(t.Context(), one(crud), byName("json"), func(in *instance) (caller, error) {
+		asked := byName("protobuf")
+		if _, err := openMistaken(in, &asked); err != nil {
+			return nil, err
+		}
+		c, err := openClient(&in.reach.Reach, &in.kind, &asked)
+		if err != nil {
+			return nil, err
+		}
+		return &throughClient{client: c, in: in}, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantError(t, in.Prove(t.Context()), `"application/vnd.kubernetes.protobuf", want "application/json"`)
+	if err := in.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// Who sets no content type at all gets protobuf from client-go's generated clients; that of the page's time sent JSON.
+func TestClientGoDefault(t *testing.T) {
+	needServer(t)
+	r, err := reachOf(testServer(), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config, err := r.Config()
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := kindByName("configmap")
+	c, err := newClient(config, r.Namespace, &k)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.close()
+	c.tap.on.Store(true)
+	o := k.make(metav1.ObjectMeta{Name: "default"})
+	if _, err := c.create(t.Context(), o, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}); err != nil {
+		t.Fatal(err)
+	}
+	if e := c.tap.take()[0]; e.sent != "application/vnd.kubernetes.protobuf" || e.received != e.sent {
+		t.Errorf("sends %q, receives %q", e.sent, e.received)
+	}
+}
+
+// another is a server for one test, which workers are told of in place of the shared one.
+func another(t *testing.T, o apiserver.Options) (*apiserver.Server, *lab.Running) {
+	t.Helper()
+	needServer(t)
+	o.BuiltOnly = true
+	s, err := apiserver.Start(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	running, err := running(t.Context(), s, variable(o.Kind, false))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range running.Environment {
+		name, value, _ := strings.Cut(v, "=")
+		t.Setenv(name, value)
+	}
+	return s, running
+}
+
+// When the server dies, the row that was running fails and says so; what needs no server goes on.
+func TestServerDies(t *testing.T) {
+	s, _ := another(t, apiserver.Options{Kind: testServer()})
+	in := instanceOf(t, one("get"), "json")
+	if err := in.Prove(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	failed := make(chan error, 1)
+	go func() { failed <- in.Run(1 << 30) }()
+	if err := syscall.Kill(s.Reach().PID, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case err := <-failed:
+		wantError(t, err, "apply: get configmap: the API server ended: ")
+	case <-time.After(2 * time.Minute):
+		t.Fatal("waits for a server that died")
+	}
+	wantError(t, in.Close(), "the API server ended")
+	for _, c := range Suite().Cases {
+		if c.Name == "Apply/serialize=encode/kind=configmap" {
+			works(t, c.Contenders[0])
+		}
+	}
+}
+
+// A server without CBOR: that row says so, and the others are measured.
+func TestServerWithoutCBOR(t *testing.T) {
+	_, running := another(t, apiserver.Options{Kind: testServer(), FeatureGates: "CBORServingAndStorage=false"})
+	for _, e := range lab.Entries([]lab.Suite{{Stage: "apply", Cases: Suite().Cases}}) {
+		if !strings.HasPrefix(e.Case.Name, "Apply/server="+string(testServer())+"/fsync=off/op=create/kind=configmap/inflight=1") || e.Role == lab.RoleControl {
+			continue
+		}
+		err := running.Serves(e.Case, &e.Contender)
+		if e.Contender.Name != "as=cbor" {
+			if err != nil {
+				t.Errorf("%s: %v", e.Contender.Name, err)
+			}
+			works(t, e.Contender)
+			continue
+		}
+		wantError(t, err, "not served here (HTTP 415/406)")
+		_, err = e.Contender.Open(t.Context(), lab.Env{})
+		wantError(t, err, "not served here (HTTP 415/406)")
+	}
+}
+
+// userConfig is a kubeconfig by which the tests' server is a cluster of the user's, who is someone else.
+func userConfig(t *testing.T, impersonate string) string {
+	t.Helper()
+	r, err := reachOf(testServer(), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config, err := clientcmd.LoadFromFile(r.Kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Context != "" {
+		config.CurrentContext = r.Context
+	}
+	for _, user := range config.AuthInfos {
+		user.Impersonate = impersonate
+	}
+	file := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := clientcmd.WriteToFile(*config, file); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// On a cluster of the user's everything is in one namespace and under one prefix, and is gone in the end.
+func TestClusterOfTheUsers(t *testing.T) {
+	needServer(t)
+	if testServer() == apiserver.User {
+		t.Skip("the tests' server is one of the user's")
+	}
+	file := userConfig(t, "")
+	ctx := WithCluster(t.Context(), Cluster{Kubeconfig: file})
+	running, err := newService(apiserver.User, false).Start(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r reach
+	for _, v := range running.Environment {
+		name, value, _ := strings.Cut(v, "=")
+		t.Setenv(name, value)
+		if name == variable(apiserver.User, false) {
+			if err := json.Unmarshal([]byte(value), &r); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, kind := range []string{"configmap", "clusterrole"} {
+		s := spec{server: apiserver.User, op: opByName(crud), kind: kindByName(kind), inflight: 1}
+		in := instanceOf(t, s, "protobuf")
+		if err := in.Prove(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if c, err := in.Counters(); err != nil || c["server-cpu-ns/op"] != 0 {
+			t.Errorf("the CPU time of someone else's server: %v, %v", c, err)
+		}
+		if name := in.newName(); kind == "clusterrole" && !strings.HasPrefix(name, r.Namespace+"-") {
+			t.Errorf("a ClusterRole's name is %s, in namespace %s", name, r.Namespace)
+		}
+		if err := in.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	// A worker that was killed has left a ClusterRole behind.
+	config, err := r.Config()
+	if err != nil {
+		t.Fatal(err)
+	}
+	roles, err := rbac.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	left := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: r.Prefix() + "left", Labels: map[string]string{apiserver.Label: r.Namespace}}}
+	if _, err := roles.ClusterRoles().Create(t.Context(), left, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := running.Stop(); err != nil {
+		t.Error(err)
+	}
+	if _, err := roles.ClusterRoles().Get(t.Context(), left.Name, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+		t.Errorf("the ClusterRole is there (%v)", err)
+	}
+	namespaces, err := core.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The sample control plane has no controller that would empty and remove it.
+	if n, err := namespaces.Namespaces().Get(t.Context(), r.Namespace, metav1.GetOptions{}); !apierrors.IsNotFound(err) && (err != nil || n.DeletionTimestamp == nil) {
+		t.Errorf("the namespace is not being deleted: %+v, %v", n, err)
+	}
+}
+
+// What we may not do is not tried, and named.
+func TestNoPermission(t *testing.T) {
+	needServer(t)
+	if testServer() == apiserver.User {
+		t.Skip("the tests' server is one of the user's")
+	}
+	service := newService(apiserver.User, false)
+	_, err := service.Start(WithCluster(t.Context(), Cluster{Kubeconfig: userConfig(t, "nobody")}))
+	if !errors.Is(err, apiserver.ErrForbidden) {
+		t.Errorf("error is %v", err)
+	}
+	wantError(t, err, "to create namespaces in the cluster")
+
+	// Someone who may do everything but make ClusterRoles.
+	limited := "limited-" + filepath.Base(t.TempDir())
+	r, err := reachOf(testServer(), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config, err := r.Config()
+	if err != nil {
+		t.Fatal(err)
+	}
+	roles, err := rbac.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: limited}, Rules: []rbacv1.PolicyRule{
+		{APIGroups: []string{""}, Resources: []string{"namespaces", "configmaps"}, Verbs: []string{"*"}},
+		{APIGroups: []string{rbacv1.GroupName}, Resources: []string{"clusterroles"}, Verbs: []string{"get", "list"}},
+		{NonResourceURLs: []string{"*"}, Verbs: []string{"access", "get"}},
+	}}
+	binding := &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: limited}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: limited},
+		Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: limited}}}
+	if _, err := roles.ClusterRoles().Create(t.Context(), role, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := roles.ClusterRoleBindings().Create(t.Context(), binding, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx := context.WithoutCancel(t.Context())
+		if err := errors.Join(roles.ClusterRoles().Delete(ctx, limited, metav1.DeleteOptions{}), roles.ClusterRoleBindings().Delete(ctx, limited, metav1.DeleteOptions{})); err != nil {
+			t.Error(err)
+		}
+	})
+	// The server learns of roles through a watch of its own.
+	var running *lab.Running
+	for until := time.Now().Add(time.Minute); ; {
+		running, err = service.Start(WithCluster(t.Context(), Cluster{Kubeconfig: userConfig(t, limited)}))
+		if err == nil || time.Now().After(until) {
+			break
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := running.Stop(); err != nil {
+			t.Error(err)
+		}
+	}()
+	for _, c := range Suite().Cases {
+		switch c.Name {
+		case "Apply/server=user/op=crud/kind=configmap/inflight=1":
+			if err := running.Serves(&c, &c.Contenders[0]); err != nil {
+				t.Error(err)
+			}
+		case "Apply/server=user/op=crud/kind=clusterrole/inflight=1":
+			err := running.Serves(&c, &c.Contenders[0])
+			wantError(t, err, "no permission at ")
+			wantError(t, err, "to create clusterroles."+rbacv1.GroupName)
+		}
+	}
+}
+
+// Rows whose server cannot be reached say why, with its address.
+func TestUnreachableCluster(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "kubeconfig")
+	text := `{"apiVersion":"v1","kind":"Config","current-context":"c","clusters":[{"name":"c","cluster":{"server":"https://127.0.0.1:1"}}],"contexts":[{"name":"c","context":{"cluster":"c"}}]}`
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := newService(apiserver.User, false).Start(WithCluster(t.Context(), Cluster{Kubeconfig: file}))
+	wantError(t, err, "the cluster at https://127.0.0.1:1 does not answer: ")
+}

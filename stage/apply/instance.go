@@ -1,0 +1,363 @@
+package apply
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"postage/lab"
+	"postage/service/apiserver"
+)
+
+// patience is how long one request, or an event of a watch, may take before it counts as lost.
+const patience = time.Minute
+
+// spec is what a case is about.
+type spec struct {
+	server   apiserver.Kind
+	fsync    bool
+	op       op
+	kind     kind
+	inflight int
+}
+
+// instance is a contender at work on a case.
+type instance struct {
+	spec
+	media    media // the row's
+	ctx      context.Context
+	reach    reach
+	worker   string  // on every object as the label workerKey
+	control  *client // prepares and looks, in another content type, untimed
+	caller   caller
+	lanes    []lane
+	mistaken *mistake // nil but in the slice of the page's mistake
+
+	serial atomic.Int64 // of names
+	mu     sync.Mutex
+	ready  []string // names of objects that are there for the operation
+	loose  []string // names of objects that operations may have left
+	last   int      // the size of the last batch
+}
+
+// workerKey is the label that tells a worker's objects from another's.
+const workerKey = "postage-worker"
+
+// lane does operations one after the other.
+type lane struct {
+	in        *instance
+	next      int // of the names that are there
+	step      int // between them
+	changes   int
+	last      object   // what came back last
+	all       []object // as a list
+	latencies *lab.Latencies
+}
+
+var (
+	_ lab.Instance    = (*instance)(nil)
+	_ lab.Metered     = (*instance)(nil)
+	_ lab.Counted     = (*instance)(nil)
+	_ lab.Prepared    = (*instance)(nil)
+	_ lab.Sized       = (*instance)(nil)
+	_ lab.Distributed = (*instance)(nil)
+)
+
+// newInstance opens a contender; open makes its caller.
+func newInstance(ctx context.Context, s spec, m media, open func(*instance) (caller, error)) (*instance, error) {
+	r, err := reachOf(s.server, s.fsync)
+	if err != nil {
+		return nil, err
+	}
+	if why := r.NotServed[m.name]; why != "" {
+		return nil, errors.New(why)
+	}
+	var id [4]byte
+	for i := range id {
+		id[i] = byte(rand.Uint32())
+	}
+	in := &instance{spec: s, media: m, ctx: context.WithoutCancel(ctx), reach: r, worker: hex.EncodeToString(id[:])}
+	other := m.other()
+	if in.control, err = openClient(&r.Reach, &s.kind, &other); err != nil {
+		return nil, err
+	}
+	if err := in.setUp(open); err != nil {
+		return nil, errors.Join(err, in.Close())
+	}
+	return in, nil
+}
+
+func (in *instance) setUp(open func(*instance) (caller, error)) (err error) {
+	if in.caller, err = open(in); err != nil {
+		return err
+	}
+	in.lanes = make([]lane, in.inflight)
+	for i := range in.lanes {
+		in.lanes[i] = lane{in: in, next: i, step: in.inflight, latencies: lab.NewLatencies()}
+	}
+	if err := in.fill(in.op.objects); err != nil {
+		return fmt.Errorf("make objects: %w", err)
+	}
+	// The first request makes the connection: several at a time would make several.
+	if err := in.caller.list(&in.lanes[0], in.op.objects); err != nil {
+		return fmt.Errorf("first request: %w", err)
+	}
+	in.caller.tap().on.Store(true) // until the proof is done
+	if in.op.name == "watch" {
+		return in.caller.follow(in.op.objects)
+	}
+	return nil
+}
+
+// object is what the worker makes by a name.
+func (in *instance) object(name, change string) object {
+	return in.kind.make(metav1.ObjectMeta{
+		Name:        name,
+		Labels:      map[string]string{apiserver.Label: in.reach.Namespace, workerKey: in.worker},
+		Annotations: map[string]string{changeKey: change},
+	})
+}
+
+func (in *instance) selector() string { return workerKey + "=" + in.worker }
+
+// newName is a name that no object has had. All are of the same width.
+func (in *instance) newName() string {
+	serial := strconv.AppendInt(make([]byte, 0, 16), 100_000_000+in.serial.Add(1), 10)
+	name := in.worker + "-" + string(serial)
+	if !in.kind.namespaced {
+		name = in.reach.Prefix() + name
+	}
+	return name
+}
+
+// freshName is for an object that the operation makes.
+func (l *lane) freshName() string {
+	name := l.in.newName()
+	l.in.mu.Lock()
+	l.in.loose = append(l.in.loose, name)
+	l.in.mu.Unlock()
+	return name
+}
+
+// nextName is the next of the objects that are there, one that no other lane works on.
+func (l *lane) nextName() string {
+	name := l.in.ready[l.next%len(l.in.ready)]
+	l.next += l.step
+	return name
+}
+
+// nextChange is a value that the object does not have.
+func (l *lane) nextChange() string {
+	l.changes++
+	text := strconv.Itoa(100_000_000 + l.changes)
+	return text[1:]
+}
+
+// takeName takes one of the objects that are there.
+func (in *instance) takeName() (string, bool) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if len(in.ready) == 0 {
+		return "", false
+	}
+	name := in.ready[len(in.ready)-1]
+	in.ready = in.ready[:len(in.ready)-1]
+	in.loose = append(in.loose, name)
+	return name, true
+}
+
+// fill makes objects until there are so many.
+func (in *instance) fill(want int) error {
+	missing := want - len(in.ready)
+	if missing <= 0 {
+		return nil
+	}
+	names := make([]string, missing)
+	for i := range names {
+		names[i] = in.newName()
+	}
+	in.ready = append(in.ready, names...)
+	return eachOf(names, func(name string) error {
+		_, err := in.control.create(in.ctx, in.object(name, firstChange), metav1.CreateOptions{})
+		return err
+	})
+}
+
+// sweep deletes what operations have left.
+func (in *instance) sweep() error {
+	names := in.loose
+	in.loose = nil
+	if in.op.name == crud || in.op.name == "delete" {
+		return nil // which deletes, or has failed: Close looks
+	}
+	return in.remove(names)
+}
+
+func (in *instance) remove(names []string) error {
+	return eachOf(names, func(name string) error {
+		err := in.control.delete(in.ctx, name)
+		if apierrors.IsNotFound(err) {
+			return nil
+		}
+		return err
+	})
+}
+
+// eachOf does something for each name, some at a time.
+func eachOf(names []string, do func(string) error) error {
+	const atATime = 4
+	errs := make([]error, atATime)
+	var group sync.WaitGroup
+	for i := range errs {
+		group.Go(func() {
+			for j := i; j < len(names) && errs[i] == nil; j += atATime {
+				errs[i] = do(names[j])
+			}
+		})
+	}
+	group.Wait()
+	return errors.Join(errs...)
+}
+
+// Prepare makes the server ready for another batch: what the last one created is deleted, what it deleted is
+// made anew.
+func (in *instance) Prepare() error {
+	if in.mistaken != nil {
+		in.mistaken.drain()
+	}
+	if err := in.sweep(); err != nil {
+		return fmt.Errorf("apply: delete what was created: %w", in.explain(err))
+	}
+	if in.op.name == "delete" {
+		if err := in.fill(max(stock, 2*in.last)); err != nil {
+			return fmt.Errorf("apply: make what is to be deleted: %w", in.explain(err))
+		}
+	}
+	return nil
+}
+
+// Run does n operations, as many at a time as there are lanes. Each lane takes the next one as soon as it has done
+// with the one before, so that all end at the same time.
+func (in *instance) Run(n int) error {
+	in.last = n
+	var left atomic.Int64
+	left.Store(int64(n))
+	errs := make([]error, min(n, len(in.lanes)))
+	if len(errs) == 1 {
+		errs[0] = in.lanes[0].run(&left)
+	} else {
+		var group sync.WaitGroup
+		for i := range errs {
+			group.Go(func() {
+				if errs[i] = in.lanes[i].run(&left); errs[i] != nil {
+					left.Store(0) // the others need not go on
+				}
+			})
+		}
+		group.Wait()
+	}
+	for _, err := range errs {
+		if err != nil {
+			return fmt.Errorf("apply: %s %s: %w", in.op.name, in.kind.name, in.explain(err))
+		}
+	}
+	return nil
+}
+
+// run does operations while there are some left. The end of one is the beginning of the next, which saves a reading of
+// the clock.
+func (l *lane) run(left *atomic.Int64) error {
+	begun := time.Now()
+	for left.Add(-1) >= 0 {
+		if err := l.in.op.do(l); err != nil {
+			return err
+		}
+		now := time.Now()
+		l.latencies.Record(now.Sub(begun))
+		begun = now
+	}
+	return nil
+}
+
+// Latencies are those of all lanes.
+func (in *instance) Latencies() *hdrhistogram.Histogram {
+	var keepers []*lab.Latencies
+	for i := range in.lanes {
+		keepers = append(keepers, in.lanes[i].latencies)
+	}
+	return lab.TakeLatencies(keepers...)
+}
+
+// MinOps is how many operations a batch should have at least: with fewer than a few for each lane, some lanes have
+// nothing to do for much of it.
+func (in *instance) MinOps() int {
+	if len(in.lanes) == 1 {
+		return 1
+	}
+	return 4 * len(in.lanes)
+}
+
+// Metrics is the server's memory after the proof, where it is known.
+func (in *instance) Metrics() map[string]float64 {
+	if in.reach.PID != 0 {
+		if n, err := apiserver.Memory(in.reach.PID); err == nil {
+			return map[string]float64{"server-rss-B": float64(n)}
+		}
+	}
+	return nil
+}
+
+// Counters are the bytes that went over the client's connection, as TLS had them, and the CPU time of all of the
+// server's process, etcd in it.
+func (in *instance) Counters() (map[string]float64, error) {
+	w := in.caller.wire()
+	counters := map[string]float64{"wire-out-B/op": float64(w.out.Load()), "wire-in-B/op": float64(w.in.Load())}
+	if in.reach.PID != 0 {
+		cpu, err := apiserver.CPU(in.reach.PID)
+		switch {
+		case err == nil:
+			counters["server-cpu-ns/op"] = float64(cpu)
+		case ended(in.reach.PID):
+			return nil, errServerEnded
+		}
+	}
+	return counters, nil
+}
+
+// Close deletes the worker's objects and makes sure that none is left.
+func (in *instance) Close() error {
+	var errs []error
+	if in.caller != nil {
+		errs = append(errs, in.caller.close())
+	}
+	if err := in.removeAll(); err != nil {
+		errs = append(errs, fmt.Errorf("apply: leave nothing behind: %w", in.explain(err)))
+	}
+	in.control.close()
+	return errors.Join(errs...)
+}
+
+func (in *instance) removeAll() error {
+	if err := in.remove(append(in.loose, in.ready...)); err != nil {
+		return err
+	}
+	in.loose, in.ready = nil, nil
+	left, err := in.control.list(in.ctx, in.selector())
+	if err != nil {
+		return err
+	}
+	if len(left) > 0 {
+		return fmt.Errorf("%d objects are left, such as %s %s", len(left), in.kind.name, left[0].GetName())
+	}
+	return nil
+}

@@ -1,0 +1,204 @@
+package apply
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	apps "k8s.io/client-go/kubernetes/typed/apps/v1"
+	core "k8s.io/client-go/kubernetes/typed/core/v1"
+	rbac "k8s.io/client-go/kubernetes/typed/rbac/v1"
+	"k8s.io/client-go/rest"
+)
+
+// kind is a kind of objects.
+type kind struct {
+	name       string // as rows have it
+	group      string
+	version    string
+	resource   string
+	namespaced bool
+	make       func(metav1.ObjectMeta) object
+	open       func(*rest.Config, *http.Client, string) (resource, error)
+}
+
+// object is any object of an API.
+type object interface {
+	runtime.Object
+	metav1.Object
+}
+
+// resource is a typed client of client-go for one kind.
+type resource interface {
+	create(ctx context.Context, o object, options metav1.CreateOptions) (object, error)
+	get(ctx context.Context, name string) (object, error)
+	update(ctx context.Context, o object) (object, error)
+	list(ctx context.Context, selector string) ([]object, error)
+	watch(ctx context.Context, selector string) (watch.Interface, error)
+	delete(ctx context.Context, name string) error
+}
+
+func kinds() []kind {
+	return []kind{
+		{name: "configmap", version: "v1", resource: "configmaps", namespaced: true, make: configMap,
+			open: func(c *rest.Config, h *http.Client, namespace string) (resource, error) {
+				client, err := core.NewForConfigAndClient(c, h)
+				if err != nil {
+					return nil, err
+				}
+				return typed[*corev1.ConfigMap, *corev1.ConfigMapList]{client.ConfigMaps(namespace), func(l *corev1.ConfigMapList) []object { return pointers(l.Items) }}, nil
+			}},
+		{name: "clusterrole", group: rbacv1.GroupName, version: "v1", resource: "clusterroles", make: clusterRole,
+			open: func(c *rest.Config, h *http.Client, _ string) (resource, error) {
+				client, err := rbac.NewForConfigAndClient(c, h)
+				if err != nil {
+					return nil, err
+				}
+				return typed[*rbacv1.ClusterRole, *rbacv1.ClusterRoleList]{client.ClusterRoles(), func(l *rbacv1.ClusterRoleList) []object { return pointers(l.Items) }}, nil
+			}},
+		{name: "deployment", group: appsv1.GroupName, version: "v1", resource: "deployments", namespaced: true, make: deployment,
+			open: func(c *rest.Config, h *http.Client, namespace string) (resource, error) {
+				client, err := apps.NewForConfigAndClient(c, h)
+				if err != nil {
+					return nil, err
+				}
+				return typed[*appsv1.Deployment, *appsv1.DeploymentList]{client.Deployments(namespace), func(l *appsv1.DeploymentList) []object { return pointers(l.Items) }}, nil
+			}},
+	}
+}
+
+// collection is the path of the kind's objects.
+func (k *kind) collection(namespace string) string {
+	path := "/api/" + k.version
+	if k.group != "" {
+		path = "/apis/" + k.group + "/" + k.version
+	}
+	if k.namespaced {
+		path += "/namespaces/" + namespace
+	}
+	return path + "/" + k.resource
+}
+
+// typed is one of client-go's generated clients.
+type typed[T object, L runtime.Object] struct {
+	api interface {
+		Create(context.Context, T, metav1.CreateOptions) (T, error)
+		Update(context.Context, T, metav1.UpdateOptions) (T, error)
+		Delete(context.Context, string, metav1.DeleteOptions) error
+		Get(context.Context, string, metav1.GetOptions) (T, error)
+		List(context.Context, metav1.ListOptions) (L, error)
+		Watch(context.Context, metav1.ListOptions) (watch.Interface, error)
+	}
+	items func(L) []object
+}
+
+func (t typed[T, L]) create(ctx context.Context, o object, options metav1.CreateOptions) (object, error) {
+	return t.api.Create(ctx, o.(T), options)
+}
+
+func (t typed[T, L]) get(ctx context.Context, name string) (object, error) {
+	return t.api.Get(ctx, name, metav1.GetOptions{})
+}
+
+func (t typed[T, L]) update(ctx context.Context, o object) (object, error) {
+	return t.api.Update(ctx, o.(T), metav1.UpdateOptions{})
+}
+
+func (t typed[T, L]) list(ctx context.Context, selector string) ([]object, error) {
+	l, err := t.api.List(ctx, metav1.ListOptions{LabelSelector: selector})
+	if err != nil {
+		return nil, err
+	}
+	return t.items(l), nil
+}
+
+func (t typed[T, L]) watch(ctx context.Context, selector string) (watch.Interface, error) {
+	return t.api.Watch(ctx, metav1.ListOptions{LabelSelector: selector})
+}
+
+func (t typed[T, L]) delete(ctx context.Context, name string) error {
+	return t.api.Delete(ctx, name, metav1.DeleteOptions{})
+}
+
+// pointers makes objects of a list's items.
+func pointers[T any, P interface {
+	*T
+	object
+}](items []T) []object {
+	objects := make([]object, len(items))
+	for i := range items {
+		objects[i] = P(&items[i])
+	}
+	return objects
+}
+
+// The objects, as a program makes them: without kind and version, which client-go adds.
+
+func configMap(meta metav1.ObjectMeta) object {
+	return &corev1.ConfigMap{ObjectMeta: meta, Data: map[string]string{
+		"greeting": "Hello, World!",
+		"log":      "level=info\nformat=text\n",
+		"replicas": "3",
+	}}
+}
+
+// clusterRole is the page's, with its two rules.
+func clusterRole(meta metav1.ObjectMeta) object {
+	return &rbacv1.ClusterRole{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{
+		{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"get", "list", "watch"}},
+		{APIGroups: []string{"apps"}, Resources: []string{"deployments"}, Verbs: []string{"create", "update", "delete"}},
+	}}
+}
+
+// deployment has no replicas, so that nothing is ever run.
+func deployment(meta metav1.ObjectMeta) object {
+	labels := map[string]string{"app": meta.Name}
+	return &appsv1.Deployment{ObjectMeta: meta, Spec: appsv1.DeploymentSpec{
+		Replicas: new(int32),
+		Selector: &metav1.LabelSelector{MatchLabels: labels},
+		Template: corev1.PodTemplateSpec{
+			ObjectMeta: metav1.ObjectMeta{Labels: labels},
+			Spec: corev1.PodSpec{Containers: []corev1.Container{{
+				Name:  "hello",
+				Image: "example.invalid/hello:1.2.3",
+				Args:  []string{"--listen=:8080", "--greeting=Hello, World!"},
+				Ports: []corev1.ContainerPort{{Name: "http", ContainerPort: 8080, Protocol: corev1.ProtocolTCP}},
+				Env:   []corev1.EnvVar{{Name: "LOG_LEVEL", Value: "info"}},
+			}}},
+		},
+	}}
+}
+
+// kindByName finds a kind; the names are this package's own.
+func kindByName(name string) kind {
+	for _, k := range kinds() {
+		if k.name == name {
+			return k
+		}
+	}
+	panic(fmt.Sprintf("apply: there is no kind %s", name))
+}
+
+// withDefaults gives what was made the fields that the server has filled in by itself. Only a Deployment has such fields.
+func (k *kind) withDefaults(want, got object) {
+	w, ok := want.(*appsv1.Deployment)
+	if !ok {
+		return
+	}
+	g := got.(*appsv1.Deployment)
+	w.Status = g.Status
+	w.Spec.Strategy, w.Spec.RevisionHistoryLimit, w.Spec.ProgressDeadlineSeconds = g.Spec.Strategy, g.Spec.RevisionHistoryLimit, g.Spec.ProgressDeadlineSeconds
+	wp, gp := &w.Spec.Template.Spec, &g.Spec.Template.Spec
+	wp.RestartPolicy, wp.DNSPolicy, wp.SchedulerName, wp.TerminationGracePeriodSeconds, wp.SecurityContext =
+		gp.RestartPolicy, gp.DNSPolicy, gp.SchedulerName, gp.TerminationGracePeriodSeconds, gp.SecurityContext
+	if len(gp.Containers) == 1 {
+		wc, gc := &wp.Containers[0], &gp.Containers[0]
+		wc.TerminationMessagePath, wc.TerminationMessagePolicy, wc.ImagePullPolicy = gc.TerminationMessagePath, gc.TerminationMessagePolicy, gc.ImagePullPolicy
+	}
+}

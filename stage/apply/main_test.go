@@ -1,0 +1,68 @@
+package apply
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"postage/lab"
+	"postage/service/apiserver"
+)
+
+// testServer is the server that the tests run on: POSTAGE_APISERVER, or the default one.
+func testServer() apiserver.Kind {
+	if kind := os.Getenv("POSTAGE_APISERVER"); kind != "" {
+		return apiserver.Kind(kind)
+	}
+	return apiserver.Generic
+}
+
+// shared is the server that TestMain starts, nil if it is not built.
+var shared *lab.Running
+
+// TestMain starts the server that workers would be told of. Building one takes minutes, which is left to CI and to
+// `postage run apply`.
+func TestMain(m *testing.M) {
+	os.Setenv(gate, "true")
+	if !apiserver.Built(testServer()) {
+		if os.Getenv("CI") == "true" {
+			fmt.Fprintf(os.Stderr, "the API server %s is not built, and CI builds it before the tests\n", testServer())
+			os.Exit(1)
+		}
+		os.Exit(m.Run())
+	}
+	os.Exit(withServer(m.Run))
+}
+
+func withServer(run func() int) (code int) {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	defer cancel()
+	running, err := newService(testServer(), false).Start(ctx)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer func() {
+		if err := running.Stop(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			code = 1
+		}
+	}()
+	shared = running
+	for _, v := range running.Environment {
+		name, value, _ := strings.Cut(v, "=")
+		os.Setenv(name, value)
+	}
+	return run()
+}
+
+// needServer skips a test for want of a server.
+func needServer(t testing.TB) {
+	t.Helper()
+	if shared == nil {
+		t.Skipf("the API server %s is not built: `postage run apply` builds it, in some 8 minutes", testServer())
+	}
+}

@@ -1,0 +1,59 @@
+package apply
+
+import (
+	"bytes"
+	"regexp"
+
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// media is a content type that Kubernetes objects are sent in.
+type media struct {
+	name        string // as rows have it
+	contentType string
+	// stream is the content type of a watch's events.
+	stream string
+	module string // that does the encoding
+	begins func(text []byte) bool
+}
+
+// The bytes that objects begin with. CBOR's is the tag for self-described data (RFC 8949, section 3.4.6), which the
+// API server insists on; protobuf's is Kubernetes' own.
+var (
+	cborMagic     = []byte{0xd9, 0xd9, 0xf7}
+	protobufMagic = []byte("k8s\x00")
+)
+
+// yamlKey is a mapping in YAML's block style: JSON, which is YAML too, would not do.
+var yamlKey = regexp.MustCompile(`^[A-Za-z]+:[ \n]`)
+
+func medias() []media {
+	return []media{
+		{"json", runtime.ContentTypeJSON, runtime.ContentTypeJSON, "k8s.io/apimachinery",
+			func(text []byte) bool { return bytes.HasPrefix(text, []byte("{")) }},
+		{"yaml", runtime.ContentTypeYAML, "", "k8s.io/apimachinery",
+			yamlKey.Match},
+		{"protobuf", runtime.ContentTypeProtobuf, runtime.ContentTypeProtobuf, "k8s.io/apimachinery",
+			func(text []byte) bool { return bytes.HasPrefix(text, protobufMagic) }},
+		{"cbor", runtime.ContentTypeCBOR, runtime.ContentTypeCBORSequence, "github.com/fxamacker/cbor/v2",
+			func(text []byte) bool { return bytes.HasPrefix(text, cborMagic) }},
+	}
+}
+
+// byName finds a media; the names are this package's own.
+func byName(name string) media {
+	for _, m := range medias() {
+		if m.name == name {
+			return m
+		}
+	}
+	panic("apply: there is no media " + name)
+}
+
+// other is the content type that a row's objects are read back in by a second client.
+func (m *media) other() media {
+	if m.name == "protobuf" {
+		return byName("json")
+	}
+	return byName("protobuf")
+}

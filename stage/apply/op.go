@@ -1,0 +1,80 @@
+package apply
+
+import (
+	"errors"
+	"fmt"
+)
+
+// op is an operation.
+type op struct {
+	name string // as rows have it
+	doc  string
+	// do does it once.
+	do func(l *lane) error
+	// objects is how many there must be before, for the worker; a batch of deletes takes them away.
+	objects int
+	// methods are the requests that it makes, in order.
+	methods string
+}
+
+// crud is the page's operation: create, get and delete.
+const crud = "crud"
+
+func ops() []op {
+	return []op{
+		{name: crud, doc: "creating, getting and deleting it, one after the other", methods: "POST GET DELETE", do: func(l *lane) error {
+			name := l.freshName()
+			if err := l.in.caller.create(l, name); err != nil {
+				return fmt.Errorf("create: %w", err)
+			}
+			if err := l.in.caller.get(l, name); err != nil {
+				return fmt.Errorf("get: %w", err)
+			}
+			if err := l.in.caller.delete(l, name); err != nil {
+				return fmt.Errorf("delete: %w", err)
+			}
+			return nil
+		}},
+		{name: "create", doc: "creating it", methods: "POST", do: func(l *lane) error {
+			return l.in.caller.create(l, l.freshName())
+		}},
+		{name: "get", doc: "getting it", methods: "GET", objects: few, do: func(l *lane) error {
+			return l.in.caller.get(l, l.nextName())
+		}},
+		{name: "update", doc: "changing it", methods: "PUT", objects: few, do: func(l *lane) error {
+			return l.in.caller.update(l, l.nextName(), l.nextChange())
+		}},
+		{name: "list100", doc: "getting a list of 100", methods: "GET", objects: 100, do: func(l *lane) error {
+			return l.in.caller.list(l, 100)
+		}},
+		{name: "watch", doc: "changing it until the change has come back by a watch", methods: "PUT", objects: 1, do: func(l *lane) error {
+			name, change := l.nextName(), l.nextChange()
+			if err := l.in.caller.update(l, name, change); err != nil {
+				return fmt.Errorf("update: %w", err)
+			}
+			return l.in.caller.seen(l, name, change)
+		}},
+		{name: "delete", doc: "deleting it", methods: "DELETE", objects: stock, do: func(l *lane) error {
+			name, ok := l.in.takeName()
+			if !ok {
+				return errors.New("there are no more objects to delete: a batch is larger than what was made for it")
+			}
+			return l.in.caller.delete(l, name)
+		}},
+	}
+}
+
+// few objects are enough for operations that leave them there, two for each lane.
+const few = 16
+
+// stock is how many objects are kept ready at least for deletes.
+const stock = 64
+
+func opByName(name string) op {
+	for _, o := range ops() {
+		if o.name == name {
+			return o
+		}
+	}
+	panic("apply: there is no operation " + name)
+}

@@ -1,0 +1,207 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+const checks = "on the wire, beneath client-go, each request and each response is what the row says: Content-Type, Accept and the first bytes of the body; what was written is read back equal by a second client in another content type; what was read equals what that client wrote; nothing is left behind"
+
+// Prove does operations by the very Run, looks at them on the wire, and at what they did through the second client.
+func (in *instance) Prove(ctx context.Context) error {
+	if err := in.Prepare(); err != nil {
+		return err
+	}
+	before := in.caller.tap().take() // the watch, opened with the contender
+	if err := in.Run(len(in.lanes)); err != nil {
+		return err
+	}
+	seen := in.caller.tap().take()
+	if err := in.checkWire(before, seen); err != nil {
+		return err
+	}
+	if in.mistaken != nil {
+		if err := in.mistaken.check(); err != nil {
+			return err
+		}
+	}
+	if err := in.checkWork(ctx); err != nil {
+		return err
+	}
+	in.caller.tap().on.Store(false)
+	if err := in.Prepare(); err != nil {
+		return err
+	}
+	left, err := in.control.list(ctx, in.selector())
+	if err != nil {
+		return err
+	}
+	if len(left) != len(in.ready) {
+		return fmt.Errorf("%d objects are left behind, want %d", len(left), len(in.ready))
+	}
+	return nil
+}
+
+// checkWire compares what was seen on the wire with the row's name.
+func (in *instance) checkWire(before, seen []*exchange) error {
+	on := in.media
+	if in.mistaken != nil {
+		on = byName("json")
+	}
+	if in.op.name == "watch" && methods(before) != "GET" {
+		return fmt.Errorf("the watch was opened by the requests %q", methods(before))
+	}
+	for _, e := range append(before, seen...) {
+		if in.mistaken != nil {
+			e.accepts = firstType(e.accepts) // "application/json, */*"
+		}
+		if err := e.check(&on); err != nil {
+			return err
+		}
+		if e.proto != "HTTP/2.0" {
+			return fmt.Errorf("%s %s: %s, want HTTP/2.0", e.method, e.path, e.proto)
+		}
+	}
+	want := strings.Fields(strings.Repeat(in.op.methods+" ", len(in.lanes)))
+	got := strings.Fields(methods(seen))
+	if len(in.lanes) > 1 {
+		slices.Sort(want)
+		slices.Sort(got)
+	}
+	if !slices.Equal(got, want) {
+		return fmt.Errorf("the requests were %q, want %q", got, want)
+	}
+	if conns := in.caller.wire().conns.Load(); conns != 1 {
+		return fmt.Errorf("%d connections, want one that is kept", conns)
+	}
+	return nil
+}
+
+// firstType is the first of the types that a request accepts.
+func firstType(accepts string) string {
+	first, _, _ := strings.Cut(accepts, ",")
+	return strings.TrimSpace(first)
+}
+
+// checkWork compares what there is on the server, and what came back, with what the operations were to do.
+func (in *instance) checkWork(ctx context.Context) error {
+	switch in.op.name {
+	case "create":
+		return in.checkNames(ctx, in.loose, func(string) string { return firstChange })
+	case crud, "delete":
+		for _, name := range in.loose {
+			if _, err := in.control.get(ctx, name); !apierrors.IsNotFound(err) {
+				return fmt.Errorf("%s is still there (%v)", name, err)
+			}
+		}
+		if in.op.name == "delete" {
+			return nil
+		}
+	case "update", "watch":
+		changed := map[string]string{}
+		for i := range in.lanes {
+			changed[in.ready[i]] = fmt.Sprintf("%08d", in.lanes[i].changes)
+		}
+		if err := in.checkNames(ctx, slices.Collect(maps.Keys(changed)), func(name string) string { return changed[name] }); err != nil {
+			return err
+		}
+	case "list100":
+		return in.checkList()
+	}
+	return in.checkLast()
+}
+
+// checkNames reads objects back by the second client.
+func (in *instance) checkNames(ctx context.Context, names []string, change func(name string) string) error {
+	if len(names) != len(in.lanes) {
+		return fmt.Errorf("%d objects were written, want %d", len(names), len(in.lanes))
+	}
+	for _, name := range names {
+		got, err := in.control.get(ctx, name)
+		if err != nil {
+			return fmt.Errorf("read back: %w", err)
+		}
+		if err := in.checkObject(got, name, change(name)); err != nil {
+			return fmt.Errorf("read back: %w", err)
+		}
+	}
+	return nil
+}
+
+// checkLast looks at what each lane received last.
+func (in *instance) checkLast() error {
+	if _, floor := in.caller.(*prebuilt); floor {
+		return nil // which decodes nothing
+	}
+	for i := range in.lanes {
+		l := &in.lanes[i]
+		if l.last == nil {
+			return errors.New("nothing came back")
+		}
+		name, change := l.last.GetName(), firstChange
+		switch in.op.name {
+		case "get":
+			name = in.ready[i]
+		case "update", "watch":
+			name, change = in.ready[i], fmt.Sprintf("%08d", l.changes)
+		}
+		if err := in.checkObject(l.last, name, change); err != nil {
+			return fmt.Errorf("what came back: %w", err)
+		}
+	}
+	return nil
+}
+
+func (in *instance) checkList() error {
+	if _, floor := in.caller.(*prebuilt); floor {
+		return nil
+	}
+	for i := range in.lanes {
+		names := map[string]bool{}
+		for _, o := range in.lanes[i].all {
+			names[o.GetName()] = true
+			if err := in.checkObject(o, o.GetName(), firstChange); err != nil {
+				return fmt.Errorf("in the list: %w", err)
+			}
+		}
+		for _, name := range in.ready {
+			if !names[name] {
+				return fmt.Errorf("the list lacks %s", name)
+			}
+		}
+	}
+	return nil
+}
+
+// checkObject compares an object with the one of this name as it was made: all of it but what the server adds, which is
+// known by its fields.
+func (in *instance) checkObject(got object, name, change string) error {
+	want := in.object(name, change)
+	got = got.DeepCopyObject().(object)
+	if got.GetResourceVersion() == "" || got.GetUID() == "" {
+		return fmt.Errorf("%s: has no resourceVersion and UID of a server", name)
+	}
+	got.SetResourceVersion("")
+	got.SetUID("")
+	got.SetCreationTimestamp(want.GetCreationTimestamp())
+	got.SetManagedFields(nil)
+	got.SetNamespace("")
+	got.SetGeneration(0)
+	got.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{})
+	annotations := got.GetAnnotations()
+	delete(annotations, "kcp.io/cluster")                    // kcp's
+	delete(annotations, "deployment.kubernetes.io/revision") // a controller's
+	in.kind.withDefaults(want, got)
+	if !equality.Semantic.DeepEqual(got, want) {
+		return fmt.Errorf("%s: is %+v, want %+v", name, got, want)
+	}
+	return nil
+}

@@ -1,0 +1,240 @@
+package apply
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	quantity "k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer/cbor"
+	"k8s.io/apimachinery/pkg/runtime/serializer/json"
+	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
+	"k8s.io/client-go/kubernetes/scheme"
+
+	"postage/lab"
+)
+
+// serializerOf is apimachinery's serializer by itself.
+func serializerOf(m *media) runtime.Serializer {
+	switch m.name {
+	case "json":
+		return json.NewSerializerWithOptions(json.DefaultMetaFactory, scheme.Scheme, scheme.Scheme, json.SerializerOptions{})
+	case "yaml":
+		return json.NewSerializerWithOptions(json.DefaultMetaFactory, scheme.Scheme, scheme.Scheme, json.SerializerOptions{Yaml: true})
+	case "protobuf":
+		return protobuf.NewSerializer(scheme.Scheme, scheme.Scheme)
+	}
+	return cbor.NewSerializer(scheme.Scheme, scheme.Scheme)
+}
+
+// subject is what is encoded and decoded.
+type subject struct {
+	name string // as rows have it
+	doc  string
+	make func(seed uint64) runtime.Object
+	// batch is about how long the slowest contender takes for it.
+	batch time.Duration
+}
+
+func subjects() []subject {
+	var all []subject
+	for _, k := range kinds() {
+		all = append(all, subject{name: k.name, doc: "a " + k.name, make: func(uint64) runtime.Object {
+			o := k.make(metav1.ObjectMeta{Name: "hello", Namespace: "default", Labels: map[string]string{"app": "hello"}})
+			o.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{Group: k.group, Version: k.version, Kind: kindOf(o)})
+			return o
+		}})
+	}
+	return append(all,
+		subject{"configmap1MB", "a ConfigMap of 1 MB, the most that an API server takes", bigConfigMap, 60 * time.Millisecond},
+		subject{"podlist500", "a list of 500 Pods", podList, 250 * time.Millisecond})
+}
+
+// kindOf is the name of the object's type.
+func kindOf(o runtime.Object) string {
+	gvks, _, err := scheme.Scheme.ObjectKinds(o)
+	if err != nil || len(gvks) == 0 {
+		panic(fmt.Sprintf("apply: %T is not in client-go's scheme: %v", o, err))
+	}
+	return gvks[0].Kind
+}
+
+// bigConfigMap has 16 files of 64 KB of text with line breaks and quotes, which JSON and YAML have to escape.
+func bigConfigMap(seed uint64) runtime.Object {
+	r := rand.New(rand.NewPCG(seed, 6))
+	const letters = "abcdefghijklmnopqrstuvwxyz      \n\""
+	data := map[string]string{}
+	for i := range 16 {
+		text := make([]byte, 64<<10-64)
+		for j := range text {
+			text[j] = letters[r.IntN(len(letters))]
+		}
+		data[fmt.Sprintf("file-%02d.txt", i)] = string(text)
+	}
+	return &corev1.ConfigMap{TypeMeta: metav1.TypeMeta{Kind: "ConfigMap", APIVersion: "v1"}, ObjectMeta: metav1.ObjectMeta{Name: "big", Namespace: "default"}, Data: data}
+}
+
+// podList is as a controller sees it: Pods that run, with their status.
+func podList(seed uint64) runtime.Object {
+	r := rand.New(rand.NewPCG(seed, 7))
+	began := metav1.NewTime(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
+	list := &corev1.PodList{TypeMeta: metav1.TypeMeta{Kind: "PodList", APIVersion: "v1"}, ListMeta: metav1.ListMeta{ResourceVersion: "123456"}}
+	for i := range 500 {
+		name := fmt.Sprintf("hello-%08x-%05d", r.Uint32(), i)
+		ready := corev1.PodCondition{Status: corev1.ConditionTrue, LastTransitionTime: began}
+		var conditions []corev1.PodCondition
+		for _, t := range []corev1.PodConditionType{corev1.PodInitialized, corev1.PodReady, corev1.ContainersReady, corev1.PodScheduled} {
+			ready.Type = t
+			conditions = append(conditions, ready)
+		}
+		list.Items = append(list.Items, corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Name: name, GenerateName: "hello-", Namespace: "default", UID: "0e3f6a6c-9ed2-4a54-8e5b-0d6f8c1f2a3b",
+				ResourceVersion: fmt.Sprint(100_000 + i), CreationTimestamp: began, Labels: map[string]string{"app": "hello", "pod-template-hash": "5d4f8c7b9"}},
+			Spec: corev1.PodSpec{
+				NodeName: fmt.Sprintf("node-%d", i%20), ServiceAccountName: "default", RestartPolicy: corev1.RestartPolicyAlways, DNSPolicy: corev1.DNSClusterFirst,
+				Containers: []corev1.Container{{Name: "hello", Image: "example.invalid/hello:1.2.3", Args: []string{"--listen=:8080"},
+					Ports:     []corev1.ContainerPort{{ContainerPort: 8080, Protocol: corev1.ProtocolTCP}},
+					Env:       []corev1.EnvVar{{Name: "LOG_LEVEL", Value: "info"}},
+					Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: quantity.MustParse("100m"), corev1.ResourceMemory: quantity.MustParse("128Mi")}}}},
+			},
+			Status: corev1.PodStatus{Phase: corev1.PodRunning, PodIP: fmt.Sprintf("10.0.%d.%d", i/250, i%250), HostIP: "192.0.2.7", StartTime: &began, Conditions: conditions,
+				ContainerStatuses: []corev1.ContainerStatus{{Name: "hello", Ready: true, Image: "example.invalid/hello:1.2.3", ImageID: "example.invalid/hello@sha256:" + strings.Repeat("ab", 32),
+					State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: began}}}}},
+		})
+	}
+	return list
+}
+
+// serializing is a serializer at work.
+type serializing struct {
+	media    media
+	codec    runtime.Serializer
+	object   runtime.Object
+	buffer   bytes.Buffer
+	text     []byte // the object, encoded
+	decoding bool
+	result   runtime.Object
+}
+
+var (
+	_ lab.Instance = (*serializing)(nil)
+	_ lab.Metered  = (*serializing)(nil)
+)
+
+func openSerializing(m media, s subject, decoding bool, seed uint64) (*serializing, error) {
+	in := &serializing{media: m, codec: serializerOf(&m), object: s.make(seed), decoding: decoding}
+	if err := in.encode(); err != nil {
+		return nil, err
+	}
+	in.text = bytes.Clone(in.buffer.Bytes())
+	return in, nil
+}
+
+func (in *serializing) encode() error {
+	in.buffer.Reset()
+	return in.codec.Encode(in.object, &in.buffer)
+}
+
+func (in *serializing) decode() (err error) {
+	in.result, _, err = in.codec.Decode(in.text, nil, nil)
+	return err
+}
+
+func (in *serializing) once() error {
+	if in.decoding {
+		return in.decode()
+	}
+	return in.encode()
+}
+
+const serializeChecks = "the bytes begin as the content type's do; client-go's own codecs decode them to an object equal to the one encoded"
+
+// Prove has the bytes read by client-go's codecs, which find out for themselves what they are.
+func (in *serializing) Prove(context.Context) error {
+	in.result = nil
+	if err := in.once(); err != nil {
+		return err
+	}
+	text := in.buffer.Bytes()
+	if !in.media.begins(text) {
+		return fmt.Errorf("the bytes begin with %q", head(text))
+	}
+	decoded := in.result
+	if !in.decoding {
+		var err error
+		if decoded, err = runtime.Decode(universal(&in.media), text); err != nil {
+			return err
+		}
+	}
+	if decoded == nil {
+		return errors.New("nothing was decoded")
+	}
+	want := in.object.DeepCopyObject()
+	// Codecs take the kind from where it is told, and some leave it out of the object.
+	for _, o := range []runtime.Object{decoded, want} {
+		o.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{})
+	}
+	if !equality.Semantic.DeepEqual(decoded, want) {
+		return errors.New("what was decoded is not what was encoded")
+	}
+	return nil
+}
+
+// universal reads all content types; CBOR is there whether client-go's gate is open or not.
+func universal(m *media) runtime.Decoder {
+	if m.name == "cbor" {
+		return cbor.NewSerializer(scheme.Scheme, scheme.Scheme, cbor.Strict(true))
+	}
+	return scheme.Codecs.UniversalDeserializer()
+}
+
+func (in *serializing) Run(n int) error {
+	for range n {
+		if err := in.once(); err != nil {
+			return fmt.Errorf("apply: serialize: %w", err)
+		}
+	}
+	return nil
+}
+
+func (in *serializing) Metrics() map[string]float64 {
+	return map[string]float64{"encoded-bytes": float64(len(in.text))}
+}
+
+func (in *serializing) Close() error { return nil }
+
+// copying is the floor: the bytes are copied.
+type copying struct {
+	from, to []byte
+}
+
+var _ lab.Instance = (*copying)(nil)
+
+func (in *copying) Prove(context.Context) error {
+	clear(in.to)
+	if err := in.Run(1); err != nil {
+		return err
+	}
+	if !bytes.Equal(in.from, in.to) {
+		return errors.New("the copy differs")
+	}
+	return nil
+}
+
+func (in *copying) Run(n int) error {
+	for range n {
+		copy(in.to, in.from)
+	}
+	return nil
+}
+
+func (in *copying) Close() error { return nil }

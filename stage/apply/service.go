@@ -1,0 +1,238 @@
+package apply
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"postage/lab"
+	"postage/service/apiserver"
+)
+
+// Cluster names a cluster of the user's.
+type Cluster struct {
+	Kubeconfig, Context string
+}
+
+type clusterKey struct{}
+
+// WithCluster returns a context with which services of server=user take this cluster. Without it they take the one that
+// POSTAGE_KUBECONFIG and POSTAGE_CONTEXT name.
+func WithCluster(ctx context.Context, c Cluster) context.Context {
+	return context.WithValue(ctx, clusterKey{}, c)
+}
+
+func clusterOf(ctx context.Context) Cluster {
+	if c, ok := ctx.Value(clusterKey{}).(Cluster); ok {
+		return c
+	}
+	return Cluster{os.Getenv("POSTAGE_KUBECONFIG"), os.Getenv("POSTAGE_CONTEXT")}
+}
+
+// reach is how a worker reaches the run's server, and what that does not serve.
+type reach struct {
+	apiserver.Reach
+	// NotServed says why, by content type's name.
+	NotServed map[string]string
+}
+
+// variable is the environment variable that tells workers the reach of a server.
+func variable(server apiserver.Kind, fsync bool) string {
+	name := "POSTAGE_APPLY_" + strings.ToUpper(string(server))
+	if fsync {
+		name += "_FSYNC"
+	}
+	return name
+}
+
+func reachOf(server apiserver.Kind, fsync bool) (r reach, err error) {
+	name := variable(server, fsync)
+	text := os.Getenv(name)
+	if text == "" {
+		return r, fmt.Errorf("there is no server: %s is not set", name)
+	}
+	if err := json.Unmarshal([]byte(text), &r); err != nil {
+		return r, fmt.Errorf("%s: %w", name, err)
+	}
+	return r, nil
+}
+
+// newService is the run's API server of a kind.
+func newService(server apiserver.Kind, fsync bool) *lab.Service {
+	return &lab.Service{Start: func(ctx context.Context) (*lab.Running, error) {
+		cluster := clusterOf(ctx)
+		o := apiserver.Options{Kind: server, Fsync: fsync}
+		if server == apiserver.User {
+			o.Kubeconfig, o.Context = cluster.Kubeconfig, cluster.Context
+		}
+		s, err := apiserver.Start(ctx, o)
+		if err != nil {
+			return nil, err
+		}
+		running, err := running(ctx, s, variable(server, fsync))
+		if err != nil {
+			return nil, errors.Join(err, s.Stop())
+		}
+		return running, nil
+	}}
+}
+
+// running finds out what a server that is up can do.
+func running(ctx context.Context, s *apiserver.Server, variable string) (*lab.Running, error) {
+	r := reach{Reach: s.Reach(), NotServed: map[string]string{}}
+	refused := map[string]error{}
+	for _, k := range kinds() {
+		err := probeKind(ctx, s, &r.Reach, &k)
+		if err != nil {
+			refused[k.name] = err
+		}
+	}
+	for _, m := range medias() {
+		why, err := probeMedia(ctx, &r.Reach, &m)
+		if err != nil {
+			return nil, err
+		}
+		if why != "" {
+			r.NotServed[m.name] = why
+		}
+	}
+	text, err := json.Marshal(r)
+	if err != nil {
+		return nil, err
+	}
+	return &lab.Running{
+		// client-go's gate is for the workers: with it shut, a client that is told CBOR sends JSON without a word.
+		Environment: []string{variable + "=" + string(text), gate + "=true"},
+		Serves: func(c *lab.Case, contender *lab.Contender) error {
+			for kind, err := range refused {
+				if slices.Contains(strings.Split(c.Name, "/"), "kind="+kind) {
+					return err
+				}
+			}
+			as, _ := strings.CutPrefix(contender.Name, "as=")
+			if why := r.NotServed[as]; why != "" {
+				return errors.New(why)
+			}
+			return nil
+		},
+		Stop: s.Stop,
+	}, nil
+}
+
+// gate is the environment variable of client-go's feature gate for CBOR.
+const gate = "KUBE_FEATURE_ClientsAllowCBOR"
+
+// verbs are what the operations need.
+var verbs = []string{"create", "get", "update", "list", "watch", "delete"}
+
+// probeKind says why the server does not serve a kind to us: it has no such resource, or we have no permission. An
+// object is created as a dry run, which also finds what admission has against it.
+func probeKind(ctx context.Context, s *apiserver.Server, r *apiserver.Reach, k *kind) error {
+	json := byName("json")
+	c, err := openClient(r, k, &json)
+	if err != nil {
+		return err
+	}
+	defer c.close()
+	_, err = c.list(ctx, workerKey+"=probe")
+	if apierrors.IsNotFound(err) {
+		group := k.group
+		if group == "" {
+			group = "core"
+		}
+		return fmt.Errorf("not served here: the server has no %s of %s/%s", k.resource, group, k.version)
+	}
+	if err := s.Allowed(ctx, k.group, k.resource, k.namespaced, verbs...); err != nil {
+		return err
+	}
+	name := r.Prefix() + "probe"
+	o := k.make(metav1.ObjectMeta{Name: name, Labels: map[string]string{apiserver.Label: r.Namespace}})
+	if _, err := c.create(ctx, o, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}); err != nil {
+		return fmt.Errorf("create a %s as a dry run: %w", k.name, err)
+	}
+	return nil
+}
+
+// probeMedia says why the server does not take or does not give a content type, "" if it does both. client-go is not
+// asked, as it falls back to JSON by itself.
+func probeMedia(ctx context.Context, r *apiserver.Reach, m *media) (string, error) {
+	config, err := r.Config()
+	if err != nil {
+		return "", err
+	}
+	k := kindByName("configmap")
+	raw, err := openRaw(ctx, config)
+	if err != nil {
+		return "", err
+	}
+	defer raw.close()
+	o := k.make(metav1.ObjectMeta{Name: r.Prefix() + "probe"})
+	plain := byName("json")
+	var refusals []string
+	for _, way := range []struct{ sent, accepted *media }{{m, &plain}, {&plain, m}} {
+		body, err := encoded(way.sent, &k, o)
+		if err != nil {
+			return "", err
+		}
+		status, text, err := raw.ask(ctx, http.MethodPost, k.collection(r.Namespace)+"?dryRun=All", way.sent.contentType, way.accepted.contentType, body)
+		switch {
+		case err != nil:
+			return "", err
+		case status == http.StatusUnsupportedMediaType || status == http.StatusNotAcceptable:
+			refusals = append(refusals, strconv.Itoa(status))
+		case status/100 == 2 && !way.accepted.begins(text):
+			return "not served here (the server answers in another content type)", nil
+		}
+	}
+	if len(refusals) == 0 {
+		return "", nil // whatever else is wrong, the rows will say
+	}
+	return "not served here (HTTP " + strings.Join(refusals, "/") + ")", nil
+}
+
+// errServerEnded is why everything fails once the server is gone.
+var errServerEnded = errors.New("the API server ended")
+
+// ended says whether a process is no more.
+func ended(pid int) bool {
+	p, err := os.FindProcess(pid)
+	if err != nil {
+		return true
+	}
+	defer func() { _ = p.Release() }()
+	err = p.Signal(syscall.Signal(0))
+	return errors.Is(err, os.ErrProcessDone) || errors.Is(err, syscall.ESRCH)
+}
+
+// explain puts the server's end before what came of it.
+func (in *instance) explain(err error) error {
+	if err == nil || in.reach.PID == 0 {
+		return err
+	}
+	// Its connections are closed a moment before it is no more.
+	for until := time.Now().Add(time.Second); ; time.Sleep(10 * time.Millisecond) {
+		switch {
+		case ended(in.reach.PID):
+			return fmt.Errorf("%w: %w", errServerEnded, err)
+		case !connectionLost(err) || time.Now().After(until):
+			return err
+		}
+	}
+}
+
+// connectionLost says whether a server that ended would give this error.
+func connectionLost(err error) bool {
+	var status apierrors.APIStatus
+	return !errors.As(err, &status)
+}

@@ -1,0 +1,193 @@
+package apply
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"postage/lab"
+	"postage/service/apiserver"
+)
+
+// Suite returns the stage's cases: for the default server, for kcp and for a cluster of the user's. A budget that is
+// too small leaves out the last.
+func Suite() lab.Suite {
+	suite := lab.Suite{Stage: "apply", Doc: "Objects into a Kubernetes-style API server: which content type?"}
+	first, last := serverCases(apiserver.Generic)
+	suite.Cases = first
+	for _, s := range subjects() {
+		suite.Cases = append(suite.Cases, serializeCase(s, false), serializeCase(s, true))
+	}
+	suite.Cases = append(suite.Cases, last...)
+	for _, server := range []apiserver.Kind{apiserver.KCP, apiserver.User} {
+		first, last := serverCases(server)
+		suite.Cases = append(append(suite.Cases, first...), last...)
+	}
+	return suite
+}
+
+// serverCases are the slices for one server; last are those that are long or that few servers serve.
+func serverCases(server apiserver.Kind) (first, last []lab.Case) {
+	relaxed, durable := newService(server, false), newService(server, true)
+	of := func(operation, kind string) spec {
+		return spec{server: server, op: opByName(operation), kind: kindByName(kind), inflight: 1}
+	}
+	for _, k := range kinds() {
+		for _, o := range ops() {
+			c := clientCase(of(o.name, k.name), relaxed, "")
+			c.Headline = server == apiserver.Generic && o.name == crud && k.name == "configmap"
+			if k.name == "deployment" {
+				last = append(last, c)
+			} else {
+				first = append(first, c)
+			}
+		}
+	}
+	for _, operation := range []string{crud, "create", "get", "update", "list100"} {
+		s := of(operation, "configmap")
+		s.inflight = 8
+		first = append(first, clientCase(s, relaxed, "with 8 under way at a time over one connection"))
+	}
+	if server != apiserver.User { // whose disks are as they are
+		for _, operation := range []string{"create", "get"} {
+			s := of(operation, "configmap")
+			s.fsync = true
+			last = append(last, clientCase(s, durable, "when etcd waits for the disk, as in production"))
+		}
+	}
+	return first, append(last, mistakeCase(of(crud, "configmap"), relaxed), mistakeCase(of(crud, "clusterrole"), relaxed))
+}
+
+// caseName is Apply/server=…/fsync=…/op=…/kind=…/inflight=…; a cluster of the user's says nothing of fsync.
+func (s *spec) caseName() string {
+	name := "Apply/server=" + string(s.server)
+	if s.server != apiserver.User {
+		name += "/fsync=" + map[bool]string{true: "on", false: "off"}[s.fsync]
+	}
+	return fmt.Sprintf("%s/op=%s/kind=%s/inflight=%d", name, s.op.name, s.kind.name, s.inflight)
+}
+
+// baseline is what client-go sends unless it is told otherwise.
+const baseline = "json"
+
+// noWatch is why YAML has no watch.
+const noWatch = "YAML has no framing for a stream of events in Kubernetes: the server answers a watch with HTTP 406"
+
+// clientCase compares the content types through client-go.
+func clientCase(s spec, service *lab.Service, more string) lab.Case {
+	c := lab.Case{
+		Name:     s.caseName(),
+		Doc:      fmt.Sprintf("Which content type makes a %s cheapest: %s", s.kind.name, s.op.doc),
+		Service:  service,
+		Baseline: "as=" + baseline,
+	}
+	if more != "" {
+		c.Doc += ", " + more
+	}
+	c.Doc += "?"
+	for _, m := range medias() {
+		row := lab.Contender{
+			Name: "as=" + m.name, Module: "k8s.io/client-go", Checks: checks,
+			Settings: map[string]string{"as": m.name, "content-type": m.contentType, "limiter": "none", "connection": "one, HTTP/2 over TLS"},
+			Open: func(ctx context.Context, _ lab.Env) (lab.Instance, error) {
+				return opened(newInstance(ctx, s, m, func(in *instance) (caller, error) {
+					c, err := openClient(&in.reach.Reach, &in.kind, &m)
+					if err != nil {
+						return nil, err
+					}
+					return &throughClient{client: c, in: in}, nil
+				}))
+			},
+		}
+		if m.stream == "" && s.op.name == "watch" {
+			row.NotPossible, row.Open = noWatch, nil
+		}
+		c.Contenders = append(c.Contenders, row)
+	}
+	c.Contenders = append(c.Contenders, floor(s))
+	return c
+}
+
+// floor sends bytes that were made beforehand.
+func floor(s spec) lab.Contender {
+	return lab.Contender{
+		Name: "floor=prebuilt", Floor: true,
+		Checks:   "as the others, but that nothing of the responses is decoded",
+		Settings: map[string]string{"floor": "prebuilt", "content-type": byName("protobuf").contentType},
+		Open: func(ctx context.Context, _ lab.Env) (lab.Instance, error) {
+			return opened(newInstance(ctx, s, byName("protobuf"), openPrebuilt))
+		},
+	}
+}
+
+// mistakeCase has the page's mistake on purpose: see [openMistaken].
+func mistakeCase(s spec, service *lab.Service) lab.Case {
+	c := lab.Case{
+		Name:     s.caseName() + "/limiter=default",
+		Doc:      "What did the published page measure? Its clients were made before content type and limits were set: all send JSON, through client-go's default limiter of 5 requests a second",
+		Batch:    600 * time.Millisecond,
+		Service:  service,
+		Baseline: "asked=" + baseline,
+	}
+	for _, m := range medias() {
+		c.Contenders = append(c.Contenders, lab.Contender{
+			Name: "asked=" + m.name, Module: "k8s.io/client-go",
+			Checks:     "on the wire it is JSON whatever was asked for, and the limiter is client-go's default; what was written is read back equal; nothing is left behind",
+			Settings:   map[string]string{"asked": m.name, "sent": "json", "limiter": "5 requests a second after a burst of 10, client-go's default"},
+			Properties: map[string]string{"sent": "json, whatever was asked"},
+			Open: func(ctx context.Context, _ lab.Env) (lab.Instance, error) {
+				return opened(newInstance(ctx, s, byName("json"), func(in *instance) (caller, error) { return openMistaken(in, &m) }))
+			},
+		})
+	}
+	c.Contenders = append(c.Contenders, floor(s))
+	return c
+}
+
+// serializeCase compares apimachinery's serializers, without a server.
+func serializeCase(s subject, decoding bool) lab.Case {
+	way, doc := "encode", "to bytes"
+	if decoding {
+		way, doc = "decode", "from bytes"
+	}
+	c := lab.Case{
+		Name:     "Apply/serialize=" + way + "/kind=" + s.name,
+		Doc:      fmt.Sprintf("What does a serializer of apimachinery take by itself for %s, %s?", s.doc, doc),
+		Headline: s.name == "clusterrole" && !decoding,
+		Batch:    s.batch,
+		Baseline: "as=" + baseline,
+	}
+	for _, m := range medias() {
+		c.Contenders = append(c.Contenders, lab.Contender{
+			Name: "as=" + m.name, Module: m.module, Checks: serializeChecks,
+			Settings: map[string]string{"as": m.name, "buffer": "reused", "lib": "apimachinery"},
+			Open: func(_ context.Context, env lab.Env) (lab.Instance, error) {
+				in, err := openSerializing(m, s, decoding, env.Seed)
+				if err != nil {
+					return nil, fmt.Errorf("apply: serialize %s as %s: %w", s.name, m.name, err)
+				}
+				return in, nil
+			},
+		})
+	}
+	c.Contenders = append(c.Contenders, lab.Contender{
+		Name: "floor=memcpy", Floor: true, Checks: "the copy has the bytes of the original",
+		Settings: map[string]string{"floor": "memcpy", "bytes": "of protobuf, the shortest"},
+		Open: func(_ context.Context, env lab.Env) (lab.Instance, error) {
+			in, err := openSerializing(byName("protobuf"), s, false, env.Seed)
+			if err != nil {
+				return nil, fmt.Errorf("apply: serialize %s: %w", s.name, err)
+			}
+			return &copying{in.text, make([]byte, len(in.text))}, nil
+		},
+	})
+	return c
+}
+
+// opened keeps a nil instance from becoming an interface that is not nil.
+func opened(in *instance, err error) (lab.Instance, error) {
+	if err != nil {
+		return nil, fmt.Errorf("apply: %w", err)
+	}
+	return in, nil
+}

@@ -1,0 +1,201 @@
+package apply
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"postage/lab"
+	"postage/service/apiserver"
+)
+
+func TestNames(t *testing.T) {
+	if err := lab.Check([]lab.Suite{Suite()}); err != nil {
+		t.Fatal(err)
+	}
+	headlines := 0
+	for _, c := range Suite().Cases {
+		if c.Doc == "" {
+			t.Errorf("%s has no Doc", c.Name)
+		}
+		if c.Headline {
+			headlines++
+		}
+	}
+	if headlines != 2 {
+		t.Errorf("%d headline cases, want 2", headlines)
+	}
+}
+
+// Every content type is proven on the wire for every operation and kind that the server has, and every serializer.
+func TestEveryContenderProves(t *testing.T) {
+	for _, c := range Suite().Cases {
+		t.Run(strings.TrimPrefix(c.Name, "Apply/"), func(t *testing.T) {
+			if c.Service != nil {
+				if !strings.Contains(c.Name, "/server="+string(testServer())+"/") || strings.Contains(c.Name, "/fsync=on/") {
+					t.Skip("is for another server than the one that the tests have started")
+				}
+				needServer(t)
+				if err := shared.Serves(&c, &c.Contenders[0]); err != nil {
+					t.Skip(err)
+				}
+			}
+			for _, contender := range c.Contenders {
+				t.Run(contender.Name, func(t *testing.T) {
+					if contender.NotPossible != "" {
+						t.Skip(contender.NotPossible)
+					}
+					works(t, contender)
+				})
+			}
+		})
+	}
+}
+
+// works opens, proves, runs and closes a contender.
+func works(t *testing.T, contender lab.Contender) {
+	t.Helper()
+	in, err := contender.Open(t.Context(), lab.Env{Seed: 7})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := in.Prove(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if p, ok := in.(lab.Prepared); ok {
+		if err := p.Prepare(); err != nil {
+			t.Error(err)
+		}
+	}
+	before := counters(t, in)
+	if err := in.Run(2); err != nil {
+		t.Error(err)
+	}
+	for name, value := range counters(t, in) {
+		if value <= before[name] {
+			t.Errorf("%s did not grow from %v", name, before[name])
+		}
+	}
+	if err := in.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func counters(t *testing.T, in lab.Instance) map[string]float64 {
+	t.Helper()
+	c, ok := in.(lab.Counted)
+	if !ok {
+		return nil
+	}
+	counters, err := c.Counters()
+	if err != nil {
+		t.Error(err)
+	}
+	return counters
+}
+
+// What the servers of ours do not have is said, as the reason in place of figures.
+func TestServes(t *testing.T) {
+	needServer(t)
+	if testServer() == apiserver.User {
+		t.Skip("the user's cluster may have it")
+	}
+	for _, c := range Suite().Cases {
+		if c.Service == nil {
+			continue
+		}
+		err := shared.Serves(&c, &c.Contenders[0])
+		if want := strings.Contains(c.Name, "/kind=deployment/"); (err != nil) != want {
+			t.Errorf("%s: %v", c.Name, err)
+		} else if want && !strings.Contains(err.Error(), "not served here: the server has no deployments of apps/v1") {
+			t.Error(err)
+		}
+	}
+}
+
+// That YAML cannot be watched is the server's word, not only ours.
+func TestNoWatchInYAML(t *testing.T) {
+	needServer(t)
+	m, k := byName("yaml"), kindByName("configmap")
+	r, err := reachOf(testServer(), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config, err := r.Config()
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := openRaw(t.Context(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer raw.close()
+	status, text, err := raw.ask(t.Context(), "GET", k.collection(r.Namespace)+"?watch=true", "", m.contentType, nil)
+	if err != nil || status != 406 {
+		t.Errorf("HTTP %d: %s, %v", status, text, err)
+	}
+}
+
+func instanceOf(t *testing.T, s spec, as string) *instance {
+	t.Helper()
+	needServer(t)
+	m := byName(as)
+	in, err := newInstance(context.Background(), s, m, func(in *instance) (caller, error) {
+		c, err := openClient(&in.reach.Reach, &in.kind, &m)
+		if err != nil {
+			return nil, err
+		}
+		return &throughClient{client: c, in: in}, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return in
+}
+
+func one(operation string) spec {
+	return spec{server: testServer(), op: opByName(operation), kind: kindByName("configmap"), inflight: 1}
+}
+
+// What a server adds to an object is overlooked, anything else is not. No server of ours has Deployments, so this one is
+// as kube-apiserver returns it.
+func TestCheckObject(t *testing.T) {
+	in := &instance{spec: spec{kind: kindByName("deployment")}, worker: "w", reach: reach{}}
+	served := func() *appsv1.Deployment {
+		d := in.object("hello", firstChange).(*appsv1.Deployment)
+		d.UID, d.ResourceVersion, d.Namespace, d.Generation, d.CreationTimestamp = "1-2-3", "7", "postage-1", 1, metav1.Now()
+		d.Kind, d.APIVersion = "Deployment", "apps/v1"
+		d.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "postage"}}
+		d.Annotations["deployment.kubernetes.io/revision"] = "1"
+		d.Spec.Strategy.Type = appsv1.RollingUpdateDeploymentStrategyType
+		limit, deadline, grace := int32(10), int32(600), int64(30)
+		d.Spec.RevisionHistoryLimit, d.Spec.ProgressDeadlineSeconds = &limit, &deadline
+		pod := &d.Spec.Template.Spec
+		pod.RestartPolicy, pod.DNSPolicy, pod.SchedulerName = corev1.RestartPolicyAlways, corev1.DNSClusterFirst, "default-scheduler"
+		pod.TerminationGracePeriodSeconds, pod.SecurityContext = &grace, &corev1.PodSecurityContext{}
+		c := &pod.Containers[0]
+		c.TerminationMessagePath, c.TerminationMessagePolicy, c.ImagePullPolicy = "/dev/termination-log", corev1.TerminationMessageReadFile, corev1.PullIfNotPresent
+		d.Status.ObservedGeneration = 1
+		return d
+	}
+	if err := in.checkObject(served(), "hello", firstChange); err != nil {
+		t.Error(err)
+	}
+	for name, change := range map[string]func(*appsv1.Deployment){
+		"image":      func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers[0].Image = "other" },
+		"no server":  func(d *appsv1.Deployment) { d.UID = "" },
+		"annotation": func(d *appsv1.Deployment) { d.Annotations[changeKey] = "00000001" },
+		"label":      func(d *appsv1.Deployment) { delete(d.Labels, workerKey) },
+		"containers": func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers = nil },
+	} {
+		d := served()
+		change(d)
+		if err := in.checkObject(d, "hello", firstChange); err == nil {
+			t.Errorf("%s: passes", name)
+		}
+	}
+}

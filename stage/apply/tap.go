@@ -1,0 +1,189 @@
+package apply
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+)
+
+// wire counts the bytes that go through a client's connections: TCP's payload, so with the framing of TLS and HTTP/2.
+type wire struct {
+	in, out, conns atomic.Int64
+}
+
+type countedConn struct {
+	net.Conn
+	wire *wire
+}
+
+func (c *countedConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	c.wire.in.Add(int64(n))
+	return n, err
+}
+
+func (c *countedConn) Write(p []byte) (int, error) {
+	n, err := c.Conn.Write(p)
+	c.wire.out.Add(int64(n))
+	return n, err
+}
+
+// tap sees every request as it goes to the connection and every response as it comes from it, beneath all of
+// client-go's negotiation. While it is off, a request costs one atomic load more.
+type tap struct {
+	next http.RoundTripper
+	on   atomic.Bool
+	mu   sync.Mutex
+	seen []*exchange
+}
+
+// exchange is a request and its response. Bodies are whole, but for a watch's.
+type exchange struct {
+	method, path  string
+	sent, accepts string // Content-Type and Accept of the request
+	received      string // Content-Type of the response
+	proto         string
+	status        int
+	request       []byte
+	mu            sync.Mutex
+	response      []byte
+	watch         bool
+}
+
+// WrappedRoundTripper lets idle connections be closed through the tap.
+func (t *tap) WrappedRoundTripper() http.RoundTripper { return t.next }
+
+func (t *tap) RoundTrip(r *http.Request) (*http.Response, error) {
+	if !t.on.Load() {
+		return t.next.RoundTrip(r)
+	}
+	e := &exchange{method: r.Method, path: r.URL.Path, sent: r.Header.Get("Content-Type"), accepts: r.Header.Get("Accept"), watch: r.URL.Query().Get("watch") != ""}
+	if r.Body != nil {
+		text, err := io.ReadAll(r.Body)
+		if err := r.Body.Close(); err != nil {
+			return nil, err
+		}
+		if err != nil {
+			return nil, err
+		}
+		e.request = text
+		r = r.Clone(r.Context())
+		r.Body = io.NopCloser(bytes.NewReader(text))
+	}
+	response, err := t.next.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	e.received, e.status, e.proto = response.Header.Get("Content-Type"), response.StatusCode, response.Proto
+	if e.watch {
+		response.Body = &copied{response.Body, e}
+	} else {
+		text, err := io.ReadAll(response.Body)
+		_ = response.Body.Close()
+		if err != nil {
+			return nil, err
+		}
+		e.response = text
+		response.Body = io.NopCloser(bytes.NewReader(text))
+	}
+	t.mu.Lock()
+	t.seen = append(t.seen, e)
+	t.mu.Unlock()
+	return response, nil
+}
+
+// copied keeps the beginning of a body that has no end.
+type copied struct {
+	io.ReadCloser
+	e *exchange
+}
+
+func (c *copied) Read(p []byte) (int, error) {
+	n, err := c.ReadCloser.Read(p)
+	c.e.mu.Lock()
+	c.e.response = append(c.e.response, p[:min(n, max(0, 1<<14-len(c.e.response)))]...)
+	c.e.mu.Unlock()
+	return n, err
+}
+
+// take returns what was seen since it was called last.
+func (t *tap) take() []*exchange {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	seen := t.seen
+	t.seen = nil
+	return seen
+}
+
+// check says what of an exchange is not in the content type that its row claims.
+func (e *exchange) check(m *media) error {
+	about := e.method + " " + e.path
+	switch {
+	case e.status/100 != 2:
+		return fmt.Errorf("%s: HTTP %d", about, e.status)
+	case e.accepts != m.contentType:
+		return fmt.Errorf("%s: the request accepts %q, want %q", about, e.accepts, m.contentType)
+	case len(e.request) > 0 && e.sent != m.contentType:
+		return fmt.Errorf("%s: the request is %q on the wire, want %q", about, e.sent, m.contentType)
+	case len(e.request) > 0 && !m.begins(e.request):
+		return fmt.Errorf("%s: the request says it is %q and begins with %q", about, e.sent, head(e.request))
+	case len(e.request) == 0 && slices.Contains([]string{http.MethodPost, http.MethodPut, http.MethodDelete}, e.method):
+		return fmt.Errorf("%s: the request has no body", about)
+	}
+	got, _, err := mime.ParseMediaType(e.received)
+	if err != nil {
+		return fmt.Errorf("%s: the response's Content-Type %q: %w", about, e.received, err)
+	}
+	if e.watch {
+		return e.checkWatch(m, got)
+	}
+	if got != m.contentType {
+		return fmt.Errorf("%s: the response is %q on the wire, want %q", about, got, m.contentType)
+	}
+	if !m.begins(e.response) {
+		return fmt.Errorf("%s: the response says it is %q and begins with %q", about, got, head(e.response))
+	}
+	return nil
+}
+
+// checkWatch looks at a stream of events. Each holds an object in the content type; protobuf's has its length before it.
+func (e *exchange) checkWatch(m *media, got string) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if got != m.stream {
+		return fmt.Errorf("watch: the events are %q on the wire, want %q", got, m.stream)
+	}
+	ok := false
+	switch m.name {
+	case "json":
+		ok = bytes.HasPrefix(e.response, []byte("{"))
+	case "protobuf":
+		ok = bytes.Contains(e.response[:min(len(e.response), 64)], protobufMagic)
+	case "cbor":
+		// A map (major type 5), with or without the tag.
+		text := bytes.TrimPrefix(e.response, cborMagic)
+		ok = len(text) > 0 && text[0]>>5 == 5
+	}
+	if !ok {
+		return fmt.Errorf("watch: the events say they are %q and begin with %q", got, head(e.response))
+	}
+	return nil
+}
+
+func head(text []byte) string { return string(text[:min(len(text), 16)]) }
+
+// methods are the requests' methods, in order: "POST GET DELETE".
+func methods(seen []*exchange) string {
+	var all []string
+	for _, e := range seen {
+		all = append(all, e.method)
+	}
+	return strings.Join(all, " ")
+}

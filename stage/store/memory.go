@@ -1,0 +1,225 @@
+package store
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"iter"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"postage/lab"
+	"postage/pgbulk"
+	"postage/service/postgres"
+)
+
+// The slice "memory" has rows come from a source that makes them one by one, as a service
+// has them that reads a file or another database: is the memory that it takes to write them
+// that of a row, or that of all rows?
+
+// volume is how much the rows of a case have together.
+type volume struct {
+	name string
+	rows int // of 16 KB
+}
+
+// memoryCases are those of the slice, for rows with documents of so many letters.
+func memoryCases(volumes []volume, letters int) (cases []lab.Case) {
+	for _, v := range volumes {
+		c := lab.Case{
+			Name:     fmt.Sprintf("Store/peer=sink/slice=memory/volume=%s/rows=%d/transport=unix", v.name, v.rows),
+			Doc:      "How much memory does the client take for an upsert of " + v.name + " of rows that come one by one? (peak-rss-B)",
+			Batch:    30 * time.Millisecond * time.Duration(1+v.rows/1500),
+			Baseline: baseline,
+		}
+		for _, contender := range memoryContenders() {
+			c.Contenders = append(c.Contenders, contender.row(openFlood(v.rows, letters), floodChecks, ""))
+		}
+		cases = append(cases, c)
+	}
+	return cases
+}
+
+// memoryContenders take their rows from the target's source. What needs all rows of a
+// statement at once collects as many as a statement can have.
+func memoryContenders() []*contender {
+	type write func(ctx context.Context, conn *pgx.Conn, t *target) error
+	one := func(name, module string, w write) *contender {
+		return &contender{name: name, module: module, open: func(ctx context.Context, t *target) (*writer, error) {
+			conn, err := pgxConnect(ctx, t, pgx.QueryExecModeCacheStatement)
+			if err != nil {
+				return nil, err
+			}
+			return pgxWriter(conn, func(ctx context.Context) error { return w(ctx, conn, t) }), nil
+		}}
+	}
+	bulk := func(strategy pgbulk.Strategy, named string) *contender {
+		return one("lib=pgbulk/call=upsert/strategy="+named, "", func(ctx context.Context, conn *pgx.Conn, t *target) error {
+			table := pgbulk.Table{Name: pgx.Identifier{t.table}, Columns: columns, Key: columns[:1]}
+			_, err := pgbulk.Upsert(ctx, conn, table, pgbulk.Values(t.source.all()), pgbulk.Options{Strategy: strategy})
+			return err
+		})
+	}
+	return []*contender{
+		one(baseline, pgxModule, func(ctx context.Context, conn *pgx.Conn, t *target) error {
+			return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+				for s := range t.source.statements(t.table) {
+					if _, err := tx.Exec(ctx, s.sql, s.args...); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		}),
+		one("lib=pgx/call=copy-temporary", pgxModule, func(ctx context.Context, conn *pgx.Conn, t *target) error {
+			return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error { return copyTemporary(ctx, tx, t.table, t.source.copyFrom()) })
+		}),
+		one("lib=pgbulk/call=exec", "", func(ctx context.Context, conn *pgx.Conn, t *target) error {
+			return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+				for s := range t.source.statements(t.table) {
+					if _, err := pgbulk.Exec(ctx, tx, s.sql, s.args...); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		}),
+		bulk(pgbulk.Auto, "auto"),
+		bulk(pgbulk.Bind, "bind"),
+		bulk(pgbulk.Copy, "copy"),
+	}
+}
+
+// source makes rows one by one: ids in order, and values out of a few that were drawn.
+type source struct {
+	rows   int
+	values [][]any // of which each row takes one's
+}
+
+func newSource(rows, letters int, seed uint64) *source {
+	const documents = 16
+	return &source{rows: rows, values: workload{rows: documents, letters: letters}.draw(seed, 1)}
+}
+
+// row fills in the i-th row.
+func (s *source) row(row []any, i int) {
+	copy(row, s.values[i%len(s.values)])
+	row[0] = strconv.Itoa(1_000_000_000 + i)
+}
+
+// all are the rows, in one slice that is used again and again.
+func (s *source) all() iter.Seq[[]any] {
+	return func(yield func([]any) bool) {
+		row := make([]any, len(columns))
+		for i := range s.rows {
+			if s.row(row, i); !yield(row) {
+				return
+			}
+		}
+	}
+}
+
+// statements are the rows as the page's INSERT, as many in each as the protocol allows.
+func (s *source) statements(table string) iter.Seq[statement] {
+	return func(yield func(statement) bool) {
+		const most = maxParameters / 5
+		for from := 0; from < s.rows; from += most {
+			rows := make([][]any, min(most, s.rows-from))
+			for i := range rows {
+				rows[i] = make([]any, len(columns))
+				s.row(rows[i], from+i)
+			}
+			if !yield(statements(table, rows)[0]) {
+				return
+			}
+		}
+	}
+}
+
+// copyFrom are the rows as pgx's CopyFrom takes them.
+func (s *source) copyFrom() pgx.CopyFromSource {
+	i, row := -1, make([]any, len(columns))
+	return pgx.CopyFromFunc(func() ([]any, error) {
+		if i++; i == s.rows {
+			return nil, nil
+		}
+		s.row(row, i)
+		return row, nil
+	})
+}
+
+// bytes is the length of all values together.
+func (s *source) bytes() (n int64) {
+	row := make([][]any, 1)
+	row[0] = make([]any, len(columns))
+	for i := range s.rows {
+		s.row(row[0], i)
+		n += int64(bytesOf(row))
+	}
+	return n
+}
+
+// flood is a sink for more than it can keep.
+type flood struct{ *sink }
+
+func openFlood(rows, letters int) func(context.Context, lab.Env) (place, error) {
+	return func(ctx context.Context, env lab.Env) (place, error) {
+		p, err := openSink(workload{letters: letters}, postgres.Unix)(ctx, env)
+		if err != nil {
+			return nil, err
+		}
+		f := flood{p.(*sink)}
+		f.to.source = newSource(rows, letters, env.Seed)
+		return f, nil
+	}
+}
+
+const floodChecks = "the first 4 MB that the sink received hold every value of their rows in order, and there were as many bytes as all rows have, and not many more"
+
+// prove has the sink keep the beginning of what it receives, and looks for the values in it.
+func (f flood) prove(_ context.Context, write func() error) error {
+	var a sinkAnswer
+	if err := f.peer.Ask("capture head", &a); err != nil {
+		return err
+	}
+	if err := write(); err != nil {
+		return err
+	}
+	if err := f.peer.Ask("captured", &a); err != nil {
+		return err
+	}
+	received, err := os.ReadFile(a.Capture)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.check(received, a.Bytes), os.Remove(a.Capture))
+}
+
+func (f flood) check(head []byte, received int64) error {
+	s := f.to.source
+	// Around the values as in checkReceived, and texts of statements and of BEGIN and COMMIT.
+	least := s.bytes()
+	if most := least + int64(s.rows)*(16*int64(len(columns))+128) + 64<<10; received < least || received > most {
+		return fmt.Errorf("%d bytes were received, want %d to %d", received, least, most)
+	}
+	rows := make([][]any, min(s.rows, headBytes*3/4/(int(least)/s.rows)))
+	for i := range rows {
+		rows[i] = make([]any, len(columns))
+		s.row(rows[i], i)
+	}
+	return checkValues(bodiesWithin(head), rows)
+}
+
+// bodiesWithin joins the bodies of messages, of which the last may not be all there.
+func bodiesWithin(messages []byte) (bodies []byte) {
+	for len(messages) >= 5 {
+		n := min(1+max(4, int(binary.BigEndian.Uint32(messages[1:]))), len(messages))
+		bodies = append(bodies, messages[5:n]...)
+		messages = messages[n:]
+	}
+	return bodies
+}

@@ -1,0 +1,95 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"postage/lab"
+	"postage/service/postgres"
+)
+
+// A run on the user's own server works in a schema of its own, which is gone afterwards, and
+// leaves one alone that is not its own.
+func TestUsersServer(t *testing.T) {
+	if noServer != nil {
+		t.Skip(noServer)
+	}
+	t.Setenv("POSTAGE_DSN", "host=/nonexistent user=nobody") // --dsn goes before it
+	r, err := reachOf(false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dsn := r.dsn(postgres.Unix)
+	ctx := WithDSN(t.Context(), dsn)
+	conn, err := pgx.Connect(ctx, dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.Background())
+	schemas := func() (n int) {
+		t.Helper()
+		if err := conn.QueryRow(ctx, "select count(*) from pg_namespace where nspname = 'postage'").Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	running, err := newService(false).Start(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range running.Environment {
+		name, value, _ := strings.Cut(v, "=")
+		t.Setenv(name, value)
+	}
+	if got, err := reachOf(false); err != nil || got.Scratch {
+		t.Errorf("workers are told of %s, %v", must(json.Marshal(got)), err)
+	}
+	if schemas() != 1 {
+		t.Error("there is no schema postage")
+	}
+	s := setting{workload: workload{rows: 20, size: "16KB", letters: 16384}, phase: phaseUpdate, column: "jsonb", compression: "pglz", transport: postgres.Unix}
+	for _, c := range contenders() {
+		if c.insertsOnly {
+			continue
+		}
+		in, err := c.row(openServer(s), serverChecks, "").Open(ctx, lab.Env{Seed: 7})
+		if err != nil {
+			t.Fatalf("%s: %v", c.name, err)
+		}
+		if err := in.Prove(ctx); err != nil {
+			t.Errorf("%s: %v", c.name, err)
+		}
+		if err := in.Close(); err != nil {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+	if err := running.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	if schemas() != 0 {
+		t.Error("the schema is still there")
+	}
+	if _, err := conn.Exec(ctx, "create schema postage"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := newService(false).Start(ctx); err == nil || !strings.Contains(err.Error(), "is not ours") {
+		t.Errorf("with a schema of somebody else's: %v", err)
+	}
+	if schemas() != 1 {
+		t.Error("somebody else's schema was dropped")
+	}
+	if _, err := conn.Exec(ctx, "drop schema postage"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
