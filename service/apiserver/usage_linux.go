@@ -10,8 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// CPU is the time, user and system, that all threads of a process have used, to the nanosecond: the process's own
-// clock, see clock_getcpuclockid(3). /proc/PID/stat counts in ticks of 10 ms, more than a batch takes.
+// CPU is the time, user and system, that all threads of a process have used: the process's own clock, see
+// clock_getcpuclockid(3). It is exact for threads that sleep; what a running one uses may be added at the kernel's next
+// tick only (4 ms where it was looked at). /proc/PID/stat counts in ticks of 10 ms.
 func CPU(pid int) (time.Duration, error) {
 	const sched = 2 // CPUCLOCK_SCHED
 	var t unix.Timespec

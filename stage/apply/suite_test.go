@@ -66,22 +66,39 @@ func works(t *testing.T, contender lab.Contender) {
 	if err := in.Prove(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if p, ok := in.(lab.Prepared); ok {
-		if err := p.Prepare(); err != nil {
-			t.Error(err)
-		}
-	}
+	prepare(t, in)
 	before := counters(t, in)
 	if err := in.Run(2); err != nil {
 		t.Error(err)
 	}
-	for name, value := range counters(t, in) {
+	after := counters(t, in)
+	// Bytes are counted as they go, a running thread's time at the kernel's ticks only: two requests may end between two.
+	for more := 0; more < 100 && after[serverCPU] <= before[serverCPU] && before[serverCPU] > 0; more++ {
+		prepare(t, in)
+		if err := in.Run(2); err != nil {
+			t.Fatal(err)
+		}
+		after[serverCPU] = counters(t, in)[serverCPU]
+	}
+	for name, value := range after {
 		if value <= before[name] {
 			t.Errorf("%s did not grow from %v", name, before[name])
 		}
 	}
 	if err := in.Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+// serverCPU is the counter of the server's CPU time.
+const serverCPU = "server-cpu-ns/op"
+
+func prepare(t *testing.T, in lab.Instance) {
+	t.Helper()
+	if p, ok := in.(lab.Prepared); ok {
+		if err := p.Prepare(); err != nil {
+			t.Error(err)
+		}
 	}
 }
 
