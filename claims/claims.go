@@ -11,8 +11,9 @@
 //  2. Allocations are counted, not estimated: they have no interval, and hold or differ.
 //     Where none were published, none are allowed.
 //  3. A claim holds if all its measures do, and differs if one does.
-//  4. A claim that differs because its page measured something else than it says
-//     (a rate limiter, a certificate) was an artefact.
+//  4. A claim whose page measured something else than it says (a rate limiter, a
+//     certificate) was an artefact if it holds the page's way, and what it implies
+//     differs once that is put right.
 //
 // What comes of it is a [report.Claim] each, which package report prints.
 package claims
@@ -33,8 +34,6 @@ type Claim struct {
 	Text   string
 	// Why says what was wrong with the page, or what explains a difference.
 	Why string
-	// Artefact says that the figure comes from something else than the page names.
-	Artefact bool
 	// Measures are none where no stage measures them yet.
 	Measures []Measure
 }
@@ -45,6 +44,9 @@ type Measure struct {
 	Row, Base string
 	// Published is the page's figure of Row divided by that of Base.
 	Published float64
+	// Implied says that the page has no such figures: Published is what its claim would
+	// mean for rows without the page's mistake.
+	Implied bool
 	// AtMost says that anything below the published ratio is as good.
 	AtMost bool
 	// Of is the figure: report.Time, report.Allocs or report.Bytes. Time if empty.
@@ -79,8 +81,9 @@ func Check(all []Claim, runs []*record.Record) []report.Claim {
 	for _, c := range all {
 		out := report.Claim{Number: c.Number, Page: c.Page, Stage: c.Stage, Text: c.Text, Why: c.Why, Verdict: report.NotAvailable}
 		number := map[report.ClaimVerdict]int{}
+		own, held := 0, 0 // the page's own way
 		for _, m := range c.Measures {
-			r := report.ClaimMeasure{What: m.What, Of: m.Of, Row: m.Row, Base: m.Base, Published: m.Published, AtMost: m.AtMost, Verdict: report.NotMeasured}
+			r := report.ClaimMeasure{What: m.What, Of: m.Of, Row: m.Row, Base: m.Base, Published: m.Published, AtMost: m.AtMost, Implied: m.Implied, Verdict: report.NotMeasured}
 			if r.Of == "" {
 				r.Of = report.Time
 			}
@@ -90,6 +93,12 @@ func Check(all []Claim, runs []*record.Record) []report.Claim {
 				}
 			}
 			number[r.Verdict]++
+			if !m.Implied {
+				own++
+				if r.Verdict == report.Holds {
+					held++
+				}
+			}
 			out.Measures = append(out.Measures, r)
 		}
 		for _, verdict := range []report.ClaimVerdict{report.Differs, report.NotMeasured, report.Undecided, report.Holds} {
@@ -98,7 +107,7 @@ func Check(all []Claim, runs []*record.Record) []report.Claim {
 				break
 			}
 		}
-		if out.Verdict == report.Differs && c.Artefact {
+		if out.Verdict == report.Differs && own > 0 && held == own {
 			out.Verdict = report.WasArtefact
 		}
 		checked = append(checked, out)

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -83,6 +84,8 @@ func (a *adder) prepare() error {
 	a.done.Partial = !a.rec.Run.Complete
 	a.cases = lab.Analyze(a.rec).Cases
 	for i := range a.cases {
+		// A contender of another revision is named after that, and does not come again.
+		a.cases[i].Rows = slices.DeleteFunc(a.cases[i].Rows, func(r *lab.Result) bool { return r.Row.OldOf != "" })
 		for _, r := range a.cases[i].Rows {
 			if r.NSOp == nil {
 				a.done.Without++

@@ -43,14 +43,14 @@ type DB struct {
 	kind dialect
 }
 
-// IsServer says whether a place names a PostgreSQL server, not a file.
-func IsServer(place string) bool {
+// isServer says whether a place names a PostgreSQL server, not a file.
+func isServer(place string) bool {
 	return strings.HasPrefix(place, "postgres://") || strings.HasPrefix(place, "postgresql://")
 }
 
-// Redacted is a place without its password, fit to be printed.
-func Redacted(place string) string {
-	if !IsServer(place) {
+// redacted is a place without its password, fit to be printed.
+func redacted(place string) string {
+	if !isServer(place) {
 		return place
 	}
 	u, err := url.Parse(place)
@@ -67,7 +67,7 @@ func Redacted(place string) string {
 // Open opens the history at a place, a file's name or a postgres:// URL, and makes its tables
 // if it has none yet. The caller must Close it.
 func Open(ctx context.Context, place string) (*DB, error) {
-	if !IsServer(place) {
+	if !isServer(place) {
 		if err := os.MkdirAll(filepath.Dir(place), 0o777); err != nil {
 			return nil, fmt.Errorf("open history %s: %w", place, err)
 		}
@@ -77,7 +77,7 @@ func Open(ctx context.Context, place string) (*DB, error) {
 
 // OpenExisting is Open, but makes no file: where there is none, the error wraps ErrNone.
 func OpenExisting(ctx context.Context, place string) (*DB, error) {
-	if !IsServer(place) {
+	if !isServer(place) {
 		if _, err := os.Stat(place); errors.Is(err, fs.ErrNotExist) {
 			return nil, fmt.Errorf("%w at %s", ErrNone, place)
 		}
@@ -88,16 +88,16 @@ func OpenExisting(ctx context.Context, place string) (*DB, error) {
 func open(ctx context.Context, place string) (*DB, error) {
 	db, err := connect(place)
 	if err != nil {
-		return nil, fmt.Errorf("open history %s: %w", Redacted(place), err)
+		return nil, fmt.Errorf("open history %s: %w", redacted(place), err)
 	}
 	if err := db.migrate(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("open history %s: %w", Redacted(place), err), db.Close())
+		return nil, errors.Join(fmt.Errorf("open history %s: %w", redacted(place), err), db.Close())
 	}
 	return db, nil
 }
 
 func connect(place string) (*DB, error) {
-	if IsServer(place) {
+	if isServer(place) {
 		config, err := pgx.ParseConfig(place)
 		if err != nil {
 			return nil, errors.New("no such URL as postgres://user@host:5432/database") // pgx's own error repeats the place

@@ -12,6 +12,7 @@ import (
 
 	"postage/history/trend"
 	"postage/lab"
+	"postage/lab/recordtest"
 	"postage/record"
 )
 
@@ -285,4 +286,20 @@ func TestOpenErrors(t *testing.T) {
 	if _, err := os.Stat(missing); err == nil {
 		t.Error("it was made")
 	}
+}
+
+// The old selves of a run against a revision are not kept: they are named after it.
+func TestOldSelvesAreNotKept(t *testing.T) {
+	everywhere(t, func(t *testing.T, place string) {
+		db := opened(t, place)
+		rec := recordOf(rand.New(rand.NewPCG(7, 1)), 10, 1, nil)
+		recordtest.Against(rec, 1)
+		if a := added(t, db, rec, "a.txt"); a.Figures != 7 {
+			t.Errorf("%d figures", a.Figures)
+		}
+		rows, err := db.Rows(t.Context())
+		if err != nil || len(rows) != 7 {
+			t.Errorf("%v, %v", rows, err)
+		}
+	})
 }

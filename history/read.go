@@ -66,15 +66,16 @@ func (db *DB) Trend(ctx context.Context, row string) ([]*trend.Trend, error) {
 
 // Trends gives the trends of several rows to a function, in their order.
 func (db *DB) Trends(ctx context.Context, rows []string, take func(*trend.Trend)) error {
-	anchors, err := db.anchors(ctx)
-	if err != nil {
-		return fmt.Errorf("trend: read the anchors: %w", err)
-	}
 	// The records and the figures are read apart and put together here: joined, the
-	// database would look up each figure's record by itself.
+	// database would look up each figure's record by itself. A record that is added
+	// meanwhile is not among the first, so none lacks what is read after them.
 	runs, err := db.runs(ctx)
 	if err != nil {
 		return fmt.Errorf("trend: read the records: %w", err)
+	}
+	anchors, err := db.anchors(ctx)
+	if err != nil {
+		return fmt.Errorf("trend: read the anchors: %w", err)
 	}
 	for _, row := range rows {
 		figures, at, err := db.figures(ctx, row, anchors, len(runs))

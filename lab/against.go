@@ -62,16 +62,16 @@ func ComparePaired(rec *record.Record, limits Thresholds) *Changes {
 		case inOld && inNew:
 			c.Rows = append(c.Rows, Change{Old: o, New: n, Anchor: AnchorRounds, Noise: math.Exp(noise(results)), Counts: c.counts(o, n)})
 		case inOld:
-			c.Unmatched = append(c.Unmatched, Unmatched{row.OldOf, "in old only" + why(n)})
+			c.Unmatched = append(c.Unmatched, Unmatched{row.OldOf, "in old only" + why(n), true})
 		case inNew:
-			c.Unmatched = append(c.Unmatched, Unmatched{row.OldOf, "in new only" + why(o)})
+			c.Unmatched = append(c.Unmatched, Unmatched{row.OldOf, "in new only" + why(o), false})
 		}
 	}
 	level := familyLevel / float64(max(1, len(c.Rows)))
 	var p []float64
 	for i := range c.Rows {
 		r := &c.Rows[i]
-		r.test.Shift = stats.Paired(blockValues(rec.BlocksOf(r.New.Row.Case), r.New.Row, r.Old.Row), level)
+		r.test = stats.Paired(blockValues(rec.BlocksOf(r.New.Row.Case), r.New.Row, r.Old.Row), level)
 		p = append(p, r.test.P)
 	}
 	for i, adjusted := range stats.Holm(p) {

@@ -182,15 +182,15 @@ func figures(row *record.Row, blocks []*record.Block) *Result {
 		result.Metrics[unit] = stats.Median(values)
 	}
 	if latencies != nil {
-		for unit, percentile := range Percentiles {
+		for unit, percentile := range percentiles {
 			result.Metrics[unit] = float64(latencies.ValueAtPercentile(percentile))
 		}
 	}
 	return result
 }
 
-// Percentiles are the metrics that are read off a distribution of latencies.
-var Percentiles = map[string]float64{"p50-ns": 50, "p90-ns": 90, "p99-ns": 99, "p99.9-ns": 99.9, "max-ns": 100}
+// percentiles are the metrics that are read off a distribution of latencies.
+var percentiles = map[string]float64{"p50-ns": 50, "p90-ns": 90, "p99-ns": 99, "p99.9-ns": 99.9, "max-ns": 100}
 
 func whole(values []float64) *int64 {
 	n := int64(stats.Median(values))

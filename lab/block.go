@@ -75,12 +75,22 @@ func (r *run) block(ctx context.Context, cs *runCase) (record.Block, error) {
 			continue
 		}
 		if s.err != nil {
-			s.row.Proof = fmt.Sprintf("%s%v (block %d)", record.ProofFailed, s.err, block.Number)
+			s.row.Proof = fmt.Sprintf("%s%s (block %d)", record.ProofFailed, abridged(s.err.Error()), block.Number)
 			continue
 		}
 		block.Series = append(block.Series, s.series)
 	}
 	return block, nil
+}
+
+// abridged keeps of a contender's error what a reader needs: a record's lines have a
+// greatest length, beyond which it cannot be read again.
+func abridged(text string) string {
+	const longest = 2000
+	if len(text) > longest {
+		text = strings.ToValidUTF8(text[:longest], "") + " …"
+	}
+	return text
 }
 
 // blockSeed makes the order of a block the same in a run that was resumed as in one

@@ -8,9 +8,9 @@ import (
 	"postage/record"
 )
 
-// InjectedSlowdown is the part by which the slowed contender of a calibration does
+// injectedSlowdown is the part by which the slowed contender of a calibration does
 // more work than the baseline: every 20 operations it does one more.
-const InjectedSlowdown = 1.0 / 20
+const injectedSlowdown = 1.0 / 20
 
 // CalibrationSuite makes comparisons whose truth is known of any contender: each case
 // holds it as baseline, again as control (an A/A comparison), and once more doing 5%
@@ -40,7 +40,7 @@ func CalibrationSuite(c Contender, comparisons int) Suite {
 // slow does 5% more operations than it is asked for.
 type slow struct{ Instance }
 
-func (s slow) Run(n int) error { return s.Instance.Run(n + int(float64(n)*InjectedSlowdown+0.5)) }
+func (s slow) Run(n int) error { return s.Instance.Run(n + int(float64(n)*injectedSlowdown+0.5)) }
 
 // Calibration is how often a record of a calibration suite came to the right verdict.
 type Calibration struct {

@@ -73,7 +73,7 @@ type Change struct {
 	// nil if there were none. Where they do not say so too, Time is inconclusive.
 	Fresh  *Change
 	Counts []Count
-	test   shiftTest
+	test   stats.Shift // of its block values
 }
 
 // Count is a figure that does not depend on the machine's mood and is compared exactly.
@@ -88,12 +88,7 @@ type Count struct {
 type Unmatched struct {
 	Row    string
 	Reason string
-}
-
-// shiftTest is a row's two samples of block values and what they say.
-type shiftTest struct {
-	old, new []float64
-	stats.Shift
+	Old    bool // it is the old record that has them
 }
 
 // CompareRecords compares a new record with an old one, row by row.
@@ -179,9 +174,9 @@ func (c *Changes) match(old, new *CaseResult) {
 		case inOld && inNew:
 			c.Rows = append(c.Rows, Change{Old: o, New: n, Counts: c.counts(o, n)})
 		case inOld:
-			c.Unmatched = append(c.Unmatched, Unmatched{name, "in old only" + why(n)})
+			c.Unmatched = append(c.Unmatched, Unmatched{name, "in old only" + why(n), true})
 		case inNew:
-			c.Unmatched = append(c.Unmatched, Unmatched{name, "in new only" + why(o)})
+			c.Unmatched = append(c.Unmatched, Unmatched{name, "in new only" + why(o), false})
 		}
 	}
 }
@@ -202,8 +197,7 @@ func (c *Changes) test(olds, news map[string]*CaseResult) {
 	level := familyLevel / float64(max(1, len(c.Rows)))
 	var u stats.Unpaired
 	shift := func(row *Change, anchored func(*record.Record, *record.Row) []float64) {
-		row.test.old, row.test.new = anchored(c.Old, row.Old.Row), anchored(c.New, row.New.Row)
-		row.test.Shift = u.Shift(row.test.old, row.test.new, level)
+		row.test = u.Shift(anchored(c.Old, row.Old.Row), anchored(c.New, row.New.Row), level)
 	}
 	byCase := map[string][]*Change{}
 	for i := range c.Rows {
@@ -222,7 +216,7 @@ func (c *Changes) test(olds, news map[string]*CaseResult) {
 					moved = "moved against its peers"
 				}
 				if a, b := row.Old.Row.Module, row.New.Row.Module; a != b {
-					moved = fmt.Sprintf("is %s now and was %s", or(b, "the standard library"), or(a, "the standard library"))
+					moved = fmt.Sprintf("is %s now and was %s", cmp.Or(b, "the standard library"), cmp.Or(a, "the standard library"))
 				}
 			}
 		}
@@ -276,13 +270,6 @@ func (c *Changes) warnOfFewBlocks(needed string) {
 }
 
 const anchorPeers = "its peers"
-
-func or(s, other string) string {
-	if s == "" {
-		return other
-	}
-	return s
-}
 
 // sameBaseline is the name of the case's baseline if it is one row, with figures, in
 // both records.

@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"runtime"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -90,9 +91,18 @@ type runCase struct {
 	name      string
 	entries   []Entry
 	blocks    int
-	took      time.Duration // its last block
-	halfWidth float64       // at the last look
+	elapsed   []time.Duration // of its blocks, those without figures too
+	halfWidth float64         // at the last look
 	done      bool
+}
+
+// took is what a block of the case takes, 0 if it had none: the lower median, as one that
+// met a hang says nothing of the next.
+func (cs *runCase) took() time.Duration {
+	if len(cs.elapsed) == 0 {
+		return 0
+	}
+	return slices.Sorted(slices.Values(cs.elapsed))[(len(cs.elapsed)-1)/2]
 }
 
 func (r *run) newCase(rows []Entry) *runCase {
@@ -107,7 +117,7 @@ func (r *run) newCase(rows []Entry) *runCase {
 	}
 	for _, b := range r.rec.BlocksOf(cs.name) {
 		cs.blocks++
-		cs.took = b.Elapsed
+		cs.elapsed = append(cs.elapsed, b.Elapsed)
 		r.look(cs)
 	}
 	return cs
@@ -131,7 +141,7 @@ func (r *run) look(cs *runCase) {
 func (r *run) next() *runCase {
 	var next *runCase
 	for _, cs := range r.cases {
-		if cs.done || len(r.live(cs)) == 0 || r.left() < cs.took {
+		if cs.done || len(r.live(cs)) == 0 || r.left() < cs.took() {
 			continue
 		}
 		if next == nil || cs.halfWidth > next.halfWidth {
@@ -157,9 +167,10 @@ func (r *run) measure(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		cs.took = time.Since(begun)
+		elapsed := time.Since(begun)
+		cs.elapsed = append(cs.elapsed, elapsed)
 		if len(block.Series) > 0 {
-			block.Elapsed = cs.took
+			block.Elapsed = elapsed
 			r.rec.Blocks = append(r.rec.Blocks, block)
 			cs.blocks++
 			r.look(cs)

@@ -144,6 +144,7 @@ func testSuites() []Suite {
 			contender("is=exiting", late(func() error { os.Exit(5); return nil })),
 			contender("is=hanging", late(func() error { select {} })),
 			contender("is=failing", late(func() error { return errors.New("connection refused") })),
+			contender("is=verbose", late(func() error { return errors.New("a log: " + strings.Repeat("\x00", 100_000)) })),
 			contender("is=wrong", func() *work { return &work{prove: func() error { return errors.New("decoded 7, want 8") }} }),
 			contender("is=proof-panicking", func() *work { return &work{prove: func() error { panic("no proof") }} }),
 			contender("is=leaking", func() *work {
@@ -187,7 +188,7 @@ func testConductor(t *testing.T) *Conductor {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &Conductor{Command: command, SetUpPatience: 20 * time.Second, BatchPatience: 2 * time.Second}
+	return &Conductor{Command: command, SetUpPatience: time.Minute, BatchPatience: 5 * time.Second}
 }
 
 // measured runs the rows that the patterns select with the smallest blocks.
@@ -217,14 +218,23 @@ func TestFaultsStayInTheirRow(t *testing.T) {
 		"is=panicking":       "panic in run: boom, at lab/conductor_test.go:",
 		"is=crashing":        "panic: boom in a goroutine",
 		"is=exiting":         "exit status 5",
-		"is=hanging":         "hang: no answer to run within 2s",
+		"is=hanging":         "hang: no answer to run within ",
 		"is=failing":         "run: connection refused",
+		"is=verbose":         "run: a log: ",
 		"is=wrong":           "proof: decoded 7, want 8",
 		"is=proof-panicking": "panic in open: no proof, at lab/conductor_test.go:",
 		"is=leaking":         "leak: 1 goroutines are left after Close, such as one made by postage/lab.testSuites",
 		"is=unclosable":      "close: still in use",
 		"is=unopened":        "open: no such file",
 		"is=impossible":      "not possible: RFC 0 forbids it",
+	}
+	// What a contender says of itself does not make the record unreadable.
+	file := filepath.Join(t.TempDir(), "r.txt")
+	if err := rec.Save(file); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := record.Load(file); err != nil {
+		t.Error(err)
 	}
 	analysis := Analyze(rec)
 	for _, r := range analysis.Cases[0].Rows {

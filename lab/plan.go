@@ -5,6 +5,8 @@ import (
 	"math"
 	"strings"
 	"time"
+
+	"postage/lab/stats"
 )
 
 const (
@@ -29,7 +31,7 @@ const (
 )
 
 // looks are the numbers of blocks after which a case may be found done.
-var looks = []int{6, 10, 14, 20, 28, 40, 56}
+var looks = []int{stats.MinBlocks, 10, 14, 20, 28, 40, 56}
 
 // Plan is what a run will measure with its budget.
 type Plan struct {

@@ -11,7 +11,7 @@ import (
 const maxrssUnit = 1
 
 // workerAttributes keep a terminal's Ctrl-C from a worker. It ends by itself when its
-// standard input ends.
+// parent is gone, see endWithConductor.
 func workerAttributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
 // killGroup ends a worker and whatever it started.

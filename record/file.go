@@ -3,6 +3,7 @@ package record
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 )
@@ -26,8 +27,8 @@ func (r *Record) Save(name string) (err error) {
 			err = fmt.Errorf("save record %s: %w", name, err)
 		}
 	}()
-	return replace(name, func(f *os.File) error {
-		_, err := r.WriteTo(f)
+	return Replace(name, func(w io.Writer) error {
+		_, err := r.WriteTo(w)
 		return err
 	})
 }
@@ -61,7 +62,9 @@ func Reserve(name string) error {
 	return nil
 }
 
-func replace(name string, write func(*os.File) error) error {
+// Replace makes a file of what write writes, such that at every moment it holds either
+// what it held before or all of that. What write is given is not buffered.
+func Replace(name string, write func(io.Writer) error) error {
 	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+"-*")
 	if err != nil {
 		return err

@@ -24,12 +24,12 @@ type answerView struct {
 // clauseView is a part of the answer: "polyglot encodes", and by how much.
 type clauseView struct{ ID, Who, Text string }
 
-// does is what a contender does to a message in a case of this op.
-var does = map[string]string{
-	"encode":       "encodes",
-	"decode":       "decodes",
-	"decode-reuse": "decodes into a used message",
-	"validate":     "decodes and validates",
+// does is what a contender does to a message in a case of this op, and the infinitive of it.
+var does = map[string][2]string{
+	"encode":       {"encodes", "encode"},
+	"decode":       {"decodes", "decode"},
+	"decode-reuse": {"decodes into a used message", "decode into a used message"},
+	"validate":     {"decodes and validates", "decode and validate"},
 }
 
 func answers(cases []*caseOfRun) []answerView {
@@ -41,8 +41,8 @@ func answers(cases []*caseOfRun) []answerView {
 		}
 		k := keysOf(c.Name)
 		verb := does[k.get("op")]
-		if verb == "" || k.get("msg") == "" {
-			who, text := c.clause("is", "is")
+		if verb[0] == "" || k.get("msg") == "" {
+			who, text := c.clause([2]string{"is", "be"})
 			all = append(all, answerView{Subject: strings.ReplaceAll(c.Name, "/", " "), Link: c.id, Rest: ":", Clauses: []clauseView{{c.id, who, text}}})
 			continue
 		}
@@ -53,7 +53,7 @@ func answers(cases []*caseOfRun) []answerView {
 			messages[key] = at
 			all = append(all, answerView{Lead: "For your", Subject: k.get("msg"), Rest: " message:"})
 		}
-		who, text := c.clause(verb, strings.TrimSuffix(verb, "s"))
+		who, text := c.clause(verb)
 		all[at].Clauses = append(all[at].Clauses, clauseView{c.id, who, text})
 	}
 	for i := range all {
@@ -70,7 +70,7 @@ func answers(cases []*caseOfRun) []answerView {
 
 // clause says who is the fastest in a case, and how much faster than the baseline and,
 // where it is measured beside it, than encoding/json.
-func (c *caseOfRun) clause(verb, infinitive string) (who, text string) {
+func (c *caseOfRun) clause(verb [2]string) (who, text string) {
 	base := short(c.Baseline.Row.Contender)
 	rivals := c.rivals()
 	if len(rivals) == 0 {
@@ -83,7 +83,7 @@ func (c *caseOfRun) clause(verb, infinitive string) (who, text string) {
 	case best.Verdict == stats.Slower:
 		return base, fmt.Sprintf("is the fastest, %s; next is %s, which takes %s as long", duration(c.Baseline.NSOp.Value), short(best.Row.Contender), times(best.Ratio.Ratio))
 	case best.Verdict != stats.Faster:
-		return base, fmt.Sprintf("takes %s, and nothing was found to %s faster", duration(c.Baseline.NSOp.Value), strings.Replace(infinitive, "is", "be", 1))
+		return base, fmt.Sprintf("takes %s, and nothing was found to %s faster", duration(c.Baseline.NSOp.Value), verb[1])
 	}
 	text = fmt.Sprintf("%s faster than %s (%s to %s)", times(1/best.Ratio.Ratio), base, multiple(1/best.Ratio.High), times(1/best.Ratio.Low))
 	for _, r := range rivals[1:] {
@@ -98,14 +98,14 @@ func (c *caseOfRun) clause(verb, infinitive string) (who, text string) {
 	if best.FloorRatio != nil {
 		text += fmt.Sprintf(", %s the floor", times(*best.FloorRatio))
 	}
-	return short(best.Row.Contender) + " " + verb, text
+	return short(best.Row.Contender) + " " + verb[0], text
 }
 
 // rivals are the contenders with figures: those that were found faster than the baseline
 // first, those found slower last, each the fastest first.
 func (c *caseOfRun) rivals() []*lab.Result {
 	var rivals []*lab.Result
-	for _, r := range c.Rows {
+	for _, r := range c.ways() {
 		if r.Ratio != nil && lab.Role(r.Row.Role) == lab.RoleContender {
 			rivals = append(rivals, r)
 		}

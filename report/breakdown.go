@@ -63,10 +63,7 @@ func breakdownByReuse(cases []*caseOfRun) *bars {
 		if !strings.HasPrefix(c.Name, "Send/") || k.get("tls") == "" || k.get("reuse") == "" {
 			continue
 		}
-		for _, r := range c.Rows {
-			if role := lab.Role(r.Row.Role); role == lab.RoleControl || role == lab.RoleFloor {
-				continue
-			}
+		for _, r := range c.ways() {
 			title := c.label(keysOf(r.Row.Name).without("tls", "reuse"))
 			if squares[title] == nil {
 				squares[title] = &exchange{title, map[[2]string]*lab.Result{}}
@@ -127,8 +124,8 @@ func breakdownByHandshake(cases []*caseOfRun) *bars {
 			continue
 		}
 		var group []bar
-		for _, r := range c.Rows {
-			if role := lab.Role(r.Row.Role); r.NSOp == nil || role == lab.RoleControl || role == lab.RoleFloor {
+		for _, r := range c.ways() {
+			if r.NSOp == nil {
 				continue
 			}
 			b := bar{label: c.label(keysOf(r.Row.Contender)), total: timeOf(r), parts: make([]quantity, len(p.Parts))}

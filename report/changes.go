@@ -7,9 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"charm.land/lipgloss/v2"
-	"charm.land/lipgloss/v2/table"
-
 	"postage/lab"
 )
 
@@ -19,15 +16,17 @@ func ChangesTerminal(w io.Writer, c *lab.Changes, color bool) error {
 	t := &terminal{color: color}
 	t.printf("%s\n\n", t.paint(bold, headline(c)))
 	columns := changeColumns(c)
-	body := table.New().Border(lipgloss.HiddenBorder()).BorderTop(false).BorderBottom(false).
-		BorderLeft(false).BorderRight(false).BorderHeader(false).BorderColumn(false)
-	header := []string{}
-	for _, column := range columns {
-		header = append(header, t.paint(dim, column.title))
+	var header []string
+	var left []int
+	for i, column := range columns {
+		header = append(header, column.title)
+		if column.left {
+			left = append(left, i)
+		}
 	}
-	body.Headers(header...)
+	var rows [][]string
 	for i := range c.Rows {
-		cells := []string{}
+		var cells []string
 		for _, column := range columns {
 			text := column.text(&c.Rows[i])
 			switch text {
@@ -40,19 +39,10 @@ func ChangesTerminal(w io.Writer, c *lab.Changes, color bool) error {
 			}
 			cells = append(cells, text)
 		}
-		body.Row(cells...)
+		rows = append(rows, cells)
 	}
-	body.StyleFunc(func(_, column int) lipgloss.Style {
-		style := lipgloss.NewStyle().PaddingRight(2)
-		if !columns[column].left {
-			style = style.Align(lipgloss.Right)
-		}
-		return style
-	})
-	if len(c.Rows) > 0 {
-		for line := range strings.Lines(body.Render() + "\n") {
-			t.printf("%s\n", strings.TrimRight(line, " \n"))
-		}
+	if len(rows) > 0 {
+		t.grid("", header, rows, left...)
 		t.printf("\n")
 	}
 	for _, u := range c.Unmatched {

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"encoding/json"
 	"io"
 
 	"postage/lab"
@@ -96,8 +95,5 @@ func ChangesJSON(w io.Writer, c *lab.Changes) error {
 	for _, u := range c.Unmatched {
 		out.Unmatched = append(out.Unmatched, jsonUnmatched{u.Row, u.Reason})
 	}
-	encoder := json.NewEncoder(w)
-	encoder.SetIndent("", "  ")
-	encoder.SetEscapeHTML(false)
-	return encoder.Encode(out)
+	return writeJSON(w, out)
 }

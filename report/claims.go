@@ -1,7 +1,6 @@
 package report
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -27,6 +26,7 @@ type ClaimMeasure struct {
 	Row, Base string
 	Published float64 // the ratio
 	AtMost    bool    // anything below Published is as good
+	Implied   bool    // the page has no such rows: Published is what its claim would mean for them
 	// Here is the ratio of times that was measured, Counts what each row allocates an
 	// operation, which is exact. Both are nil where nothing was measured.
 	Here    *lab.Interval
@@ -142,6 +142,8 @@ func (m *ClaimMeasure) title() string {
 
 func (m *ClaimMeasure) published() string {
 	switch {
+	case m.Implied:
+		return "nothing, would be " + ratio(m.Published)
 	case m.Published == 0:
 		return "none"
 	case m.AtMost:
@@ -184,13 +186,15 @@ type (
 		Base      string       `json:"base"`
 		Published float64      `json:"published_ratio"`
 		AtMost    bool         `json:"at_most"`
+		Implied   bool         `json:"implied"`
 		Here      *jsonValue   `json:"here_ratio"`
 		Counts    *[2]int64    `json:"here_counts"`
 		Verdict   ClaimVerdict `json:"verdict"`
 	}
 )
 
-// ClaimsJSON writes claims in their JSON form. here_counts are what the row and its base
+// ClaimsJSON writes claims in their JSON form. Of an implied measure the page has no such
+// rows; published_ratio is what its claim would mean for them. here_counts are what the row and its base
 // allocate, where that is what the claim is of; here_ratio is null then if the base
 // allocates nothing.
 func ClaimsJSON(w io.Writer, all []Claim) error {
@@ -198,7 +202,7 @@ func ClaimsJSON(w io.Writer, all []Claim) error {
 	for _, c := range all {
 		j := jsonClaim{c.Number, c.Page, c.Stage, c.Text, c.Verdict, c.Why, []jsonMeasure{}}
 		for _, r := range c.Measures {
-			m := jsonMeasure{What: r.What, Of: r.Of, Row: r.Row, Base: r.Base, Published: r.Published, AtMost: r.AtMost, Counts: r.Counts, Verdict: r.Verdict}
+			m := jsonMeasure{What: r.What, Of: r.Of, Row: r.Row, Base: r.Base, Published: r.Published, AtMost: r.AtMost, Implied: r.Implied, Counts: r.Counts, Verdict: r.Verdict}
 			if r.Here != nil {
 				m.Here = &jsonValue{Value: r.Here.Value}
 				if high := finite(r.Here.High); high != nil && r.Here.Low > 0 {
@@ -213,8 +217,5 @@ func ClaimsJSON(w io.Writer, all []Claim) error {
 		}
 		out.Claims = append(out.Claims, j)
 	}
-	encoder := json.NewEncoder(w)
-	encoder.SetIndent("", "  ")
-	encoder.SetEscapeHTML(false)
-	return encoder.Encode(out)
+	return writeJSON(w, out)
 }

@@ -65,7 +65,7 @@ type choice struct {
 	rate, cpuHour, gb                 float64
 }
 
-// newCosts collects what runs measured, nil if that is nothing of any stage's. Of rows
+// newCosts collects what runs measured, nil if that is nothing of any stage's. Of cases
 // that are in several runs the first counts.
 func newCosts(cases []*caseOfRun) *costs {
 	c := &costs{
@@ -117,14 +117,10 @@ func newCosts(cases []*caseOfRun) *costs {
 	return c
 }
 
-// options are a case's contenders, floors and control left out; fill says what one costs,
-// or why that is not known.
+// options are the ways of a case; fill says what one costs, or why that is not known.
 func (cr *caseOfRun) options(fill func(*caseOfRun, *lab.Result, *costOption) string) []costOption {
 	var all []costOption
-	for _, r := range cr.Rows {
-		if role := lab.Role(r.Row.Role); role == lab.RoleControl || role == lab.RoleFloor {
-			continue
-		}
+	for _, r := range cr.ways() {
 		o := costOption{Label: short(r.Row.Contender), Heading: keysOf(cr.Name).join(" "), Group: cr.Name}
 		if r.NSOp == nil {
 			o.Why = reason(r)

@@ -5,8 +5,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-
-	"postage/lab"
 )
 
 // heatMap is a table of contenders by messages (by cases, where these have no
@@ -88,8 +86,8 @@ func newHeatMap(title string, cases []*caseOfRun, columns map[*caseOfRun]string)
 			continue
 		}
 		m.Columns = append(m.Columns, heatColumn{columns[c], c.id})
-		for _, r := range c.Rows {
-			if role := lab.Role(r.Row.Role); r.NSOp == nil || role == lab.RoleControl || role == lab.RoleFloor {
+		for _, r := range c.ways() {
+			if r.NSOp == nil {
 				continue
 			}
 			name := r.Row.Contender

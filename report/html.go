@@ -128,6 +128,15 @@ type caseOfRun struct {
 	run string // the run's name, "" if the page is of one only
 }
 
+// ways are what one may choose among: the case's contenders without its floors, the control
+// and those of another revision.
+func (c *caseOfRun) ways() []*lab.Result {
+	return slices.DeleteFunc(slices.Clone(c.Rows), func(r *lab.Result) bool {
+		role := lab.Role(r.Row.Role)
+		return role == lab.RoleControl || role == lab.RoleFloor || r.Row.OldOf != ""
+	})
+}
+
 func newPage(contents Contents) *page {
 	runs := contents.Runs
 	p := &page{}

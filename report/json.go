@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"io"
 	"math"
+	"time"
 
 	"postage/lab"
 	"postage/lab/stats"
@@ -111,10 +112,7 @@ func JSON(w io.Writer, rec *record.Record) error {
 		row := &rec.Rows[i]
 		out.Rows = append(out.Rows, newJSONRow(results[row.Name], baselines[row.Case]))
 	}
-	encoder := json.NewEncoder(w)
-	encoder.SetIndent("", "  ")
-	encoder.SetEscapeHTML(false)
-	return encoder.Encode(out)
+	return writeJSON(w, out)
 }
 
 // Machine is the JSON form of a machine.
@@ -180,4 +178,20 @@ func orEmpty(s []string) []string {
 		return []string{}
 	}
 	return s
+}
+
+func writeJSON(w io.Writer, v any) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", "  ")
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(v)
+}
+
+// timestamp is a time as JSON has it, nil if it is not known.
+func timestamp(t time.Time) *string {
+	if t.IsZero() {
+		return nil
+	}
+	s := t.UTC().Format(time.RFC3339)
+	return &s
 }

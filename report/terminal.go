@@ -92,29 +92,43 @@ func split(c *lab.CaseResult) (with, without []*lab.Result) {
 
 // rows prints the rows that have figures.
 func (t *terminal) rows(results []*lab.Result, columns []column) {
-	body := table.New().Border(lipgloss.HiddenBorder()).BorderTop(false).BorderBottom(false).
-		BorderLeft(false).BorderRight(false).BorderHeader(false).BorderColumn(false)
-	header := []string{}
-	for _, column := range columns {
-		header = append(header, t.paint(dim, column.title))
+	var header []string
+	var left []int
+	for i, column := range columns {
+		header = append(header, column.title)
+		if column.left {
+			left = append(left, i)
+		}
 	}
-	body.Headers(header...)
+	var rows [][]string
 	for _, r := range results {
-		cells := []string{}
+		var cells []string
 		for _, column := range columns {
 			cells = append(cells, t.cell(r, column.text(r)))
 		}
-		body.Row(cells...)
+		rows = append(rows, cells)
 	}
+	t.grid("  ", header, rows, left...)
+}
+
+// grid prints a table whose columns are aligned right, but for those given.
+func (t *terminal) grid(indent string, header []string, rows [][]string, left ...int) {
+	body := table.New().Border(lipgloss.HiddenBorder()).BorderTop(false).BorderBottom(false).
+		BorderLeft(false).BorderRight(false).BorderHeader(false).BorderColumn(false)
+	var titles []string
+	for _, title := range header {
+		titles = append(titles, t.paint(dim, title))
+	}
+	body.Headers(titles...).Rows(rows...)
 	body.StyleFunc(func(_, column int) lipgloss.Style {
 		style := lipgloss.NewStyle().PaddingRight(2)
-		if !columns[column].left {
+		if !slices.Contains(left, column) {
 			style = style.Align(lipgloss.Right)
 		}
 		return style
 	})
 	for line := range strings.Lines(body.Render() + "\n") {
-		t.printf("  %s\n", strings.TrimRight(line, " \n"))
+		t.printf("%s%s\n", indent, strings.TrimRight(line, " \n"))
 	}
 }
 

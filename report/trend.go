@@ -8,9 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"charm.land/lipgloss/v2"
-	"charm.land/lipgloss/v2/table"
-
 	"postage/history/trend"
 	"postage/lab"
 	"postage/lab/stats"
@@ -133,7 +130,7 @@ func (t *terminal) changePoints(tr *trend.Trend) {
 		}
 		rows = append(rows, []string{fmt.Sprint(c.Point + 1), startedText(p), commitText(p.Commit), ratio(c.Before) + " → " + ratio(c.After), text, probability(c.P), p.Run, alongWith(tr, c.Point)})
 	}
-	t.grid([]string{"change at", "started", "commit", "ratio before → after", "time", "p", "run", "along with"}, rows, 1, 2, 3, 4, 6, 7)
+	t.grid("", []string{"change at", "started", "commit", "ratio before → after", "time", "p", "run", "along with"}, rows, 1, 2, 3, 4, 6, 7)
 }
 
 func (t *terminal) points(tr *trend.Trend, from int) {
@@ -158,28 +155,7 @@ func (t *terminal) points(tr *trend.Trend, from int) {
 		}
 		rows = append(rows, []string{fmt.Sprint(i + 1), startedText(p), commitText(p.Commit), pointRatio(p), grouped(p.NSOp.Value), plusMinus(&p.NSOp), whole(p.BytesOp), whole(p.AllocsOp), p.Run, mark})
 	}
-	t.grid([]string{"#", "started", "commit", "ratio (95% interval)", "ns/op", "±", "B/op", "allocs/op", "run", ""}, rows, 1, 2, 3, 8, 9)
-}
-
-// grid prints a table whose columns are aligned right, but for those given.
-func (t *terminal) grid(header []string, rows [][]string, left ...int) {
-	body := table.New().Border(lipgloss.HiddenBorder()).BorderTop(false).BorderBottom(false).
-		BorderLeft(false).BorderRight(false).BorderHeader(false).BorderColumn(false)
-	var titles []string
-	for _, title := range header {
-		titles = append(titles, t.paint(dim, title))
-	}
-	body.Headers(titles...).Rows(rows...)
-	body.StyleFunc(func(_, column int) lipgloss.Style {
-		style := lipgloss.NewStyle().PaddingRight(2)
-		if !slices.Contains(left, column) {
-			style = style.Align(lipgloss.Right)
-		}
-		return style
-	})
-	for line := range strings.Lines(body.Render() + "\n") {
-		t.printf("%s\n", strings.TrimRight(line, " \n"))
-	}
+	t.grid("", []string{"#", "started", "commit", "ratio (95% interval)", "ns/op", "±", "B/op", "allocs/op", "run", ""}, rows, 1, 2, 3, 8, 9)
 }
 
 // alongWith says what else is new in the first run after a change: what may be its cause.

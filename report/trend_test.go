@@ -199,3 +199,14 @@ func TestNiceTicksAreFewAndWithin(t *testing.T) {
 		}
 	}
 }
+
+// A trend without ratios among the points that are shown has nothing to plot.
+func TestTrendWithoutLateRatios(t *testing.T) {
+	late := trendOf("Encode/msg=order/op=encode/codec=late", 60, 0, nil)
+	for i := 30; i < 60; i++ {
+		late.Points[i].Ratio = nil
+	}
+	if v, err := newTrends([]*trend.Trend{late}); v != nil || err != nil {
+		t.Errorf("%+v, %v", v, err)
+	}
+}

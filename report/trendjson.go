@@ -3,7 +3,6 @@ package report
 import (
 	"encoding/json"
 	"io"
-	"time"
 
 	"postage/history/trend"
 )
@@ -117,19 +116,4 @@ func TrendJSON(w io.Writer, row string, trends []*trend.Trend) error {
 		out.Trends = append(out.Trends, j)
 	}
 	return writeJSON(w, out)
-}
-
-func writeJSON(w io.Writer, v any) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	return e.Encode(v)
-}
-
-// timestamp is a time as JSON has it, nil if it is not known.
-func timestamp(t time.Time) *string {
-	if t.IsZero() {
-		return nil
-	}
-	s := t.UTC().Format(time.RFC3339)
-	return &s
 }

@@ -27,7 +27,7 @@ func HistoryTerminal(w io.Writer, entries []trend.Entry, color bool) error {
 		}
 		rows = append(rows, []string{fmt.Sprint(e.Record), started, commitText(e.Commit), machineLetter(slices.Index(machines, e.Machine)), fmt.Sprint(e.Cases), fmt.Sprint(e.Figures), fmt.Sprint(e.Blocks), e.Name, partial})
 	}
-	t.grid([]string{"record", "started (UTC)", "commit", "machine", "cases", "rows", "blocks", "name", ""}, rows, 1, 2, 3, 7, 8)
+	t.grid("", []string{"record", "started (UTC)", "commit", "machine", "cases", "rows", "blocks", "name", ""}, rows, 1, 2, 3, 7, 8)
 	t.printf("\n")
 	for i, machine := range machines {
 		t.printf("%s\n", t.paint(dim, "machine "+machineLetter(i)+": "+machine))

@@ -74,12 +74,12 @@ type trendRow struct {
 	Mark                        string
 }
 
-// newTrends is the section, nil if no trend has two ratios. Trends that changed last come
+// newTrends is the section, nil if no trend has two ratios among its latest points. Trends that changed last come
 // first.
 func newTrends(trends []*trend.Trend) (*trendsView, error) {
 	var all []*trend.Trend
 	for _, t := range trends {
-		if ratios(t) > 1 {
+		if ratios(t.Last(trendPointsLeast)) > 1 {
 			all = append(all, t)
 		}
 	}

@@ -15,8 +15,8 @@ import (
 // random, unless the service says how long (Retry-After, RFC 9110
 // section 10.2.3); then it is that long at least.
 type Retry struct {
-	// Attempts is the most requests made for one message; 0 is 3, 1 never
-	// tries again.
+	// Attempts is the most requests made for one message with one key of the
+	// ring; 0 is 3, 1 never tries again.
 	Attempts int
 
 	// Base is the wait before the second attempt, and Max the longest wait of

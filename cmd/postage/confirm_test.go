@@ -36,7 +36,7 @@ func inFolder(t *testing.T, folder string, args ...string) (code int, stdout, st
 func TestGateConfirms(t *testing.T) {
 	folder := t.TempDir()
 	real := filepath.Join(folder, "real.txt")
-	if code, _, stderr := inFolder(t, folder, "run", "Encode/msg=tiny/op=encode/codec=json,msgp", "--budget", "10s", "--precision", "40%", "--out", real); code != 0 {
+	if code, _, stderr := inFolder(t, folder, "run", "Encode/msg=tiny/op=encode/codec=json,msgp", "--budget", "3m", "--precision", "40%", "--out", real); code != 0 {
 		t.Fatalf("exit %d: %s", code, stderr)
 	}
 	// The same run with one row's times multiplied.
@@ -55,11 +55,11 @@ func TestGateConfirms(t *testing.T) {
 	}
 	fast, slow := scaled("fast.txt", 0.1), scaled("slow.txt", 10)
 
-	code, stdout, stderr := inFolder(t, folder, "gate", fast, real, "--confirm", "10s")
+	code, stdout, stderr := inFolder(t, folder, "gate", fast, real, "--confirm", "3m")
 	if code != 1 || !strings.Contains(stdout, "1 regressed") || !strings.Contains(stdout, "fresh blocks") || !strings.Contains(stderr, "measuring again") {
 		t.Errorf("ten times as slow: exit %d\n%s%s", code, stdout, stderr)
 	}
-	code, stdout, stderr = inFolder(t, folder, "gate", real, slow, "--confirm", "10s", "--json")
+	code, stdout, stderr = inFolder(t, folder, "gate", real, slow, "--confirm", "3m", "--json")
 	if code != 3 || !strings.Contains(stdout, "measured to confirm it, which do not") {
 		t.Errorf("slow in the record alone: exit %d\n%s%s", code, stdout, stderr)
 	}
@@ -90,7 +90,7 @@ func TestRunAgainst(t *testing.T) {
 	}
 	out := filepath.Join(t.TempDir(), "r.txt")
 	// This folder is in the source.
-	code, stdout, stderr := inFolder(t, ".", "run", "Encode/msg=tiny/op=encode/codec=json", "--against", "HEAD", "--budget", "10s", "--precision", "40%", "--out", out)
+	code, stdout, stderr := inFolder(t, ".", "run", "Encode/msg=tiny/op=encode/codec=json", "--against", "HEAD", "--budget", "2m", "--precision", "40%", "--out", out)
 	if code != 0 || !strings.Contains(stdout, "codec=json/rev=") || !strings.Contains(stdout, "the same rounds") {
 		t.Fatalf("exit %d\n%s%s", code, stdout, stderr)
 	}

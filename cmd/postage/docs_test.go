@@ -59,7 +59,7 @@ func shortened(args []string) []string {
 		out = append(out, "--budget", "4s")
 	}
 	if len(args) > 1 && args[1] == "--calibrate" {
-		out = append(out, "--comparisons", "1", "--budget", "5s")
+		out = append(out, "--comparisons", "1", "--budget", "30s")
 	}
 	return out
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -70,16 +71,16 @@ const comparisonBudget = 6 * time.Second
 func describe(m *record.Machine) string {
 	var b strings.Builder
 	line := func(what, is string) { fmt.Fprintf(&b, "%-22s %s\n", what, is) }
-	line("processor", or(m.CPU, "n/a"))
+	line("processor", cmp.Or(m.CPU, "n/a"))
 	line("cores", strconv.Itoa(m.Cores))
 	line("memory", memoryText(m.MemoryBytes))
 	line("system", strings.TrimSpace(m.GOOS+"/"+m.GOARCH+" "+m.Kernel))
-	line("virtualised", or(m.Virtualised, "n/a"))
-	line("frequency governor", or(m.Governor, "n/a"))
+	line("virtualised", cmp.Or(m.Virtualised, "n/a"))
+	line("frequency governor", cmp.Or(m.Governor, "n/a"))
 	line("load, 1 minute", number(m.Load, "%.2f"))
 	line("steal", number(m.StealPercent, "%.1f%% of processor time went to other guests"))
 	line("pressure", number(m.PressurePercent, "%.1f%% of the time some task waited for a processor"))
-	line("hardware counters", or(m.Counters, "n/a"))
+	line("hardware counters", cmp.Or(m.Counters, "n/a"))
 	line("Go", m.Go)
 	b.WriteByte('\n')
 	for _, finding := range findings(m) {
@@ -123,7 +124,7 @@ func findings(m *record.Machine) []string {
 		add("There is one core: the garbage collector and the operating system take turns with what is measured.")
 	}
 	if m.Counters != "available" {
-		add("Hardware counters: %s. Cycles and instructions are not shown; time is what is measured.", or(m.Counters, "n/a"))
+		add("Hardware counters: %s. Cycles and instructions are not shown; time is what is measured.", cmp.Or(m.Counters, "n/a"))
 	} else {
 		add("Hardware counters can be opened; Postage does not use them.")
 	}
@@ -278,11 +279,4 @@ func number(x *float64, format string) string {
 		return "n/a"
 	}
 	return fmt.Sprintf(format, *x)
-}
-
-func or(s, other string) string {
-	if s == "" {
-		return other
-	}
-	return s
 }

@@ -1,15 +1,19 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"postage/lab"
+	"postage/record"
 	"postage/report"
 )
 
@@ -99,15 +103,11 @@ func gate(cmd *cobra.Command, args []string, flags gateFlags) error {
 	if err != nil {
 		return err
 	}
-	switch {
-	case c.AcrossMachines:
+	if c.AcrossMachines {
 		return otherMachine(c, "measure the baseline on the machine that the gate runs on")
-	case len(c.Unmatched) > 0:
-		for _, u := range c.Unmatched {
-			say(cmd, "%s: %s", u.Row, u.Reason)
-		}
-		return hinted{fmt.Errorf("%s with figures in one of the runs only", plural(len(c.Unmatched), "row")),
-			"measure the same rows in both, or the baseline anew if rows came or went"}
+	}
+	if err := ungated(cmd, c); err != nil {
+		return err
 	}
 	if flags.confirm > 0 {
 		if err := confirm(cmd, c, flags.confirm); err != nil {
@@ -147,6 +147,34 @@ func gate(cmd *cobra.Command, args []string, flags gateFlags) error {
 	return nil
 }
 
+// ungated is an error if the gate could not answer for all that was measured: if a row has
+// figures on one side only, or a case none that its times could be taken against.
+func ungated(cmd *cobra.Command, c *lab.Changes) error {
+	lost := 0
+	for _, u := range c.Unmatched {
+		say(cmd, "%s: %s", u.Row, u.Reason)
+		// What the old revision did not have, or not working, cannot have become slower since.
+		if u.Old || !c.Paired {
+			lost++
+		}
+	}
+	if lost > 0 {
+		return hinted{fmt.Errorf("%s with figures in one of the runs only", plural(lost, "row")),
+			"measure the same rows in both, or the baseline anew if rows came or went"}
+	}
+	gated := map[string]bool{}
+	for _, r := range c.Rows {
+		gated[r.New.Row.Case] = gated[r.New.Row.Case] || r.Time != lab.NotGated
+	}
+	for _, name := range slices.Sorted(maps.Keys(gated)) {
+		if !gated[name] {
+			return hinted{fmt.Errorf("%s: no time can be gated, as neither its baseline nor three rows have figures in both runs", name),
+				"`postage show` says why a row has none"}
+		}
+	}
+	return nil
+}
+
 // loadThresholds reads a file of thresholds; the default ones for "".
 func loadThresholds(name string) (lab.Thresholds, error) {
 	if name == "" {
@@ -163,16 +191,22 @@ func loadThresholds(name string) (lab.Thresholds, error) {
 	return limits, nil
 }
 
-// writeFile makes a file with what write writes.
-func writeFile(name string, write func(io.Writer) error) (err error) {
-	f, err := os.Create(name)
-	if err != nil {
+// writeFile makes a file with what write writes: all of it, or the file stays as it was.
+func writeFile(name string, write func(io.Writer) error) error {
+	var all bytes.Buffer
+	if err := write(&all); err != nil {
 		return err
 	}
-	defer func() {
-		if closed := f.Close(); err == nil {
-			err = closed
-		}
-	}()
-	return write(f)
+	// A device or a pipe is written to, and a link is followed, not replaced.
+	if info, err := os.Lstat(name); err == nil && !info.Mode().IsRegular() {
+		return os.WriteFile(name, all.Bytes(), 0o644)
+	}
+	err := record.Replace(name, func(w io.Writer) error {
+		_, err := w.Write(all.Bytes())
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("write %s: %w", name, err)
+	}
+	return nil
 }

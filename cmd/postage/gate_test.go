@@ -54,6 +54,14 @@ func TestGateExitCodes(t *testing.T) {
 		t.Fatal(err)
 	}
 	small := saved(t, folder, "small.txt", without)
+	// Nobody is left to take times against.
+	lonely := func(seed uint64, slower float64) *record.Record {
+		rec := run(seed, 10, slower)
+		for _, contender := range []string{"codec=base", "codec=control", "codec=a", "codec=b", "floor=memcpy"} {
+			rec.Row("Encode/msg=0/op=encode/" + contender).Proof = record.ProofFailed + "decoded 7, want 8"
+		}
+		return rec
+	}
 	for _, r := range []struct {
 		name      string
 		base, now string
@@ -71,6 +79,7 @@ func TestGateExitCodes(t *testing.T) {
 		{"a baseline without the row", small, base, 2, row + ": in new only"},
 		{"a run without the row", base, small, 2, row + ": in old only"},
 		{"a row that failed", base, saved(t, folder, "failed.txt", failed), 2, "decoded 7, want 8"},
+		{"no baseline", saved(t, folder, "lonely.txt", lonely(1, 1)), saved(t, folder, "lonely2.txt", lonely(2, 5)), 2, "no time can be gated"},
 		{"another machine", base, saved(t, folder, "elsewhere.txt", elsewhere), 2, "different machines"},
 	} {
 		t.Run(r.name, func(t *testing.T) {
@@ -82,6 +91,27 @@ func TestGateExitCodes(t *testing.T) {
 				t.Errorf("an answer where there is none: %s", stdout)
 			}
 		})
+	}
+}
+
+// In a run against a revision, a row that the revision does not have passes, and one that
+// only it has does not.
+func TestGateOfNewRow(t *testing.T) {
+	folder := t.TempDir()
+	against := func(lost string) string {
+		r := recordtest.Run{Rand: rand.New(rand.NewPCG(7, 1)), Cases: 1, Blocks: 20}
+		rec := r.Record()
+		recordtest.Against(rec, 1)
+		rec.Row("Encode/msg=0/op=encode/" + lost).Proof = record.ProofNotPossible + "there is no such row"
+		return saved(t, folder, strings.ReplaceAll(lost, "/", "-")+".txt", rec)
+	}
+	code, stdout, stderr := command("gate", against("codec=a/rev=abc1234"))
+	if code != 0 || !strings.Contains(stdout, "4 passed") || !strings.Contains(stderr, "codec=a: in new only") {
+		t.Errorf("new: exit %d\n%s%s", code, stdout, stderr)
+	}
+	code, stdout, stderr = command("gate", against("codec=b"))
+	if code != 2 || stdout != "" || !strings.Contains(stderr, "codec=b: in old only") {
+		t.Errorf("lost: exit %d\n%s%s", code, stdout, stderr)
 	}
 }
 

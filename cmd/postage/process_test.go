@@ -38,13 +38,13 @@ func start(t *testing.T) *started {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.cmd.Process.Kill() })
-	for range 600 {
+	for range 2400 {
 		if rec, err := record.Load(s.record); err == nil && len(rec.Blocks) > 0 {
 			return s
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
-	t.Fatalf("no block after 30 s: %s", s.stderr.String())
+	t.Fatalf("no block after 2 minutes: %s", s.stderr.String())
 	return nil
 }
 
@@ -129,7 +129,7 @@ func TestKilledAndResumed(t *testing.T) {
 		t.Fatalf("the record of a killed run: %v", err)
 	}
 	var stdout, stderr bytes.Buffer
-	resume := exec.Command(s.cmd.Path, "run", "--resume", s.record, "--budget", "3s")
+	resume := exec.Command(s.cmd.Path, "run", "--resume", s.record, "--budget", "15s")
 	resume.Env, resume.Stdout, resume.Stderr = s.cmd.Env, &stdout, &stderr
 	if err := resume.Run(); err != nil {
 		t.Fatalf("resume: %v\n%s", err, stderr.String())

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -40,9 +42,13 @@ plots and tables. It needs no network and no other file, and is complete without
 				if name == "" {
 					name = latestName
 				}
+				if slices.ContainsFunc(runs, func(r report.NamedRun) bool { return r.Name == name }) {
+					return hinted{fmt.Errorf("%s is given twice", name), "name each run once"}
+				}
 				records = append(records, rec)
-				runs = append(runs, report.NamedRun{Name: filepath.Base(name), Record: rec})
+				runs = append(runs, report.NamedRun{Name: name, Record: rec})
 			}
+			shorten(runs)
 			contents := report.Contents{Runs: runs, Claims: claims.Check(claims.All(), records)}
 			if withTrends {
 				var err error
@@ -65,6 +71,20 @@ plots and tables. It needs no network and no other file, and is complete without
 	cmd.Flags().StringVar(&historyDB, "db", "", placeUsage)
 	cmd.Flags().BoolVar(&open, "open", false, "show it in the browser")
 	return cmd
+}
+
+// shorten leaves a file's folder out of the names of the runs, unless another run has the
+// same name in another folder.
+func shorten(runs []report.NamedRun) {
+	number := map[string]int{}
+	for _, r := range runs {
+		number[filepath.Base(r.Name)]++
+	}
+	for i := range runs {
+		if base := filepath.Base(runs[i].Name); number[base] == 1 {
+			runs[i].Name = base
+		}
+	}
 }
 
 // openInBrowser shows a file in what the desktop opens pages with.

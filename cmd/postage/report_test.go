@@ -19,6 +19,8 @@ import (
 
 func TestReport(t *testing.T) {
 	folder := t.TempDir()
+	t.Chdir(folder)
+	t.Setenv(historyVariable, "")
 	r := recordtest.Run{Rand: rand.New(rand.NewPCG(7, 1)), Cases: 2, Blocks: 10}
 	a, b := saved(t, folder, "a.txt", r.Record()), saved(t, folder, "b.txt", r.Record())
 	out := filepath.Join(folder, "costs.html")
@@ -40,6 +42,21 @@ func TestReport(t *testing.T) {
 	}
 	if again, err := os.ReadFile(out); err != nil || string(again) != string(page) {
 		t.Error("a page that could not be made took the place of one that was")
+	}
+	// Runs of the same name in other folders are not taken for one.
+	if err := os.Mkdir("other", 0o777); err != nil {
+		t.Fatal(err)
+	}
+	saved(t, filepath.Join(folder, "other"), "a.txt", r.Record())
+	if code, _, stderr := command("report", "a.txt", "other/a.txt", "b.txt", "-o", "three.html"); code != 0 {
+		t.Fatalf("exit %d: %s", code, stderr)
+	}
+	three, err := os.ReadFile("three.html")
+	if err != nil || !bytes.Contains(three, []byte("other/a.txt")) {
+		t.Errorf("the page does not name other/a.txt: %v", err)
+	}
+	if code, _, stderr := command("report", a, a, "-o", out); code != 2 || !strings.Contains(stderr, "given twice") {
+		t.Errorf("exit %d: %s", code, stderr)
 	}
 	if code, _, stderr := command("report", a, "-o", filepath.Join(folder, "no", "x.html")); code != 2 || stderr == "" {
 		t.Errorf("exit %d: %s", code, stderr)

@@ -242,7 +242,8 @@ func say(cmd *cobra.Command, format string, a ...any) {
 	fmt.Fprintf(cmd.ErrOrStderr(), format+"\n", a...)
 }
 
-// commit is the revision of the code in the current folder, as far as it can be told.
+// commit is the revision that this program was built from or, where the build does not say,
+// the one that is checked out in the current folder; "" if there is none.
 func commit(ctx context.Context) string {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, s := range info.Settings {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"postage/record"
 )
@@ -67,4 +68,29 @@ func (s *Run) Record() *record.Record {
 		}
 	}
 	return rec
+}
+
+// Against adds to a record, as if the run had been against revision abc1234, the old selves
+// of its contenders, whose times were a multiple of the new ones'.
+func Against(rec *record.Record, factor float64) {
+	for i := range len(rec.Rows) {
+		old := rec.Rows[i]
+		if old.Role != "contender" && old.Role != "baseline" {
+			continue
+		}
+		old.OldOf, old.Revision, old.Role = old.Name, "abc1234", "contender"
+		old.Name, old.Contender = old.Name+"/rev=abc1234", old.Contender+"/rev=abc1234"
+		rec.Rows = append(rec.Rows, old)
+		for j := range rec.Blocks {
+			if rec.Blocks[j].Case != old.Case {
+				continue
+			}
+			series := *rec.Blocks[j].Of(old.OldOf)
+			series.Row, series.WallNS = old.Name, slices.Clone(series.WallNS)
+			for k := range series.WallNS {
+				series.WallNS[k] = int64(factor * float64(series.WallNS[k]))
+			}
+			rec.Blocks[j].Series = append(rec.Blocks[j].Series, series)
+		}
+	}
 }

@@ -201,10 +201,8 @@ func TestChangePointsProperties(t *testing.T) {
 		for i, v := range x {
 			monotone[i] = math.Exp(v / 10)
 		}
-		for i, p := range ChangePoints(monotone, 0.05) {
-			if i >= len(points) || p.Index != points[i].Index {
-				t.Fatalf("%v, after a monotone map %v", points, p)
-			}
+		if mapped := ChangePoints(monotone, 0.05); !slices.EqualFunc(mapped, points, func(a, b ChangePoint) bool { return a.Index == b.Index }) {
+			t.Fatalf("%v, after a monotone map %v", points, mapped)
 		}
 	})
 }

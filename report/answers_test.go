@@ -1,0 +1,51 @@
+package report
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"postage/lab/recordtest"
+)
+
+// What nothing beats is said in an infinitive, whatever is done to the message.
+func TestAnswersOfTheUnbeaten(t *testing.T) {
+	for op, want := range map[string]string{"encode": "encode", "validate": "decode and validate", "decode-reuse": "decode into a used message", "other": "be"} {
+		const c = "Encode/msg=0/op=encode/"
+		// a is as fast as the baseline, all others are slower.
+		run := recordtest.Run{Rand: rand.New(rand.NewPCG(7, 1)), Cases: 1, Blocks: 20, Slower: map[string]float64{c + "codec=a": 10.0 / 3, c + "codec=b": 5}}
+		rec := run.Record()
+		rename := func(s *string) { *s = strings.Replace(*s, "op=encode", "op="+op, 1) }
+		for i := range rec.Rows {
+			rename(&rec.Rows[i].Name)
+			rename(&rec.Rows[i].Case)
+		}
+		for i := range rec.Blocks {
+			rename(&rec.Blocks[i].Case)
+			for j := range rec.Blocks[i].Series {
+				rename(&rec.Blocks[i].Series[j].Row)
+			}
+		}
+		page := string(htmlOf(t, []NamedRun{{"a.txt", rec}}))
+		if !strings.Contains(page, "nothing was found to "+want+" faster") {
+			t.Errorf("%s: the page does not say that nothing was found to %s faster", op, want)
+		}
+	}
+}
+
+// Of a run against a revision, the old selves are in the plots, and are nothing that one
+// could choose.
+func TestOldSelvesAreNoChoice(t *testing.T) {
+	run := recordtest.Run{Rand: rand.New(rand.NewPCG(7, 1)), Cases: 1, Blocks: 10}
+	rec := run.Record()
+	recordtest.Against(rec, 0.2)
+	page := string(htmlOf(t, []NamedRun{{"a.txt", rec}}))
+	if !strings.Contains(page, "rev=abc1234") || !strings.Contains(page, "a encodes") {
+		t.Error("the page lacks the old rows, or the answer")
+	}
+	for _, never := range []string{"rev=abc1234 encodes", "rev=abc1234 is"} {
+		if strings.Contains(page, never) {
+			t.Errorf("the page says %q", never)
+		}
+	}
+}
