@@ -44,10 +44,10 @@ func buildRevision(ctx context.Context, name string) (old *lab.Revision, remove 
 	if err != nil {
 		return nil, nil, fmt.Errorf("--against: %w", err)
 	}
-	remove = func() error { return os.RemoveAll(folder) }
+	removeFolder := func() error { return os.RemoveAll(folder) }
 	defer func() {
 		if err != nil {
-			err = fmt.Errorf("--against %s: %w", name, errors.Join(err, remove()))
+			err = fmt.Errorf("--against %s: %w", name, errors.Join(err, removeFolder()))
 		}
 	}()
 	// A clone that shares the objects: a worktree would be remembered by the repository.
@@ -77,7 +77,7 @@ func buildRevision(ctx context.Context, name string) (old *lab.Revision, remove 
 		}
 		modules[m.Path] = m.Version
 	}
-	return &lab.Revision{Name: commit[:min(12, len(commit))], Commit: commit, Command: []string{program, "worker"}, Modules: modules}, remove, nil
+	return &lab.Revision{Name: commit[:min(12, len(commit))], Commit: commit, Command: []string{program, "worker"}, Modules: modules}, removeFolder, nil
 }
 
 // output is what a program prints, its last words if it fails.

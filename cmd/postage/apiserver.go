@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -21,7 +22,7 @@ type apiserverFlags struct {
 func (f *apiserverFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.kind, "apiserver", "", "the API server of the stage apply: generic (default) or kcp, which are built the first time")
-	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "measure the stage apply on a cluster of yours, which this `file` names")
+	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "measure the stage apply on a cluster of yours, which this `file` names\n(for rows of server=user default POSTAGE_KUBECONFIG; KUBECONFIG is not looked at)")
 	flags.StringVar(&f.context, "context", "", "with --kubeconfig: the `context` to take (default its current one)")
 }
 
@@ -59,9 +60,12 @@ func (f *apiserverFlags) withCluster(ctx context.Context) context.Context {
 // serverPart is what the names of cases on an API server have in them.
 const serverPart = "/server="
 
+// namesServer finds the key server in a pattern: server=kcp, server!=generic, or /server:kcp in benchstat's syntax.
+var namesServer = regexp.MustCompile(`(^|[^a-z])server(!?=|:)`)
+
 // chosen leaves out the cases of the API servers that are not asked for. Who names one in a pattern has asked for it.
 func (f *apiserverFlags) chosen(entries []lab.Entry, patterns []string) ([]lab.Entry, error) {
-	if *f == (apiserverFlags{}) && slices.ContainsFunc(patterns, func(p string) bool { return strings.Contains(p, serverPart[1:]) }) {
+	if *f == (apiserverFlags{}) && slices.ContainsFunc(patterns, namesServer.MatchString) {
 		return entries, nil
 	}
 	mine := serverPart + string(f.server()) + "/"
@@ -88,4 +92,15 @@ func (f *apiserverFlags) withoutUnbuilt(entries []lab.Entry, patterns []string, 
 const applyStage = "apply"
 
 // unbuiltText says how to have the stage.
-const unbuiltText = "postage: the stage apply is left out, as its API server is not built: `postage run apply` builds it (about 8 minutes, once)"
+const unbuiltText = "postage: the stage apply is left out, as its API server is not built: `postage run apply` builds generic, `postage run apply --apiserver kcp` builds kcp (about 8 minutes, once)"
+
+// clusterAgain is what to give once more to resume a run: which cluster of the user's it is on, the record does not say.
+func clusterAgain(cmd *cobra.Command) string {
+	var text string
+	for _, name := range []string{"kubeconfig", "context"} {
+		if f := cmd.Flag(name); f != nil && f.Changed {
+			text += " --" + name + " " + f.Value.String()
+		}
+	}
+	return text
+}

@@ -105,7 +105,18 @@ func TestRunAgainst(t *testing.T) {
 	if code, stdout, stderr = inFolder(t, t.TempDir(), "gate", out, "--confirm", "0"); code == 2 {
 		t.Errorf("gate: exit %d\n%s%s", code, stdout, stderr)
 	}
+	broken := filepath.Join(t.TempDir(), "broken")
+	for _, args := range [][]string{
+		{"clone", "-q", "--shared", filepath.Join("..", ".."), broken},
+		{"-C", broken, "rm", "-q", "cmd/postage/run.go"},
+		{"-C", broken, "-c", "user.name=test", "-c", "user.email=test@example.org", "commit", "-q", "-m", "does not build"},
+	} {
+		if text, err := exec.Command("git", args...).CombinedOutput(); err != nil {
+			t.Fatalf("git %v: %v\n%s", args, err, text)
+		}
+	}
 	for _, wrong := range []struct{ folder, revision, says string }{
+		{broken, "HEAD", "undefined: "},
 		{".", "no-such-revision", "git knows no such revision"},
 		{t.TempDir(), "HEAD", "not in the source of this program"},
 	} {

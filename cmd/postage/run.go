@@ -69,8 +69,9 @@ cases that each stage is known by. "all" takes everything.
 Every contender proves that it does the work before it is timed. The record is saved
 after every block: Ctrl-C, or worse, loses nothing that was finished.
 
-Exit status: 0 measured, 1 some row failed its proof, 2 wrong usage or the tool itself
-failed, 130 interrupted.`,
+Exit status: 0 measured, but for rows that say why they could not be; 1 some row failed
+its proof; 2 wrong usage, the tool itself failed, or nothing could be measured; 130
+interrupted.`,
 		Example: `  postage run
   postage run 'Encode/msg=benchmark' --budget 90s
   postage run Encode/op=decode codec=msgp --precision 0.5%
@@ -88,7 +89,7 @@ failed, 130 interrupted.`,
 	f.Uint64Var(&flags.seed, "seed", 1, "draws the inputs and the order of batches")
 	f.StringVar(&flags.out, "out", "", "`file` for the record (default a dated one in "+runsFolder+")")
 	f.StringVar(&flags.against, "against", "", "measure the code of the git `revision` in the same rounds as well, for `postage compare`")
-	f.StringVar(&flags.resume, "resume", "", "go on with the run in `file`, with the budget it has left or the one given")
+	f.StringVar(&flags.resume, "resume", "", "go on with the run in `file`, with the budget it has left or the one given;\nwhich cluster of yours it is on is said again, by --kubeconfig or POSTAGE_KUBECONFIG")
 	f.IntVar(&flags.cpu, "cpu", 0, "GOMAXPROCS of the workers (default as many as there are processors)")
 	f.BoolVar(&flags.json, "json", false, "print JSON")
 	f.BoolVar(&flags.markdown, "markdown", false, "print Markdown, as GitHub shows it")
@@ -110,7 +111,7 @@ func runRun(cmd *cobra.Command, patterns []string, flags runFlags) (err error) {
 	case flags.cpu < 0:
 		return fmt.Errorf("--cpu %d: must be at least 1", flags.cpu)
 	case flags.resume != "" && (len(patterns) > 0 || flags.out != "" || flags.against != "" || cmd.Flags().Changed("seed") || cmd.Flags().Changed("cpu") || cmd.Flags().Changed("precision")):
-		return hinted{errors.New("--resume goes on with what its record says: patterns, --out, --against, --seed, --cpu and --precision do not go with it"), "only --budget and --json do"}
+		return hinted{errors.New("--resume goes on with what its record says: patterns, --out, --against, --seed, --cpu and --precision do not go with it"), "only --budget, --json, --markdown and what says again which servers to take do: --kubeconfig, --context, --dsn"}
 	case flags.resume != "":
 		return resumeRun(cmd, flags)
 	}
@@ -213,12 +214,18 @@ func measure(cmd *cobra.Command, entries []lab.Entry, rec *record.Record, out st
 	if err := conduct(cmd, command, entries, rec, out); err != nil && !errors.Is(err, lab.ErrInterrupted) {
 		return err
 	} else if err != nil {
-		say(cmd, "postage: interrupted; go on with: postage run --resume %s", out)
+		say(cmd, "postage: interrupted; go on with: postage run --resume %s%s", out, clusterAgain(cmd))
 		return errors.Join(err, print(cmd, rec))
 	}
 	pointLatest(out)
 	say(cmd, "postage: record saved as %s", out)
-	return print(cmd, rec)
+	if err := print(cmd, rec); err != nil {
+		return err
+	}
+	if len(rec.Blocks) == 0 {
+		return errors.New("nothing was measured: the rows say why")
+	}
+	return nil
 }
 
 // conduct measures, with a view of how it goes on standard error.

@@ -12,8 +12,8 @@
 // kernel ends it (PR_SET_PDEATHSIG), and on every Unix a watchdog process notices the end of its input, ends the server
 // and removes the folder.
 //
-// etcd's data is on a file system in memory where there is one (/dev/shm), and synced to disk only if [Options].Fsync
-// asks for it.
+// etcd's data is on a file system in memory where there is one with room (/dev/shm), else in TMPDIR, and synced to disk
+// only if [Options].Fsync asks for it.
 //
 // On a cluster of the user's, everything namespaced happens in one namespace that Start makes and Stop deletes, and
 // everything else has [Server.Prefix] before its name.
@@ -23,7 +23,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"time"
 )
@@ -43,7 +42,8 @@ type Options struct {
 	Kind Kind
 	// Fsync has etcd sync each write to disk, as a production server does.
 	Fsync bool
-	// Kubeconfig and Context name the cluster of the user's. An empty Kubeconfig is KUBECONFIG's or ~/.kube/config.
+	// Kubeconfig and Context name the cluster of the user's. There is no default for Kubeconfig, not even KUBECONFIG or
+	// ~/.kube/config: nothing is written to a cluster that nobody has named. An empty Context is the current one.
 	Kubeconfig, Context string
 	// Port of the API server on 127.0.0.1; a free one when 0.
 	Port int
@@ -51,8 +51,6 @@ type Options struct {
 	FeatureGates string
 	// BuiltOnly has Start fail with ErrNotBuilt where it would build a server, which takes minutes.
 	BuiltOnly bool
-	// Log is told how building goes. Standard error when nil.
-	Log io.Writer
 }
 
 // ErrNotBuilt is wrapped by the error of Start for a server that is not built, if Options.BuiltOnly is set.
@@ -64,6 +62,7 @@ type Reach struct {
 	Context    string // of the kubeconfig, "" for its current one
 	Namespace  string // to work in
 	PID        int    // of the server, 0 for one of the user's
+	Log        string // file of what a server of ours says, "" for one of the user's
 }
 
 // Server is an API server that is up.
@@ -75,9 +74,6 @@ type Server struct {
 
 // Start brings a server up and returns once it is ready. ctx bounds the start alone. The caller must Stop it.
 func Start(ctx context.Context, o Options) (*Server, error) {
-	if o.Log == nil {
-		o.Log = os.Stderr
-	}
 	if o.FeatureGates == "" {
 		o.FeatureGates = "CBORServingAndStorage=true"
 	}
@@ -108,7 +104,7 @@ func start(ctx context.Context, o Options) (*Server, error) {
 		if o.BuiltOnly {
 			return nil, fmt.Errorf("%w: %s", ErrNotBuilt, file)
 		}
-		if err := build(ctx, p, file, o.Log); err != nil {
+		if err := build(ctx, p, file, os.Stderr); err != nil {
 			return nil, err
 		}
 	}
@@ -121,22 +117,6 @@ func start(ctx context.Context, o Options) (*Server, error) {
 
 // Reach is how to reach the server.
 func (s *Server) Reach() Reach { return s.reach }
-
-// Log returns the end of what a server of ours has logged, "" for one of the user's.
-func (s *Server) Log() string {
-	if s.scratch == nil {
-		return ""
-	}
-	return s.scratch.lastLines(20)
-}
-
-// Done is closed once a server of ours has ended; it is nil for one of the user's.
-func (s *Server) Done() <-chan struct{} {
-	if s.scratch == nil {
-		return nil
-	}
-	return s.scratch.process.Done
-}
 
 // Stop ends a server of ours and removes its data, or deletes our namespace and our objects from the user's.
 func (s *Server) Stop() error {

@@ -3,6 +3,7 @@
 package apiserver
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -15,7 +16,10 @@ import (
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/rest"
+
+	"postage/service/child"
 )
 
 // TestMain makes the test program be the one that is killed, see TestKilled.
@@ -93,8 +97,8 @@ func TestServer(t *testing.T) {
 	}
 	// Without its credentials nobody gets in.
 	anonymous := rest.AnonymousClientConfig(config)
-	if _, err := createNamespace(t.Context(), anonymous); err == nil {
-		t.Error("anyone may make a namespace")
+	if _, err := createNamespace(t.Context(), anonymous); !apierrors.IsUnauthorized(err) && !apierrors.IsForbidden(err) {
+		t.Errorf("a stranger makes a namespace: %v", err)
 	}
 }
 
@@ -116,17 +120,108 @@ func TestKilled(t *testing.T) {
 	}
 	var pid int
 	var dir string
-	_, err = fmt.Fscan(out, &pid, &dir)
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if _, scanned := fmt.Sscan(line, &pid, &dir); scanned != nil {
+		err = errors.Join(fmt.Errorf("it says %q", line), err)
+	}
 	if err := errors.Join(parent.Process.Kill(), err); err != nil {
 		t.Fatal(err)
 	}
 	_ = parent.Wait()
 	for until := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		_, err := os.Stat(dir)
-		if alive := syscall.Kill(pid, 0) == nil; !alive && errors.Is(err, os.ErrNotExist) {
+		if alive := running(pid); !alive && errors.Is(err, os.ErrNotExist) {
 			return
 		} else if time.Now().After(until) {
 			t.Fatalf("a minute later: server alive %v, its folder: %v", alive, err)
+		}
+	}
+}
+
+// running says whether a process is more than a zombie: not every PID 1, whose child the server then is, takes its end.
+func running(pid int) bool {
+	state, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err == nil && strings.Contains(string(state), ") Z ") {
+		return false
+	}
+	return syscall.Kill(pid, 0) == nil
+}
+
+// sleeper is a process that does nothing, in a group of its own.
+func sleeper(t *testing.T) *exec.Cmd {
+	t.Helper()
+	cmd := exec.Command("sleep", "120")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	return cmd
+}
+
+// The id of a server that has ended may be another process's by now, which is left alone.
+func TestEndedIsNotKilled(t *testing.T) {
+	other, folder := sleeper(t), t.TempDir()+"/data"
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	close(ended)
+	w, err := startWatchdog(other.Process.Pid, []string{folder})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &scratch{dir: folder, process: &child.Process{PID: other.Process.Pid, Done: ended}, watchdog: w}
+	if err := s.stop(); err != nil {
+		t.Error(err)
+	}
+	if !running(other.Process.Pid) {
+		t.Error("another process was killed")
+	}
+	if _, err := os.Stat(folder); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the folder is there: %v", err)
+	}
+}
+
+// A watchdog whose input ends without a word kills the server.
+func TestWatchdog(t *testing.T) {
+	server := sleeper(t)
+	w, err := startWatchdog(server.Process.Pid, []string{t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.input.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+	if err := server.Wait(); err == nil || err.Error() != "signal: killed" {
+		t.Errorf("the server ended with %v", err)
+	}
+}
+
+// Data is kept in memory where there is room, on a disk if writes are to be synced to one.
+func TestParentFolder(t *testing.T) {
+	t.Setenv("TMPDIR", "/var/tmp")
+	for _, r := range []struct {
+		o            Options
+		memory       string
+		want, reason string
+	}{
+		{Options{Kind: Generic}, "/dev/shm", "/dev/shm", ""},
+		{Options{Kind: KCP}, "/dev/shm", "/dev/shm", ""},
+		{Options{Kind: Generic, Fsync: true}, "/dev/shm", "/var/tmp", ""},
+		{Options{Kind: KCP, Fsync: true}, "", "/var/tmp", ""},
+		{Options{Kind: Generic}, "", "/var/tmp", ""},
+		{Options{Kind: KCP}, "", "", "no file system in memory with 512 MB free"},
+	} {
+		got, err := parentFolder(r.o, r.memory)
+		if got != r.want || (err == nil) != (r.reason == "") || err != nil && !strings.Contains(err.Error(), r.reason) {
+			t.Errorf("%+v, memory at %q: %q, %v", r.o, r.memory, got, err)
 		}
 	}
 }
@@ -179,6 +274,21 @@ func TestUnreachable(t *testing.T) {
 	}
 	if reachTimeout >= 10*time.Second {
 		t.Errorf("a silent cluster is noticed after %v", reachTimeout)
+	}
+}
+
+// Only a cluster that is named is touched, whatever kubectl is set to.
+func TestNoClusterNamed(t *testing.T) {
+	file := t.TempDir() + "/kubeconfig"
+	text := `{"apiVersion":"v1","kind":"Config","current-context":"c","clusters":[{"name":"c","cluster":{"server":"https://127.0.0.1:1"}}],"contexts":[{"name":"c","context":{"cluster":"c"}}]}`
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("KUBECONFIG", file)
+	for _, name := range []string{"", "c"} {
+		if _, err := Start(t.Context(), Options{Kind: User, Context: name}); err == nil || !strings.Contains(err.Error(), "no cluster is named: give --kubeconfig (or POSTAGE_KUBECONFIG)") {
+			t.Errorf("context %q: error is %v", name, err)
+		}
 	}
 }
 

@@ -21,6 +21,4 @@ func kill(*child.Process) {}
 
 func startWatchdog(int, []string) (*watchdog, error) { return nil, errors.ErrUnsupported }
 
-func inMemory() string { return "" }
-
 const stopPatience = 10 * time.Second

@@ -3,9 +3,7 @@
 package apiserver
 
 import (
-	"os"
 	"os/exec"
-	"runtime"
 	"strconv"
 	"syscall"
 	"time"
@@ -32,14 +30,19 @@ func startServer(cmd *exec.Cmd) (*child.Process, error) {
 
 // kill ends the server at once, as nothing of it is kept, and waits for its end.
 func kill(p *child.Process) {
+	select {
+	case <-p.Done: // long ago perhaps: its id may be another's by now
+		return
+	default:
+	}
 	_ = syscall.Kill(-p.PID, syscall.SIGKILL)
 	<-p.Done
 }
 
 // startWatchdog starts a process that ends the server and removes the folder when its standard input ends: when
-// it is closed, or when this process is gone, however it went.
+// it is closed, or when this process is gone, however it went. Told before that the server has ended, it kills nothing.
 func startWatchdog(pid int, folders []string) (*watchdog, error) {
-	const script = `pid=$1; shift; read -r x; kill -KILL "$pid" 2>/dev/null; rm -rf "$@"`
+	const script = `pid=$1; shift; read -r x || kill -KILL "$pid" 2>/dev/null; rm -rf "$@"`
 	cmd := exec.Command("/bin/sh", append([]string{"-c", script, "postage-watchdog", strconv.Itoa(pid)}, folders...)...)
 	cmd.Dir = "/"
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
@@ -51,17 +54,6 @@ func startWatchdog(pid int, folders []string) (*watchdog, error) {
 		return nil, err
 	}
 	return &watchdog{cmd, input}, nil
-}
-
-// inMemory is a folder whose file system is in memory, "" if there is none.
-func inMemory() string {
-	const shm = "/dev/shm"
-	dir, err := os.MkdirTemp(shm, "postage-probe-")
-	if err != nil || runtime.GOOS != "linux" {
-		return ""
-	}
-	_ = os.Remove(dir)
-	return shm
 }
 
 // stopPatience is how long a watchdog may take.

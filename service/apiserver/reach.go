@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"os"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -29,6 +31,13 @@ func (r *Reach) Config() (*rest.Config, error) {
 	config.QPS = -1
 	config.WarningHandler = rest.NoWarnings{}
 	return config, nil
+}
+
+// LastLines are the last lines that a server of ours has logged.
+func (r *Reach) LastLines(n int) string {
+	text, _ := os.ReadFile(r.Log)
+	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	return strings.Join(lines[max(0, len(lines)-n):], "\n")
 }
 
 // Prefix begins the name of everything that is made outside of the namespace.

@@ -35,7 +35,7 @@ type scratch struct {
 // watchdog outlives this process by as long as it takes to clean up.
 type watchdog struct {
 	cmd   *exec.Cmd
-	input io.Closer // closed, by us or by the kernel, it cleans up
+	input io.WriteCloser // closed, by us or by the kernel, it cleans up; see startWatchdog
 }
 
 // startScratch starts the server in a fresh folder and waits until it is ready.
@@ -43,7 +43,7 @@ func startScratch(ctx context.Context, file string, o Options) (_ *scratch, err 
 	if !supported {
 		return nil, errors.New("running an API server needs a Unix system: name a cluster of yours with --kubeconfig")
 	}
-	parent, err := parentFolder(o)
+	parent, err := parentFolder(o, inMemory())
 	if err != nil {
 		return nil, err
 	}
@@ -101,9 +101,9 @@ func startOnce(ctx context.Context, parent, file string, o Options) (_ *scratch,
 	return s, nil
 }
 
-// parentFolder is where the server's folder is made: in memory, or on a disk if writes are to be synced to one.
-func parentFolder(o Options) (string, error) {
-	memory := inMemory()
+// parentFolder is where the server's folder is made: in memory, a folder that is "" if there is none, or on a disk if
+// writes are to be synced to one.
+func parentFolder(o Options, memory string) (string, error) {
 	switch {
 	case o.Fsync && volatile(os.TempDir()):
 		return "", fmt.Errorf("fsync: %s is in memory, where there is nothing to sync to: set TMPDIR to a folder on a disk", os.TempDir())
@@ -112,7 +112,7 @@ func parentFolder(o Options) (string, error) {
 	case memory != "":
 		return memory, nil
 	case o.Kind == KCP:
-		return "", errors.New("kcp's etcd always syncs to disk, and there is no file system in memory here: only fsync=on can be measured")
+		return "", errors.New("kcp's etcd always syncs to disk, and there is no file system in memory with 512 MB free: only fsync=on can be measured")
 	}
 	return os.TempDir(), nil
 }
@@ -130,7 +130,7 @@ func freePort() (int, error) {
 func (s *scratch) logFile() string { return filepath.Join(s.dir, "log") }
 
 func (s *scratch) reach() Reach {
-	r := Reach{Kubeconfig: genericKubeconfig(s.dir), Namespace: s.namespace, PID: s.process.PID}
+	r := Reach{Kubeconfig: genericKubeconfig(s.dir), Namespace: s.namespace, PID: s.process.PID, Log: s.logFile()}
 	if s.kind == KCP {
 		r.Kubeconfig, r.Context = kcpKubeconfig(s.dir), kcpContext
 	}
@@ -177,9 +177,9 @@ func (s *scratch) await(ctx context.Context) error {
 	for ; ; wait(ctx, s.process.Done) {
 		select {
 		case <-s.process.Done:
-			return fmt.Errorf("the server ended: %v: %s", s.process.Err(), s.lastLines(5))
+			return fmt.Errorf("the server ended: %v: %s", s.process.Err(), r.LastLines(5))
 		case <-ctx.Done():
-			return fmt.Errorf("the server is not ready: %w: %w: %s", ctx.Err(), last, s.lastLines(3))
+			return fmt.Errorf("the server is not ready: %w: %w: %s", ctx.Err(), last, r.LastLines(3))
 		default:
 		}
 		config, err := r.Config()
@@ -248,11 +248,6 @@ func (s *scratch) log() string {
 	return string(text)
 }
 
-func (s *scratch) lastLines(n int) string {
-	lines := strings.Split(strings.TrimSpace(s.log()), "\n")
-	return strings.Join(lines[max(0, len(lines)-n):], "\n")
-}
-
 // stop is also for a server that got only half way.
 func (s *scratch) stop() error {
 	if s.process != nil {
@@ -260,6 +255,7 @@ func (s *scratch) stop() error {
 	}
 	err := os.RemoveAll(s.dir)
 	if s.watchdog != nil {
+		_, _ = io.WriteString(s.watchdog.input, "ended\n") // its process has: nothing to kill
 		_ = s.watchdog.input.Close()
 		ended := make(chan struct{})
 		go func() {

@@ -27,6 +27,9 @@ type user struct {
 
 // openUser makes our namespace on the user's cluster, if we are allowed to.
 func openUser(ctx context.Context, o Options) (*user, error) {
+	if o.Kubeconfig == "" {
+		return nil, errors.New("no cluster is named: give --kubeconfig (or POSTAGE_KUBECONFIG)")
+	}
 	reach := Reach{Kubeconfig: o.Kubeconfig, Context: o.Context}
 	config, err := reach.Config()
 	if err != nil {

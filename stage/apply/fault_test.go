@@ -26,14 +26,6 @@ import (
 	"postage/service/apiserver"
 )
 
-// wantError checks that an error is there and says why.
-func wantError(t *testing.T, err error, reason string) {
-	t.Helper()
-	if err == nil || !strings.Contains(err.Error(), reason) {
-		t.Errorf("error is %v, want one with %q", err, reason)
-	}
-}
-
 // With client-go's gate shut, a client that is told CBOR sends JSON without a word. The proof sees it, for every operation.
 func TestProofSeesSilentJSON(t *testing.T) {
 	needServer(t)
@@ -239,35 +231,38 @@ func TestServerDies(t *testing.T) {
 	select {
 	case err := <-failed:
 		wantError(t, err, "apply: get configmap: the API server ended: ")
+		wantError(t, err, "; its log ends with: "+in.reach.LastLines(3))
 	case <-time.After(2 * time.Minute):
 		t.Fatal("waits for a server that died")
 	}
 	wantError(t, in.Close(), "the API server ended")
-	for _, c := range Suite().Cases {
-		if c.Name == "Apply/serialize=encode/kind=configmap" {
-			works(t, c.Contenders[0])
-		}
-	}
+	c := caseNamed(t, "Apply/server="+string(testServer())+"/fsync=off/op=get/kind=configmap/inflight=1")
+	_, err := c.Contenders[0].Open(t.Context(), lab.Env{})
+	wantError(t, err, "apply: the API server ended: make objects: ")
+	works(t, caseNamed(t, "Apply/serialize=encode/kind=configmap").Contenders[0])
 }
 
 // A server without CBOR: that row says so, and the others are measured.
 func TestServerWithoutCBOR(t *testing.T) {
 	_, running := another(t, apiserver.Options{Kind: testServer(), FeatureGates: "CBORServingAndStorage=false"})
-	for _, e := range lab.Entries([]lab.Suite{{Stage: "apply", Cases: Suite().Cases}}) {
-		if !strings.HasPrefix(e.Case.Name, "Apply/server="+string(testServer())+"/fsync=off/op=create/kind=configmap/inflight=1") || e.Role == lab.RoleControl {
-			continue
-		}
-		err := running.Serves(e.Case, &e.Contender)
-		if e.Contender.Name != "as=cbor" {
+	c := caseNamed(t, "Apply/server="+string(testServer())+"/fsync=off/op=create/kind=configmap/inflight=1")
+	refused := 0
+	for _, contender := range c.Contenders {
+		err := running.Serves(&c, &contender)
+		if contender.Name != "as=cbor" {
 			if err != nil {
-				t.Errorf("%s: %v", e.Contender.Name, err)
+				t.Errorf("%s: %v", contender.Name, err)
 			}
-			works(t, e.Contender)
+			works(t, contender)
 			continue
 		}
+		refused++
 		wantError(t, err, "not served here (HTTP 415/406)")
-		_, err = e.Contender.Open(t.Context(), lab.Env{})
+		_, err = contender.Open(t.Context(), lab.Env{})
 		wantError(t, err, "not served here (HTTP 415/406)")
+	}
+	if refused != 1 {
+		t.Errorf("%d rows are refused, want 1", refused)
 	}
 }
 
@@ -424,18 +419,14 @@ func TestNoPermission(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	for _, c := range Suite().Cases {
-		switch c.Name {
-		case "Apply/server=user/op=crud/kind=configmap/inflight=1":
-			if err := running.Serves(&c, &c.Contenders[0]); err != nil {
-				t.Error(err)
-			}
-		case "Apply/server=user/op=crud/kind=clusterrole/inflight=1":
-			err := running.Serves(&c, &c.Contenders[0])
-			wantError(t, err, "no permission at ")
-			wantError(t, err, "to create clusterroles."+rbacv1.GroupName)
-		}
+	c := caseNamed(t, "Apply/server=user/op=crud/kind=configmap/inflight=1")
+	if err := running.Serves(&c, &c.Contenders[0]); err != nil {
+		t.Error(err)
 	}
+	c = caseNamed(t, "Apply/server=user/op=crud/kind=clusterrole/inflight=1")
+	err = running.Serves(&c, &c.Contenders[0])
+	wantError(t, err, "no permission at ")
+	wantError(t, err, "to create clusterroles."+rbacv1.GroupName)
 }
 
 // Rows whose server cannot be reached say why, with its address.

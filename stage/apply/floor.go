@@ -26,7 +26,7 @@ type prebuilt struct {
 	options    []byte   // the body of a delete
 	cancel     context.CancelFunc
 	stream     io.ReadCloser
-	changed    chan string // changes that the watch has told of; closed when it ends
+	changed    chan string // changes that the watch has told of; nil until there is a goroutine that tells, closed when it ends
 }
 
 var _ caller = (*prebuilt)(nil)
@@ -42,7 +42,7 @@ func openPrebuilt(in *instance) (caller, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &prebuilt{in: in, media: in.media, collection: in.kind.collection(in.reach.Namespace), changed: make(chan string, 1)}
+	c := &prebuilt{in: in, media: in.media, collection: in.kind.collection(in.reach.Namespace)}
 	name := in.newName()
 	if c.body.text, err = encoded(&c.media, &in.kind, in.object(name, firstChange)); err != nil {
 		return nil, err
@@ -147,6 +147,7 @@ func (c *prebuilt) follow(objects int) error {
 			return err
 		}
 	}
+	c.changed = make(chan string, 1)
 	go func() {
 		defer close(c.changed)
 		var frame []byte
@@ -205,9 +206,13 @@ func (c *prebuilt) seen(_ *lane, _, change string) error {
 }
 
 func (c *prebuilt) close() error {
-	if c.stream != nil {
+	if c.cancel != nil {
 		c.cancel()
+	}
+	if c.stream != nil {
 		_ = c.stream.Close()
+	}
+	if c.changed != nil {
 		for range c.changed { // until its goroutine has ended
 		}
 	}

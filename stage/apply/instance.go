@@ -19,7 +19,8 @@ import (
 	"postage/service/apiserver"
 )
 
-// patience is how long one request, or an event of a watch, may take before it counts as lost.
+// patience is how long an event of a watch may take before it counts as lost. A request has no such bound, which would
+// cost it a timer: the conductor's patience with a batch, or with a worker that sets itself up, is what ends it.
 const patience = time.Minute
 
 // spec is what a case is about.
@@ -92,7 +93,7 @@ func newInstance(ctx context.Context, s spec, m media, open func(*instance) (cal
 		return nil, err
 	}
 	if err := in.setUp(open); err != nil {
-		return nil, errors.Join(err, in.Close())
+		return nil, errors.Join(in.explain(err), in.Close())
 	}
 	return in, nil
 }
@@ -246,13 +247,13 @@ func (in *instance) Prepare() error {
 	return nil
 }
 
-// Run does n operations, as many at a time as there are lanes. Each lane takes the next one as soon as it has done
-// with the one before, so that all end at the same time.
+// Run does n operations, as many at a time as there are lanes. Each lane does one, and takes the next as soon as it
+// has done with the one before, so that all end at the same time.
 func (in *instance) Run(n int) error {
 	in.last = n
-	var left atomic.Int64
-	left.Store(int64(n))
 	errs := make([]error, min(n, len(in.lanes)))
+	var left atomic.Int64
+	left.Store(int64(n - len(errs))) // beside each lane's first, which no other may take: the proof looks at all lanes
 	if len(errs) == 1 {
 		errs[0] = in.lanes[0].run(&left)
 	} else {
@@ -274,11 +275,11 @@ func (in *instance) Run(n int) error {
 	return nil
 }
 
-// run does operations while there are some left. The end of one is the beginning of the next, which saves a reading of
-// the clock.
+// run does an operation, and more while there are some left. The end of one is the beginning of the next, which saves a
+// reading of the clock.
 func (l *lane) run(left *atomic.Int64) error {
 	begun := time.Now()
-	for left.Add(-1) >= 0 {
+	for first := true; first || left.Add(-1) >= 0; first = false {
 		if err := l.in.op.do(l); err != nil {
 			return err
 		}

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -31,6 +32,7 @@ func openRaw(ctx context.Context, config *rest.Config) (*raw, error) {
 	if err != nil {
 		return nil, err
 	}
+	where.Path = strings.TrimSuffix(where.Path, "/") // paths begin with one
 	settings, err := rest.TLSConfigFor(config)
 	if err != nil {
 		return nil, err
@@ -46,7 +48,12 @@ func openRaw(ctx context.Context, config *rest.Config) (*raw, error) {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP2(true)
 	dialer := &net.Dialer{}
+	proxy := config.Proxy // proxy-url of the kubeconfig
+	if proxy == nil {
+		proxy = http.ProxyFromEnvironment // as client-go does
+	}
 	transport := &http.Transport{
+		Proxy: proxy,
 		DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
 			conn, err := dialer.DialContext(ctx, network, addr)
 			if err != nil {

@@ -156,30 +156,35 @@ func (in *serializing) once() error {
 	return in.encode()
 }
 
-const serializeChecks = "the bytes begin as the content type's do; client-go's own codecs decode them to an object equal to the one encoded"
+const serializeChecks = "the bytes begin as the content type's do; client-go's codecs (for CBOR, apimachinery's, strict) decode them to an object equal to the one encoded; where decoding is measured, so does the serializer that is"
 
-// Prove has the bytes read by client-go's codecs, which find out for themselves what they are.
+// Prove has the bytes read by client-go's codecs, which find out for themselves what they are, and looks at what the
+// measured serializer decoded.
 func (in *serializing) Prove(context.Context) error {
 	in.result = nil
 	if err := in.once(); err != nil {
 		return err
 	}
-	text := in.buffer.Bytes()
+	text := in.buffer.Bytes() // where decoding is measured, what was decoded
 	if !in.media.begins(text) {
 		return fmt.Errorf("the bytes begin with %q", head(text))
 	}
-	decoded := in.result
-	if !in.decoding {
-		var err error
-		if decoded, err = runtime.Decode(universal(&in.media), text); err != nil {
-			return err
-		}
+	decoded, err := runtime.Decode(universal(&in.media), text)
+	if err != nil {
+		return err
 	}
-	if decoded == nil {
+	if err := in.check(decoded); err != nil || !in.decoding {
+		return err
+	}
+	if in.result == nil {
 		return errors.New("nothing was decoded")
 	}
+	return in.check(in.result)
+}
+
+// check compares what was decoded with the object. Codecs take the kind from where it is told, and some leave it out.
+func (in *serializing) check(decoded runtime.Object) error {
 	want := in.object.DeepCopyObject()
-	// Codecs take the kind from where it is told, and some leave it out of the object.
 	for _, o := range []runtime.Object{decoded, want} {
 		o.GetObjectKind().SetGroupVersionKind(schema.GroupVersionKind{})
 	}

@@ -28,7 +28,7 @@ type Cluster struct {
 type clusterKey struct{}
 
 // WithCluster returns a context with which services of server=user take this cluster. Without it they take the one that
-// POSTAGE_KUBECONFIG and POSTAGE_CONTEXT name.
+// POSTAGE_KUBECONFIG and POSTAGE_CONTEXT name, and none if those name none: what kubectl happens to be set to is not asked.
 func WithCluster(ctx context.Context, c Cluster) context.Context {
 	return context.WithValue(ctx, clusterKey{}, c)
 }
@@ -92,19 +92,23 @@ func newService(server apiserver.Kind, fsync bool) *lab.Service {
 func running(ctx context.Context, s *apiserver.Server, variable string) (*lab.Running, error) {
 	r := reach{Reach: s.Reach(), NotServed: map[string]string{}}
 	refused := map[string]error{}
+	var served []kind
 	for _, k := range kinds() {
-		err := probeKind(ctx, s, &r.Reach, &k)
-		if err != nil {
+		if err := probeKind(ctx, s, &r.Reach, &k); err != nil {
 			refused[k.name] = err
+		} else {
+			served = append(served, k)
 		}
 	}
-	for _, m := range medias() {
-		why, err := probeMedia(ctx, &r.Reach, &m)
-		if err != nil {
-			return nil, err
-		}
-		if why != "" {
-			r.NotServed[m.name] = why
+	if len(served) > 0 { // or no content type is sent anyway
+		for _, m := range medias() {
+			why, err := probeMedia(ctx, &r.Reach, &served[0], &m)
+			if err != nil {
+				return nil, err
+			}
+			if why != "" {
+				r.NotServed[m.name] = why
+			}
 		}
 	}
 	text, err := json.Marshal(r)
@@ -145,6 +149,10 @@ func probeKind(ctx context.Context, s *apiserver.Server, r *apiserver.Reach, k *
 		return err
 	}
 	defer c.close()
+	// First, so that nothing is asked for that we may not have.
+	if err := s.Allowed(ctx, k.group, k.resource, k.namespaced, verbs...); err != nil {
+		return err
+	}
 	_, err = c.list(ctx, workerKey+"=probe")
 	if apierrors.IsNotFound(err) {
 		group := k.group
@@ -152,9 +160,6 @@ func probeKind(ctx context.Context, s *apiserver.Server, r *apiserver.Reach, k *
 			group = "core"
 		}
 		return fmt.Errorf("not served here: the server has no %s of %s/%s", k.resource, group, k.version)
-	}
-	if err := s.Allowed(ctx, k.group, k.resource, k.namespaced, verbs...); err != nil {
-		return err
 	}
 	name := r.Prefix() + "probe"
 	o := k.make(metav1.ObjectMeta{Name: name, Labels: map[string]string{apiserver.Label: r.Namespace}})
@@ -164,14 +169,13 @@ func probeKind(ctx context.Context, s *apiserver.Server, r *apiserver.Reach, k *
 	return nil
 }
 
-// probeMedia says why the server does not take or does not give a content type, "" if it does both. client-go is not
-// asked, as it falls back to JSON by itself.
-func probeMedia(ctx context.Context, r *apiserver.Reach, m *media) (string, error) {
+// probeMedia says why the server does not take or does not give a content type, "" if it does both, by an object of a
+// kind that it serves. client-go is not asked, as it falls back to JSON by itself.
+func probeMedia(ctx context.Context, r *apiserver.Reach, k *kind, m *media) (string, error) {
 	config, err := r.Config()
 	if err != nil {
 		return "", err
 	}
-	k := kindByName("configmap")
 	raw, err := openRaw(ctx, config)
 	if err != nil {
 		return "", err
@@ -181,7 +185,7 @@ func probeMedia(ctx context.Context, r *apiserver.Reach, m *media) (string, erro
 	plain := byName("json")
 	var refusals []string
 	for _, way := range []struct{ sent, accepted *media }{{m, &plain}, {&plain, m}} {
-		body, err := encoded(way.sent, &k, o)
+		body, err := encoded(way.sent, k, o)
 		if err != nil {
 			return "", err
 		}
@@ -224,7 +228,7 @@ func (in *instance) explain(err error) error {
 	for until := time.Now().Add(time.Second); ; time.Sleep(10 * time.Millisecond) {
 		switch {
 		case ended(in.reach.PID):
-			return fmt.Errorf("%w: %w", errServerEnded, err)
+			return fmt.Errorf("%w: %w; its log ends with: %s", errServerEnded, err, in.reach.LastLines(3))
 		case !connectionLost(err) || time.Now().After(until):
 			return err
 		}

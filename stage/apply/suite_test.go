@@ -13,6 +13,26 @@ import (
 	"postage/service/apiserver"
 )
 
+// caseNamed finds a case; the test is over if there is none.
+func caseNamed(t *testing.T, name string) lab.Case {
+	t.Helper()
+	for _, c := range Suite().Cases {
+		if c.Name == name {
+			return c
+		}
+	}
+	t.Fatalf("there is no case %s", name)
+	panic("not reached")
+}
+
+// wantError checks that an error is there and says why.
+func wantError(t *testing.T, err error, reason string) {
+	t.Helper()
+	if err == nil || !strings.Contains(err.Error(), reason) {
+		t.Errorf("error is %v, want one with %q", err, reason)
+	}
+}
+
 func TestNames(t *testing.T) {
 	if err := lab.Check([]lab.Suite{Suite()}); err != nil {
 		t.Fatal(err)
@@ -154,6 +174,32 @@ func TestNoWatchInYAML(t *testing.T) {
 	status, text, err := raw.ask(t.Context(), "GET", k.collection(r.Namespace)+"?watch=true", "", m.contentType, nil)
 	if err != nil || status != 406 {
 		t.Errorf("HTTP %d: %s, %v", status, text, err)
+	}
+}
+
+// Where a row says so, etcd waits for the disk: such a server starts, and its rows are proven.
+func TestFsync(t *testing.T) {
+	needServer(t)
+	if testServer() == apiserver.User {
+		t.Skip("the user's disks are as they are")
+	}
+	t.Setenv("TMPDIR", "/var/tmp") // which is on a disk where /tmp may be in memory
+	running, err := newService(testServer(), true).Start(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := running.Stop(); err != nil {
+			t.Error(err)
+		}
+	}()
+	for _, v := range running.Environment {
+		name, value, _ := strings.Cut(v, "=")
+		t.Setenv(name, value)
+	}
+	c := caseNamed(t, "Apply/server="+string(testServer())+"/fsync=on/op=create/kind=configmap/inflight=1")
+	for _, contender := range c.Contenders {
+		works(t, contender)
 	}
 }
 

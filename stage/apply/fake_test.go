@@ -1,0 +1,237 @@
+package apply
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+
+	"postage/service/apiserver"
+)
+
+// fake is an HTTP/2 server that keeps what it was asked for, such as "GET /version".
+type fake struct {
+	*httptest.Server
+	mu    sync.Mutex
+	asked []string
+}
+
+func newFake(t *testing.T, handler http.HandlerFunc) *fake {
+	t.Helper()
+	f := &fake{}
+	f.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		f.mu.Lock()
+		f.asked = append(f.asked, r.Method+" "+r.URL.Path)
+		f.mu.Unlock()
+		handler(w, r)
+	}))
+	f.EnableHTTP2 = true
+	f.StartTLS()
+	t.Cleanup(f.Close)
+	return f
+}
+
+// all are the requests so far.
+func (f *fake) all() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.asked)
+}
+
+// insecure is how to reach a fake, whose certificate nobody has signed.
+func insecure(host string) *rest.Config {
+	return &rest.Config{Host: host, TLSClientConfig: rest.TLSClientConfig{Insecure: true}}
+}
+
+// newFakeCluster is as much of an API server as the probes need: all content types but YAML, no Deployments, and no
+// permission for what is refused.
+func newFakeCluster(t *testing.T, refused ...string) *fake {
+	return newFake(t, func(w http.ResponseWriter, r *http.Request) {
+		text, _ := io.ReadAll(r.Body)
+		answer := func(status int, o any) {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(status)
+			_ = json.NewEncoder(w).Encode(o)
+		}
+		yaml := byName("yaml").contentType
+		switch {
+		case strings.Contains(r.URL.Path, "/deployments"):
+			http.NotFound(w, r)
+		case r.Header.Get("Content-Type") == yaml:
+			http.Error(w, "", http.StatusUnsupportedMediaType)
+		case r.Header.Get("Accept") == yaml:
+			http.Error(w, "", http.StatusNotAcceptable)
+		case r.Method == http.MethodPost && r.URL.Query().Has("dryRun") && !strings.HasPrefix(r.Header.Get("Accept"), "application/json"):
+			w.Header().Set("Content-Type", r.Header.Get("Accept"))
+			_, _ = w.Write(map[bool][]byte{true: cborMagic, false: protobufMagic}[r.Header.Get("Accept") == byName("cbor").contentType])
+		case r.Method == http.MethodPost && r.URL.Query().Has("dryRun"):
+			answer(http.StatusCreated, map[string]string{})
+		case r.Method == http.MethodPost:
+			o, _, err := scheme.Codecs.UniversalDeserializer().Decode(text, nil, nil)
+			if err != nil {
+				http.Error(w, err.Error(), http.StatusBadRequest)
+				return
+			}
+			if review, ok := o.(*authorizationv1.SelfSubjectAccessReview); ok {
+				review.Status.Allowed = !slices.Contains(refused, review.Spec.ResourceAttributes.Resource)
+			}
+			answer(http.StatusCreated, o)
+		default:
+			answer(http.StatusOK, map[string]string{})
+		}
+	})
+}
+
+// What we have no permission for is not asked for: the content types are probed by a kind that we may work with.
+func TestRefusedIsNotAskedFor(t *testing.T) {
+	cluster := newFakeCluster(t, "configmaps")
+	file := filepath.Join(t.TempDir(), "kubeconfig")
+	text := fmt.Sprintf(`{"apiVersion":"v1","kind":"Config","current-context":"c","clusters":[{"name":"c","cluster":{"server":%q,"insecure-skip-tls-verify":true}}],"contexts":[{"name":"c","context":{"cluster":"c"}}]}`, cluster.URL)
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	running, err := newService(apiserver.User, false).Start(WithCluster(t.Context(), Cluster{Kubeconfig: file}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for kind, reason := range map[string]string{
+		"configmap":   "no permission at " + cluster.URL + " to create configmaps",
+		"clusterrole": "not served here (HTTP 415/406)", // in YAML
+		"deployment":  "not served here: the server has no deployments of apps/v1",
+	} {
+		c := caseNamed(t, "Apply/server=user/op=crud/kind="+kind+"/inflight=1")
+		for i := range c.Contenders {
+			if c.Contenders[i].Name == "as=yaml" || kind != "clusterrole" {
+				wantError(t, running.Serves(&c, &c.Contenders[i]), reason)
+			} else if err := running.Serves(&c, &c.Contenders[i]); err != nil {
+				t.Errorf("%s: %v", c.Contenders[i].Name, err)
+			}
+		}
+	}
+	if err := running.Stop(); err != nil {
+		t.Error(err)
+	}
+	asked := cluster.all()
+	if !slices.Contains(asked, "POST /apis/rbac.authorization.k8s.io/v1/clusterroles") {
+		t.Errorf("no ClusterRole was tried: %q", asked)
+	}
+	for _, a := range asked {
+		if strings.Contains(a, "configmaps") {
+			t.Errorf("%s, which is refused", a)
+		}
+	}
+}
+
+// A cluster's address may have a path, and a slash at its end.
+func TestAddresses(t *testing.T) {
+	server := newFake(t, func(http.ResponseWriter, *http.Request) {})
+	for end, want := range map[string]string{"": "/api/v1", "/": "/api/v1", "/clusters/root": "/clusters/root/api/v1", "/clusters/root/": "/clusters/root/api/v1"} {
+		raw, err := openRaw(t.Context(), insecure(server.URL+end))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := raw.ask(t.Context(), http.MethodGet, "/api/v1", "", "application/json", nil); err != nil {
+			t.Error(err)
+		}
+		if asked := server.all(); asked[len(asked)-1] != "GET "+want {
+			t.Errorf("%q: %s, want %s", end, asked[len(asked)-1], want)
+		}
+		if err := raw.close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// A cluster that is behind a proxy is reached through it, as by client-go.
+func TestProxy(t *testing.T) {
+	server := newFake(t, func(http.ResponseWriter, *http.Request) {})
+	tunnels := make(chan string, 1)
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		tunnels <- r.Method + " " + r.Host
+		to, err := net.Dial("tcp", r.Host)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadGateway)
+			return
+		}
+		defer to.Close()
+		w.WriteHeader(http.StatusOK)
+		from, _, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			return
+		}
+		defer from.Close()
+		var group sync.WaitGroup
+		group.Go(func() {
+			_, _ = io.Copy(to, from)
+			_ = to.Close()
+		})
+		_, _ = io.Copy(from, to)
+		_ = from.Close()
+		group.Wait()
+	}))
+	defer proxy.Close()
+	config := insecure(server.URL)
+	config.Proxy = func(*http.Request) (*url.URL, error) { return url.Parse(proxy.URL) }
+	raw, err := openRaw(t.Context(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if status, _, err := raw.ask(t.Context(), http.MethodGet, "/version", "", "application/json", nil); err != nil || status != http.StatusOK {
+		t.Errorf("HTTP %d, %v", status, err)
+	}
+	if err := raw.close(); err != nil {
+		t.Error(err)
+	}
+	select {
+	case got := <-tunnels:
+		if want := "CONNECT " + server.Listener.Addr().String(); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	default:
+		t.Error("the proxy was passed by")
+	}
+}
+
+// A watch that is refused, or that ends before it has told of all objects, is an error, after which the floor can be closed.
+func TestWatchRefused(t *testing.T) {
+	for name, handler := range map[string]http.HandlerFunc{
+		"refused": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) },
+		"short":   func(http.ResponseWriter, *http.Request) {},
+	} {
+		server := newFake(t, handler)
+		raw, err := openRaw(t.Context(), insecure(server.URL))
+		if err != nil {
+			t.Fatal(err)
+		}
+		in := &instance{spec: one("watch"), media: byName("protobuf"), ctx: context.Background(), worker: "w"}
+		c := &prebuilt{in: in, media: in.media, collection: in.kind.collection("default"), raw: raw}
+		if err := c.follow(1); err == nil {
+			t.Errorf("%s: is no error", name)
+		}
+		closed := make(chan error, 1)
+		go func() { closed <- c.close() }()
+		select {
+		case err := <-closed:
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		case <-time.After(time.Minute):
+			t.Fatalf("%s: close hangs", name)
+		}
+	}
+}
