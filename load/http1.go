@@ -199,8 +199,12 @@ func (h *http1) header() (status int, length int64, keep bool, err error) {
 		value = bytes.TrimSpace(value)
 		switch {
 		case len(name) == 14 && bytes.EqualFold(name, []byte("Content-Length")):
-			if length, err = strconv.ParseInt(string(value), 10, 64); err != nil || length < 0 {
+			n, err := strconv.ParseInt(string(value), 10, 64)
+			if err != nil || n < 0 {
 				return 0, 0, false, errAnswer
+			}
+			if length != chunked { // which overrides it: RFC 9112 section 6.3
+				length = n
 			}
 		case len(name) == 17 && bytes.EqualFold(name, []byte("Transfer-Encoding")):
 			length = chunked

@@ -56,38 +56,39 @@ func (l *http2) Serve(ctx context.Context, w *Work) {
 	defer l.mu.Unlock()
 	l.work, l.freed = w, time.Now()
 	defer func() { l.work, l.again = nil, nil }()
-	var more bool
 	for ctx.Err() == nil {
-		if l.conn == nil {
+		more := true
+		switch {
+		case l.conn == nil:
 			err := l.barren
 			l.barren = nil
 			if err == nil {
 				err = l.connect(ctx)
 			}
 			if err != nil {
-				if more = l.fail(w, err); !more {
-					return
-				}
-			}
-			continue // it may be gone already
-		}
-		if l.active >= l.conn.most() {
+				more = l.fail(w, err)
+			} // or it may be gone already
+		case l.active >= l.conn.most():
 			l.changed.Wait()
-			continue
+		default:
+			more = l.take(w)
 		}
-		if more = l.take(w); more {
+		if more {
 			continue
 		}
 		// What is under way may have to be sent again.
 		for l.active > 0 && len(l.again) == 0 && ctx.Err() == nil {
 			l.changed.Wait()
 		}
-		if len(l.again) == 0 {
+		if l.active == 0 && len(l.again) == 0 {
 			return
 		}
 	}
 	for l.active > 0 { // the reader is told of the end by the connection's
 		l.changed.Wait()
+	}
+	for _, due := range l.again {
+		w.Done(due, time.Now(), ctx.Err())
 	}
 }
 

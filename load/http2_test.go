@@ -337,33 +337,175 @@ func TestRefusedConnection(t *testing.T) {
 	}
 }
 
+// silent is the script of a server that takes everything and answers nothing.
+func silent(s *script, _ int) {
+	_ = s.WriteSettings()
+	_, _ = io.Copy(io.Discard, s.Conn)
+}
+
 // A server that does not answer is not waited for longer than asked, and what it did not
-// answer has failed.
+// answer has failed: what was sent, what found no room on a line, and what found none in
+// the backlog.
 func TestNoAnswer(t *testing.T) {
-	u := scripted(t, func(s *script, _ int) {
-		_ = s.WriteSettings()
-		_, _ = io.Copy(io.Discard, s.Conn)
-	})
 	for _, proto := range []string{"http1", "http2"} {
-		if proto == "http1" {
-			l, err := net.Listen("tcp", "127.0.0.1:0")
+		for _, n := range []int64{2, 100, backlog + 10_000} {
+			u := scripted(t, silent)
+			if proto == "http1" {
+				l, err := net.Listen("tcp", "127.0.0.1:0")
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer l.Close()
+				u = &url.URL{Scheme: "http", Host: l.Addr().String()}
+			}
+			pool, err := Open(t.Context(), &Target{Proto: proto, Conns: 2, Streams: 10, Request: Request{URL: u}})
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer l.Close()
-			u = &url.URL{Scheme: "http", Host: l.Addr().String()}
+			unanswered(t, n, pool.Lines...)
+			if err := pool.Close(); err != nil {
+				t.Error(err)
+			}
 		}
-		pool, err := Open(t.Context(), &Target{Proto: proto, Conns: 2, Streams: 1, Request: Request{URL: u}})
-		if err != nil {
+	}
+}
+
+// unanswered runs n requests that will not be answered and checks that all have failed
+// for that.
+func unanswered(t *testing.T, n int64, lines ...Line) {
+	t.Helper()
+	const duration = 20 * time.Millisecond
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		r, err := Run(t.Context(), Plan{Rate: float64(n) / duration.Seconds(), Duration: duration, Patience: 300 * time.Millisecond, Lines: lines})
+		if err != nil || r.Done != n || r.Errors[errNoAnswer.Error()] != n {
+			t.Errorf("%T: %v, %v of %d, want %d", lines[0], err, r.Errors, r.Done, n)
+		}
+	}()
+	select {
+	case <-done:
+	case <-time.After(2 * time.Minute):
+		t.Fatalf("%T waits for answers for ever", lines[0])
+	}
+}
+
+// getting is a line of HTTP/2 that gets a URL over connections that dial makes.
+func getting(t *testing.T, u *url.URL, streams int, dial func(ctx context.Context) (net.Conn, error)) *http2 {
+	t.Helper()
+	l := newHTTP2(fields(http.MethodGet, u.Scheme, u.Host, u.Path), nil, streams, succeeded, dial)
+	t.Cleanup(func() { l.Close() })
+	return l
+}
+
+// dialTCP connects to a URL's host.
+func dialTCP(ctx context.Context, u *url.URL) (net.Conn, error) {
+	var d net.Dialer
+	return d.DialContext(ctx, "tcp", u.Host)
+}
+
+// lateEnd is a connection whose end is seen late.
+type lateEnd struct{ net.Conn }
+
+func (c lateEnd) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if err != nil {
+		time.Sleep(100 * time.Millisecond)
+	}
+	return n, err
+}
+
+// What is under way when patience ends has failed, and is waited for until that is known.
+func TestNoAnswerIsKnownLate(t *testing.T) {
+	u := scripted(t, silent)
+	unanswered(t, 3, getting(t, u, 10, func(ctx context.Context) (net.Conn, error) {
+		conn, err := dialTCP(ctx, u)
+		return lateEnd{conn}, err
+	}))
+}
+
+// What is to be sent again, and has no connection until patience ends, has failed too.
+func TestNoAnswerAfterGoAway(t *testing.T) {
+	u := scripted(t, func(s *script, _ int) {
+		_ = s.WriteSettings()
+		for range 3 {
+			s.request()
+		}
+		_ = s.WriteGoAway(0, h2.ErrCodeNo, nil)
+		_, _ = io.Copy(io.Discard, s.Conn)
+	})
+	var n int
+	unanswered(t, 3, getting(t, u, 10, func(ctx context.Context) (net.Conn, error) {
+		if n++; n > 1 {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}
+		return dialTCP(ctx, u)
+	}))
+}
+
+// A connection that the server leaves goes on with what it has taken, even if there is no
+// other to be had for the rest.
+func TestGoAwayWithoutAnother(t *testing.T) {
+	refused := make(chan struct{})
+	u := scripted(t, func(s *script, _ int) {
+		_ = s.WriteSettings()
+		first, _ := s.request()
+		second, _ := s.request()
+		_ = s.WriteGoAway(second, h2.ErrCodeNo, nil)
+		<-refused
+		time.Sleep(100 * time.Millisecond) // by then no more are due
+		s.answer(first, ":status", "200")
+		s.answer(second, ":status", "200")
+		_, _ = io.Copy(io.Discard, s.Conn)
+	})
+	var n int
+	l := getting(t, u, 10, func(ctx context.Context) (net.Conn, error) {
+		if n++; n > 1 {
+			if n == 2 {
+				close(refused)
+			}
+			return nil, errors.New("refused")
+		}
+		return dialTCP(ctx, u)
+	})
+	r, err := Run(t.Context(), Plan{Rate: 1000, Duration: 5 * time.Millisecond, Lines: []Line{l}})
+	if err != nil || r.Done != 5 {
+		t.Fatalf("%v, %d requests, want 5", err, r.Done)
+	}
+	wantOnly(t, r, 3, "refused")
+}
+
+// How many streams may be under way is a guess until the server has spoken, and
+// unlimited after, unless it says otherwise: RFC 9113 section 6.5.2.
+func TestHTTP2StreamLimit(t *testing.T) {
+	l := newHTTP2(nil, nil, 500, succeeded, nil)
+	c := newHTTP2Conn(l, discard{})
+	for range 100 {
+		c.start(time.Time{})
+	}
+	if c.most() != 100 {
+		t.Errorf("%d streams before SETTINGS, want 100", c.most())
+	}
+	now := time.Now()
+	for _, test := range []struct {
+		settings []h2.Setting
+		want     int
+	}{
+		{nil, 500},
+		{[]h2.Setting{{ID: h2.SettingMaxConcurrentStreams, Val: 250}}, 250},
+		{[]h2.Setting{{ID: h2.SettingInitialWindowSize, Val: 7}}, 250},
+	} {
+		var b bytes.Buffer
+		if err := h2.NewFramer(&b, nil).WriteSettings(test.settings...); err != nil {
 			t.Fatal(err)
 		}
-		r, err := Run(t.Context(), Plan{Rate: 100, Duration: 20 * time.Millisecond, Patience: 300 * time.Millisecond, Lines: pool.Lines})
-		if err != nil || r.Errors[errNoAnswer.Error()] != 2 {
-			t.Errorf("%s: %v, %v of %d", proto, err, r.Errors, r.Done)
+		if err := c.take(b.Bytes(), now); err != nil || c.most() != test.want {
+			t.Errorf("%d streams after %v, %v, want %d", c.most(), test.settings, err, test.want)
 		}
-		if err := pool.Close(); err != nil {
-			t.Error(err)
-		}
+	}
+	if l.freed != now {
+		t.Errorf("there was room again at %v, want %v", l.freed, now)
 	}
 }
 

@@ -19,6 +19,8 @@ const (
 	frameMost    = 16 << 10 // the longest frame that we take and, unless told otherwise, send
 	windowFirst  = 65535    // a flow-control window to begin with, section 6.9.2
 	tableMost    = 4096     // of HPACK's dynamic table, RFC 7541 section 4.2
+	streamsFirst = 100      // streams at a time until the server says, section 6.5.2
+	streamsMost  = 1 << 30  // and if it does not
 	streamWindow = 16 << 20 // that we give a stream, and
 	connWindow   = 64 << 20 // a connection
 	lastStream   = 1 << 30  // after so many a connection is replaced, well before they run out
@@ -88,7 +90,7 @@ type answer struct {
 func newHTTP2Conn(l *http2, conn net.Conn) *http2Conn {
 	c := &http2Conn{
 		line: l, conn: conn, made: time.Now(), streams: map[uint32]*stream{}, next: 1,
-		limit: 1 << 30, frame: frameMost, window: windowFirst, windowNew: windowFirst,
+		limit: streamsFirst, frame: frameMost, window: windowFirst, windowNew: windowFirst,
 	}
 	c.encoder = hpack.NewEncoder(&c.encoded)
 	c.decoder = hpack.NewDecoder(tableMost, c.field)

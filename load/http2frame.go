@@ -47,7 +47,7 @@ func (c *http2Conn) take(frame []byte, now time.Time) error {
 		}
 		return nil
 	case h2.FrameSettings:
-		return c.settings(flags, payload)
+		return c.settings(flags, payload, now)
 	case h2.FramePing:
 		if len(payload) != 8 {
 			return errors.New("PING of a wrong length")
@@ -170,14 +170,17 @@ func (c *http2Conn) complete(s *stream, now time.Time) {
 	c.finish(s, now, c.line.verdict(s))
 }
 
-func (c *http2Conn) settings(flags h2.Flags, payload []byte) error {
+func (c *http2Conn) settings(flags h2.Flags, payload []byte, now time.Time) error {
 	if flags.Has(h2.FlagSettingsAck) {
 		return nil
 	}
 	if len(payload)%6 != 0 {
 		return errors.New("SETTINGS of a wrong length")
 	}
-	c.begun = true
+	full := c.line.active >= c.most()
+	if !c.begun {
+		c.begun, c.limit = true, streamsMost
+	}
 	for ; len(payload) > 0; payload = payload[6:] {
 		setting := h2.Setting{ID: h2.SettingID(binary.BigEndian.Uint16(payload)), Val: binary.BigEndian.Uint32(payload[2:])}
 		if err := setting.Valid(); err != nil {
@@ -188,7 +191,7 @@ func (c *http2Conn) settings(flags h2.Flags, payload []byte) error {
 			c.encoder.SetMaxDynamicTableSizeLimit(setting.Val)
 			c.settled = false
 		case h2.SettingMaxConcurrentStreams:
-			c.limit = int(min(setting.Val, 1<<30))
+			c.limit = int(min(setting.Val, streamsMost))
 		case h2.SettingInitialWindowSize:
 			for _, s := range c.streams {
 				s.window += int64(setting.Val) - c.windowNew
@@ -198,6 +201,9 @@ func (c *http2Conn) settings(flags h2.Flags, payload []byte) error {
 		case h2.SettingMaxFrameSize:
 			c.frame = min(int(setting.Val), 4*frameMost) // enough
 		}
+	}
+	if full && c.line.active < c.most() {
+		c.line.freed = now
 	}
 	c.head(0, h2.FrameSettings, h2.FlagSettingsAck, 0)
 	return nil

@@ -127,9 +127,19 @@ func Run(ctx context.Context, p Plan) (*Result, error) {
 		group.Go(func() { line.Serve(requests, works[i]) })
 	}
 	if p.Rate > 0 {
-		group.Go(r.pace)
+		go r.pace()
 	}
 	group.Wait()
+	if p.Rate > 0 {
+		// Those that no line has taken are not answered either.
+		rest := newWork(r)
+		works = append(works, rest)
+		for due := range r.dues { // until the pacer has ended
+			if ctx.Err() == nil {
+				rest.Done(r.start.Add(due), time.Now(), errNoAnswer)
+			}
+		}
+	}
 	return r.result(works, cpu), nil
 }
 
@@ -162,13 +172,13 @@ func (r *run) result(works []*Work, cpuBefore time.Duration) *Result {
 	if cpu, known := lab.ProcessCPU(); known {
 		result.CPU = cpu - cpuBefore
 	}
-	span := result.Elapsed
-	if result.Rate > 0 && !result.Interrupted {
-		// The last request is due one interval before the end.
-		span = max(span, r.plan.Duration)
+	span := result.Elapsed.Seconds()
+	if result.Rate > 0 {
+		// n requests take n intervals: the last is due one interval before the end.
+		span = max(span, float64(result.Done)/result.Rate)
 	}
 	if span > 0 {
-		result.Achieved = float64(result.Done) / span.Seconds()
+		result.Achieved = float64(result.Done) / span
 	}
 	return result
 }

@@ -85,14 +85,14 @@ func TestStandstillIsNotHidden(t *testing.T) {
 		t.Errorf("%d requests, %d failed, want 2000 and 0", r.Done, r.Failed())
 	}
 	p90 := time.Duration(r.Latency.ValueAtQuantile(90))
-	if p90 < 90*time.Millisecond || p90 > 130*time.Millisecond {
+	if p90 < 90*time.Millisecond || p90 > time.Second { // more than 100 ms on a busy machine
 		t.Errorf("p90 is %v, want 100ms", p90)
 	}
 }
 
 func TestClosedLoop(t *testing.T) {
 	var n atomic.Int64
-	r, err := Run(context.Background(), Plan{Duration: 50 * time.Millisecond, Lines: lines(
+	r, err := Run(context.Background(), Plan{Duration: time.Second, Lines: lines(
 		senderFunc(func(context.Context) error { n.Add(1); time.Sleep(time.Millisecond); return nil }),
 	)})
 	if err != nil {
@@ -105,14 +105,22 @@ func TestClosedLoop(t *testing.T) {
 
 func TestInterruptKeepsWhatWasMeasured(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
-	time.AfterFunc(100*time.Millisecond, cancel)
-	begun := time.Now()
-	r, err := Run(ctx, Plan{Rate: 200, Duration: time.Minute, Lines: lines(senderFunc(func(context.Context) error { return nil }))})
+	n := 0
+	r, err := Run(ctx, Plan{Rate: 200, Duration: time.Hour, Lines: lines(senderFunc(func(context.Context) error {
+		if n++; n == 10 {
+			cancel()
+		}
+		return nil
+	}))})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !r.Interrupted || r.Done == 0 || time.Since(begun) > 20*time.Second {
-		t.Errorf("interrupted %v, %d requests, after %v", r.Interrupted, r.Done, time.Since(begun))
+	// The tenth has a second to be answered in.
+	if !r.Interrupted || r.Done < 9 || r.Done > 10 {
+		t.Errorf("interrupted %v, %d requests, want 10", r.Interrupted, r.Done)
+	}
+	if r.Achieved > 1.001*r.Rate {
+		t.Errorf("%.1f requests a second were achieved of %.1f", r.Achieved, r.Rate)
 	}
 	var table bytes.Buffer
 	if err := r.WriteTable(&table); err != nil || !strings.Contains(table.String(), "interrupted") {
@@ -198,8 +206,11 @@ func TestSearch(t *testing.T) {
 	tries := 0
 	best, err := Search(context.Background(), Plan{Rate: 10, Duration: 300 * time.Millisecond, Lines: lines(sender)},
 		Objective{99, 40 * time.Millisecond}, func(*Result, string) { tries++ })
-	if err != nil || best == nil {
-		t.Skipf("nothing held on this machine: %v", err)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if best == nil {
+		t.Skip("nothing held on this machine")
 	}
 	// One sender of 10 ms cannot do more than 100/s for long.
 	if best.Rate > 130 || tries < 3 {
@@ -292,6 +303,25 @@ func TestGRPCErrors(t *testing.T) {
 		} else if err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s %s: %v, want %q", test.rpc, test.body, err, test.want)
 		}
+	}
+}
+
+type roundTripFunc func(*http.Request) (*http.Response, error)
+
+func (f roundTripFunc) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// Over HTTP/3 too a header field says whom a request is addressed to, if there is one.
+func TestHost(t *testing.T) {
+	var host string
+	s := &roundTripper{
+		request: &Request{URL: &url.URL{Scheme: "https", Host: "127.0.0.1:1"}, Header: http.Header{"Host": {"example.com"}}},
+		tr: roundTripFunc(func(r *http.Request) (*http.Response, error) {
+			host = r.Host
+			return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody}, nil
+		}),
+	}
+	if err := s.Send(t.Context()); err != nil || host != "example.com" {
+		t.Errorf("addressed to %q, %v", host, err)
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 	"net/http"
 )
 
-// roundTripper sends a request through net/http's interface, for HTTP/2 and HTTP/3.
+// roundTripper sends a request through net/http's interface, for HTTP/3.
 type roundTripper struct {
 	tr      http.RoundTripper
 	request *Request
@@ -18,7 +18,7 @@ type roundTripper struct {
 // Send sends the request and reads the answer to its end.
 func (s *roundTripper) Send(ctx context.Context) error {
 	r := (&http.Request{
-		Method: s.request.Method, URL: s.request.URL, Host: s.request.URL.Host, Header: s.request.Header,
+		Method: s.request.Method, URL: s.request.URL, Host: s.request.host(), Header: s.request.Header,
 	}).WithContext(ctx)
 	if len(s.request.Body) > 0 {
 		r.Body = io.NopCloser(bytes.NewReader(s.request.Body))

@@ -129,7 +129,7 @@ func (f *loadFlags) check(args []string) error {
 	case f.conns < 1 || f.streams < 1:
 		return errors.New("--conns and --streams must be at least 1")
 	case f.cpu < 0:
-		return errors.New("--cpu must be at least 1")
+		return errors.New("--cpu must be at least 0, which is all")
 	case f.slo != "" && f.rate == 0:
 		return hinted{errors.New("--slo needs a rate to begin with"), "give --rate, such as 100"}
 	case grpc && f.verb != "":
@@ -167,14 +167,21 @@ func runLoad(cmd *cobra.Command, args []string, f *loadFlags) (err error) {
 			return err
 		}
 	}
+	// Ctrl-C during set-up makes it fail, which is then no fault of the tool.
+	interruptedOr := func(err error) error {
+		if ctx.Err() != nil {
+			return lab.ErrInterrupted
+		}
+		return err
+	}
 	target, stop, err := f.target(ctx, args)
 	if err != nil {
-		return err
+		return interruptedOr(err)
 	}
 	defer func() { err = errors.Join(err, stop()) }()
 	pool, err := load.Open(ctx, target)
 	if err != nil {
-		return err
+		return interruptedOr(err)
 	}
 	defer pool.Close()
 	plan := load.Plan{Rate: float64(f.rate), Duration: f.duration, Patience: f.wait, Lines: pool.Lines}

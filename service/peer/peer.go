@@ -20,7 +20,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"runtime"
 	"strings"
 	"sync"
 	"syscall"
@@ -37,13 +36,14 @@ const (
 
 // Peer is a server in a process of its own.
 type Peer struct {
-	cmd    *exec.Cmd
-	stdin  io.WriteCloser
-	lines  chan []byte // closed when the child's standard output ends
-	stderr *output
-	ask    sync.Mutex
-	done   chan struct{} // closed when the process has ended
-	ended  error         // how, after done
+	cmd     *exec.Cmd
+	process *child.Process
+	stdin   io.WriteCloser
+	lines   chan []byte // closed when the process has ended
+	stderr  *output
+
+	ask  sync.Mutex // guards late
+	late int        // answers still to come to those who have given up
 }
 
 // Start runs this program with the arguments and decodes into ready the line of JSON
@@ -59,23 +59,21 @@ func StartConfigured(ctx context.Context, ready, config any, arguments ...string
 	if err != nil {
 		return nil, fmt.Errorf("peer: find this program: %w", err)
 	}
-	p := &Peer{cmd: exec.Command(program, arguments...), lines: make(chan []byte, 1), stderr: &output{}, done: make(chan struct{})}
-	p.cmd.SysProcAttr = &syscall.SysProcAttr{}
-	child.DieWithThread(p.cmd.SysProcAttr, syscall.SIGKILL)
-	p.cmd.Stderr = p.stderr
-	p.cmd.WaitDelay = time.Second
+	stdout, said := io.Pipe()
+	p := &Peer{cmd: exec.Command(program, arguments...), lines: make(chan []byte, 1), stderr: &output{}}
+	p.cmd.Stdout, p.cmd.Stderr = said, p.stderr
+	p.cmd.WaitDelay = answerPatience
 	if p.stdin, err = p.cmd.StdinPipe(); err != nil {
 		return nil, fmt.Errorf("peer: %w", err)
 	}
-	stdout, err := p.cmd.StdoutPipe()
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("peer: %w", err), p.stdin.Close())
-	}
-	started := make(chan error)
-	go p.live(stdout, started)
-	if err := <-started; err != nil {
+	if p.process, err = child.Start(p.cmd, syscall.SIGKILL); err != nil {
 		return nil, fmt.Errorf("peer: start: %w", err)
 	}
+	go p.read(stdout)
+	go func() {
+		<-p.process.Done
+		said.Close() // all of it has been read
+	}()
 	stop := context.AfterFunc(ctx, func() { _ = p.cmd.Process.Kill() })
 	defer stop()
 	if config != nil {
@@ -90,40 +88,24 @@ func StartConfigured(ctx context.Context, ready, config any, arguments ...string
 	return p, nil
 }
 
-// live is the process's life.
-func (p *Peer) live(stdout io.Reader, started chan<- error) {
-	// The kernel ends the process when the thread that started it ends.
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	defer close(p.done)
-	err := p.cmd.Start()
-	started <- err
-	if err != nil {
-		close(p.lines)
-		return
-	}
-	read := make(chan struct{})
-	go func() {
-		defer close(read)
-		defer close(p.lines)
-		reader := bufio.NewReader(stdout)
-		for {
-			line, err := reader.ReadBytes('\n')
-			if err != nil {
-				return
-			}
-			p.lines <- line
+// read takes what the process says line by line.
+func (p *Peer) read(stdout io.Reader) {
+	defer close(p.lines)
+	reader := bufio.NewReader(stdout)
+	for {
+		line, err := reader.ReadBytes('\n')
+		if err != nil {
+			return
 		}
-	}()
-	<-read // Wait closes what is being read
-	p.ended = p.cmd.Wait()
+		p.lines <- line
+	}
 }
 
 // PID is the process's id.
-func (p *Peer) PID() int { return p.cmd.Process.Pid }
+func (p *Peer) PID() int { return p.process.PID }
 
 // Done is closed when the process has ended.
-func (p *Peer) Done() <-chan struct{} { return p.done }
+func (p *Peer) Done() <-chan struct{} { return p.process.Done }
 
 // Ask sends a question and decodes its answer. It may be called by several goroutines.
 func (p *Peer) Ask(question, answer any) error {
@@ -158,33 +140,44 @@ type message struct {
 func (p *Peer) receive(value any, patience time.Duration) error {
 	timer := time.NewTimer(patience)
 	defer timer.Stop()
-	select {
-	case line, ok := <-p.lines:
-		if !ok {
-			return p.death(io.ErrUnexpectedEOF)
+	for {
+		select {
+		case line, ok := <-p.lines:
+			if !ok {
+				return p.death(io.ErrUnexpectedEOF)
+			}
+			if p.late > 0 {
+				p.late--
+				continue
+			}
+			var m message
+			if err := json.Unmarshal(line, &m); err != nil {
+				return fmt.Errorf("it said %q: %w", line, err)
+			}
+			if m.Error != "" {
+				return errors.New(m.Error)
+			}
+			return json.Unmarshal(m.Value, value)
+		case <-timer.C:
+			p.late++
+			return fmt.Errorf("no answer within %v", patience)
 		}
-		var m message
-		if err := json.Unmarshal(line, &m); err != nil {
-			return fmt.Errorf("it said %q: %w", line, err)
-		}
-		if m.Error != "" {
-			return errors.New(m.Error)
-		}
-		return json.Unmarshal(m.Value, value)
-	case <-timer.C:
-		return fmt.Errorf("no answer within %v", patience)
 	}
 }
 
-// Explain adds to an error of a client what became of the process, if it has ended.
+// Explain adds to an error of a client what became of the process, if it has ended. One
+// that is about to end is waited for: a client may see the end of its connection first.
 func (p *Peer) Explain(err error) error {
 	if err == nil {
 		return nil
 	}
+	// One that lives answers at once, whatever it is asked.
+	var answer json.RawMessage
+	_ = p.Ask("are you there?", &answer)
 	select {
-	case <-p.done:
+	case <-p.process.Done:
 		return fmt.Errorf("%w: %w", err, p.death(nil))
-	case <-time.After(50 * time.Millisecond): // it may be about to
+	default:
 		return err
 	}
 }
@@ -192,13 +185,13 @@ func (p *Peer) Explain(err error) error {
 // death says how the process ended; err is what is said if it has not.
 func (p *Peer) death(err error) error {
 	select {
-	case <-p.done:
-	case <-time.After(time.Second):
+	case <-p.process.Done:
+	case <-time.After(answerPatience):
 		return err
 	}
 	how := "exit status 0"
-	if p.ended != nil {
-		how = p.ended.Error()
+	if err := p.process.Err(); err != nil {
+		how = err.Error()
 	}
 	if why := p.stderr.reason(); why != "" {
 		return fmt.Errorf("the server ended (%s): %s", how, why)
@@ -214,11 +207,11 @@ func (p *Peer) Close() error {
 		}
 	}()
 	select {
-	case <-p.done:
+	case <-p.process.Done:
 		return nil
 	case <-time.After(5 * time.Second):
 		_ = p.cmd.Process.Kill()
-		<-p.done
+		<-p.process.Done
 		return errors.New("peer: the server did not end when it was told to")
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestMain(m *testing.M) {
@@ -21,6 +22,8 @@ func TestMain(m *testing.M) {
 				case `"die"`:
 					fmt.Fprintln(os.Stderr, "fatal: out of order")
 					os.Exit(4)
+				case `"slow"`:
+					time.Sleep(300 * time.Millisecond)
 				}
 				return len(q), nil
 			})
@@ -37,6 +40,16 @@ func TestMain(m *testing.M) {
 			} else if err == nil {
 				err = Serve(in, os.Stdout, "hello "+name, nil)
 			}
+			if err != nil {
+				os.Exit(1)
+			}
+			os.Exit(0)
+		case "dying":
+			err := Serve(os.Stdin, os.Stdout, nil, func(json.RawMessage) (any, error) {
+				time.Sleep(300 * time.Millisecond)
+				os.Exit(4)
+				return nil, nil
+			})
 			if err != nil {
 				os.Exit(1)
 			}
@@ -72,6 +85,51 @@ func TestPeer(t *testing.T) {
 	}
 	if err := p.Ask("abc", &n); err == nil {
 		t.Error("a dead peer answered")
+	}
+}
+
+// A server that is about to end is waited for, and one that lives loses no answer by it.
+func TestExplain(t *testing.T) {
+	var ready any
+	dying, err := Start(&ready, "dying")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dying.Close()
+	if err := dying.Explain(errors.New("EOF")); err == nil || err.Error() != "EOF: the server ended (exit status 4)" {
+		t.Errorf("a death is explained as %v", err)
+	}
+	live, err := Start(&ready, "serve")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer live.Close()
+	if err := live.Explain(errors.New("EOF")); err == nil || err.Error() != "EOF" {
+		t.Errorf("what a server that lives has nothing to do with is explained as %v", err)
+	}
+	var n int
+	if err := live.Ask("abc", &n); err != nil || n != 5 {
+		t.Errorf("answer %d, %v", n, err)
+	}
+}
+
+// An answer that nobody waits for any more is not taken for the next one's.
+func TestLateAnswer(t *testing.T) {
+	var ready string
+	p, err := Start(&ready, "serve")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	var n int
+	if err := p.tell("slow"); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.receive(&n, time.Nanosecond); err == nil {
+		t.Log("the machine is so slow that the answer was there")
+	}
+	if err := p.Ask("abc", &n); err != nil || n != 5 {
+		t.Errorf("answer %d, %v, to another question", n, err)
 	}
 }
 

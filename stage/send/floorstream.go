@@ -22,7 +22,7 @@ func rawTCP() *transport {
 // rawTLS is the same on a TLS connection.
 func rawTLS() *transport {
 	tr := rawTCP()
-	tr.name, tr.server, tr.needsTLS = "floor=tls", "tls", true
+	tr.name, tr.server = "floor=tls", "tls"
 	tr.settings = map[string]string{"lib": "crypto/tls"}
 	return tr
 }

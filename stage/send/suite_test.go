@@ -117,7 +117,7 @@ func TestLab(t *testing.T) {
 		t.Fatal(err)
 	}
 	rec := lab.NewRecord(lab.Plan{Entries: entries, Rounds: 3},
-		record.Run{Seed: 7, Precision: 0.5, Budget: 20 * time.Second, GOMAXPROCS: 2}, record.ThisMachine(0))
+		record.Run{Seed: 7, Precision: 1000, Budget: 10 * time.Minute, GOMAXPROCS: 2}, record.ThisMachine(0))
 	if err := (&lab.Conductor{Command: command}).Run(context.Background(), entries, rec); err != nil {
 		t.Fatal(err)
 	}

@@ -25,8 +25,6 @@ type transport struct {
 	floor    bool
 	// encrypted says that there is no going without TLS, and why.
 	encrypted string
-	// needsTLS says that without TLS there is nothing to do.
-	needsTLS bool
 	// quick says that it can send before the handshake is done.
 	quick bool
 	// version is what the server has to see as the request's protocol; alpn what TLS
