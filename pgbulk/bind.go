@@ -143,7 +143,7 @@ func (w *writer) keyOf(row []any) (key []byte, ok bool, err error) {
 		if w.key, err = w.append(w.key, i, row[i]); err != nil {
 			return nil, false, &rowError{w.n, w.columns[i].name, err}
 		}
-		if w.key[start] == 0xff {
+		if w.key[start] == 0xff && !w.layout.nullsAlike {
 			return nil, false, nil
 		}
 	}
@@ -193,5 +193,5 @@ func (w *writer) failedStatement() (first, last int, ok bool) {
 	if i+1 < len(w.sent) {
 		return w.sent[i], w.sent[i+1] - 1, true
 	}
-	return w.sent[i], w.n - 1, true
+	return w.sent[i], max(w.sent[i], w.n-1), true // row n itself, if its key came again
 }

@@ -30,11 +30,12 @@ func (c *chunk) reset(first int) {
 	c.first, c.data, c.refs, c.referred, c.ends = first, c.data[:0], c.refs[:0], 0, c.ends[:0]
 }
 
-// grow makes room for about size bytes more in data: a little at first, then for all of the chunk at once.
+// grow makes room for about size bytes more in data: a little at first, then for all of the chunk at once if that is
+// not much, and otherwise for more and more.
 func (c *chunk) grow(size, limit int) {
-	const little = 32 << 10
+	const little, much = 32 << 10, 1 << 20
 	if need := len(c.data) + size; need > little && need > cap(c.data) {
-		c.data = slices.Grow(c.data, max(limit, need)-len(c.data)+1<<10)
+		c.data = slices.Grow(c.data, max(min(limit, much), need)-len(c.data)+1<<10)
 	}
 }
 
@@ -80,9 +81,9 @@ func (c *chunk) appendRow(dst []byte, i int) []byte {
 	return append(dst, c.data[at:end.data]...)
 }
 
-// appendKey appends the fields of the i-th row that are its key. ok is false if one of them is NULL: then the row is
-// in conflict with none.
-func (c *chunk) appendKey(dst []byte, i int, isKey []bool) (key []byte, ok bool) {
+// appendKey appends the fields of the i-th row that are its key. ok is false if one of them is NULL, unless NULLs are
+// alike: then the row is in conflict with none.
+func (c *chunk) appendKey(dst []byte, i int, isKey []bool, nullsAlike bool) (key []byte, ok bool) {
 	start, end := c.start(i), c.ends[i]
 	at, refs := start.data, c.refs[start.refs:end.refs]
 	for _, is := range isKey {
@@ -91,7 +92,7 @@ func (c *chunk) appendKey(dst []byte, i int, isKey []bool) (key []byte, ok bool)
 		if len(refs) > 0 && refs[0].at <= at+5 {
 			n, refs = refs[0].at-at-4, refs[1:]
 		} else if is {
-			if c.data[at] == 0xff {
+			if c.data[at] == 0xff && !nullsAlike {
 				return dst, false
 			}
 			dst = append(dst, c.data[at:at+4+n]...)
@@ -102,10 +103,10 @@ func (c *chunk) appendKey(dst []byte, i int, isKey []bool) (key []byte, ok bool)
 }
 
 // twice returns the first row whose key an earlier row has, and that one.
-func (c *chunk) twice(isKey []bool) (first, second int, ok bool) {
+func (c *chunk) twice(isKey []bool, nullsAlike bool) (first, second int, ok bool) {
 	seen := make(map[string]int, c.rows())
 	for i := range c.rows() {
-		key, ok := c.appendKey(nil, i, isKey)
+		key, ok := c.appendKey(nil, i, isKey, nullsAlike)
 		if !ok {
 			continue
 		}

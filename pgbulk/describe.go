@@ -8,15 +8,17 @@ import (
 	"strings"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
 )
 
 // layout is what the server says about a table.
 type layout struct {
-	columns  []column
-	notNull  []string // columns that are declared NOT NULL, ours and others
-	types    []string // SQL names of our columns' types
-	mayStage bool     // this role may make temporary tables here
-	major    int      // the server's major version
+	columns    []column
+	notNull    []string // columns that are declared NOT NULL, ours and others
+	types      []string // SQL names of our columns' types
+	mayStage   bool     // this role may make temporary tables here
+	nullsAlike bool     // two keys with a NULL may be the same; otherwise they never are
+	major      int      // the server's major version
 }
 
 // binary reports whether all columns have a binary codec.
@@ -28,9 +30,9 @@ const layoutQuery = `select a.attname, a.attnotnull, format_type(a.atttypid, a.a
 	has_database_privilege(current_database(), 'temp')
 	from pg_attribute a where a.attrelid = $1::text::regclass and a.attnum > 0 and not a.attisdropped`
 
-// describe asks the server for a table's columns, in one round trip. The types come from the description of a query: there a
-// domain is the type that it is based on, which is what has a codec.
-func describe(ctx context.Context, conn *pgx.Conn, t *Table, b *buffers) (*layout, error) {
+// describe asks the server for a table's columns, in one round trip, and in another about its indexes if a key may have NULLs.
+// The types come from the description of a query: there a domain is the type that it is based on, which is what has a codec.
+func describe(ctx context.Context, conn *pgx.Conn, t *Table, o *Options, b *buffers) (*layout, error) {
 	pc := conn.PgConn()
 	name := t.Name.Sanitize()
 	s := open(ctx, pc, b)
@@ -72,5 +74,39 @@ func describe(ctx context.Context, conn *pgx.Conn, t *Table, b *buffers) (*layou
 	version := pc.ParameterStatus("server_version")
 	version = version[:len(version)-len(strings.TrimLeft(version, "0123456789"))]
 	l.major, _ = strconv.Atoi(version)
+	nullable := func(key string) bool { return !slices.Contains(l.notNull, key) }
+	if o.Conflict == Update && l.major >= 15 && slices.ContainsFunc(t.Key, nullable) {
+		var err error
+		if l.nullsAlike, err = nullsAlike(ctx, conn, t, b); err != nil {
+			return nil, err
+		}
+	}
 	return l, nil
+}
+
+// nullsQuery asks whether a unique index of just the columns $2, in the order of their names, has NULLS NOT DISTINCT.
+const nullsQuery = `select exists (select from pg_index i where i.indrelid = $1::text::regclass and i.indisunique and i.indnullsnotdistinct
+	and i.indpred is null and i.indexprs is null and $2::text[] = (select array_agg(k.attname::text order by k.attname)
+	from pg_attribute k where k.attrelid = i.indrelid and k.attnum = any((i.indkey::int2[])[0:i.indnkeyatts - 1])))`
+
+func nullsAlike(ctx context.Context, conn *pgx.Conn, t *Table, b *buffers) (bool, error) {
+	name := t.Name.Sanitize()
+	key, err := conn.TypeMap().Encode(pgtype.TextArrayOID, textFormat, slices.Compact(slices.Sorted(slices.Values(t.Key))), nil)
+	if err != nil {
+		return false, err
+	}
+	s := open(ctx, conn.PgConn(), b)
+	s.collect = true
+	s.parse([]byte(nullsQuery), nil, 0)
+	s.bind("", []byte{textFormat, textFormat}, 2, 4+len(name)+4+len(key))
+	s.int32(len(name))
+	s.string(name)
+	s.int32(len(key))
+	s.bytes(key)
+	s.execute()
+	s.sync()
+	if err := s.close(); err != nil {
+		return false, err
+	}
+	return len(s.rows) == 1 && string(s.rows[0][0]) == "t", nil
 }

@@ -221,7 +221,7 @@ func (e *encoder) encode(c *column, v any, dst []byte) (out []byte, err error) {
 		}
 	}
 	if !ok {
-		b, textErr := e.m.Encode(c.oid, textFormat, v, []byte{})
+		b, textErr := e.encodeAs(c, textFormat, v, []byte{})
 		if textErr != nil {
 			return nil, err
 		}

@@ -125,9 +125,10 @@ func copyPosition(e *pgconn.PgError, table string, columns []string) (row int, c
 }
 
 // parameter finds the number of the parameter that an error in Bind is about: in the context ("unnamed portal parameter $3"), or
-// in the message ("incorrect binary data format in bind parameter 3").
+// in the message ("incorrect binary data format in bind parameter 3"). The context may also quote a statement of a
+// trigger's, with parameters of its own, or list all of ours ("unnamed portal with parameters: $1 = ...").
 var (
-	parameterInContext = regexp.MustCompile(`\$(\d+)`)
+	parameterInContext = regexp.MustCompile(`^[^"„“»«:：\n]*\$(\d+)`)
 	parameterInMessage = regexp.MustCompile(`(\d+)$`)
 )
 

@@ -13,7 +13,8 @@ import (
 
 // Exec runs one statement, like pgx's Exec, with its parameters streamed: strings and bytes go from where they are to
 // the socket, small ones by way of a buffer of 64 KB. Other values are encoded first, by the connection's type
-// map, and are held until they are sent. Rows that the statement returns are discarded.
+// map, and are held until they are sent. Rows that the statement returns are discarded. COPY ... FROM STDIN is not for Exec:
+// the server waits for data that never comes, until ctx ends and the connection is closed.
 //
 // The statement is prepared on the connection and kept for the next call with the same text, unless the connection's
 // DefaultQueryExecMode says otherwise; the connection keeps the 32 that were used last. A pgx.QueryRewriter, such as

@@ -6,9 +6,11 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"runtime"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -84,6 +86,20 @@ func TestFlatMemory(t *testing.T) {
 		if more := peaks[1] - peaks[0]; more > 12<<20 {
 			t.Errorf("%s: %d bytes more for the larger one", name(strategy), more)
 		}
+	}
+}
+
+// TestChunkBytesWithoutBound has a chunk that would come to more than a message can be.
+func TestChunkBytesWithoutBound(t *testing.T) {
+	if testing.Short() {
+		t.Skip("sends 1.2 GB")
+	}
+	conn := openConn(t, startSink(t))
+	table := pgbulk.Table{Name: pgx.Identifier{"t"}, Columns: []string{"id", "a"}, Key: []string{"id"}}
+	pad := strings.Repeat("x", 1<<20)
+	_, err := pgbulk.Upsert(t.Context(), conn, table, pgbulk.Values(seq(1200, func(i int) []any { return []any{strconv.Itoa(i), pad} })), pgbulk.Options{ChunkBytes: math.MaxInt})
+	if err != nil {
+		t.Error(err)
 	}
 }
 

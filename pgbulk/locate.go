@@ -76,10 +76,13 @@ func (w *writer) explainCopy(e *Error, pgErr *pgconn.PgError) {
 // twiceInStage finds the first two rows with the same key. The stage has just been filled, so that its physical order is the order
 // of the rows.
 func (w *writer) twiceInStage() (first, second int) {
-	key := quoteAll(w.table.Key)
+	key, where := quoteAll(w.table.Key), ""
+	if !w.layout.nullsAlike { // as GROUP BY takes them for
+		where = "where row(" + key + ") is not null"
+	}
 	sql := fmt.Sprintf(`select n[1], n[2] from (select array_agg(n order by n) as n from
 		(select row_number() over (order by ctid) - 1 as n, %s from pg_temp.%s) as numbered
-		group by %s having count(*) > 1) as twice order by n[2] limit 1`, key, stage, key)
+		%s group by %s having count(*) > 1) as twice order by n[2] limit 1`, key, stage, where, key)
 	s := open(w.ctx, w.pc, w.buffers)
 	s.collect = true
 	s.command(sql)
@@ -100,7 +103,6 @@ func (w *writer) explainBind(e *Error, pgErr *pgconn.PgError) {
 	if !ok {
 		return
 	}
-	e.Row, e.LastRow = first, last
 	if w.again && pgErr.Code == cardinalityViolation && first == w.n {
 		e.FirstRow, e.Row, e.LastRow = w.firstRow, w.n, w.n
 		return
@@ -116,12 +118,16 @@ func (w *writer) explainBind(e *Error, pgErr *pgconn.PgError) {
 			return
 		}
 	}
+	if !aboutRow(pgErr) {
+		return
+	}
+	e.Row, e.LastRow = first, last
 	// The rows are still there only if none came after them.
-	if first == last || !aboutRow(pgErr) || w.chunk.first != first || w.pc.IsClosed() {
+	if first == last || w.chunk.first != first || w.pc.IsClosed() {
 		return
 	}
 	if pgErr.Code == cardinalityViolation {
-		if a, b, ok := w.chunk.twice(w.isKey); ok {
+		if a, b, ok := w.chunk.twice(w.isKey, w.layout.nullsAlike); ok {
 			e.FirstRow, e.Row, e.LastRow = first+a, first+b, first+b
 		}
 		return

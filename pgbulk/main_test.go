@@ -22,6 +22,9 @@ var (
 )
 
 func TestMain(m *testing.M) {
+	if os.Getenv("POSTAGE_SINK") != "" || os.Getenv("POSTAGE_FLAT") != "" {
+		os.Exit(m.Run()) // a child process, which has no use for a server of its own
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	server, noneOf = postgres.Start(ctx, postgres.Options{IgnoreEnvironment: true, NoDownload: true, Settings: map[string]string{"shared_buffers": "256MB", "max_wal_size": "4GB"}})
 	cancel()

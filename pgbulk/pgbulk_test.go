@@ -2,7 +2,9 @@ package pgbulk_test
 
 import (
 	"context"
+	"database/sql/driver"
 	"errors"
+	"fmt"
 	"iter"
 	"slices"
 	"strings"
@@ -269,8 +271,13 @@ func TestCallersTransaction(t *testing.T) {
 // TestErrorPosition has one wrong row in the middle of many, and expects its number and column.
 func TestErrorPosition(t *testing.T) {
 	conn := connect(t)
+	audit := newTable(t, conn, "a text check (a <> 'audit')").Sanitize()
 	must(t, conn, `create or replace function refuse() returns trigger language plpgsql as
-		$$ begin if new.a = 'trigger' then raise exception 'refused'; end if; return new; end $$`)
+		$$ begin
+			if new.a = 'trigger' then raise exception 'refused'; end if;
+			if new.a = 'audit' then execute 'insert into `+audit+` values ($1)' using new.a; end if;
+			return new;
+		end $$`)
 	const n, wrong = 500, 137
 	for _, c := range []struct {
 		what   string
@@ -283,6 +290,7 @@ func TestErrorPosition(t *testing.T) {
 		{"not null", []any{wrong, nil, 1}, "23502", "a", -1},
 		{"unique", []any{wrong, "taken", 1}, "23505", "", -1},
 		{"trigger", []any{wrong, "trigger", 1}, "P0001", "", -1},
+		{"trigger's own statement", []any{wrong, "audit", 1}, "23514", "", -1}, // its parameters are not ours
 		{"utf-8", []any{wrong, "a\xffb", 1}, "22021", "a", -1},
 		{"zero byte", []any{wrong, "a\x00b", 1}, "22021", "a", -1},
 		{"duplicate", []any{17, "x", 1}, "21000", "", 17},
@@ -330,6 +338,117 @@ func TestErrorPosition(t *testing.T) {
 					}
 					usable(t, conn)
 				})
+			}
+		}
+	}
+}
+
+// TestErrorOfNoRow has errors that no row is to blame for.
+func TestErrorOfNoRow(t *testing.T) {
+	conn := connect(t)
+	rows := pgbulk.Values(seq(100, func(i int) []any { return []any{i, "x"} }))
+	for _, s := range strategies {
+		table := pgbulk.Table{Name: newTable(t, conn, "id int, a text"), Columns: []string{"id", "a"}, Key: []string{"id"}}
+		_, err := pgbulk.Upsert(t.Context(), conn, table, rows, pgbulk.Options{Strategy: s})
+		var e *pgbulk.Error
+		var pgErr *pgconn.PgError
+		if !errors.As(err, &e) || !errors.As(err, &pgErr) || pgErr.Code != "42P10" || e.Row != -1 || e.LastRow != -1 {
+			t.Errorf("%s: without a unique index: %v", name(s), err)
+		}
+		usable(t, conn)
+	}
+}
+
+// TestErrorPositionInContext has the server tell all parameters with its errors, and none of them is to blame.
+func TestErrorPositionInContext(t *testing.T) {
+	conn := connect(t)
+	must(t, conn, "set log_parameter_max_length_on_error = 100")
+	table := pgbulk.Table{Name: newTable(t, conn, "id int primary key, a text check (a <> 'bad')"), Columns: []string{"id", "a"}, Key: []string{"id"}}
+	rows := pgbulk.Values(seq(100, func(i int) []any { return []any{i, map[bool]string{true: "bad", false: "good"}[i == 57]} }))
+	for _, s := range strategies {
+		_, err := pgbulk.Upsert(t.Context(), conn, table, rows, pgbulk.Options{Strategy: s})
+		var e *pgbulk.Error
+		if !errors.As(err, &e) || e.Row != 57 || e.LastRow != 57 || e.Column != "" {
+			t.Errorf("%s: %v", name(s), err)
+		}
+	}
+}
+
+// TestKeyTwiceInWrongRow has a key come again in a row that the server cannot read.
+func TestKeyTwiceInWrongRow(t *testing.T) {
+	conn := connect(t)
+	table := pgbulk.Table{Name: newTable(t, conn, "id int primary key, a text"), Columns: []string{"id", "a"}, Key: []string{"id"}}
+	rows := pgbulk.Values(seq(60, func(i int) []any {
+		if i == 50 {
+			return []any{3, "\xff"}
+		}
+		return []any{i, "x"}
+	}))
+	_, err := pgbulk.Upsert(t.Context(), conn, table, rows, pgbulk.Options{Strategy: pgbulk.Bind, ChunkRows: 10})
+	var e *pgbulk.Error
+	if !errors.As(err, &e) || e.Row != 50 || e.LastRow != 50 || e.Column != "a" {
+		t.Errorf("error %v, want row 50, column a", err)
+	}
+}
+
+// madValuer is a driver.Valuer that panics.
+type madValuer struct{}
+
+func (madValuer) Value() (driver.Value, error) { panic("the value is mad") }
+
+func TestPanickingValue(t *testing.T) {
+	conn := connect(t)
+	table := pgbulk.Table{Name: newTable(t, conn, "id int primary key, n int"), Columns: []string{"id", "n"}, Key: []string{"id"}}
+	for _, s := range strategies {
+		_, err := pgbulk.Upsert(t.Context(), conn, table, pgbulk.Slice([][]any{{1, 1}, {2, madValuer{}}}), pgbulk.Options{Strategy: s})
+		var e *pgbulk.Error
+		if !errors.As(err, &e) || e.Row != 1 || e.Column != "n" || !strings.Contains(err.Error(), "the value is mad") {
+			t.Errorf("%s: %v", name(s), err)
+		}
+		usable(t, conn)
+	}
+}
+
+// TestNullKeys has keys with a NULL: they are never the same, unless the index says NULLS NOT DISTINCT.
+func TestNullKeys(t *testing.T) {
+	conn := connect(t)
+	rows := func(last ...any) pgbulk.Rows {
+		return pgbulk.Values(seq(60, func(i int) []any {
+			switch i {
+			case 3, 25:
+				return []any{"x", nil, 1}
+			case 50:
+				return last
+			}
+			return []any{"x", i, 1}
+		}))
+	}
+	const distinct, notDistinct = "unique (id, a)", "unique nulls not distinct (id, a)"
+	for _, c := range []struct {
+		what, indexes string
+		rows          pgbulk.Rows
+		first, second int // -1 if there is no error
+	}{
+		{"all different", distinct, rows("x", 50, 1), -1, -1},
+		{"another key twice", distinct, rows("x", 7, 1), 7, 50},
+		{"nulls alike", notDistinct, rows("x", 50, 1), 3, 25},
+		{"nulls alike in other columns", distinct + ", unique nulls not distinct (id, b, a)", pgbulk.Values(seq(60, func(i int) []any { return []any{fmt.Sprint(i), nil, 1} })), -1, -1},
+	} {
+		if c.indexes != distinct && get[int](t, conn, "select current_setting('server_version_num')::int") < 150000 {
+			continue
+		}
+		for _, s := range strategies {
+			for _, chunkRows := range []int{0, 10} { // in the same statement, and in another
+				table := pgbulk.Table{Name: newTable(t, conn, "b text, id int, a int, "+c.indexes), Columns: []string{"b", "id", "a"}, Key: []string{"id", "a"}}
+				_, err := pgbulk.Upsert(t.Context(), conn, table, c.rows, pgbulk.Options{Strategy: s, ChunkRows: chunkRows})
+				var e *pgbulk.Error
+				switch {
+				case c.second < 0 && err != nil:
+					t.Errorf("%s, %s, %d rows a statement: %v", c.what, name(s), chunkRows, err)
+				case c.second >= 0 && (!errors.As(err, &e) || e.FirstRow != c.first || e.Row != c.second):
+					t.Errorf("%s, %s, %d rows a statement: error %v, want row %d, same key as row %d", c.what, name(s), chunkRows, err, c.second, c.first)
+				}
+				usable(t, conn)
 			}
 		}
 	}
@@ -436,7 +555,7 @@ func TestStringsForAnything(t *testing.T) {
 	const columns = "id int primary key, at timestamptz, n int, b bytea, i interval, l int[]"
 	rows := [][]any{
 		{"1", "2026-01-02T03:04:05Z", " 12 ", "abc", "1 day 2 hours", "{1,2}"},
-		{"2", "yesterday", "7", `\x0001`, "3 weeks", nil},
+		{"2", "epoch", "7", `\x0001`, "3 weeks", nil},
 		{3, nil, 8, []byte{0, 1, 2}, nil, []int{5}},
 	}
 	want := newTable(t, conn, columns)

@@ -126,7 +126,7 @@ func TestTLS(t *testing.T) {
 		must(t, c, "select pg_reload_conf()")
 	})
 	var conn *pgx.Conn
-	for range 50 {
+	for range 1000 {
 		if conn, err = pgx.Connect(t.Context(), strings.Replace(dsn(t, postgres.TCP), "sslmode=disable", "sslmode=require", 1)); err == nil {
 			break
 		}

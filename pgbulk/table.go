@@ -64,7 +64,7 @@ type Options struct {
 	// the protocol allow.
 	ChunkRows int
 	// ChunkBytes is how many bytes of values a statement of the Bind strategy has at most, unless its only row has
-	// more. Auto decides when it has seen as much. 0 means [DefaultChunkBytes].
+	// more; 512 MB at the most. Auto decides when it has seen as much. 0 means [DefaultChunkBytes].
 	ChunkBytes int
 }
 
@@ -127,6 +127,7 @@ func (t *Table) check(o *Options, upsert bool) error {
 	if o.ChunkBytes == 0 {
 		o.ChunkBytes = DefaultChunkBytes
 	}
+	o.ChunkBytes = min(o.ChunkBytes, maxValue/2) // so that a message never becomes too long for many rows' sake
 	if limit := maxParams / len(t.Columns); o.ChunkRows == 0 || o.ChunkRows > limit {
 		o.ChunkRows = limit
 	}

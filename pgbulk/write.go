@@ -51,7 +51,7 @@ func call(ctx context.Context, db DB, op string, t Table, rows Rows, o Options) 
 	pc := conn.PgConn()
 	b := pool.Get().(*buffers)
 	defer b.put()
-	l, err := describe(ctx, conn, &t, b)
+	l, err := describe(ctx, conn, &t, &o, b)
 	if err != nil {
 		e := newError(op, t.Name.Sanitize(), err)
 		e.Closed = pc.IsClosed()
@@ -237,7 +237,7 @@ func (w *writer) row(row []any) error {
 		return nil
 	}
 	i := w.chunk.rows() - 1
-	key, ok := w.chunk.appendKey(w.key[:0], i, w.isKey)
+	key, ok := w.chunk.appendKey(w.key[:0], i, w.isKey, w.layout.nullsAlike)
 	if w.key = key; !ok || !w.twice(key) {
 		return nil
 	}

@@ -41,7 +41,7 @@ func startCluster(ctx context.Context, bin string, o Options) (_ *cluster, err e
 	if err != nil {
 		return nil, err
 	}
-	dir, err := makeDir(o.Dir, who)
+	dir, err := makeDir(who)
 	if err != nil {
 		return nil, err
 	}
@@ -74,11 +74,8 @@ func startCluster(ctx context.Context, bin string, o Options) (_ *cluster, err e
 }
 
 // makeDir makes a folder that only the server's user can enter, and root.
-func makeDir(parent string, who *identity) (string, error) {
-	candidates := []string{parent}
-	if parent == "" {
-		candidates = []string{os.TempDir(), "/tmp", "/var/tmp"}
-	}
+func makeDir(who *identity) (string, error) {
+	candidates := []string{os.TempDir(), "/tmp", "/var/tmp"}
 	for _, parent := range candidates {
 		// A socket's path has room for about 100 bytes.
 		if len(parent) > 60 || !reachable(parent, who) {
@@ -179,8 +176,6 @@ func (c *cluster) dsn(t Transport) string {
 	}
 	return fmt.Sprintf("host=%s port=%d user=%s dbname=postgres sslmode=disable", keyword(c.dir), c.port, superuser)
 }
-
-func (c *cluster) pid() int { return c.server.PID }
 
 func (c *cluster) readLog() string {
 	text, _ := os.ReadFile(c.logFile())

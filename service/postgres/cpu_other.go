@@ -10,5 +10,3 @@ import (
 func processCPU(int) (time.Duration, error) {
 	return 0, fmt.Errorf("postgres: CPU time of the server: %w on this system", ErrNotAvailable)
 }
-
-func treeCPU(pid int) (time.Duration, error) { return processCPU(pid) }

@@ -1,12 +1,15 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	embedded "github.com/fergusstrange/embedded-postgres"
@@ -14,8 +17,8 @@ import (
 
 // download fetches PostgreSQL's programs with embedded-postgres, once, and returns their folder.
 //
-// The library has no call that only fetches: its Start fetches, unpacks, and then runs a cluster too. That cluster
-// is stopped at once, and as root it does not start at all; what counts is that the programs are there.
+// The library has no call that only fetches: its Start fetches, unpacks file by file, and then runs a cluster too. So it
+// works in a folder of its own, and the programs are moved to their place once they are all there.
 func download(ctx context.Context, o Options) (string, error) {
 	cache := o.CacheDir
 	if cache == "" {
@@ -38,11 +41,15 @@ func download(ctx context.Context, o Options) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	run, err := os.MkdirTemp("", "postage-fetch-")
+	if err := os.MkdirAll(cache, 0o755); err != nil {
+		return "", err
+	}
+	run, err := os.MkdirTemp(cache, "fetch-")
 	if err != nil {
 		return "", err
 	}
-	config = config.CachePath(cache).BinariesPath(folder).RuntimePath(filepath.Join(run, "run")).
+	programs := filepath.Join(run, "programs")
+	config = config.CachePath(run).BinariesPath(programs).RuntimePath(filepath.Join(run, "run")).
 		DataPath(filepath.Join(run, "data")).Port(uint32(port)).StartTimeout(20 * time.Second).Logger(io.Discard)
 	from := "the Maven repository of embedded-postgres"
 	if o.Repository != "" {
@@ -52,12 +59,8 @@ func download(ctx context.Context, o Options) (string, error) {
 	fmt.Fprintf(o.Log, "postage: downloading PostgreSQL %s from %s into %s\n", embedded.V17, from, cache)
 	fetched := make(chan error, 1)
 	go func() {
-		defer os.RemoveAll(run)
-		db := embedded.NewDatabase(config)
-		err := db.Start()
-		if err == nil {
-			err = db.Stop()
-		}
+		err := unpack(config, programs, folder)
+		os.RemoveAll(run)
 		fetched <- err
 	}()
 	select {
@@ -65,13 +68,32 @@ func download(ctx context.Context, o Options) (string, error) {
 	case <-ctx.Done(): // the library cannot be interrupted; its goroutine cleans up after itself
 		return "", fmt.Errorf("download from %s: %w", from, context.Cause(ctx))
 	}
-	if !hasServer(bin) {
-		if err == nil {
-			err = fmt.Errorf("no server programs in %s", bin)
-		}
+	if err != nil {
 		return "", fmt.Errorf("download from %s: %w", from, err)
 	}
 	return bin, nil
+}
+
+// unpack has the library fetch the programs, and moves them to folder if they are whole.
+//
+// The cluster that it starts is stopped at once, and as root it does not start at all, which is none of our errors.
+func unpack(config embedded.Config, programs, folder string) error {
+	db := embedded.NewDatabase(config)
+	err := db.Start()
+	if err == nil {
+		err = db.Stop()
+	}
+	if err != nil && strings.Contains(err.Error(), "unable to extract") {
+		return err
+	}
+	if !hasServer(filepath.Join(programs, "bin")) {
+		return cmp.Or(err, errors.New("no server programs in the archive"))
+	}
+	err = os.Rename(programs, folder)
+	if err != nil && hasServer(filepath.Join(folder, "bin")) {
+		return nil // another process was faster
+	}
+	return err
 }
 
 // freePort returns a loopback TCP port that was free a moment ago.

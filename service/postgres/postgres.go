@@ -48,9 +48,6 @@ type Options struct {
 
 	// BinDir is the folder of initdb and postgres. When empty it is searched for.
 	BinDir string
-	// Dir is where the scratch cluster's folder is made. The system's folder for temporary files when empty, or
-	// /tmp or /var/tmp if the server's user cannot reach that one.
-	Dir string
 	// Fsync has the scratch cluster sync its files to disk, as a production server does. Off by default.
 	Fsync bool
 	// Settings are further server settings, such as "shared_buffers": "256MB".
@@ -142,34 +139,8 @@ func (s *Server) Dir() string {
 	return s.cluster.dir
 }
 
-// Pid is the process id of a scratch cluster's postmaster; 0 for the user's own server.
-func (s *Server) Pid() int {
-	if s.cluster == nil {
-		return 0
-	}
-	return s.cluster.pid()
-}
-
-// Log returns what a scratch cluster has logged so far.
-func (s *Server) Log() string {
-	if s.cluster == nil {
-		return ""
-	}
-	return s.cluster.readLog()
-}
-
-// BackendCPU is the CPU time, user and system, that the server has used since its start: the postmaster,
-// every live backend and background process, and those that have ended. It reads /proc, so that on another
-// system than Linux, or for the user's own server, the error wraps ErrNotAvailable. Live processes are
-// counted to the nanosecond where the kernel has schedstat, else to the clock tick (10 ms).
-func (s *Server) BackendCPU() (time.Duration, error) {
-	if s.cluster == nil {
-		return 0, fmt.Errorf("postgres: CPU time of the user's own server: %w", ErrNotAvailable)
-	}
-	return treeCPU(s.cluster.pid())
-}
-
-// ProcessCPU is the CPU time, user and system, of one process, such as the backend whose id a connection reports.
+// ProcessCPU is the CPU time, user and system, of one process, such as the backend whose id a connection reports, to the
+// nanosecond where the kernel has schedstat, else to the clock tick (10 ms).
 // The error wraps ErrNotAvailable on another system than Linux.
 func ProcessCPU(pid int) (time.Duration, error) { return processCPU(pid) }
 

@@ -91,7 +91,9 @@ func (u *userServer) close() error {
 	if err != nil {
 		err = fmt.Errorf("drop schema %q: %w", u.schema, err)
 	}
-	return errors.Join(err, u.conn.Close(ctx))
+	// The server may notice later that the connection is closed.
+	_, unlocked := u.conn.Exec(ctx, `select pg_advisory_unlock(hashtext('postage'), hashtext($1))`, u.schema)
+	return errors.Join(err, unlocked, u.conn.Close(ctx))
 }
 
 // withSearchPath adds search_path, a run-time parameter that both pgx and lib/pq pass on, to a connection string.

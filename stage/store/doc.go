@@ -11,7 +11,7 @@
 //   - peer=sink sends to a protocol sink in a process of its own (package pgsink), which reads
 //     everything and does nothing: what the client costs by itself.
 //   - slice=memory sends 10 MB, 100 MB and 1 GB of rows that come one by one to the sink: see peak-rss-B.
-//   - peer=postgres writes to a real server (package postgres) that the run starts once.
+//   - peer=postgres writes to a real server (package postgres) that the run starts once. It needs PostgreSQL 14.
 //
 // The statement is the page's INSERT ... ON CONFLICT DO UPDATE. With phase=update all rows exist;
 // with phase=insert the table is empty, and there are ways more that can only insert. What

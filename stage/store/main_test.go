@@ -27,7 +27,11 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	os.Setenv("POSTAGE_PG_DOWNLOAD", "no") // tests talk to this machine alone
+	// Tests talk to this machine alone, and to a server of their own.
+	os.Setenv("POSTAGE_PG_DOWNLOAD", "no")
+	for _, name := range []string{"POSTAGE_DSN", "PGHOST", "PGHOSTADDR", "PGSERVICE", "PGDATABASE"} {
+		os.Unsetenv(name)
+	}
 	os.Exit(withServers(m.Run))
 }
 

@@ -127,12 +127,14 @@ func TestServes(t *testing.T) {
 		fsync, scratch bool
 		want           string
 	}{
-		{abilities{version: "13.2"}, lz4, false, true, "has no lz4"},
-		{abilities{version: "13.2"}, pglz, false, true, ""},
-		{abilities{lz4: true}, lz4, false, true, ""},
-		{abilities{fsync: true}, pglz, false, false, "has fsync on"},
-		{abilities{tcp: true}, pglz, false, false, "reached by TCP"},
-		{abilities{}, pglz, false, false, ""},
+		{abilities{version: "13.2"}, lz4, false, true, "PostgreSQL 13.2 has no column compression"},
+		{abilities{version: "13.2"}, pglz, false, true, "PostgreSQL 13.2 has no column compression"},
+		{abilities{version: "15.1", compression: true}, lz4, false, true, "has no lz4"},
+		{abilities{compression: true}, pglz, false, true, ""},
+		{abilities{compression: true, lz4: true}, lz4, false, true, ""},
+		{abilities{compression: true, fsync: true}, pglz, false, false, "has fsync on"},
+		{abilities{compression: true, tcp: true}, pglz, false, false, "reached by TCP"},
+		{abilities{compression: true}, pglz, false, false, ""},
 	} {
 		err := r.can.serve(r.name, r.fsync, r.scratch)
 		if r.want == "" && err != nil || r.want != "" && (err == nil || !strings.Contains(err.Error(), r.want)) {

@@ -69,10 +69,11 @@ func started(ctx context.Context, s *postgres.Server, fsync bool) (*lab.Running,
 
 // abilities are what a server said of itself.
 type abilities struct {
-	version string
-	lz4     bool
-	fsync   bool
-	tcp     bool // how its DSN reaches it
+	version     string
+	compression bool // of a column, which every table is made with
+	lz4         bool
+	fsync       bool
+	tcp         bool // how its DSN reaches it
 }
 
 func ask(ctx context.Context, dsn string) (a abilities, err error) {
@@ -82,8 +83,8 @@ func ask(ctx context.Context, dsn string) (a abilities, err error) {
 	}
 	a.version = conn.PgConn().ParameterStatus("server_version")
 	a.tcp = conn.PgConn().Conn().RemoteAddr().Network() != "unix"
-	err = conn.QueryRow(ctx, `select current_setting('fsync')::bool, coalesce((select 'lz4' = any(enumvals) from pg_settings where name = 'default_toast_compression'), false)`).
-		Scan(&a.fsync, &a.lz4)
+	err = conn.QueryRow(ctx, `select current_setting('fsync')::bool, count(*) > 0, coalesce(bool_or('lz4' = any(enumvals)), false) from pg_settings where name = 'default_toast_compression'`).
+		Scan(&a.fsync, &a.compression, &a.lz4)
 	return a, errors.Join(err, conn.Close(ctx))
 }
 
@@ -91,8 +92,10 @@ func ask(ctx context.Context, dsn string) (a abilities, err error) {
 func (a abilities) serve(caseName string, fsync, scratch bool) error {
 	is := func(part string) bool { return strings.Contains(caseName+"/", "/"+part+"/") }
 	switch {
+	case !a.compression:
+		return fmt.Errorf("PostgreSQL %s has no column compression: this needs PostgreSQL 14", a.version)
 	case is("compression=lz4") && !a.lz4:
-		return fmt.Errorf("PostgreSQL %s has no lz4 (from 14 on, if it was built with it)", a.version)
+		return fmt.Errorf("PostgreSQL %s has no lz4: it was built without", a.version)
 	case scratch:
 		return nil
 	case a.fsync != fsync:

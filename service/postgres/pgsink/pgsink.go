@@ -19,7 +19,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"unicode"
 )
 
@@ -28,15 +27,11 @@ type Server struct {
 	// Types are the OIDs of columns that are not text.
 	Types map[string]uint32
 
-	received atomic.Int64
-	open     sync.WaitGroup
+	open sync.WaitGroup
 	// described are the parameters' types of statements seen before, by text: drivers that
 	// prepare a statement again for each use should not wait for a sink that thinks.
 	described sync.Map
 }
-
-// Received is how many bytes have come in over all connections.
-func (s *Server) Received() int64 { return s.received.Load() }
 
 // Serve answers connections until l is closed, and returns when the last of them has ended.
 func (s *Server) Serve(l net.Listener) error {
@@ -155,7 +150,6 @@ func (s *session) receive() (kind byte, body []byte, err error) {
 	if size < 0 {
 		return 0, nil, errors.New("pgsink: message of a negative size")
 	}
-	s.server.received.Add(int64(size) + 5)
 	keep := size
 	switch head[0] {
 	case 'B':
@@ -245,12 +239,17 @@ func (s *session) execute(sql string) {
 	s.send('C', []byte(tag+"\x00"))
 }
 
-// attributes answers pgbulk's question about a table: name, not null, type, and whether temporary tables may be made.
+// attributes answers pgbulk's question about a table: name, not null (the first column, its key), type, and whether
+// temporary tables may be made.
 func (s *session) attributes() {
-	for _, c := range s.columns {
+	for i, c := range s.columns {
+		notNull := "f"
+		if i == 0 {
+			notNull = "t"
+		}
 		var b []byte
 		b = binary.BigEndian.AppendUint16(b, 4)
-		for _, v := range []string{c, "f", "text", "t"} {
+		for _, v := range []string{c, notNull, "text", "t"} {
 			b = binary.BigEndian.AppendUint32(b, uint32(len(v)))
 			b = append(b, v...)
 		}
