@@ -169,15 +169,16 @@ func TestProxy(t *testing.T) {
 			return
 		}
 		defer to.Close()
-		w.WriteHeader(http.StatusOK)
-		from, _, err := http.NewResponseController(w).Hijack()
+		// The answer after the hijack: the server may have read what the client sends on it.
+		from, read, err := http.NewResponseController(w).Hijack()
 		if err != nil {
 			return
 		}
 		defer from.Close()
+		_, _ = io.WriteString(from, "HTTP/1.1 200 OK\r\n\r\n")
 		var group sync.WaitGroup
 		group.Go(func() {
-			_, _ = io.Copy(to, from)
+			_, _ = io.Copy(to, read)
 			_ = to.Close()
 		})
 		_, _ = io.Copy(from, to)
