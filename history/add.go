@@ -1,6 +1,7 @@
 package history
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"database/sql"
@@ -253,10 +254,7 @@ func (a *adder) anchor(ctx context.Context, machine int64, c *lab.CaseResult) (*
 		}
 		chosen = c.Baseline
 	}
-	now := trend.Anchor{Contender: chosen.Row.Contender, Version: chosen.Row.Module}
-	if now.Version == "" {
-		now.Version = a.rec.Machine.Go
-	}
+	now := trend.Anchor{Contender: chosen.Row.Contender, Version: cmp.Or(chosen.Row.Module, a.rec.Machine.Go) + unusual(a.rec)}
 	for _, k := range known {
 		if k.Anchor == now {
 			return &frozen{k.id, chosen.Row}, nil
@@ -270,6 +268,18 @@ func (a *adder) anchor(ctx context.Context, machine int64, c *lab.CaseResult) (*
 		return nil, err
 	}
 	return &frozen{id, chosen.Row}, a.insert(ctx, "postage_anchor (id, machine_id, case_name, contender, version)", [][]any{{id, machine, c.Name, now.Contender, now.Version}})
+}
+
+// unusual says with what settings an anchor was measured that others are not: it is another
+// anchor then, with other inputs.
+func unusual(rec *record.Record) (text string) {
+	if rec.Run.Seed != lab.DefaultSeed {
+		text += fmt.Sprintf(", seed %d", rec.Run.Seed)
+	}
+	if rec.Run.GOMAXPROCS != rec.Machine.Cores {
+		text += fmt.Sprintf(", GOMAXPROCS %d", rec.Run.GOMAXPROCS)
+	}
+	return text
 }
 
 // withFigures is the contender's result, nil if it has no figures. The control is not

@@ -73,6 +73,7 @@ func TestStoredIsAnalyzed(t *testing.T) {
 		db := opened(t, place)
 		for i, blocks := range []int{3, 10} { // 3 are too few for an interval
 			rec := recordOf(rng, blocks, i, nil)
+			rec.Run.Seed = 1<<63 + 5
 			added(t, db, rec, "run")
 			for _, r := range lab.Analyze(rec).Cases[0].Rows {
 				trends, err := db.Trend(t.Context(), r.Row.Name)
@@ -185,6 +186,29 @@ func TestMachinesAndAnchors(t *testing.T) {
 		}
 		if r := here.Points[9].Ratio; r == nil || math.Abs(r.Value-0.3) > 0.02 {
 			t.Errorf("against the frozen anchor: %v", r)
+		}
+	})
+}
+
+// A run of another seed had other inputs: it does not continue a trend.
+func TestOtherInputs(t *testing.T) {
+	everywhere(t, func(t *testing.T, place string) {
+		rng := rand.New(rand.NewPCG(7, 1))
+		db := opened(t, place)
+		added(t, db, recordOf(rng, 6, 0, nil), "run")
+		for hour, told := range []func(*record.Record){
+			func(rec *record.Record) { rec.Run.Seed = 7 },
+			func(rec *record.Record) { rec.Run.GOMAXPROCS = 1 },
+		} {
+			rec := recordOf(rng, 6, hour+1, nil)
+			told(rec)
+			want := []string{", seed 7", ", GOMAXPROCS 1"}[hour]
+			if a := added(t, db, rec, "run"); len(a.NewAnchors) != 1 || a.NewAnchors[0].New.Version != "example.org/base v1.0.0"+want {
+				t.Errorf("%s: %+v", want, a)
+			}
+		}
+		if trends, err := db.Trend(t.Context(), rowA); err != nil || len(trends) != 1 || len(trends[0].Segments) != 3 {
+			t.Errorf("%+v, %v", trends, err)
 		}
 	})
 }

@@ -46,7 +46,10 @@ type Changes struct {
 	// therefore nothing here says anything about the code.
 	AcrossMachines bool
 	// Paired says that old and new took turns in one run, which Old and New both are.
-	Paired   bool
+	Paired bool
+	// Unlike says what else the runs were told than the rows to measure, so that their
+	// difference need not be the code's; "" if nothing.
+	Unlike   string
 	Warnings []string
 }
 
@@ -110,6 +113,7 @@ type Unmatched struct {
 //  4. Counts (allocations, bytes, sizes) are compared exactly. Where the batches of a run
 //     do not agree on one, because the inputs differ or maps are laid out at random, it
 //     has to lie beyond the old batches by more than the batches of either run differ.
+//     Where the runs' seeds differ, so do their inputs, and counts are not compared.
 //
 // Controls are what the noise is read from, floors no one's choice: neither is compared,
 // nor are old selves that one of the runs had beside its rows (see ComparePaired).
@@ -121,6 +125,9 @@ func CompareRecords(old, new *record.Record, limits Thresholds) *Changes {
 	if a, b := old.Machine.Go, new.Machine.Go; a != b {
 		c.Warnings = append(c.Warnings, fmt.Sprintf("old was measured with %s, new with %s", a, b))
 	}
+	if c.Unlike = unlike(&old.Run, &new.Run); c.Unlike != "" {
+		c.Warnings = append(c.Warnings, c.Unlike)
+	}
 	oldCases, newCases := caseResults(old), caseResults(new)
 	for _, name := range slices.Compact(slices.Sorted(slices.Values(slices.Concat(old.Cases(), new.Cases())))) {
 		c.match(oldCases[name], newCases[name])
@@ -128,6 +135,18 @@ func CompareRecords(old, new *record.Record, limits Thresholds) *Changes {
 	c.test(oldCases, newCases)
 	c.judge(Margin(min(old.Run.Precision, new.Run.Precision)))
 	return c
+}
+
+// unlike says in what the settings of two runs differ that their figures depend on.
+func unlike(old, new *record.Run) string {
+	var parts []string
+	if old.Seed != new.Seed {
+		parts = append(parts, fmt.Sprintf("old was measured with seed %d, new with seed %d: their inputs differ, and sizes and allocations are not compared", old.Seed, new.Seed))
+	}
+	if old.GOMAXPROCS != new.GOMAXPROCS {
+		parts = append(parts, fmt.Sprintf("old was measured with GOMAXPROCS %d, new with %d", old.GOMAXPROCS, new.GOMAXPROCS))
+	}
+	return strings.Join(parts, "; ")
 }
 
 // judge turns all rows' figures into words and sorts them.
@@ -385,7 +404,9 @@ func (c *Changes) counts(old, new *Result) []Count {
 	var counts []Count
 	add := func(metric, unit string, limit, was, is float64, old, new spread) {
 		count := Count{Metric: metric, Unit: unit, Old: was, New: is, Outcome: Passed}
-		if new.low > old.high*(1+limit)+max(old.high-old.low, new.high-new.low) {
+		if c.Old.Run.Seed != c.New.Run.Seed {
+			count.Outcome = NotGated
+		} else if new.low > old.high*(1+limit)+max(old.high-old.low, new.high-new.low) {
 			count.Outcome = Regressed
 		}
 		counts = append(counts, count)

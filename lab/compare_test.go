@@ -125,6 +125,26 @@ func TestCountsAreExact(t *testing.T) {
 	}
 }
 
+// Runs whose seeds differ had other inputs: the sizes of those say nothing about the code.
+func TestOtherInputs(t *testing.T) {
+	const row = "Encode/msg=0/op=encode/codec=a"
+	s := &recordtest.Run{Rand: rand.New(rand.NewPCG(7, 6)), Cases: 1, Blocks: 10}
+	old, now := s.Record(), s.Record()
+	now.Row(row).Metrics["encoded-bytes"] = 378
+	if c := CompareRecords(old, now, DefaultThresholds()); c.Unlike != "" || change(t, c, row).Outcome != Regressed {
+		t.Errorf("the same seed: %q, %+v", c.Unlike, change(t, c, row))
+	}
+	now.Run.Seed = 7
+	c := CompareRecords(old, now, DefaultThresholds())
+	if !strings.Contains(c.Unlike, "seed 1, new with seed 7") || len(c.Warnings) != 1 || change(t, c, row).Outcome != Passed {
+		t.Errorf("another seed: %q, %+v", c.Unlike, change(t, c, row))
+	}
+	now.Run.Seed, now.Run.GOMAXPROCS = old.Run.Seed, 1
+	if c := CompareRecords(old, now, DefaultThresholds()); !strings.Contains(c.Unlike, "GOMAXPROCS 2, new with 1") || change(t, c, row).Outcome != Regressed {
+		t.Errorf("another GOMAXPROCS: %q, %+v", c.Unlike, change(t, c, row))
+	}
+}
+
 // Few blocks are inconclusive, with a word on how many it takes; rows without peers are
 // not gated; rows of one record only are named.
 func TestWhatCannotBeSaid(t *testing.T) {

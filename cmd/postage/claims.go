@@ -103,7 +103,7 @@ func measureClaims(cmd *cobra.Command, budget time.Duration) (*record.Record, er
 		return nil, err
 	}
 	rec := lab.NewRecord(plan, record.Run{
-		Started: started.UTC().Truncate(time.Second), Patterns: patterns, Seed: 1, Precision: precision, Budget: budget, Commit: commit(cmd.Context()),
+		Started: started.UTC().Truncate(time.Second), Patterns: patterns, Seed: lab.DefaultSeed, Precision: precision, Budget: budget, Commit: commit(cmd.Context()),
 	}, record.ThisMachine(200*time.Millisecond))
 	say(cmd, "postage: %s", plan.Describe(budget, precision))
 	if err := conduct(cmd, command, plan.Entries, rec, out); err != nil {

@@ -206,7 +206,7 @@ func runCalibration(cmd *cobra.Command, comparisons int, budget time.Duration, a
 	machine := record.ThisMachine(time.Second)
 	rec := lab.NewRecord(plan, record.Run{
 		Started: started.UTC().Truncate(time.Second), Patterns: []string{"doctor --calibrate"},
-		Seed: 1, Precision: precision, Budget: budget, Commit: commit(cmd.Context()),
+		Seed: lab.DefaultSeed, Precision: precision, Budget: budget, Commit: commit(cmd.Context()),
 	}, machine)
 	say(cmd, "postage: %d comparisons of a contender with itself and with itself slowed by 5%%, about %v", comparisons, budget)
 	command, err := lab.SelfCommand("worker", "--comparisons", strconv.Itoa(comparisons))

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -53,7 +54,7 @@ where it did not, the gate says that it could not confirm, and the row stays reg
 
 Exit status: 0 all rows passed, 1 some row regressed, 2 there is no answer (a run is
 missing, damaged or empty, rows are in one run only, the runs are of different
-machines), 3 inconclusive: no row regressed, but some may have.`,
+machines, seeds or GOMAXPROCS), 3 inconclusive: no row regressed, but some may have.`,
 		Example: `  postage gate baseline.txt
   postage gate baseline.txt new.txt --thresholds gate.yaml --junit gate.xml
   postage gate baseline.txt --markdown >> "$GITHUB_STEP_SUMMARY"`,
@@ -105,6 +106,9 @@ func gate(cmd *cobra.Command, args []string, flags gateFlags) error {
 	}
 	if c.AcrossMachines {
 		return otherMachine(c, "measure the baseline on the machine that the gate runs on")
+	}
+	if c.Unlike != "" {
+		return hinted{errors.New(c.Unlike), "measure both with the same --seed and --cpu"}
 	}
 	if err := ungated(cmd, c); err != nil {
 		return err

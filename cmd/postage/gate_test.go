@@ -46,6 +46,8 @@ func TestGateExitCodes(t *testing.T) {
 	}
 	failed.Row(row).Proof = record.ProofFailed + "decoded 7, want 8"
 	elsewhere.Machine.CPU = "Other"
+	reseeded, narrow := run(2, 10, 1), run(2, 10, 1)
+	reseeded.Run.Seed, narrow.Run.GOMAXPROCS = 7, 1
 	empty := run(2, 0, 1)
 	empty.Rows = nil
 	damaged := filepath.Join(folder, "damaged.txt")
@@ -81,6 +83,8 @@ func TestGateExitCodes(t *testing.T) {
 		{"a row that failed", base, saved(t, folder, "failed.txt", failed), 2, "decoded 7, want 8"},
 		{"no baseline", saved(t, folder, "lonely.txt", lonely(1, 1)), saved(t, folder, "lonely2.txt", lonely(2, 5)), 2, "no time can be gated"},
 		{"another machine", base, saved(t, folder, "elsewhere.txt", elsewhere), 2, "different machines"},
+		{"another seed", base, saved(t, folder, "reseeded.txt", reseeded), 2, "new with seed 7"},
+		{"another GOMAXPROCS", base, saved(t, folder, "narrow.txt", narrow), 2, "GOMAXPROCS 2, new with 1"},
 	} {
 		t.Run(r.name, func(t *testing.T) {
 			code, stdout, stderr := command("gate", r.base, r.now)

@@ -86,7 +86,7 @@ interrupted.`,
 	f := cmd.Flags()
 	f.DurationVar(&flags.budget, "budget", 3*time.Minute, "total time that the run may take")
 	f.Var(&flags.precision, "precision", "half-width wanted of each ratio's interval, such as 1%")
-	f.Uint64Var(&flags.seed, "seed", 1, "draws the inputs and the order of batches")
+	f.Uint64Var(&flags.seed, "seed", lab.DefaultSeed, "draws the inputs and the order of batches")
 	f.StringVar(&flags.out, "out", "", "`file` for the record (default a dated one in "+runsFolder+")")
 	f.StringVar(&flags.against, "against", "", "measure the code of the git `revision` in the same rounds as well, for `postage compare`")
 	f.StringVar(&flags.resume, "resume", "", "go on with the run in `file`, with the budget it has left or the one given;\nwhich cluster of yours it is on is said again, by --kubeconfig or POSTAGE_KUBECONFIG")

@@ -29,7 +29,8 @@ const Level = 0.05
 type Anchor struct {
 	Contender string // "codec=protobuf"
 	// Version is its module and version; for the standard library and Postage's own code,
-	// which have no module, Go's version.
+	// which have no module, Go's version. If its inputs were of another seed than usual, or
+	// it had another number of processors than there are, that is in it too.
 	Version string
 }
 
