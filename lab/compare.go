@@ -106,8 +106,10 @@ type Unmatched struct {
 //  2. The block values of the two runs are not paired. Their shift is estimated by
 //     Hodges-Lehmann, with the exact interval and p-value of Mann-Whitney, and Holm
 //     over all rows.
-//  3. Regressed needs the p-value after Holm to be at most 5%, and an estimate of at
-//     least the threshold and at least the case's A/A noise, which its controls show.
+//  3. Regressed needs the p-value after Holm to be at most 5%, an estimate of at least the
+//     case's A/A noise, which its controls show, and an interval that is all beyond the
+//     threshold: from one run to the next a row moves against its anchor by some percent,
+//     with the state of the machine's memory, which no interval from within two runs holds.
 //     Passed needs the upper bound under the threshold. It is not adjusted, as passing
 //     falsely takes a row that is really beyond the threshold, one by one.
 //  4. Counts (allocations, bytes, sizes) are compared exactly. Where the batches of a run
@@ -371,7 +373,13 @@ func (c *Change) judge(limits Thresholds, margin float64) {
 	t := &c.test
 	c.Ratio = Interval{math.Exp(t.Value), math.Exp(t.Low), math.Exp(t.High)}
 	threshold := math.Log1p(limits.Time)
-	c.Seen = math.Exp(max(t.Seen, threshold, math.Log(c.Noise)))
+	// Where old and new took turns, there is no run between them to move a row.
+	paired := c.Anchor == AnchorRounds
+	seen := max(t.Seen, threshold, math.Log(c.Noise))
+	if !paired {
+		seen = max(seen, threshold+t.Value-t.Low)
+	}
+	c.Seen = math.Exp(seen)
 	c.Verdict = stats.Decide(stats.Comparison{Ratio: c.Ratio.Value, Low: c.Ratio.Low, High: c.Ratio.High}, margin)
 	if c.P > familyLevel && (c.Verdict == stats.Faster || c.Verdict == stats.Slower) {
 		c.Verdict = stats.Undecided
@@ -379,7 +387,7 @@ func (c *Change) judge(limits Thresholds, margin float64) {
 	switch {
 	case c.Anchor == "":
 		c.Time, c.Verdict = NotGated, stats.Undecided
-	case c.P <= familyLevel && t.Value >= threshold && t.Value >= math.Log(c.Noise):
+	case c.P <= familyLevel && t.Value >= threshold && t.Value >= math.Log(c.Noise) && (paired || t.Low >= threshold):
 		c.Time = Regressed
 	case t.High < threshold:
 		c.Time = Passed

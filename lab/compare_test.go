@@ -70,6 +70,24 @@ func TestSlowdownRegresses(t *testing.T) {
 	}
 }
 
+// Between two runs, what may be under the threshold has not regressed, however certain it
+// is that it changed: rows move by as much with the state of the machine.
+func TestThresholdBetweenRuns(t *testing.T) {
+	const row = "Encode/msg=0/op=encode/codec=c"
+	old := &recordtest.Run{Rand: rand.New(rand.NewPCG(7, 2)), Cases: 1, Blocks: 14}
+	now := &recordtest.Run{Rand: rand.New(rand.NewPCG(7, 3)), Cases: 1, Blocks: 14, Slower: map[string]float64{row: 1.055}}
+	r := change(t, CompareRecords(old.Record(), now.Record(), DefaultThresholds()), row)
+	if r.Ratio.Value < 1.05 || r.Ratio.Low > 1.05 || r.P > 0.01 || r.Outcome != Inconclusive || r.Seen < 1.05*r.Ratio.Value/r.Ratio.Low {
+		t.Errorf("%+v", r)
+	}
+	// Where both took turns, the estimate decides.
+	rec := old.Record()
+	recordtest.Against(rec, 1/1.055)
+	if r := change(t, ComparePaired(rec, DefaultThresholds()), row); r.Outcome != Regressed {
+		t.Errorf("in the same rounds: %+v", r)
+	}
+}
+
 // A baseline that changed is found against its peers, and its change is not laid at
 // their door.
 func TestChangedBaseline(t *testing.T) {

@@ -18,11 +18,11 @@ func (c *Changes) Suspects() []string {
 }
 
 // Confirm compares once more, with blocks that were measured afresh of the suspects'
-// cases. A row whose time regressed stays so only if it does by the fresh blocks alone;
+// cases: those of a run against the old revision by themselves, others with the old record. A row whose time regressed stays so only if it does by the fresh blocks alone;
 // else it is inconclusive. No other row changes, as none was asked about again.
 func (c *Changes) Confirm(fresh *record.Record) {
 	var again *Changes
-	if c.Paired {
+	if IsAgainst(fresh) {
 		again = ComparePaired(fresh, c.Limits)
 	} else {
 		again = CompareRecords(c.Old, fresh, c.Limits)

@@ -198,7 +198,11 @@ func commitText(commit string) string {
 	case commit == "":
 		return "n/a"
 	case len(commit) > 10:
-		return commit[:10]
+		_, changes, _ := strings.Cut(commit, "+") // "dirty", if some were not committed
+		if changes != "" {
+			changes = "+" + changes
+		}
+		return commit[:10] + changes
 	}
 	return commit
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -13,7 +14,9 @@ import (
 )
 
 // confirm measures the cases of the rows whose times regressed once more, in fresh
-// processes, and lets only those stay regressed that regressed there too.
+// processes, and lets only those stay regressed that regressed there too. The old code is
+// built and takes turns with the new one if it can be, so that what is between the two
+// runs beside the code falls out.
 func confirm(cmd *cobra.Command, c *lab.Changes, budget time.Duration) (err error) {
 	suspects := c.Suspects()
 	if len(suspects) == 0 {
@@ -23,16 +26,23 @@ func confirm(cmd *cobra.Command, c *lab.Changes, budget time.Duration) (err erro
 		c.Warnings = append(c.Warnings, "not confirmed on fresh blocks: "+why)
 		return nil
 	}
-	var old *lab.Revision
-	if commit := revisionOf(c.New); commit != "" && c.Paired {
-		say(cmd, "postage: building this program as of %s", commit)
-		var remove func() error
-		if old, remove, err = buildRevision(cmd.Context(), commit); err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, remove()) }()
+	commit := c.Old.Run.Commit
+	if c.Paired {
+		commit = revisionOf(c.New)
 	}
-	entries := lab.EntriesOf(c.New, suspects, stage.Suites(), old)
+	old, remove, err := oldCode(cmd, commit)
+	switch {
+	case err == nil:
+		defer func() { err = errors.Join(err, remove()) }()
+	case c.Paired || errors.Is(err, lab.ErrInterrupted):
+		return err
+	default:
+		c.Warnings = append(c.Warnings, fmt.Sprintf("the baseline's code did not take turns in the fresh blocks, which are of the new code alone: %v", err))
+	}
+	entries := lab.EntriesOf(c.New, suspects, stage.Suites(), nil)
+	if old != nil {
+		entries = lab.Against(entries, old)
+	}
 	plan := lab.NewPlan(entries, budget, c.New.Run.Precision)
 	started := time.Now()
 	out := newRecordName("confirm-", started)
@@ -55,6 +65,18 @@ func confirm(cmd *cobra.Command, c *lab.Changes, budget time.Duration) (err erro
 	say(cmd, "postage: record saved as %s", out)
 	c.Confirm(fresh)
 	return nil
+}
+
+// oldCode builds this program as of the commit that a run was measured at.
+func oldCode(cmd *cobra.Command, commit string) (*lab.Revision, func() error, error) {
+	switch {
+	case commit == "":
+		return nil, nil, errors.New("its run does not say which commit it was measured at")
+	case strings.HasSuffix(commit, dirty):
+		return nil, nil, fmt.Errorf("its run was measured with changes that were not committed (%s)", commit)
+	}
+	say(cmd, "postage: building this program as of %s", commit)
+	return buildRevision(cmd.Context(), commit)
 }
 
 // cannotConfirm says why this program cannot measure the new run's rows once more, "" if

@@ -77,6 +77,73 @@ func TestGateConfirms(t *testing.T) {
 	}
 }
 
+// Where git has the baseline's code, that is measured again too: what regressed because the
+// machine was another from run to run is not confirmed.
+func TestGateConfirmsWithTheBaseline(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds postage a second time")
+	}
+	if err := exec.Command("git", "rev-parse", "HEAD").Run(); err != nil {
+		if os.Getenv("CI") != "" {
+			t.Fatal("the source is no git repository")
+		}
+		t.Skip("the source is no git repository")
+	}
+	folder := t.TempDir()
+	source := filepath.Join(folder, "source")
+	if text, err := exec.Command("git", "clone", "-q", "--shared", filepath.Join("..", ".."), source).CombinedOutput(); err != nil {
+		t.Fatalf("git clone: %v\n%s", err, text)
+	}
+	now := filepath.Join(folder, "now.txt")
+	if code, _, stderr := inFolder(t, source, "run", "Encode/msg=tiny/op=encode/codec=json,msgp", "--budget", "3m", "--precision", "40%", "--out", now); code != 0 {
+		t.Fatalf("exit %d: %s", code, stderr)
+	}
+	rec, err := record.Load(now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, err := exec.Command("git", "-C", source, "rev-parse", "HEAD").Output()
+	if err != nil || rec.Run.Commit != strings.TrimSpace(string(head)) {
+		t.Fatalf("commit %q, want %q: %v", rec.Run.Commit, head, err)
+	}
+	for _, block := range rec.Blocks {
+		series := block.Of("Encode/msg=tiny/op=encode/codec=msgp")
+		for i := range series.WallNS {
+			series.WallNS[i] /= 10
+		}
+	}
+	// The same code takes nearly the same time, but this is a test's program and that is not.
+	limits := filepath.Join(folder, "limits.yaml")
+	if err := os.WriteFile(limits, []byte("time: 100%\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range []struct {
+		commit string
+		code   int
+		says   string
+	}{
+		{rec.Run.Commit, 3, "measured to confirm it, which do not"},
+		{"0123456789012345678901234567890123456789", 1, "git knows no such revision"},
+		{rec.Run.Commit + dirty, 1, "not committed"},
+	} {
+		rec.Run.Commit = r.commit
+		code, stdout, stderr := inFolder(t, source, "gate", saved(t, folder, "fast.txt", rec), now, "--confirm", "3m", "--thresholds", limits, "--json")
+		if code != r.code || !strings.Contains(stdout, r.says) {
+			t.Errorf("baseline of %s: exit %d, want %d and %q:\n%s%s", r.commit, code, r.code, r.says, stdout, stderr)
+		}
+	}
+	// A program that is not committed says so.
+	if err := os.WriteFile(filepath.Join(source, "new.go"), []byte("package postage\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, stderr := inFolder(t, source, "run", "Encode/msg=tiny/op=encode/codec=json", "--budget", "4s", "--out", now); code != 0 {
+		t.Fatalf("exit %d: %s", code, stderr)
+	}
+	if rec, err := record.Load(now); err != nil || rec.Run.Commit != strings.TrimSpace(string(head))+dirty {
+		t.Errorf("with a new file: %q, %v", rec.Run.Commit, err)
+	}
+}
+
 // A run against a revision builds it, and is compared by itself.
 func TestRunAgainst(t *testing.T) {
 	if testing.Short() {

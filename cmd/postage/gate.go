@@ -49,8 +49,10 @@ allocations, bytes and sizes exactly. Given alone, a run that was made with
 run --against is gated by its own old side.
 
 A time that regressed is measured again, in fresh processes, and counts only if that
-says so too. That takes this very program to have measured the run, on this machine;
-where it did not, the gate says that it could not confirm, and the row stays regressed.
+says so too. Where git has the commit that the baseline was measured at, its code is
+built and takes turns with the new one there. That takes this very program to have
+measured the run, on this machine; where it did not, the gate says that it could not
+confirm, and the row stays regressed.
 
 Exit status: 0 all rows passed, 1 some row regressed, 2 there is no answer (a run is
 missing, damaged or empty, rows are in one run only, the runs are of different

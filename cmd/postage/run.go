@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime/debug"
 	"strconv"
@@ -249,23 +247,37 @@ func say(cmd *cobra.Command, format string, a ...any) {
 	fmt.Fprintf(cmd.ErrOrStderr(), format+"\n", a...)
 }
 
-// commit is the revision that this program was built from or, where the build does not say,
-// the one that is checked out in the current folder; "" if there is none.
+// dirty ends the commit of a program that has changes which are not committed.
+const dirty = "+dirty"
+
+// commit is the one that this program was built of, "" if that is not known. "go run" does
+// not leave it in the program: git says it, if the current folder is in the source.
 func commit(ctx context.Context) string {
-	if info, ok := debug.ReadBuildInfo(); ok {
-		for _, s := range info.Settings {
-			if s.Key == "vcs.revision" {
-				return s.Value
-			}
-		}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return ""
 	}
-	git := exec.CommandContext(ctx, "git", "rev-parse", "HEAD")
-	git.Stderr = io.Discard
-	text, err := git.Output()
+	settings := map[string]string{}
+	for _, s := range info.Settings {
+		settings[s.Key] = s.Value
+	}
+	if revision := settings["vcs.revision"]; revision != "" {
+		if settings["vcs.modified"] == "true" {
+			revision += dirty
+		}
+		return revision
+	}
+	if module, err := output(ctx, "", "go", "list", "-m"); err != nil || module != info.Main.Path {
+		return ""
+	}
+	revision, err := output(ctx, "", "git", "rev-parse", "--verify", "--quiet", "HEAD")
 	if err != nil {
 		return ""
 	}
-	return strings.TrimSpace(string(text))
+	if changed, err := output(ctx, "", "git", "status", "--porcelain"); err != nil || changed != "" {
+		revision += dirty
+	}
+	return revision
 }
 
 // percent is a flag such as "1%" or "0.01".
