@@ -250,8 +250,9 @@ func say(cmd *cobra.Command, format string, a ...any) {
 // dirty ends the commit of a program that has changes which are not committed.
 const dirty = "+dirty"
 
-// commit is the one that this program was built of, "" if that is not known. "go run" does
-// not leave it in the program: git says it, if the current folder is in the source.
+// commit is the one that this program was built of, "" if that is not known. "go run" and
+// "go test" do not leave it in the program, but have just built it: git says it, if the
+// current folder is in the source.
 func commit(ctx context.Context) string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -267,8 +268,17 @@ func commit(ctx context.Context) string {
 		}
 		return revision
 	}
-	if module, err := output(ctx, "", "go", "list", "-m"); err != nil || module != info.Main.Path {
+	program, err := os.Executable()
+	if err != nil {
 		return ""
+	}
+	known, err := output(ctx, "", "go", "list", "-m", "-f", "{{.Path}}")
+	if err != nil || known != info.Main.Path {
+		return ""
+	}
+	cache, err := output(ctx, "", "go", "env", "GOCACHE")
+	if err != nil || !strings.HasPrefix(program, filepath.Join(os.TempDir(), "go-build")) && !strings.HasPrefix(program, cache+string(filepath.Separator)) {
+		return "" // built at some other time, of whatever was there then
 	}
 	revision, err := output(ctx, "", "git", "rev-parse", "--verify", "--quiet", "HEAD")
 	if err != nil {
