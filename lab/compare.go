@@ -108,8 +108,8 @@ type Unmatched struct {
 //     over all rows.
 //  3. Regressed needs the p-value after Holm to be at most 5%, an estimate of at least the
 //     case's A/A noise, which its controls show, and an interval that is all beyond the
-//     threshold: from one run to the next a row moves against its anchor by some percent,
-//     with the state of the machine's memory, which no interval from within two runs holds.
+//     threshold: from one run to the next a row moves against its anchor by some percent
+//     (docs/method.md, From run to run), which no interval from within two runs holds.
 //     Passed needs the upper bound under the threshold. It is not adjusted, as passing
 //     falsely takes a row that is really beyond the threshold, one by one.
 //  4. Counts (allocations, bytes, sizes) are compared exactly. Where the batches of a run

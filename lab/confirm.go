@@ -18,8 +18,9 @@ func (c *Changes) Suspects() []string {
 }
 
 // Confirm compares once more, with blocks that were measured afresh of the suspects'
-// cases: those of a run against the old revision by themselves, others with the old record. A row whose time regressed stays so only if it does by the fresh blocks alone;
-// else it is inconclusive. No other row changes, as none was asked about again.
+// cases: by themselves where the old revision took part, else with the old record. A row
+// whose time regressed stays so only if it does by the fresh blocks alone; else it is
+// inconclusive. No other row changes, as none was asked about again.
 func (c *Changes) Confirm(fresh *record.Record) {
 	var again *Changes
 	if IsAgainst(fresh) {

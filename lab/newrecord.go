@@ -84,22 +84,11 @@ func ThisProgram() string {
 }
 
 // EntriesOf returns the entries of a record's rows in the named cases, as far as the
-// suites have them. old is the revision that the run was against, nil to leave its rows
-// out.
-func EntriesOf(rec *record.Record, cases []string, suites []Suite, old *Revision) []Entry {
-	var entries []Entry
-	for _, e := range Entries(suites) {
-		if !slices.Contains(cases, e.Case.Name) {
-			continue
-		}
-		if rec.Row(e.Row()) != nil {
-			entries = append(entries, e)
-		}
-		if e.Old = old; old != nil && rec.Row(e.Row()) != nil {
-			entries = append(entries, e)
-		}
-	}
-	return entries
+// suites have them. Rows of another revision are left out, see [Against].
+func EntriesOf(rec *record.Record, cases []string, suites []Suite) []Entry {
+	return slices.DeleteFunc(Entries(suites), func(e Entry) bool {
+		return !slices.Contains(cases, e.Case.Name) || rec.Row(e.Row()) == nil
+	})
 }
 
 // Modules are the versions, by path, of the modules that this program is built from.

@@ -23,9 +23,8 @@ func buildRevision(ctx context.Context, name string) (old *lab.Revision, remove 
 	if !ok {
 		return nil, nil, errors.New("--against: this program does not know what it was built from")
 	}
-	source, err := output(ctx, "", "go", "list", "-m", "-f", "{{.Path}} {{.Dir}}")
-	module, root, _ := strings.Cut(source, " ")
-	if err != nil || module != info.Main.Path {
+	root, ok := sourceOf(ctx, info)
+	if !ok {
 		return nil, nil, hinted{fmt.Errorf("--against: the current folder is not in the source of this program, module %s", info.Main.Path), "go to its source, where git knows the revisions"}
 	}
 	commit, err := output(ctx, root, "git", "rev-parse", "--verify", "--quiet", name+"^{commit}")
@@ -78,6 +77,14 @@ func buildRevision(ctx context.Context, name string) (old *lab.Revision, remove 
 		modules[m.Path] = m.Version
 	}
 	return &lab.Revision{Name: commit[:min(12, len(commit))], Commit: commit, Command: []string{program, "worker"}, Modules: modules}, removeFolder, nil
+}
+
+// sourceOf is the root of the source that a program was built from, if the current folder
+// is in it.
+func sourceOf(ctx context.Context, info *debug.BuildInfo) (root string, ok bool) {
+	source, err := output(ctx, "", "go", "list", "-m", "-f", "{{.Path}} {{.Dir}}")
+	module, root, _ := strings.Cut(source, " ")
+	return root, err == nil && module == info.Main.Path
 }
 
 // output is what a program prints, its last words if it fails.

@@ -39,7 +39,7 @@ func confirm(cmd *cobra.Command, c *lab.Changes, budget time.Duration) (err erro
 	default:
 		c.Warnings = append(c.Warnings, fmt.Sprintf("the baseline's code did not take turns in the fresh blocks, which are of the new code alone: %v", err))
 	}
-	entries := lab.EntriesOf(c.New, suspects, stage.Suites(), nil)
+	entries := lab.EntriesOf(c.New, suspects, stage.Suites())
 	if old != nil {
 		entries = lab.Against(entries, old)
 	}

@@ -272,19 +272,19 @@ func commit(ctx context.Context) string {
 	if err != nil {
 		return ""
 	}
-	known, err := output(ctx, "", "go", "list", "-m", "-f", "{{.Path}}")
-	if err != nil || known != info.Main.Path {
+	root, ok := sourceOf(ctx, info)
+	if !ok {
 		return ""
 	}
 	cache, err := output(ctx, "", "go", "env", "GOCACHE")
 	if err != nil || !strings.HasPrefix(program, filepath.Join(os.TempDir(), "go-build")) && !strings.HasPrefix(program, cache+string(filepath.Separator)) {
 		return "" // built at some other time, of whatever was there then
 	}
-	revision, err := output(ctx, "", "git", "rev-parse", "--verify", "--quiet", "HEAD")
+	revision, err := output(ctx, root, "git", "rev-parse", "--verify", "--quiet", "HEAD")
 	if err != nil {
 		return ""
 	}
-	if changed, err := output(ctx, "", "git", "status", "--porcelain"); err != nil || changed != "" {
+	if changed, err := output(ctx, root, "git", "status", "--porcelain"); err != nil || changed != "" {
 		revision += dirty
 	}
 	return revision

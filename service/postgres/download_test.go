@@ -156,6 +156,9 @@ func compress(t *testing.T, archive []byte) []byte {
 	cmd.Stdin = bytes.NewReader(archive)
 	txz, err := cmd.Output()
 	if err != nil {
+		if os.Getenv("CI") != "" {
+			t.Fatalf("xz is needed to make an archive: %v", err)
+		}
 		t.Skipf("xz is needed to make an archive: %v", err)
 	}
 	return txz
