@@ -21,9 +21,9 @@ package claims
 import (
 	"math"
 
-	"postage/lab"
 	"postage/record"
 	"postage/report"
+	"postage/verdict"
 )
 
 // Claim is what a page says.
@@ -73,7 +73,7 @@ func Patterns(all []Claim) []string {
 // Check compares claims with runs; each measure is taken from the first that has both
 // its rows.
 func Check(all []Claim, runs []*record.Record) []report.Claim {
-	results := make([]map[string]*lab.Result, len(runs))
+	results := make([]map[string]*verdict.Result, len(runs))
 	for i, run := range runs {
 		results[i] = byRow(run)
 	}
@@ -115,9 +115,9 @@ func Check(all []Claim, runs []*record.Record) []report.Claim {
 	return checked
 }
 
-func byRow(run *record.Record) map[string]*lab.Result {
-	rows := map[string]*lab.Result{}
-	for _, c := range lab.Analyze(run).Cases {
+func byRow(run *record.Record) map[string]*verdict.Result {
+	rows := map[string]*verdict.Result{}
+	for _, c := range verdict.Analyze(run).Cases {
 		for _, r := range c.Rows {
 			rows[r.Row.Name] = r
 		}
@@ -126,7 +126,7 @@ func byRow(run *record.Record) map[string]*lab.Result {
 }
 
 // take fills in what a run says of the measure; false if it lacks a row's figures.
-func (m *Measure) take(run *record.Record, rows map[string]*lab.Result, r *report.ClaimMeasure) bool {
+func (m *Measure) take(run *record.Record, rows map[string]*verdict.Result, r *report.ClaimMeasure) bool {
 	switch m.Of {
 	case report.Allocs, report.Bytes:
 		a, b := count(rows[m.Row], m.Of), count(rows[m.Base], m.Of)
@@ -137,14 +137,14 @@ func (m *Measure) take(run *record.Record, rows map[string]*lab.Result, r *repor
 		r.Verdict = m.judgeCounts(*a, *b)
 		return true
 	}
-	here, ok := lab.RatioOf(run, m.Row, m.Base)
+	here, ok := verdict.RatioOf(run, m.Row, m.Base)
 	if ok {
 		r.Here, r.Verdict = &here, m.judge(here)
 	}
 	return ok
 }
 
-func count(r *lab.Result, of report.Figure) *int64 {
+func count(r *verdict.Result, of report.Figure) *int64 {
 	switch {
 	case r == nil:
 		return nil
@@ -162,7 +162,7 @@ func (m *Measure) bounds() (low, high float64) {
 	return m.Published / report.ClaimTolerance, m.Published * report.ClaimTolerance
 }
 
-func (m *Measure) judge(here lab.Interval) report.ClaimVerdict {
+func (m *Measure) judge(here verdict.Interval) report.ClaimVerdict {
 	low, high := m.bounds()
 	switch {
 	case here.Low <= 0 || math.IsInf(here.High, 1) || math.IsNaN(here.Value):

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"postage/lab"
-	"postage/lab/recordtest"
 	"postage/record"
+	"postage/record/recordtest"
 	"postage/report"
 	"postage/stage"
 )

@@ -18,8 +18,9 @@ import (
 
 	"postage/history/trend"
 	"postage/lab"
-	"postage/lab/stats"
 	"postage/record"
+	"postage/stats"
+	"postage/verdict"
 )
 
 // ErrNoFigures is wrapped by the error of adding a record in which no row has figures.
@@ -76,17 +77,17 @@ type adder struct {
 	kind         dialect
 	tx           *sql.Tx
 	run, content string
-	cases        []lab.CaseResult
+	cases        []verdict.CaseResult
 	done         Addition
 }
 
 // prepare does what needs no database.
 func (a *adder) prepare() error {
 	a.done.Partial = !a.rec.Run.Complete
-	a.cases = lab.Analyze(a.rec).Cases
+	a.cases = verdict.Analyze(a.rec).Cases
 	for i := range a.cases {
 		// A contender of another revision is named after that, and does not come again.
-		a.cases[i].Rows = slices.DeleteFunc(a.cases[i].Rows, func(r *lab.Result) bool { return r.Row.OldOf != "" })
+		a.cases[i].Rows = slices.DeleteFunc(a.cases[i].Rows, func(r *verdict.Result) bool { return r.Row.OldOf != "" })
 		for _, r := range a.cases[i].Rows {
 			if r.NSOp == nil {
 				a.done.Without++
@@ -237,12 +238,12 @@ type frozen struct {
 // anchor is what a case's rows are taken as a multiple of: the contender that was frozen
 // first among those that the record has figures of, else its baseline, which is frozen
 // now. It is nil if that has no figures either.
-func (a *adder) anchor(ctx context.Context, machine int64, c *lab.CaseResult) (*frozen, error) {
+func (a *adder) anchor(ctx context.Context, machine int64, c *verdict.CaseResult) (*frozen, error) {
 	known, err := a.anchors(ctx, machine, c.Name)
 	if err != nil {
 		return nil, err
 	}
-	var chosen *lab.Result
+	var chosen *verdict.Result
 	for _, k := range known {
 		if chosen == nil {
 			chosen = withFigures(c, k.Contender)
@@ -284,7 +285,7 @@ func unusual(rec *record.Record) (text string) {
 
 // withFigures is the contender's result, nil if it has no figures. The control is not
 // looked for, since no case has it for its baseline.
-func withFigures(c *lab.CaseResult, contender string) *lab.Result {
+func withFigures(c *verdict.CaseResult, contender string) *verdict.Result {
 	for _, r := range c.Rows {
 		if r.Row.Contender == contender && r.NSOp != nil {
 			return r
@@ -317,7 +318,7 @@ func (a *adder) anchors(ctx context.Context, machine int64, name string) ([]know
 }
 
 // figure is what is stored of a row.
-func (a *adder) figure(row int64, r *lab.Result, anchor *frozen) ([]any, error) {
+func (a *adder) figure(row int64, r *verdict.Result, anchor *frozen) ([]any, error) {
 	metrics, err := json.Marshal(finiteMetrics(r.Metrics))
 	if err != nil {
 		return nil, fmt.Errorf("metrics of %s: %w", r.Row.Name, err)

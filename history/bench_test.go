@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"postage/lab"
-	"postage/lab/recordtest"
 	"postage/record"
+	"postage/record/recordtest"
 )
 
 // A history of 10,000 records of 105 rows, which changed at 5 places.

@@ -3,7 +3,7 @@
 //
 //  1. [Open] opens a database: a file (SQLite) or a server that a team shares (PostgreSQL).
 //     Both have the same tables, made by the same numbered files.
-//  2. [DB.Add] stores the figures of a record: those of [lab.Analyze], and each row's time
+//  2. [DB.Add] stores the figures of a record: those of [verdict.Analyze], and each row's time
 //     as a multiple of the case's anchor. Once it has returned, they survive a crash of
 //     the program or the machine.
 //  3. [DB.Trend] reads a row's figures over all runs, and package trend finds the changes.

@@ -11,9 +11,9 @@ import (
 	"testing"
 
 	"postage/history/trend"
-	"postage/lab"
-	"postage/lab/recordtest"
 	"postage/record"
+	"postage/record/recordtest"
+	"postage/verdict"
 )
 
 const (
@@ -66,7 +66,7 @@ func TestTrend(t *testing.T) {
 	})
 }
 
-// What is read is what lab.Analyze says of the record.
+// What is read is what verdict.Analyze says of the record.
 func TestStoredIsAnalyzed(t *testing.T) {
 	everywhere(t, func(t *testing.T, place string) {
 		rng := rand.New(rand.NewPCG(7, 1))
@@ -75,7 +75,7 @@ func TestStoredIsAnalyzed(t *testing.T) {
 			rec := recordOf(rng, blocks, i, nil)
 			rec.Run.Seed = 1<<63 + 5
 			added(t, db, rec, "run")
-			for _, r := range lab.Analyze(rec).Cases[0].Rows {
+			for _, r := range verdict.Analyze(rec).Cases[0].Rows {
 				trends, err := db.Trend(t.Context(), r.Row.Name)
 				if err != nil {
 					t.Fatal(err)
@@ -89,7 +89,7 @@ func TestStoredIsAnalyzed(t *testing.T) {
 					if p.Ratio != nil {
 						t.Fatalf("the baseline has ratio %v", p.Ratio)
 					}
-				} else if *p.Ratio != (lab.Interval{Value: r.Ratio.Ratio, Low: r.Ratio.Low, High: r.Ratio.High}) {
+				} else if *p.Ratio != (verdict.Interval{Value: r.Ratio.Ratio, Low: r.Ratio.Low, High: r.Ratio.High}) {
 					t.Fatalf("ratio %v, analyzed %v", p.Ratio, r.Ratio)
 				}
 			}

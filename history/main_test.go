@@ -14,8 +14,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"postage/lab/recordtest"
 	"postage/record"
+	"postage/record/recordtest"
 	"postage/service/postgres"
 )
 

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"postage/history/trend"
-	"postage/lab"
+	"postage/verdict"
 )
 
 // Records are all records, in the order in which their runs were started.
@@ -186,7 +186,7 @@ func (db *DB) figures(ctx context.Context, row string, anchors map[int64]trend.A
 		}
 		p.Anchor = anchors[anchor.Int64]
 		if ratio.Valid {
-			p.Ratio = &lab.Interval{Value: ratio.Float64, Low: or(ratioLow, 0), High: or(ratioHigh, math.Inf(1))}
+			p.Ratio = &verdict.Interval{Value: ratio.Float64, Low: or(ratioLow, 0), High: or(ratioHigh, math.Inf(1))}
 		}
 		p.NSOp.Low, p.NSOp.High = or(nsLow, math.Inf(-1)), or(nsHigh, math.Inf(1))
 		if allocs.Valid {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"postage/record"
+	"postage/verdict"
 )
 
 // oldSuites are those of an older revision of the test program: it was slower in one
@@ -52,20 +53,20 @@ func TestAgainst(t *testing.T) {
 	if want := record.ProofNotPossible + "revision abc1234 has no such row"; gone.Proof != want {
 		t.Errorf("proof %q, want %q", gone.Proof, want)
 	}
-	c := ComparePaired(rec, DefaultThresholds())
+	c := verdict.ComparePaired(rec, verdict.DefaultThresholds())
 	if len(c.Rows) != 2 || len(c.Unmatched) != 1 || !strings.Contains(c.Unmatched[0].Reason, "no such row") {
 		t.Fatalf("%d rows, unmatched %v", len(c.Rows), c.Unmatched)
 	}
 	for _, r := range c.Rows {
 		// No time is asserted, only that an eighth of the work is not taken for the same.
-		if r.New.Row.Contender == "is=eightfold" && (r.Ratio.High > 0.9 || r.Time != Passed) {
+		if r.New.Row.Contender == "is=eightfold" && (r.Ratio.High > 0.9 || r.Time != verdict.Passed) {
 			t.Errorf("an eighth of the work came out as %+v, %s", r.Ratio, r.Time)
 		}
 	}
 	// Six blocks and two rows: the least p-value is 2 * 2/64.
 	six := *rec
 	six.Blocks = rec.Blocks[:6]
-	c = ComparePaired(&six, DefaultThresholds())
+	c = verdict.ComparePaired(&six, verdict.DefaultThresholds())
 	if !strings.Contains(strings.Join(c.Warnings, " "), "that takes 7 blocks") {
 		t.Errorf("warnings %q", c.Warnings)
 	}

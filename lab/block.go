@@ -133,7 +133,7 @@ func (r *run) calibrate(ctx context.Context, seats []*seat) {
 
 // alike says whether e is the contender other once more: its control, or its old self.
 func alike(e, other *Entry) bool {
-	return e.Role == RoleControl && other.Role == RoleBaseline && other.Old == nil ||
+	return e.Role == record.RoleControl && other.Role == record.RoleBaseline && other.Old == nil ||
 		e.Old != nil && e.asked() == other.Row()
 }
 

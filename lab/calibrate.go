@@ -4,8 +4,9 @@ import (
 	"context"
 	"fmt"
 
-	"postage/lab/stats"
 	"postage/record"
+	"postage/stats"
+	"postage/verdict"
 )
 
 // injectedSlowdown is the part by which the slowed contender of a calibration does
@@ -56,7 +57,7 @@ type Calibration struct {
 func Calibrate(rec *record.Record) Calibration {
 	var c Calibration
 	var blocks, widths []float64
-	for _, result := range Analyze(rec).Cases {
+	for _, result := range verdict.Analyze(rec).Cases {
 		control := result.Control
 		if control == nil || control.Ratio == nil || result.Blocks < looks[0] {
 			continue
@@ -71,7 +72,7 @@ func Calibrate(rec *record.Record) Calibration {
 			c.Misses++
 		}
 		for _, row := range result.Rows {
-			if Role(row.Row.Role) == RoleContender && row.Verdict == stats.Slower {
+			if row.Row.Role == record.RoleContender && row.Verdict == stats.Slower {
 				c.Found++
 			}
 		}

@@ -32,16 +32,6 @@ type Case struct {
 	Contenders []Contender
 }
 
-// Role says what a row is for.
-type Role string
-
-const (
-	RoleContender Role = "contender"
-	RoleBaseline  Role = "baseline"
-	RoleControl   Role = "control" // the baseline a second time: its ratio must cover 1
-	RoleFloor     Role = "floor"   // does the least any contender could; never a recommendation
-)
-
 // Contender is one way to do a case: a library and its settings.
 type Contender struct {
 	// Name is made of key=value parts, the library first, then the settings that a

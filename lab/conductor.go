@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"postage/record"
+	"postage/verdict"
 )
 
 // Conductor runs plans. The zero value of each optional field means its default.
@@ -129,7 +130,7 @@ func (r *run) look(cs *runCase) {
 		if cs.blocks != look {
 			continue
 		}
-		result := analyzeCase(r.rec, cs.name)
+		result := verdict.AnalyzeCase(r.rec, cs.name)
 		cs.halfWidth = result.Widest()
 		cs.done = cs.halfWidth <= r.rec.Run.Precision || i == len(looks)-1
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"postage/record"
+	"postage/verdict"
 )
 
 // The test program is its own worker, as postage is.
@@ -236,7 +237,7 @@ func TestFaultsStayInTheirRow(t *testing.T) {
 	if _, err := record.Load(file); err != nil {
 		t.Error(err)
 	}
-	analysis := Analyze(rec)
+	analysis := verdict.Analyze(rec)
 	for _, r := range analysis.Cases[0].Rows {
 		want, broken := reasons[r.Row.Contender]
 		switch {
@@ -261,7 +262,7 @@ func TestMainGoroutine(t *testing.T) {
 
 func TestBaselineFails(t *testing.T) {
 	rec := measured(t, testConductor(t), time.Minute, "op=baseless")
-	c := Analyze(rec).Cases[0]
+	c := verdict.Analyze(rec).Cases[0]
 	for _, r := range c.Rows {
 		switch r.Row.Contender {
 		case "is=sound":
@@ -281,7 +282,7 @@ func TestMeasuresWhatIsThere(t *testing.T) {
 	if !rec.Run.Complete || rec.Run.Self == nil || rec.Run.Self.Duty <= 0 || rec.Run.Self.Duty >= 1 {
 		t.Errorf("run: %+v", rec.Run)
 	}
-	for _, r := range Analyze(rec).Cases[0].Rows {
+	for _, r := range verdict.Analyze(rec).Cases[0].Rows {
 		if r.Row.Contender == "is=counted" {
 			if m := r.Metrics; m["encoded-bytes"] != 377 || m["wire-out-B/op"] != 7 || m["p99-ns"] < 1000 || m["max-ns"] > 1001 {
 				t.Errorf("is=counted: %v", m)

@@ -52,7 +52,7 @@ func newRow(e *Entry, proof string, modules map[string]string) record.Row {
 		Stage:      e.Stage,
 		Case:       e.Case.Name,
 		Contender:  e.contender(),
-		Role:       string(e.Role),
+		Role:       e.Role,
 		Floor:      e.Contender.OwnFloor,
 		Module:     module,
 		Settings:   e.Contender.Settings,

@@ -8,6 +8,8 @@ import (
 
 	"golang.org/x/perf/benchfmt"
 	"golang.org/x/perf/benchproc"
+
+	"postage/record"
 )
 
 // PatternError is a pattern that cannot be read or that no row matches.
@@ -211,6 +213,6 @@ func Select(suites []Suite, patterns []string) ([]Entry, error) {
 		cases[matched[i].Case] = true
 	}
 	return slices.DeleteFunc(entries, func(e Entry) bool {
-		return !cases[e.Case] || e.Role == RoleContender && !rows[e.Row()]
+		return !cases[e.Case] || e.Role == record.RoleContender && !rows[e.Row()]
 	}), nil
 }

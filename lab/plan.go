@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"postage/lab/stats"
+	"postage/stats"
 )
 
 const (

@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"postage/record"
 )
 
 // Entry is a contender in its role in a case: what becomes a row.
@@ -12,7 +14,7 @@ type Entry struct {
 	Stage     string
 	Case      *Case
 	Contender Contender
-	Role      Role
+	Role      record.Role
 	// Old is the revision whose program the contender runs in, nil for this program's.
 	Old *Revision
 }
@@ -51,17 +53,17 @@ func (c *Case) entries(stage string) []Entry {
 			key, _, _ := strings.Cut(contender.Name, "=")
 			control.Name = key + "=control"
 			entries = append(entries,
-				Entry{Stage: stage, Case: c, Contender: contender, Role: RoleBaseline},
-				Entry{Stage: stage, Case: c, Contender: control, Role: RoleControl})
+				Entry{Stage: stage, Case: c, Contender: contender, Role: record.RoleBaseline},
+				Entry{Stage: stage, Case: c, Contender: control, Role: record.RoleControl})
 		}
 	}
 	for _, contender := range c.Contenders {
 		switch {
 		case contender.Name == c.Baseline:
 		case contender.Floor:
-			entries = append(entries, Entry{Stage: stage, Case: c, Contender: contender, Role: RoleFloor})
+			entries = append(entries, Entry{Stage: stage, Case: c, Contender: contender, Role: record.RoleFloor})
 		default:
-			entries = append(entries, Entry{Stage: stage, Case: c, Contender: contender, Role: RoleContender})
+			entries = append(entries, Entry{Stage: stage, Case: c, Contender: contender, Role: record.RoleContender})
 		}
 	}
 	return entries
@@ -85,7 +87,7 @@ func Check(suites []Suite) error {
 				return fmt.Errorf("case %s: does not begin with the stage %q, capitalised", c.Name, suite.Stage)
 			}
 			entries := c.entries(suite.Stage)
-			if len(entries) == 0 || entries[0].Role != RoleBaseline {
+			if len(entries) == 0 || entries[0].Role != record.RoleBaseline {
 				return fmt.Errorf("case %s: its baseline %q is none of its contenders", c.Name, c.Baseline)
 			}
 			for _, e := range entries {

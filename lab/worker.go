@@ -15,7 +15,7 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
-	"postage/lab/stats"
+	"postage/stats"
 )
 
 // ServeWorker is the life of a worker process: it takes requests from the conductor

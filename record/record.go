@@ -85,7 +85,7 @@ type Row struct {
 	Stage      string            `json:"stage"`
 	Case       string            `json:"case"`
 	Contender  string            `json:"contender"`
-	Role       string            `json:"role"`
+	Role       Role              `json:"role"`
 	Floor      string            `json:"floor,omitempty"` // the contender that bounds it, if not the case's fastest floor
 	Module     string            `json:"module,omitempty"`
 	Settings   map[string]string `json:"settings,omitempty"`

@@ -7,8 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"postage/lab"
-	"postage/lab/stats"
+	"postage/record"
+	"postage/stats"
+	"postage/verdict"
 )
 
 // An answer says who won, in words that stand alone: of a message, what encodes, decodes
@@ -90,7 +91,7 @@ func (c *caseOfRun) clause(verb [2]string) (who, text string) {
 		if r.Row.Contender != "codec=json" {
 			continue
 		}
-		if x, ok := lab.RatioOf(c.rec, r.Row.Name, best.Row.Name); ok {
+		if x, ok := verdict.RatioOf(c.rec, r.Row.Name, best.Row.Name); ok {
 			text += fmt.Sprintf(" and %s faster than encoding/json", times(x.Value))
 		}
 	}
@@ -103,15 +104,15 @@ func (c *caseOfRun) clause(verb [2]string) (who, text string) {
 
 // rivals are the contenders with figures: those that were found faster than the baseline
 // first, those found slower last, each the fastest first.
-func (c *caseOfRun) rivals() []*lab.Result {
-	var rivals []*lab.Result
+func (c *caseOfRun) rivals() []*verdict.Result {
+	var rivals []*verdict.Result
 	for _, r := range c.ways() {
-		if r.Ratio != nil && lab.Role(r.Row.Role) == lab.RoleContender {
+		if r.Ratio != nil && r.Row.Role == record.RoleContender {
 			rivals = append(rivals, r)
 		}
 	}
 	rank := map[stats.Verdict]int{stats.Faster: -1, stats.Slower: 1}
-	slices.SortStableFunc(rivals, func(a, b *lab.Result) int {
+	slices.SortStableFunc(rivals, func(a, b *verdict.Result) int {
 		return cmp.Or(cmp.Compare(rank[a.Verdict], rank[b.Verdict]), cmp.Compare(a.Ratio.Ratio, b.Ratio.Ratio))
 	})
 	return rivals

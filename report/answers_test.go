@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"postage/lab/recordtest"
+	"postage/record/recordtest"
 )
 
 // What nothing beats is said in an infinitive, whatever is done to the message.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"postage/lab"
+	"postage/verdict"
 )
 
 // bars is a plot of horizontal bars on a linear axis from 0, each made of parts that stand
@@ -45,14 +45,14 @@ type bar struct {
 
 // quantity is a figure with its interval.
 type quantity struct {
-	lab.Interval
+	verdict.Interval
 	known bool
 }
 
-func quantityOf(v lab.Interval) quantity { return quantity{v, true} }
+func quantityOf(v verdict.Interval) quantity { return quantity{v, true} }
 
 // exactly is a figure that was counted.
-func exactly(v float64) quantity { return quantity{lab.Interval{Value: v, Low: v, High: v}, true} }
+func exactly(v float64) quantity { return quantity{verdict.Interval{Value: v, Low: v, High: v}, true} }
 
 // bounded says whether the interval is one: finite.
 func (q quantity) bounded() bool {
@@ -67,7 +67,7 @@ func (q quantity) plus(s float64, o quantity) quantity {
 		low, high = high, low
 	}
 	value := q.Value + s*o.Value
-	return quantity{lab.Interval{
+	return quantity{verdict.Interval{
 		Value: value,
 		Low:   value - math.Hypot(q.Value-q.Low, s*o.Value-low),
 		High:  value + math.Hypot(q.High-q.Value, high-s*o.Value),

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"postage/lab"
+	"postage/verdict"
 )
 
 // breakdowns split what an exchange on a new connection takes into parts, each the
@@ -40,7 +40,7 @@ func (c *caseOfRun) label(k keys) string {
 }
 
 // timeOf is a row's time an operation.
-func timeOf(r *lab.Result) quantity {
+func timeOf(r *verdict.Result) quantity {
 	if r == nil || r.NSOp == nil {
 		return quantity{}
 	}
@@ -50,7 +50,7 @@ func timeOf(r *lab.Result) quantity {
 // exchange is the four corners of a square, some of which are not measured.
 type exchange struct {
 	title   string
-	corners map[[2]string]*lab.Result // by tls and reuse: "on" and "yes"
+	corners map[[2]string]*verdict.Result // by tls and reuse: "on" and "yes"
 }
 
 func (e *exchange) time(tls, reuse string) quantity { return timeOf(e.corners[[2]string{tls, reuse}]) }
@@ -66,7 +66,7 @@ func breakdownByReuse(cases []*caseOfRun) *bars {
 		for _, r := range c.ways() {
 			title := c.label(keysOf(r.Row.Name).without("tls", "reuse"))
 			if squares[title] == nil {
-				squares[title] = &exchange{title, map[[2]string]*lab.Result{}}
+				squares[title] = &exchange{title, map[[2]string]*verdict.Result{}}
 				order = append(order, title)
 			}
 			squares[title].corners[[2]string{k.get("tls"), k.get("reuse")}] = r
@@ -114,7 +114,7 @@ func breakdownByHandshake(cases []*caseOfRun) *bars {
 			continue
 		}
 		// Floors by what they hold fixed: cert=rsa4096.
-		floors := map[string]*lab.Result{}
+		floors := map[string]*verdict.Result{}
 		for _, r := range c.Rows {
 			if k := keysOf(r.Row.Contender); k.get("floor") == "handshake" {
 				floors[k.without("floor").join("/")] = r

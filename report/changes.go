@@ -7,12 +7,12 @@ import (
 	"slices"
 	"strings"
 
-	"postage/lab"
+	"postage/verdict"
 )
 
 // ChangesTerminal writes a comparison of two records as a table for a person, what
 // matters most first.
-func ChangesTerminal(w io.Writer, c *lab.Changes, color bool) error {
+func ChangesTerminal(w io.Writer, c *verdict.Changes, color bool) error {
 	t := &terminal{color: color}
 	t.printf("%s\n\n", t.paint(bold, headline(c)))
 	columns := changeColumns(c)
@@ -30,11 +30,11 @@ func ChangesTerminal(w io.Writer, c *lab.Changes, color bool) error {
 		for _, column := range columns {
 			text := column.text(&c.Rows[i])
 			switch text {
-			case string(lab.Regressed):
+			case string(verdict.Regressed):
 				text = t.paint(red, text)
-			case string(lab.Passed):
+			case string(verdict.Passed):
 				text = t.paint(green, text)
-			case string(lab.Inconclusive):
+			case string(verdict.Inconclusive):
 				text = t.paint(yellow, text)
 			}
 			cells = append(cells, text)
@@ -57,17 +57,17 @@ func ChangesTerminal(w io.Writer, c *lab.Changes, color bool) error {
 }
 
 // ChangesMarkdown writes a comparison as GitHub renders it.
-func ChangesMarkdown(w io.Writer, c *lab.Changes) error {
+func ChangesMarkdown(w io.Writer, c *verdict.Changes) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "### %s\n\n", plain(headline(c)))
-	changesTable(&b, c, func(*lab.Change) bool { return true })
+	changesTable(&b, c, func(*verdict.Change) bool { return true })
 	changesNotes(&b, c)
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
 // changesTable writes the rows that are wanted.
-func changesTable(b *strings.Builder, c *lab.Changes, wanted func(*lab.Change) bool) {
+func changesTable(b *strings.Builder, c *verdict.Changes, wanted func(*verdict.Change) bool) {
 	columns := changeColumns(c)
 	table := markdownTable{}
 	for _, column := range columns {
@@ -88,7 +88,7 @@ func changesTable(b *strings.Builder, c *lab.Changes, wanted func(*lab.Change) b
 	}
 }
 
-func changesNotes(b *strings.Builder, c *lab.Changes) {
+func changesNotes(b *strings.Builder, c *verdict.Changes) {
 	for _, u := range c.Unmatched {
 		fmt.Fprintf(b, "- %s: %s%s\n", code(u.Row), plain(u.Reason), across(c, ", "))
 	}
@@ -102,13 +102,13 @@ func changesNotes(b *strings.Builder, c *lab.Changes) {
 }
 
 // headline is the comparison in a sentence.
-func headline(c *lab.Changes) string {
-	number := map[lab.Outcome]int{}
+func headline(c *verdict.Changes) string {
+	number := map[verdict.Outcome]int{}
 	for i := range c.Rows {
 		number[c.Rows[i].Outcome]++
 	}
 	parts := []string{}
-	for _, outcome := range []lab.Outcome{lab.Regressed, lab.Inconclusive, lab.Passed, lab.NotGated} {
+	for _, outcome := range []verdict.Outcome{verdict.Regressed, verdict.Inconclusive, verdict.Passed, verdict.NotGated} {
 		if n := number[outcome]; n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n, outcome))
 		}
@@ -120,14 +120,14 @@ func headline(c *lab.Changes) string {
 }
 
 // across is what each line of a comparison of two machines says.
-func across(c *lab.Changes, separator string) string {
+func across(c *verdict.Changes, separator string) string {
 	if !c.AcrossMachines {
 		return ""
 	}
 	return separator + "across machines"
 }
 
-func method(c *lab.Changes) string {
+func method(c *verdict.Changes) string {
 	how := "new/old of the time as a multiple of the anchor's in each run (Hodges-Lehmann, exact Mann-Whitney interval of 95%, Holm over all rows)"
 	if c.Paired {
 		how = "new/old of the time, batch by batch in the same rounds (Hodges-Lehmann, exact signed-rank interval of 95%, Holm over all rows)"
@@ -142,29 +142,29 @@ func percent(fraction float64) string { return fmt.Sprintf("%.4g%%", 100*fractio
 type changeColumn struct {
 	title string
 	left  bool
-	text  func(*lab.Change) string
+	text  func(*verdict.Change) string
 }
 
-func changeColumns(c *lab.Changes) []changeColumn {
+func changeColumns(c *verdict.Changes) []changeColumn {
 	columns := []changeColumn{
-		{"row", true, func(r *lab.Change) string { return r.New.Row.Name }},
-		{"outcome", true, func(r *lab.Change) string { return string(r.Outcome) }},
-		{"new/old (95% interval)", false, func(r *lab.Change) string { return intervalText(r.Ratio) }},
-		{"verdict", true, func(r *lab.Change) string { return string(r.Verdict) }},
-		{"old ns/op", false, func(r *lab.Change) string { return grouped(r.Old.NSOp.Value) }},
-		{"new ns/op", false, func(r *lab.Change) string { return grouped(r.New.NSOp.Value) }},
-		{"anchor", true, func(r *lab.Change) string {
+		{"row", true, func(r *verdict.Change) string { return r.New.Row.Name }},
+		{"outcome", true, func(r *verdict.Change) string { return string(r.Outcome) }},
+		{"new/old (95% interval)", false, func(r *verdict.Change) string { return intervalText(r.Ratio) }},
+		{"verdict", true, func(r *verdict.Change) string { return string(r.Verdict) }},
+		{"old ns/op", false, func(r *verdict.Change) string { return grouped(r.Old.NSOp.Value) }},
+		{"new ns/op", false, func(r *verdict.Change) string { return grouped(r.New.NSOp.Value) }},
+		{"anchor", true, func(r *verdict.Change) string {
 			if r.Anchor == "" {
 				return "none"
 			}
 			return r.Anchor
 		}},
-		{"p (Holm)", false, func(r *lab.Change) string { return probability(r.P) }},
-		{"could be seen", false, func(r *lab.Change) string { return seen(r.Seen) }},
+		{"p (Holm)", false, func(r *verdict.Change) string { return probability(r.P) }},
+		{"could be seen", false, func(r *verdict.Change) string { return seen(r.Seen) }},
 		{"counts", true, countsText},
 	}
-	if slices.ContainsFunc(c.Rows, func(r lab.Change) bool { return r.Fresh != nil }) {
-		columns = append(columns, changeColumn{"fresh blocks", false, func(r *lab.Change) string {
+	if slices.ContainsFunc(c.Rows, func(r verdict.Change) bool { return r.Fresh != nil }) {
+		columns = append(columns, changeColumn{"fresh blocks", false, func(r *verdict.Change) string {
 			if r.Fresh == nil {
 				return ""
 			}
@@ -172,12 +172,12 @@ func changeColumns(c *lab.Changes) []changeColumn {
 		}})
 	}
 	if c.AcrossMachines {
-		columns = append(columns, changeColumn{"", true, func(*lab.Change) string { return "across machines" }})
+		columns = append(columns, changeColumn{"", true, func(*verdict.Change) string { return "across machines" }})
 	}
 	return columns
 }
 
-func intervalText(i lab.Interval) string {
+func intervalText(i verdict.Interval) string {
 	if math.IsInf(i.High, 1) || i.Low == 0 {
 		return ratio(i.Value) + " (no interval)"
 	}
@@ -200,7 +200,7 @@ func seen(ratio float64) string {
 }
 
 // countsText tells the counts that changed.
-func countsText(r *lab.Change) string {
+func countsText(r *verdict.Change) string {
 	var changed []string
 	for _, count := range r.Counts {
 		if count.Old != count.New {
@@ -213,7 +213,7 @@ func countsText(r *lab.Change) string {
 	return strings.Join(changed, ", ")
 }
 
-func countText(c *lab.Count) string {
+func countText(c *verdict.Count) string {
 	return fmt.Sprintf("%s %s to %s", c.Unit, figure(c.Old), figure(c.New))
 }
 
@@ -226,31 +226,31 @@ func figure(x float64) string {
 }
 
 // explain says in a sentence why a row has its outcome.
-func explain(c *lab.Changes, r *lab.Change) string {
+func explain(c *verdict.Changes, r *verdict.Change) string {
 	var why []string
 	switch r.Time {
-	case lab.Regressed:
+	case verdict.Regressed:
 		why = append(why, fmt.Sprintf("takes %s of its old time, by %s as anchor; the threshold is %s, the A/A noise %s",
 			intervalText(r.Ratio), r.Anchor, percent(c.Limits.Time), seen(r.Noise)))
 		if r.Fresh != nil {
 			why = append(why, fmt.Sprintf("confirmed by fresh blocks: %s", intervalText(r.Fresh.Ratio)))
 		}
-	case lab.Inconclusive:
+	case verdict.Inconclusive:
 		if r.Fresh != nil {
 			why = append(why, fmt.Sprintf("took %s of its old time, and %s in blocks that were measured to confirm it, which do not", intervalText(r.Ratio), intervalText(r.Fresh.Ratio)))
 			break
 		}
 		why = append(why, fmt.Sprintf("takes %s of its old time, which does not settle whether it is under the threshold of %s; the smallest slowdown that could have been seen: %s",
 			intervalText(r.Ratio), percent(c.Limits.Time), seen(r.Seen)))
-	case lab.NotGated:
+	case verdict.NotGated:
 		why = append(why, "its time is not gated: its case has no three other rows to cancel the machine's drift with")
-	case lab.Passed:
-		if r.Outcome == lab.Passed {
+	case verdict.Passed:
+		if r.Outcome == verdict.Passed {
 			why = append(why, fmt.Sprintf("takes %s of its old time, under the threshold of %s", intervalText(r.Ratio), percent(c.Limits.Time)))
 		}
 	}
 	for i := range r.Counts {
-		if r.Counts[i].Outcome == lab.Regressed {
+		if r.Counts[i].Outcome == verdict.Regressed {
 			why = append(why, countText(&r.Counts[i]))
 		}
 	}

@@ -8,33 +8,33 @@ import (
 	"strings"
 	"testing"
 
-	"postage/lab"
-	"postage/lab/recordtest"
+	"postage/record/recordtest"
+	"postage/verdict"
 )
 
 // changes is a comparison with one of everything: a row that regressed in time, one in
 // allocations, one that is faster, rows that passed, and inconclusive ones.
-func changes() *lab.Changes {
+func changes() *verdict.Changes {
 	const name = "Encode/msg=0/op=encode/"
 	old := &recordtest.Run{Rand: rand.New(rand.NewPCG(7, 1)), Cases: 2, Blocks: 10}
 	now := &recordtest.Run{Rand: rand.New(rand.NewPCG(7, 2)), Cases: 2, Blocks: 10,
 		Slower: map[string]float64{name + "codec=a": 1.3, name + "codec=b": 0.5, "Encode/msg=1/op=encode/codec=d": 1.05},
 		Allocs: map[string]int64{name + "codec=c": 1}}
-	return lab.CompareRecords(old.Record(), now.Record(), lab.DefaultThresholds())
+	return verdict.CompareRecords(old.Record(), now.Record(), verdict.DefaultThresholds())
 }
 
 func TestChanges(t *testing.T) {
 	c := changes()
 	for _, r := range []struct {
 		file  string
-		write func(*bytes.Buffer, *lab.Changes) error
+		write func(*bytes.Buffer, *verdict.Changes) error
 	}{
-		{"changes.txt", func(b *bytes.Buffer, c *lab.Changes) error { return ChangesTerminal(b, c, false) }},
-		{"changes.md", func(b *bytes.Buffer, c *lab.Changes) error { return ChangesMarkdown(b, c) }},
-		{"changes.json", func(b *bytes.Buffer, c *lab.Changes) error { return ChangesJSON(b, c) }},
-		{"gate.md", func(b *bytes.Buffer, c *lab.Changes) error { return GateMarkdown(b, c) }},
-		{"gate.xml", func(b *bytes.Buffer, c *lab.Changes) error { return GateJUnit(b, c) }},
-		{"gate.sarif", func(b *bytes.Buffer, c *lab.Changes) error { return GateSARIF(b, c, "baseline.txt") }},
+		{"changes.txt", func(b *bytes.Buffer, c *verdict.Changes) error { return ChangesTerminal(b, c, false) }},
+		{"changes.md", func(b *bytes.Buffer, c *verdict.Changes) error { return ChangesMarkdown(b, c) }},
+		{"changes.json", func(b *bytes.Buffer, c *verdict.Changes) error { return ChangesJSON(b, c) }},
+		{"gate.md", func(b *bytes.Buffer, c *verdict.Changes) error { return GateMarkdown(b, c) }},
+		{"gate.xml", func(b *bytes.Buffer, c *verdict.Changes) error { return GateJUnit(b, c) }},
+		{"gate.sarif", func(b *bytes.Buffer, c *verdict.Changes) error { return GateSARIF(b, c, "baseline.txt") }},
 	} {
 		t.Run(r.file, func(t *testing.T) {
 			var b bytes.Buffer
@@ -64,7 +64,7 @@ func TestChanges(t *testing.T) {
 func TestAcrossMachinesOnEveryLine(t *testing.T) {
 	c := changes()
 	c.New.Machine.Cores = 64
-	c = lab.CompareRecords(c.Old, c.New, c.Limits)
+	c = verdict.CompareRecords(c.Old, c.New, c.Limits)
 	var text, markdown bytes.Buffer
 	if err := ChangesTerminal(&text, c, false); err != nil {
 		t.Fatal(err)

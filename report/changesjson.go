@@ -3,8 +3,8 @@ package report
 import (
 	"io"
 
-	"postage/lab"
-	"postage/lab/stats"
+	"postage/stats"
+	"postage/verdict"
 )
 
 // The JSON form of a comparison, version 1: a stable interface. What is not known is
@@ -12,7 +12,7 @@ import (
 type (
 	jsonChanges struct {
 		Version        int             `json:"version"`
-		Outcome        lab.Outcome     `json:"outcome"`
+		Outcome        verdict.Outcome `json:"outcome"`
 		AcrossMachines bool            `json:"across_machines"`
 		Machines       jsonMachines    `json:"machines"`
 		Thresholds     jsonThresholds  `json:"thresholds"`
@@ -31,30 +31,30 @@ type (
 		Size   float64 `json:"size"`
 	}
 	jsonChange struct {
-		Name           string        `json:"name"`
-		Outcome        lab.Outcome   `json:"outcome"`
-		TimeOutcome    lab.Outcome   `json:"time_outcome"`
-		Verdict        stats.Verdict `json:"verdict"`
-		Ratio          jsonValue     `json:"ratio"` // new/old
-		Anchor         *string       `json:"anchor"`
-		P              float64       `json:"p_holm"`
-		Noise          *float64      `json:"noise_ratio"`
-		Seen           *float64      `json:"seen_ratio"`
-		Fresh          *jsonValue    `json:"fresh_ratio"` // of blocks that were measured to confirm a regression
-		OldNSOp        float64       `json:"old_ns_op"`
-		NewNSOp        float64       `json:"new_ns_op"`
-		OldBlocks      int           `json:"old_blocks"`
-		NewBlocks      int           `json:"new_blocks"`
-		Counts         []jsonCount   `json:"counts"`
-		Why            string        `json:"why"`
-		AcrossMachines bool          `json:"across_machines"`
+		Name           string          `json:"name"`
+		Outcome        verdict.Outcome `json:"outcome"`
+		TimeOutcome    verdict.Outcome `json:"time_outcome"`
+		Verdict        stats.Verdict   `json:"verdict"`
+		Ratio          jsonValue       `json:"ratio"` // new/old
+		Anchor         *string         `json:"anchor"`
+		P              float64         `json:"p_holm"`
+		Noise          *float64        `json:"noise_ratio"`
+		Seen           *float64        `json:"seen_ratio"`
+		Fresh          *jsonValue      `json:"fresh_ratio"` // of blocks that were measured to confirm a regression
+		OldNSOp        float64         `json:"old_ns_op"`
+		NewNSOp        float64         `json:"new_ns_op"`
+		OldBlocks      int             `json:"old_blocks"`
+		NewBlocks      int             `json:"new_blocks"`
+		Counts         []jsonCount     `json:"counts"`
+		Why            string          `json:"why"`
+		AcrossMachines bool            `json:"across_machines"`
 	}
 	jsonCount struct {
-		Metric  string      `json:"metric"`
-		Unit    string      `json:"unit"`
-		Old     float64     `json:"old"`
-		New     float64     `json:"new"`
-		Outcome lab.Outcome `json:"outcome"`
+		Metric  string          `json:"metric"`
+		Unit    string          `json:"unit"`
+		Old     float64         `json:"old"`
+		New     float64         `json:"new"`
+		Outcome verdict.Outcome `json:"outcome"`
 	}
 	jsonUnmatched struct {
 		Name   string `json:"name"`
@@ -63,7 +63,7 @@ type (
 )
 
 // ChangesJSON writes a comparison of two records in its JSON form.
-func ChangesJSON(w io.Writer, c *lab.Changes) error {
+func ChangesJSON(w io.Writer, c *verdict.Changes) error {
 	out := jsonChanges{
 		Version: 1, Outcome: c.Outcome(), AcrossMachines: c.AcrossMachines,
 		Machines:   jsonMachines{Machine(&c.Old.Machine), Machine(&c.New.Machine)},

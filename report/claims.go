@@ -5,7 +5,7 @@ import (
 	"io"
 	"strings"
 
-	"postage/lab"
+	"postage/verdict"
 )
 
 // Claim is what someone published, beside what was measured of it here.
@@ -29,7 +29,7 @@ type ClaimMeasure struct {
 	Implied   bool    // the page has no such rows: Published is what its claim would mean for them
 	// Here is the ratio of times that was measured, Counts what each row allocates an
 	// operation, which is exact. Both are nil where nothing was measured.
-	Here    *lab.Interval
+	Here    *verdict.Interval
 	Counts  *[2]int64
 	Verdict ClaimVerdict
 }

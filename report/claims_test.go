@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"testing"
 
-	"postage/lab"
+	"postage/verdict"
 )
 
 // checked is one claim of each verdict, and of each figure.
@@ -15,7 +15,7 @@ func checked() []Claim {
 		c := Claim{Number: i + 1, Page: "a page", Stage: "encode", Text: "a is 4 times as fast as b", Why: "b is made to sort", Verdict: v}
 		m := ClaimMeasure{What: "like with like", Of: Time, Row: "Encode/codec=a", Base: "Encode/codec=b", Published: 0.25, Verdict: v}
 		if v != NotMeasured {
-			m.Here = &lab.Interval{Value: 0.24, Low: 0.23, High: 0.25}
+			m.Here = &verdict.Interval{Value: 0.24, Low: 0.23, High: 0.25}
 		}
 		if v != NotAvailable {
 			c.Measures = append(c.Measures, m)

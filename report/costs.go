@@ -7,9 +7,9 @@ import (
 	"strconv"
 	"strings"
 
-	"postage/lab"
-	"postage/lab/stats"
 	"postage/record"
+	"postage/stats"
+	"postage/verdict"
 )
 
 // What the calculator begins with. The prices are about what the large clouds list: a vCPU
@@ -99,7 +99,7 @@ func newCosts(cases []*caseOfRun) *costs {
 	for _, cr := range encoding {
 		msg := keysOf(cr.Name).get("msg")
 		other := decoding[msg]
-		m := costMessage{Name: msg, Codecs: cr.options(func(cr *caseOfRun, r *lab.Result, o *costOption) string {
+		m := costMessage{Name: msg, Codecs: cr.options(func(cr *caseOfRun, r *verdict.Result, o *costOption) string {
 			return coding(cr, other, r, o)
 		})}
 		for i := range m.Codecs {
@@ -118,7 +118,7 @@ func newCosts(cases []*caseOfRun) *costs {
 }
 
 // options are the ways of a case; fill says what one costs, or why that is not known.
-func (cr *caseOfRun) options(fill func(*caseOfRun, *lab.Result, *costOption) string) []costOption {
+func (cr *caseOfRun) options(fill func(*caseOfRun, *verdict.Result, *costOption) string) []costOption {
 	var all []costOption
 	for _, r := range cr.ways() {
 		o := costOption{Label: short(r.Row.Contender), Heading: keysOf(cr.Name).join(" "), Group: cr.Name}
@@ -140,7 +140,7 @@ func (cr *caseOfRun) options(fill func(*caseOfRun, *lab.Result, *costOption) str
 }
 
 // coding is to encode a message and, at the other end, to decode it.
-func coding(cr, decode *caseOfRun, r *lab.Result, o *costOption) string {
+func coding(cr, decode *caseOfRun, r *verdict.Result, o *costOption) string {
 	if decode == nil {
 		return "decoding is not in this record"
 	}
@@ -157,14 +157,14 @@ func coding(cr, decode *caseOfRun, r *lab.Result, o *costOption) string {
 	return "decoding is not in this record"
 }
 
-func sealing(cr *caseOfRun, r *lab.Result, o *costOption) string {
+func sealing(cr *caseOfRun, r *verdict.Result, o *costOption) string {
 	o.Bytes, o.Whole = significant(r.Metrics[encodedBytes]), true
 	return cr.cpu(r, "seal", 1, o)
 }
 
 // sending counts the exchanges whose payload is a hello: others carry a message of their
 // own, which would be counted beside the one that was chosen.
-func sending(cr *caseOfRun, r *lab.Result, o *costOption) string {
+func sending(cr *caseOfRun, r *verdict.Result, o *costOption) string {
 	k := keysOf(cr.Name)
 	o.Group = "slice=" + k.get("slice") + " tls=" + k.get("tls")
 	out, sent := r.Metrics["wire-out-B/op"]
@@ -180,7 +180,7 @@ func sending(cr *caseOfRun, r *lab.Result, o *costOption) string {
 }
 
 // storing is an operation divided by its rows.
-func storing(cr *caseOfRun, r *lab.Result, o *costOption) string {
+func storing(cr *caseOfRun, r *verdict.Result, o *costOption) string {
 	k := keysOf(cr.Name)
 	rows, err := strconv.ParseFloat(k.get("rows"), 64)
 	if err != nil || rows < 1 {
@@ -203,14 +203,14 @@ func firstOf(reasons ...string) string {
 }
 
 // cpu adds the CPU time of a row's own process to an option.
-func (cr *caseOfRun) cpu(r *lab.Result, name string, per float64, o *costOption) string {
+func (cr *caseOfRun) cpu(r *verdict.Result, name string, per float64, o *costOption) string {
 	return cr.part(r, name, per, o, "its CPU time was not measured", func(s *record.Series) (float64, bool) {
 		return stats.Median(s.CPUNSPerOp(r.Row.N)), s.CPUNS != nil
 	})
 }
 
 // serverCPU adds the CPU time of the process at the other end.
-func (cr *caseOfRun) serverCPU(r *lab.Result, name string, per float64, o *costOption) string {
+func (cr *caseOfRun) serverCPU(r *verdict.Result, name string, per float64, o *costOption) string {
 	return cr.part(r, name, per, o, "its server's CPU time was not measured", func(s *record.Series) (float64, bool) {
 		values, ok := s.Counters["server-cpu-ns/op"]
 		if !ok {
@@ -222,7 +222,7 @@ func (cr *caseOfRun) serverCPU(r *lab.Result, name string, per float64, o *costO
 
 // part adds the median over the blocks of a figure an operation, with its interval, to an
 // option; it returns why where there is none.
-func (cr *caseOfRun) part(r *lab.Result, name string, per float64, o *costOption, why string, figure func(*record.Series) (float64, bool)) string {
+func (cr *caseOfRun) part(r *verdict.Result, name string, per float64, o *costOption, why string, figure func(*record.Series) (float64, bool)) string {
 	var values []float64
 	for _, block := range cr.rec.BlocksOf(cr.Name) {
 		if s := block.Of(r.Row.Name); s != nil {
@@ -415,7 +415,7 @@ func (ch *choice) cpuFactor() float64     { return ch.messages() / 3.6e12 * ch.c
 func (ch *choice) trafficFactor() float64 { return ch.messages() / 1e9 * ch.gb }
 
 func (p *costPart) quantity() quantity {
-	q := quantity{lab.Interval{Value: p.NS, Low: math.Inf(-1), High: math.Inf(1)}, true}
+	q := quantity{verdict.Interval{Value: p.NS, Low: math.Inf(-1), High: math.Inf(1)}, true}
 	if p.Low != nil && p.High != nil {
 		q.Low, q.High = *p.Low, *p.High
 	}
@@ -424,7 +424,7 @@ func (p *costPart) quantity() quantity {
 
 // times multiplies by a factor above 0.
 func (q quantity) times(f float64) quantity {
-	return quantity{lab.Interval{Value: q.Value * f, Low: q.Low * f, High: q.High * f}, q.known}
+	return quantity{verdict.Interval{Value: q.Value * f, Low: q.Low * f, High: q.High * f}, q.known}
 }
 
 // dollars prints an amount of USD.

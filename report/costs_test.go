@@ -10,14 +10,14 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"postage/lab"
+	"postage/verdict"
 )
 
 // sampleCosts are those of the page's sample.
 func sampleCosts(t *testing.T) *costs {
 	t.Helper()
 	rec := pageSample()[0].Record
-	a := lab.Analyze(rec)
+	a := verdict.Analyze(rec)
 	var cases []*caseOfRun
 	for i := range a.Cases {
 		cases = append(cases, &caseOfRun{CaseResult: &a.Cases[i], rec: rec})
@@ -103,7 +103,7 @@ func TestCostsSayWhatIsMissing(t *testing.T) {
 			delete(rec.Blocks[i].Series[j].Counters, "server-cpu-ns/op")
 		}
 	}
-	a := lab.Analyze(rec)
+	a := verdict.Analyze(rec)
 	var cases []*caseOfRun
 	for i := range a.Cases {
 		cases = append(cases, &caseOfRun{CaseResult: &a.Cases[i], rec: rec})

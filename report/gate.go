@@ -6,21 +6,21 @@ import (
 	"io"
 	"strings"
 
-	"postage/lab"
+	"postage/verdict"
 )
 
 // GateMarkdown writes a gate's outcome as a job summary: the outcome, and a table of
 // the rows that did not pass.
-func GateMarkdown(w io.Writer, c *lab.Changes) error {
+func GateMarkdown(w io.Writer, c *verdict.Changes) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "### Postage: %s\n\n%s\n\n", c.Outcome(), plain(headline(c)))
-	changesTable(&b, c, func(r *lab.Change) bool { return r.Outcome != lab.Passed })
+	changesTable(&b, c, func(r *verdict.Change) bool { return r.Outcome != verdict.Passed })
 	for i := range c.Rows {
-		if r := &c.Rows[i]; r.Outcome == lab.Regressed {
+		if r := &c.Rows[i]; r.Outcome == verdict.Regressed {
 			fmt.Fprintf(&b, "- %s %s\n", code(r.New.Row.Name), plain(explain(c, r)))
 		}
 	}
-	if c.Outcome() == lab.Regressed {
+	if c.Outcome() == verdict.Regressed {
 		b.WriteByte('\n')
 	}
 	changesNotes(&b, c)
@@ -58,7 +58,7 @@ type (
 
 // GateJUnit writes a gate's outcome as JUnit XML: a suite a case, a test a row. A row
 // that regressed is a failure, an inconclusive one an error, one not gated is skipped.
-func GateJUnit(w io.Writer, c *lab.Changes) error {
+func GateJUnit(w io.Writer, c *verdict.Changes) error {
 	out := junitSuites{Name: "postage gate"}
 	index := map[string]int{}
 	for i := range c.Rows {
@@ -72,13 +72,13 @@ func GateJUnit(w io.Writer, c *lab.Changes) error {
 		test := junitCase{Class: row.Case, Name: row.Contender}
 		message := &junitMessage{string(r.Outcome), explain(c, r)}
 		switch r.Outcome {
-		case lab.Regressed:
+		case verdict.Regressed:
 			test.Failure = message
 			suite.Failures++
-		case lab.Inconclusive:
+		case verdict.Inconclusive:
 			test.Error = message
 			suite.Errors++
-		case lab.NotGated:
+		case verdict.NotGated:
 			message.Type = ""
 			test.Skipped = message
 			suite.Skipped++
@@ -147,7 +147,7 @@ type (
 // GateSARIF writes a gate's outcome as SARIF: a result for each row that regressed, an
 // error, or was inconclusive, a warning. file is what the results are said to be
 // found in, as GitHub shows none without a place: a path within the repository.
-func GateSARIF(w io.Writer, c *lab.Changes, file string) error {
+func GateSARIF(w io.Writer, c *verdict.Changes, file string) error {
 	run := sarifRun{Results: []sarifResult{}}
 	run.Tool.Driver = sarifDriver{Name: "postage", Rules: []sarifRule{
 		{"time", sarifText{"An operation takes longer"}},
@@ -170,13 +170,13 @@ func GateSARIF(w io.Writer, c *lab.Changes, file string) error {
 		timeOnly := *r
 		timeOnly.Counts = nil
 		switch r.Time {
-		case lab.Regressed:
+		case verdict.Regressed:
 			add(name, "time", "error", explain(c, &timeOnly))
-		case lab.Inconclusive:
+		case verdict.Inconclusive:
 			add(name, "time", "warning", explain(c, &timeOnly))
 		}
 		for _, count := range r.Counts {
-			if count.Outcome == lab.Regressed {
+			if count.Outcome == verdict.Regressed {
 				add(name, count.Metric, "error", countText(&count)+across(c, "; "))
 			}
 		}

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"postage/history/trend"
-	"postage/lab"
 	"postage/record"
+	"postage/verdict"
 )
 
 //go:embed page
@@ -122,7 +122,7 @@ const answersShown = 8
 
 // caseOfRun is a case with the record that it is of, and its place in the page.
 type caseOfRun struct {
-	*lab.CaseResult
+	*verdict.CaseResult
 	rec *record.Record
 	id  string
 	run string // the run's name, "" if the page is of one only
@@ -130,10 +130,10 @@ type caseOfRun struct {
 
 // ways are what one may choose among: the case's contenders without its floors, the control
 // and those of another revision.
-func (c *caseOfRun) ways() []*lab.Result {
-	return slices.DeleteFunc(slices.Clone(c.Rows), func(r *lab.Result) bool {
-		role := lab.Role(r.Row.Role)
-		return role == lab.RoleControl || role == lab.RoleFloor || r.Row.OldOf != ""
+func (c *caseOfRun) ways() []*verdict.Result {
+	return slices.DeleteFunc(slices.Clone(c.Rows), func(r *verdict.Result) bool {
+		role := r.Row.Role
+		return role == record.RoleControl || role == record.RoleFloor || r.Row.OldOf != ""
 	})
 }
 
@@ -145,7 +145,7 @@ func newPage(contents Contents) *page {
 	var all []*caseOfRun
 	for _, run := range runs {
 		rec := run.Record
-		a := lab.Analyze(rec)
+		a := verdict.Analyze(rec)
 		for i := range a.Cases {
 			c := &a.Cases[i]
 			id := slug(c.Name)
@@ -235,7 +235,7 @@ func slug(name string) string {
 	}, strings.ToLower(name))
 }
 
-func newCase(rec *record.Record, c *lab.CaseResult, id string) caseView {
+func newCase(rec *record.Record, c *verdict.CaseResult, id string) caseView {
 	view := caseView{ID: id, Name: c.Name, Parts: strings.Split(c.Name, "/"), Missing: unmeasured(c)}
 	baseline := "none"
 	if c.Baseline != nil {
@@ -282,10 +282,10 @@ func newCase(rec *record.Record, c *lab.CaseResult, id string) caseView {
 }
 
 // verdictClass is a row's verdict, or the role that comes in its place.
-func verdictClass(r *lab.Result) string {
-	switch lab.Role(r.Row.Role) {
-	case lab.RoleFloor, lab.RoleBaseline:
-		return r.Row.Role
+func verdictClass(r *verdict.Result) string {
+	switch r.Row.Role {
+	case record.RoleFloor, record.RoleBaseline:
+		return string(r.Row.Role)
 	}
 	return string(r.Verdict)
 }
@@ -295,11 +295,11 @@ const moduleKey = "module"
 
 // commonSettings are those that all rows of a case but its floors have alike, their module
 // included, so that they are said once.
-func commonSettings(results []*lab.Result) map[string]string {
+func commonSettings(results []*verdict.Result) map[string]string {
 	var common map[string]string
 	for _, r := range results {
 		switch {
-		case lab.Role(r.Row.Role) == lab.RoleFloor:
+		case r.Row.Role == record.RoleFloor:
 		case common == nil:
 			common = map[string]string{moduleKey: r.Row.Module}
 			maps.Copy(common, r.Row.Settings)
@@ -317,7 +317,7 @@ func commonSettings(results []*lab.Result) map[string]string {
 
 // hint says of a row, to those who point at it, what neither its names nor its case say: its
 // module and settings. The page's script adds the figures of its table.
-func hint(r *lab.Result, common map[string]string) string {
+func hint(r *verdict.Result, common map[string]string) string {
 	var lines []string
 	if name := r.Row.Contender; hintName(name) != "" {
 		lines = append(lines, name)
@@ -328,7 +328,7 @@ func hint(r *lab.Result, common map[string]string) string {
 	named := keysOf(r.Row.Name)
 	for _, key := range slices.Sorted(maps.Keys(r.Row.Settings)) {
 		value := r.Row.Settings[key]
-		if named.get(key) != value && (common[key] != value || lab.Role(r.Row.Role) == lab.RoleFloor) {
+		if named.get(key) != value && (common[key] != value || r.Row.Role == record.RoleFloor) {
 			lines = append(lines, key+": "+value)
 		}
 	}

@@ -11,9 +11,9 @@ import (
 
 	"golang.org/x/net/html"
 
-	"postage/lab"
-	"postage/lab/recordtest"
 	"postage/record"
+	"postage/record/recordtest"
+	"postage/verdict"
 )
 
 // pageSample is sample with messages of different sizes, and latencies, and with cases of
@@ -193,18 +193,18 @@ func TestHTMLSize(t *testing.T) {
 // What all contenders of a case have alike is said below its name, what a row has for itself
 // in its hint; neither repeats what names say.
 func TestHints(t *testing.T) {
-	row := func(role, contender, module string, settings map[string]string) *lab.Result {
-		return &lab.Result{Row: &record.Row{Name: "Encode/msg=order/" + contender, Contender: contender, Role: role, Module: module, Settings: settings}}
+	row := func(role record.Role, contender, module string, settings map[string]string) *verdict.Result {
+		return &verdict.Result{Row: &record.Row{Name: "Encode/msg=order/" + contender, Contender: contender, Role: role, Module: module, Settings: settings}}
 	}
 	a := row("baseline", "codec=a", "example.org/m v1", map[string]string{"codec": "a", "buffer": "kept", "schema": "yes", "msg": "order"})
 	b := row("contender", "codec=b", "example.org/m v1", map[string]string{"codec": "b", "buffer": "kept", "schema": "no", "msg": "order"})
 	floor := row("floor", "floor=memcpy", "", map[string]string{"floor": "memcpy", "buffer": "kept"})
-	common := commonSettings([]*lab.Result{a, b, floor})
+	common := commonSettings([]*verdict.Result{a, b, floor})
 	if want := map[string]string{"buffer": "kept", "msg": "order", "module": "example.org/m v1"}; !maps.Equal(common, want) {
 		t.Errorf("common: %v, want %v", common, want)
 	}
 	for _, r := range []struct {
-		row  *lab.Result
+		row  *verdict.Result
 		want string
 	}{{a, "schema: yes"}, {b, "schema: no"}, {floor, "buffer: kept"}} {
 		if got := hint(r.row, common); got != r.want {

@@ -6,9 +6,9 @@ import (
 	"math"
 	"time"
 
-	"postage/lab"
-	"postage/lab/stats"
 	"postage/record"
+	"postage/stats"
+	"postage/verdict"
 )
 
 // The JSON form of a record, version 1: a stable interface. A value that is absent is
@@ -50,7 +50,7 @@ type (
 		Stage      string              `json:"stage"`
 		Case       string              `json:"case"`
 		Contender  string              `json:"contender"`
-		Role       string              `json:"role"`
+		Role       record.Role         `json:"role"`
 		Proof      string              `json:"proof"`
 		Blocks     int                 `json:"blocks"`
 		Flagged    int                 `json:"flagged"`
@@ -84,7 +84,7 @@ var commonMetrics = []string{encodedBytes, clientCPU, "server-cpu-ns/op", "wire-
 
 // JSON writes the record in its JSON form. Rows keep the record's order.
 func JSON(w io.Writer, rec *record.Record) error {
-	a := lab.Analyze(rec)
+	a := verdict.Analyze(rec)
 	out := jsonRecord{
 		Version:  record.Version,
 		Machine:  Machine(&rec.Machine),
@@ -98,7 +98,7 @@ func JSON(w io.Writer, rec *record.Record) error {
 		out.Duty = &self.Duty
 		out.Self = &jsonSelf{OverheadNSOp: self.OverheadNS, ConductorPeakBytes: known(self.PeakBytes), ElapsedSeconds: elapsed}
 	}
-	results := map[string]*lab.Result{}
+	results := map[string]*verdict.Result{}
 	baselines := map[string]string{}
 	for i := range a.Cases {
 		for _, r := range a.Cases[i].Rows {
@@ -133,7 +133,7 @@ func known[T comparable](x T) *T {
 	return &x
 }
 
-func newJSONRow(r *lab.Result, baseline string) jsonRow {
+func newJSONRow(r *verdict.Result, baseline string) jsonRow {
 	row := r.Row
 	j := jsonRow{
 		Name: row.Name, Stage: row.Stage, Case: row.Case, Contender: row.Contender, Role: row.Role,

@@ -5,14 +5,14 @@ import (
 	"io"
 	"strings"
 
-	"postage/lab"
 	"postage/record"
+	"postage/verdict"
 )
 
 // Markdown writes the record as GitHub renders it: a heading and a table a case, no HTML.
 func Markdown(w io.Writer, rec *record.Record) error {
 	var b strings.Builder
-	a := lab.Analyze(rec)
+	a := verdict.Analyze(rec)
 	for i := range a.Cases {
 		markdownCase(&b, &a.Cases[i])
 	}
@@ -30,7 +30,7 @@ func Markdown(w io.Writer, rec *record.Record) error {
 	return err
 }
 
-func markdownCase(b *strings.Builder, c *lab.CaseResult) {
+func markdownCase(b *strings.Builder, c *verdict.CaseResult) {
 	fmt.Fprintf(b, "### %s\n\n", code(c.Name))
 	if why := unmeasured(c); why != "" {
 		fmt.Fprintf(b, "None of its %s: %s\n\n", counted(len(c.Rows), "row"), plain(why))

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"postage/lab"
+	"postage/verdict"
 )
 
 // peakMemory is the peak of a row's resident memory in bytes.
@@ -14,8 +14,8 @@ const peakMemory = "peak-rss-B"
 // memory shows what a case's rows allocate an operation and, where that was measured, the
 // peak of their resident memory: in stage store, where messages are megabytes, or wherever
 // a row tells its peak. The case's table has the same figures.
-func memory(c *lab.CaseResult, with []*lab.Result) *bars {
-	told := slices.ContainsFunc(with, func(r *lab.Result) bool { _, ok := r.Metrics[peakMemory]; return ok })
+func memory(c *verdict.CaseResult, with []*verdict.Result) *bars {
+	told := slices.ContainsFunc(with, func(r *verdict.Result) bool { _, ok := r.Metrics[peakMemory]; return ok })
 	if !told && !strings.HasPrefix(c.Name, "Store/") {
 		return nil
 	}

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"postage/lab"
-	"postage/lab/stats"
 	"postage/record"
+	"postage/stats"
+	"postage/verdict"
 )
 
 // axis maps values to places on a logarithmic axis, in the units of an SVG.
@@ -98,19 +98,19 @@ type forestRow struct {
 	Strip                    string // path of one dot a block
 }
 
-func newForest(rec *record.Record, c *lab.CaseResult, results []*lab.Result, common map[string]string) *forest {
+func newForest(rec *record.Record, c *verdict.CaseResult, results []*verdict.Result, common map[string]string) *forest {
 	if c.Baseline == nil || c.Baseline.NSOp == nil {
 		return nil
 	}
-	place := func(r *lab.Result) float64 {
+	place := func(r *verdict.Result) float64 {
 		if r.Ratio == nil {
 			return 1
 		}
 		return r.Ratio.Ratio
 	}
 	results = slices.Clone(results)
-	slices.SortStableFunc(results, func(a, b *lab.Result) int { return cmp.Compare(place(a), place(b)) })
-	blocks := map[*lab.Result][]float64{}
+	slices.SortStableFunc(results, func(a, b *verdict.Result) int { return cmp.Compare(place(a), place(b)) })
+	blocks := map[*verdict.Result][]float64{}
 	values := []float64{1}
 	for _, r := range results {
 		for _, block := range rec.BlocksOf(c.Name) {
@@ -140,7 +140,7 @@ func newForest(rec *record.Record, c *lab.CaseResult, results []*lab.Result, com
 			}
 			row.Strip = strip(blocks[r], x)
 		}
-		if lab.Role(r.Row.Role) == lab.RoleFloor && (f.Floor == 0 || row.At < f.Floor) {
+		if r.Row.Role == record.RoleFloor && (f.Floor == 0 || row.At < f.Floor) {
 			f.Floor = row.At
 		}
 		f.Rows = append(f.Rows, row)
@@ -195,13 +195,13 @@ type point struct {
 	X, Y, LabelX, LabelY       float64
 }
 
-func newScatter(results []*lab.Result) *scatter {
+func newScatter(results []*verdict.Result) *scatter {
 	s := &scatter{Width: plotWidth, Height: 380, Left: 64, Right: 870, Top: 12, Bottom: 330}
-	var sized []*lab.Result
+	var sized []*verdict.Result
 	var sizes, speeds []float64
 	for _, r := range results {
 		size, ok := r.Metrics[encodedBytes]
-		if !ok || size <= 0 || !strings.HasPrefix(r.Row.Contender, "codec=") || lab.Role(r.Row.Role) == lab.RoleFloor {
+		if !ok || size <= 0 || !strings.HasPrefix(r.Row.Contender, "codec=") || r.Row.Role == record.RoleFloor {
 			continue
 		}
 		sized = append(sized, r)
@@ -214,7 +214,7 @@ func newScatter(results []*lab.Result) *scatter {
 	x, y := newAxis(speeds, s.Left, s.Right), newAxis(sizes, s.Bottom, s.Top)
 	s.X = x.ticks(duration)
 	s.Y = y.ticks(tickText)
-	slices.SortStableFunc(sized, func(a, b *lab.Result) int { return cmp.Compare(a.NSOp.Value, b.NSOp.Value) })
+	slices.SortStableFunc(sized, func(a, b *verdict.Result) int { return cmp.Compare(a.NSOp.Value, b.NSOp.Value) })
 	type box struct{ x0, y0, x1, y1 float64 }
 	var taken []box
 	for _, r := range sized {
@@ -278,10 +278,10 @@ type latencyRow struct {
 	Points         []tick
 }
 
-func newLatency(results []*lab.Result) *latency {
+func newLatency(results []*verdict.Result) *latency {
 	units := []string{"p50-ns", "p90-ns", "p99-ns", "p99.9-ns", "max-ns"}
 	var values []float64
-	var kept []*lab.Result
+	var kept []*verdict.Result
 	for _, r := range results {
 		if _, ok := r.Metrics["p50-ns"]; ok {
 			kept = append(kept, r)

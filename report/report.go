@@ -13,7 +13,7 @@ import (
 	"strconv"
 	"strings"
 
-	"postage/lab"
+	"postage/verdict"
 )
 
 // grouped prints a number of at least 1000 with commas and no fraction, and a smaller
@@ -67,7 +67,7 @@ func ratio(x float64) string {
 }
 
 // plusMinus is half the width of an interval as a percentage of its value.
-func plusMinus(i *lab.Interval) string {
+func plusMinus(i *verdict.Interval) string {
 	if math.IsInf(i.Low, 0) || math.IsInf(i.High, 0) {
 		return "±?"
 	}
@@ -76,7 +76,7 @@ func plusMinus(i *lab.Interval) string {
 
 // megabytesPerSecond is what the encoded bytes of an operation make in its time, 10^6
 // bytes a second.
-func megabytesPerSecond(r *lab.Result) (float64, bool) {
+func megabytesPerSecond(r *verdict.Result) (float64, bool) {
 	size, ok := r.Metrics[encodedBytes]
 	if !ok || r.NSOp == nil {
 		return 0, false
@@ -85,7 +85,7 @@ func megabytesPerSecond(r *lab.Result) (float64, bool) {
 }
 
 // rowsPerSecond is how many rows of a table are written at an operation's speed.
-func rowsPerSecond(r *lab.Result) (float64, bool) {
+func rowsPerSecond(r *verdict.Result) (float64, bool) {
 	rows, ok := r.Metrics[rowsWritten]
 	if !ok || r.NSOp == nil {
 		return 0, false

@@ -52,9 +52,11 @@ func sample() *record.Record {
 
 // spec is a row of a sample.
 type spec struct {
-	contender, role, proof string
-	ns                     float64
-	allocs                 int64
+	contender string
+	role      record.Role
+	proof     string
+	ns        float64
+	allocs    int64
 }
 
 // addCase adds a case to a record, as if it had been measured.

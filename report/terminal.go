@@ -12,16 +12,16 @@ import (
 	"charm.land/lipgloss/v2"
 	"charm.land/lipgloss/v2/table"
 
-	"postage/lab"
-	"postage/lab/stats"
 	"postage/record"
+	"postage/stats"
+	"postage/verdict"
 )
 
 // Terminal writes the record as tables for a person, one a case. With color it uses
 // ANSI escape sequences.
 func Terminal(w io.Writer, rec *record.Record, color bool) error {
 	t := &terminal{color: color}
-	a := lab.Analyze(rec)
+	a := verdict.Analyze(rec)
 	for i := range a.Cases {
 		t.caseTable(&a.Cases[i])
 		t.printf("\n")
@@ -56,7 +56,7 @@ func (t *terminal) paint(style lipgloss.Style, s string) string {
 	return style.Render(s)
 }
 
-func (t *terminal) caseTable(c *lab.CaseResult) {
+func (t *terminal) caseTable(c *verdict.CaseResult) {
 	baseline := "none"
 	if c.Baseline != nil {
 		baseline = c.Baseline.Row.Contender
@@ -78,7 +78,7 @@ func (t *terminal) caseTable(c *lab.CaseResult) {
 
 // split separates the rows with figures from those without. The control is in neither
 // if it has figures: it has a line of its own.
-func split(c *lab.CaseResult) (with, without []*lab.Result) {
+func split(c *verdict.CaseResult) (with, without []*verdict.Result) {
 	for _, r := range c.Rows {
 		switch {
 		case r.NSOp == nil:
@@ -91,7 +91,7 @@ func split(c *lab.CaseResult) (with, without []*lab.Result) {
 }
 
 // rows prints the rows that have figures.
-func (t *terminal) rows(results []*lab.Result, columns []column) {
+func (t *terminal) rows(results []*verdict.Result, columns []column) {
 	var header []string
 	var left []int
 	for i, column := range columns {
@@ -133,7 +133,7 @@ func (t *terminal) grid(indent string, header []string, rows [][]string, left ..
 }
 
 // unmeasured is the reason why no row of a case was measured, if it is one reason for all.
-func unmeasured(c *lab.CaseResult) string {
+func unmeasured(c *verdict.CaseResult) string {
 	why := c.Rows[0].Row.Proof
 	for _, r := range c.Rows {
 		if r.Row.Proof != why || !strings.HasPrefix(why, record.ProofNotMeasured) {
@@ -144,16 +144,16 @@ func unmeasured(c *lab.CaseResult) string {
 }
 
 // reason says why a row has no figures.
-func reason(r *lab.Result) string {
+func reason(r *verdict.Result) string {
 	if r.Row.OK() {
 		return record.ProofNotMeasured + "the run ended before its first block"
 	}
 	return r.Row.Proof
 }
 
-func (t *terminal) cell(r *lab.Result, text string) string {
+func (t *terminal) cell(r *verdict.Result, text string) string {
 	switch {
-	case lab.Role(r.Row.Role) == lab.RoleFloor:
+	case r.Row.Role == record.RoleFloor:
 		return t.paint(dim, text)
 	case text == string(stats.Faster):
 		return t.paint(green, text)
@@ -164,10 +164,10 @@ func (t *terminal) cell(r *lab.Result, text string) string {
 }
 
 // control prints below a case what its control says of it.
-func (t *terminal) control(c *lab.CaseResult) { t.printf("  %s\n", controlText(c)) }
+func (t *terminal) control(c *verdict.CaseResult) { t.printf("  %s\n", controlText(c)) }
 
 // controlText is what a case's control says of it, and how many batches were disturbed.
-func controlText(c *lab.CaseResult) string {
+func controlText(c *verdict.CaseResult) string {
 	batches, flagged := 0, 0
 	for _, r := range c.Rows {
 		batches += r.Batches
@@ -204,25 +204,25 @@ func ratioText(c *stats.Comparison) string {
 type column struct {
 	title string
 	left  bool
-	text  func(*lab.Result) string
+	text  func(*verdict.Result) string
 }
 
-func columnsOf(c *lab.CaseResult) []column {
+func columnsOf(c *verdict.CaseResult) []column {
 	columns := []column{
 		{"", true, name},
-		{"ns/op", false, func(r *lab.Result) string { return grouped(r.NSOp.Value) }},
-		{"±", false, func(r *lab.Result) string { return plusMinus(r.NSOp) }},
-		{"ratio (95% interval)", false, func(r *lab.Result) string {
+		{"ns/op", false, func(r *verdict.Result) string { return grouped(r.NSOp.Value) }},
+		{"±", false, func(r *verdict.Result) string { return plusMinus(r.NSOp) }},
+		{"ratio (95% interval)", false, func(r *verdict.Result) string {
 			if r.Ratio == nil {
 				return "1"
 			}
 			return ratioText(r.Ratio)
 		}},
-		{"verdict", true, func(r *lab.Result) string {
-			switch lab.Role(r.Row.Role) {
-			case lab.RoleFloor:
+		{"verdict", true, func(r *verdict.Result) string {
+			switch r.Row.Role {
+			case record.RoleFloor:
 				return "floor"
-			case lab.RoleBaseline:
+			case record.RoleBaseline:
 				return "baseline"
 			}
 			if r.Ratio == nil {
@@ -230,14 +230,14 @@ func columnsOf(c *lab.CaseResult) []column {
 			}
 			return string(r.Verdict)
 		}},
-		{"× floor", false, func(r *lab.Result) string {
+		{"× floor", false, func(r *verdict.Result) string {
 			if r.FloorRatio == nil {
 				return "n/a"
 			}
 			return ratio(*r.FloorRatio)
 		}},
-		{"B/op", false, func(r *lab.Result) string { return integer(*r.BytesOp) }},
-		{"allocs/op", false, func(r *lab.Result) string { return integer(*r.AllocsOp) }},
+		{"B/op", false, func(r *verdict.Result) string { return integer(*r.BytesOp) }},
+		{"allocs/op", false, func(r *verdict.Result) string { return integer(*r.AllocsOp) }},
 	}
 	units := map[string]bool{}
 	for _, r := range c.Rows {
@@ -248,7 +248,7 @@ func columnsOf(c *lab.CaseResult) []column {
 	if units[encodedBytes] {
 		columns = append(columns,
 			column{"encoded bytes", false, metric(encodedBytes)},
-			column{"MB/s", false, func(r *lab.Result) string {
+			column{"MB/s", false, func(r *verdict.Result) string {
 				if speed, ok := megabytesPerSecond(r); ok {
 					return grouped(speed)
 				}
@@ -256,7 +256,7 @@ func columnsOf(c *lab.CaseResult) []column {
 			}})
 	}
 	if units[rowsWritten] {
-		columns = append(columns, column{"rows/s", false, func(r *lab.Result) string {
+		columns = append(columns, column{"rows/s", false, func(r *verdict.Result) string {
 			if speed, ok := rowsPerSecond(r); ok {
 				return grouped(speed)
 			}
@@ -275,10 +275,10 @@ func columnsOf(c *lab.CaseResult) []column {
 	return columns
 }
 
-func name(r *lab.Result) string { return r.Row.Contender }
+func name(r *verdict.Result) string { return r.Row.Contender }
 
-func metric(unit string) func(*lab.Result) string {
-	return func(r *lab.Result) string {
+func metric(unit string) func(*verdict.Result) string {
+	return func(r *verdict.Result) string {
 		value, ok := r.Metrics[unit]
 		if !ok {
 			return "n/a"

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"postage/history/trend"
-	"postage/lab"
-	"postage/lab/stats"
+	"postage/stats"
+	"postage/verdict"
 )
 
 // TrendTerminal writes how a row changed from run to run as tables for a person: each
@@ -215,7 +215,7 @@ func pointRatio(p *trend.Point) string {
 }
 
 // bounded says that there were enough blocks for an interval.
-func bounded(i *lab.Interval) bool { return i.Low > 0 && !math.IsInf(i.High, 0) }
+func bounded(i *verdict.Interval) bool { return i.Low > 0 && !math.IsInf(i.High, 0) }
 
 func whole(n *int64) string {
 	if n == nil {

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/net/html"
 
 	"postage/history/trend"
-	"postage/lab"
+	"postage/verdict"
 )
 
 const trendMachine = "linux/amd64, Test, 2 cores, 8 GiB, virtualised: kvm"
@@ -32,7 +32,7 @@ func trendOf(row string, runs, renewed int, factors map[int]float64) *trend.Tren
 		two, bytes := int64(2), int64(1024)
 		p := trend.Point{Record: int64(i + 1), Run: fmt.Sprintf("run-%d.txt", i+1), Started: time.Date(2026, 1, 1, i, 0, 0, 0, time.UTC), Commit: fmt.Sprintf("%04x5678901234567890", i),
 			Go: "go1.26.0", Module: "example.org/a v1.2.3", Blocks: 8, Partial: i == 3, Anchor: trend.Anchor{Contender: "codec=base", Version: "example.org/base v1.0.0"},
-			Ratio: &lab.Interval{Value: v, Low: v * 0.98, High: v * 1.02}, NSOp: lab.Interval{Value: 1000 * v, Low: 980 * v, High: 1020 * v}, AllocsOp: &two, BytesOp: &bytes, Metrics: []byte(`{"encoded-bytes":377}`)}
+			Ratio: &verdict.Interval{Value: v, Low: v * 0.98, High: v * 1.02}, NSOp: verdict.Interval{Value: 1000 * v, Low: 980 * v, High: 1020 * v}, AllocsOp: &two, BytesOp: &bytes, Metrics: []byte(`{"encoded-bytes":377}`)}
 		if i == 5 { // too few blocks for intervals
 			p.Ratio.Low, p.Ratio.High, p.NSOp.Low, p.NSOp.High = 0, math.Inf(1), math.Inf(-1), math.Inf(1)
 		}

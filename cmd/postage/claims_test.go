@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"postage/lab/recordtest"
+	"postage/record/recordtest"
 )
 
 // All 15 claims are printed, whatever was measured.

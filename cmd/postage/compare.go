@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"postage/lab"
 	"postage/report"
+	"postage/verdict"
 )
 
 func compareCommand() *cobra.Command {
@@ -73,7 +73,7 @@ func atMostTwoRuns(_ *cobra.Command, args []string) error {
 }
 
 // compareArguments compares the two runs, or the two sides of the one, that are named.
-func compareArguments(args []string, limits lab.Thresholds) (*lab.Changes, error) {
+func compareArguments(args []string, limits verdict.Thresholds) (*verdict.Changes, error) {
 	if len(args) == 2 {
 		return compareRuns(args[0], args[1], limits)
 	}
@@ -82,11 +82,11 @@ func compareArguments(args []string, limits lab.Thresholds) (*lab.Changes, error
 	if err != nil {
 		return nil, err
 	}
-	if !lab.IsAgainst(rec) {
+	if !verdict.IsAgainst(rec) {
 		return nil, hinted{fmt.Errorf("%s has one side only: want two runs, an old one and a new one", cmp.Or(name, "the latest run")),
 			"`postage compare before.txt after.txt`, or a run made with `postage run --against REVISION`"}
 	}
-	c := lab.ComparePaired(rec, limits)
+	c := verdict.ComparePaired(rec, limits)
 	if len(c.Rows) == 0 {
 		return nil, hinted{errors.New("the run has no row with figures of both sides"), "`postage show` prints what a run has"}
 	}
@@ -95,7 +95,7 @@ func compareArguments(args []string, limits lab.Thresholds) (*lab.Changes, error
 
 // compareRuns loads two runs and compares them. It is an error if they have no row
 // in common.
-func compareRuns(oldName, newName string, limits lab.Thresholds) (*lab.Changes, error) {
+func compareRuns(oldName, newName string, limits verdict.Thresholds) (*verdict.Changes, error) {
 	old, err := loadRun(oldName)
 	if err != nil {
 		return nil, err
@@ -104,13 +104,13 @@ func compareRuns(oldName, newName string, limits lab.Thresholds) (*lab.Changes, 
 	if err != nil {
 		return nil, err
 	}
-	c := lab.CompareRecords(old, now, limits)
+	c := verdict.CompareRecords(old, now, limits)
 	if len(c.Rows) == 0 {
 		return nil, hinted{errors.New("the two runs have no row in common that both have figures of"), "`postage show` prints what a run has"}
 	}
 	return c, nil
 }
 
-func otherMachine(c *lab.Changes, hint string) error {
+func otherMachine(c *verdict.Changes, hint string) error {
 	return hinted{fmt.Errorf("the runs are of different machines: %s; %s", c.Old.Machine.Identity(), c.New.Machine.Identity()), hint}
 }

@@ -11,13 +11,14 @@ import (
 	"postage/lab"
 	"postage/record"
 	"postage/stage"
+	"postage/verdict"
 )
 
 // confirm measures the cases of the rows whose times regressed once more, in fresh
 // processes, and lets only those stay regressed that regressed there too. The old code is
 // built and takes turns with the new one if it can be, so that what is between the two
 // runs beside the code falls out.
-func confirm(cmd *cobra.Command, c *lab.Changes, budget time.Duration) (err error) {
+func confirm(cmd *cobra.Command, c *verdict.Changes, budget time.Duration) (err error) {
 	suspects := c.Suspects()
 	if len(suspects) == 0 {
 		return nil
@@ -81,7 +82,7 @@ func oldCode(cmd *cobra.Command, commit string) (*lab.Revision, func() error, er
 
 // cannotConfirm says why this program cannot measure the new run's rows once more, "" if
 // it can.
-func cannotConfirm(c *lab.Changes) string {
+func cannotConfirm(c *verdict.Changes) string {
 	switch here := record.ThisMachine(0); {
 	case c.New.Machine.Identity() != here.Identity():
 		return fmt.Sprintf("the run is of another machine (%s) than this (%s)", c.New.Machine.Identity(), here.Identity())

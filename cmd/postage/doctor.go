@@ -13,10 +13,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"postage/lab"
-	"postage/lab/stats"
 	"postage/record"
 	"postage/report"
 	"postage/stage"
+	"postage/stats"
+	"postage/verdict"
 )
 
 func doctorCommand() *cobra.Command {
@@ -187,7 +188,7 @@ func (r rateJSON) String() string {
 // calibrationSuite makes its comparisons of the first headline case's baseline.
 func calibrationSuite(comparisons int) lab.Suite {
 	for _, e := range lab.Entries(stage.Suites()) {
-		if e.Case.Headline && e.Role == lab.RoleBaseline {
+		if e.Case.Headline && e.Role == record.RoleBaseline {
 			return lab.CalibrationSuite(e.Contender, comparisons)
 		}
 	}
@@ -256,7 +257,7 @@ func calibrationAdvice(r *calibrationJSON, c lab.Calibration, budget time.Durati
 	if r.Found.Value < foundLimit {
 		// To be called, 5% less the half-width must clear the margin; widths shrink with
 		// the square root of the blocks.
-		want := 0.05 - lab.Margin(0.01) - 0.01
+		want := 0.05 - verdict.Margin(0.01) - 0.01
 		factor := max(2, (c.HalfWidth/want)*(c.HalfWidth/want))
 		advice = append(advice, fmt.Sprintf("The 5%% slowdown was found in fewer than %.0f%%: intervals are ±%.1f%% here. About %.0f times the budget (--budget %v) should do.",
 			100*foundLimit, 100*c.HalfWidth, factor, time.Duration(factor*float64(budget)).Round(time.Minute)))

@@ -13,9 +13,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"postage/lab"
 	"postage/record"
 	"postage/report"
+	"postage/verdict"
 )
 
 // exitStatus ends a command with an exit code; the output has said why already.
@@ -83,7 +83,7 @@ func baselineAndRun(_ *cobra.Command, args []string) error {
 }
 
 // gateArguments compares the runs that a gate is given.
-func gateArguments(args []string, limits lab.Thresholds) (*lab.Changes, error) {
+func gateArguments(args []string, limits verdict.Thresholds) (*verdict.Changes, error) {
 	if len(args) == 2 {
 		return compareRuns(args[0], args[1], limits)
 	}
@@ -91,7 +91,7 @@ func gateArguments(args []string, limits lab.Thresholds) (*lab.Changes, error) {
 	if err != nil {
 		return nil, err
 	}
-	if lab.IsAgainst(rec) {
+	if verdict.IsAgainst(rec) {
 		return compareArguments(args, limits)
 	}
 	return compareRuns(args[0], "", limits)
@@ -145,9 +145,9 @@ func gate(cmd *cobra.Command, args []string, flags gateFlags) error {
 		return err
 	}
 	switch c.Outcome() {
-	case lab.Regressed:
+	case verdict.Regressed:
 		return exitRegressed
-	case lab.Inconclusive:
+	case verdict.Inconclusive:
 		return exitInconclusive
 	}
 	return nil
@@ -155,7 +155,7 @@ func gate(cmd *cobra.Command, args []string, flags gateFlags) error {
 
 // ungated is an error if the gate could not answer for all that was measured: if a row has
 // figures on one side only, or a case none that its times could be taken against.
-func ungated(cmd *cobra.Command, c *lab.Changes) error {
+func ungated(cmd *cobra.Command, c *verdict.Changes) error {
 	lost := 0
 	for _, u := range c.Unmatched {
 		say(cmd, "%s: %s", u.Row, u.Reason)
@@ -170,7 +170,7 @@ func ungated(cmd *cobra.Command, c *lab.Changes) error {
 	}
 	gated := map[string]bool{}
 	for _, r := range c.Rows {
-		gated[r.New.Row.Case] = gated[r.New.Row.Case] || r.Time != lab.NotGated
+		gated[r.New.Row.Case] = gated[r.New.Row.Case] || r.Time != verdict.NotGated
 	}
 	for _, name := range slices.Sorted(maps.Keys(gated)) {
 		if !gated[name] {
@@ -182,15 +182,15 @@ func ungated(cmd *cobra.Command, c *lab.Changes) error {
 }
 
 // loadThresholds reads a file of thresholds; the default ones for "".
-func loadThresholds(name string) (lab.Thresholds, error) {
+func loadThresholds(name string) (verdict.Thresholds, error) {
 	if name == "" {
-		return lab.DefaultThresholds(), nil
+		return verdict.DefaultThresholds(), nil
 	}
 	text, err := os.ReadFile(name)
 	if err != nil {
-		return lab.Thresholds{}, fmt.Errorf("--thresholds: %w", err)
+		return verdict.Thresholds{}, fmt.Errorf("--thresholds: %w", err)
 	}
-	limits, err := lab.ParseThresholds(text)
+	limits, err := verdict.ParseThresholds(text)
 	if err != nil {
 		return limits, hinted{fmt.Errorf("%s: %w", name, err), "such as `time: 5%`, `allocs: 0`, one a line"}
 	}

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"postage/lab"
 	"postage/record"
+	"postage/verdict"
 )
 
 // What lab's TestSameCodeNeverRegresses and TestSlowdownRegresses show with noise that is
@@ -87,13 +87,13 @@ func TestGateOnRealRuns(t *testing.T) {
 		return cmd.ProcessState.ExitCode(), out.String()
 	}
 
-	pairs, outcomes, alarms := 0, map[lab.Outcome]int{}, 0
+	pairs, outcomes, alarms := 0, map[verdict.Outcome]int{}, 0
 	for i, old := range records["same"] {
 		for j := i + 1; j < each; j++ {
 			pairs++
-			outcome := lab.CompareRecords(old, records["same"][j], lab.DefaultThresholds()).Outcome()
+			outcome := verdict.CompareRecords(old, records["same"][j], verdict.DefaultThresholds()).Outcome()
 			outcomes[outcome]++
-			if outcome == lab.Regressed {
+			if outcome == verdict.Regressed {
 				if exit, _ := gated("same", i, j); exit == 1 {
 					alarms++
 				}
@@ -110,9 +110,9 @@ func TestGateOnRealRuns(t *testing.T) {
 		for j, now := range records["slow"] {
 			pairs++
 			hit, other := false, false
-			for _, row := range lab.CompareRecords(old, now, lab.DefaultThresholds()).Rows {
-				hit = hit || row.Outcome == lab.Regressed && row.New.Row.Name == slowed
-				other = other || row.Outcome == lab.Regressed && row.New.Row.Name != slowed
+			for _, row := range verdict.CompareRecords(old, now, verdict.DefaultThresholds()).Rows {
+				hit = hit || row.Outcome == verdict.Regressed && row.New.Row.Name == slowed
+				other = other || row.Outcome == verdict.Regressed && row.New.Row.Name != slowed
 			}
 			if hit {
 				found++

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"postage/lab/recordtest"
 	"postage/record"
+	"postage/record/recordtest"
 )
 
 // command runs postage in this process.

@@ -15,6 +15,7 @@ import (
 	"postage/history"
 	"postage/history/trend"
 	"postage/lab"
+	"postage/record"
 	"postage/report"
 )
 
@@ -308,7 +309,7 @@ func reportedTrends(cmd *cobra.Command, flag string, runs []report.NamedRun) (tr
 			for i := range run.Record.Rows {
 				row := &run.Record.Rows[i]
 				// A floor is nobody's choice, and the control is the anchor again.
-				if role := lab.Role(row.Role); role != lab.RoleContender {
+				if role := row.Role; role != record.RoleContender {
 					continue
 				}
 				if wanted[row.Name] == nil {

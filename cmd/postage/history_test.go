@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"postage/lab/recordtest"
+	"postage/record/recordtest"
 )
 
 // historyOf adds runs to a history, of which the row codec=a is 15% slower from one on. It

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"postage/lab"
+	"postage/record"
 	"postage/stage"
 )
 
@@ -71,7 +72,7 @@ func listText(w io.Writer, entries []lab.Entry) error {
 		}
 		fmt.Fprintf(&b, "    %-44s %-9s", e.Contender.Name, e.Role)
 		switch {
-		case e.Role == lab.RoleControl:
+		case e.Role == record.RoleControl:
 			fmt.Fprintf(&b, " the baseline again: its ratio must cover 1\n")
 			continue
 		case e.Contender.NotPossible != "":
@@ -110,7 +111,7 @@ type listedRow struct {
 	Doc         string            `json:"doc"`
 	Headline    bool              `json:"headline"`
 	Contender   string            `json:"contender"`
-	Role        lab.Role          `json:"role"`
+	Role        record.Role       `json:"role"`
 	Baseline    string            `json:"baseline"`
 	Module      string            `json:"module"`
 	Settings    map[string]string `json:"settings"`

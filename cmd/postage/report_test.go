@@ -11,8 +11,8 @@ import (
 
 	"postage/claims"
 	"postage/lab"
-	"postage/lab/recordtest"
 	"postage/record"
+	"postage/record/recordtest"
 	"postage/report"
 	"postage/stage"
 )
@@ -98,7 +98,7 @@ func everything(blocks int) *record.Record {
 		row := &rec.Rows[i]
 		row.N = 100
 		cost[i] = 1e4 * math.Exp(1.2*rng.NormFloat64())
-		if row.Role == string(lab.RoleControl) {
+		if row.Role == record.RoleControl {
 			cost[i] = cost[cases[row.Case][0]] // the baseline's, which comes first
 		}
 		cases[row.Case] = append(cases[row.Case], i)

@@ -18,6 +18,7 @@ import (
 	"postage/report"
 	"postage/service/apiserver"
 	"postage/stage"
+	"postage/verdict"
 )
 
 // runFlags are what `postage run` can be told.
@@ -40,17 +41,17 @@ type runFlags struct {
 // how it compares with the revision that it was against.
 func (f *runFlags) print(cmd *cobra.Command, rec *record.Record) error {
 	if !f.markdown {
-		if err := printRecord(cmd, rec, f.json); err != nil || f.json || !lab.IsAgainst(rec) {
+		if err := printRecord(cmd, rec, f.json); err != nil || f.json || !verdict.IsAgainst(rec) {
 			return err
 		}
 		fmt.Fprintln(cmd.OutOrStdout())
-		return report.ChangesTerminal(cmd.OutOrStdout(), lab.ComparePaired(rec, lab.DefaultThresholds()), colorful(cmd))
+		return report.ChangesTerminal(cmd.OutOrStdout(), verdict.ComparePaired(rec, verdict.DefaultThresholds()), colorful(cmd))
 	}
-	if err := printMarkdown(cmd, rec); err != nil || !lab.IsAgainst(rec) {
+	if err := printMarkdown(cmd, rec); err != nil || !verdict.IsAgainst(rec) {
 		return err
 	}
 	fmt.Fprintln(cmd.OutOrStdout())
-	return report.ChangesMarkdown(cmd.OutOrStdout(), lab.ComparePaired(rec, lab.DefaultThresholds()))
+	return report.ChangesMarkdown(cmd.OutOrStdout(), verdict.ComparePaired(rec, verdict.DefaultThresholds()))
 }
 
 func runCommand() *cobra.Command {

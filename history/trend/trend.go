@@ -17,8 +17,8 @@ import (
 	"math"
 	"time"
 
-	"postage/lab"
-	"postage/lab/stats"
+	"postage/stats"
+	"postage/verdict"
 )
 
 // Level is the probability, at most about, of a change point in a segment in which
@@ -49,8 +49,8 @@ type Point struct {
 	Anchor  Anchor
 	// Ratio is the time as a multiple of the anchor's with its 95% interval, nil for the
 	// anchor itself and where the anchor has no figures.
-	Ratio    *lab.Interval
-	NSOp     lab.Interval
+	Ratio    *verdict.Interval
+	NSOp     verdict.Interval
 	AllocsOp *int64
 	BytesOp  *int64
 	// Metrics are the row's other figures by unit, a JSON object. Few who read a trend of

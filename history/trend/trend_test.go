@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"postage/lab"
+	"postage/verdict"
 )
 
 // pointsOf are points whose ratio is around those given, so many of each.
@@ -16,7 +16,7 @@ func pointsOf(rng *rand.Rand, parts ...[2]float64) []Point {
 	for _, p := range parts {
 		for range int(p[0]) {
 			v := p[1] * math.Exp(0.01*rng.NormFloat64())
-			points = append(points, Point{Record: int64(len(points) + 1), Started: time.Unix(int64(len(points)), 0), Anchor: Anchor{"codec=base", "v1"}, Ratio: &lab.Interval{Value: v, Low: v / 1.02, High: v * 1.02}})
+			points = append(points, Point{Record: int64(len(points) + 1), Started: time.Unix(int64(len(points)), 0), Anchor: Anchor{"codec=base", "v1"}, Ratio: &verdict.Interval{Value: v, Low: v / 1.02, High: v * 1.02}})
 		}
 	}
 	return points

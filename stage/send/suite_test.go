@@ -11,6 +11,7 @@ import (
 	"postage/lab"
 	"postage/record"
 	"postage/stage/send/peer"
+	"postage/verdict"
 )
 
 // The test program is its own server, and its own worker, as postage is.
@@ -121,7 +122,7 @@ func TestLab(t *testing.T) {
 	if err := (&lab.Conductor{Command: command}).Run(context.Background(), entries, rec); err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range lab.Analyze(rec).Cases {
+	for _, c := range verdict.Analyze(rec).Cases {
 		for _, r := range c.Rows {
 			if strings.HasPrefix(r.Row.Proof, "not possible") {
 				continue

@@ -1,4 +1,4 @@
-package lab
+package verdict
 
 import (
 	"math"
@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"postage/lab/recordtest"
 	"postage/record"
+	"postage/record/recordtest"
 )
 
 func change(t *testing.T, c *Changes, row string) *Change {

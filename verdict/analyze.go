@@ -1,4 +1,4 @@
-package lab
+package verdict
 
 import (
 	"fmt"
@@ -9,8 +9,8 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
-	"postage/lab/stats"
 	"postage/record"
+	"postage/stats"
 )
 
 // Analysis is what a record says, case by case.
@@ -59,7 +59,7 @@ type Result struct {
 func Analyze(rec *record.Record) *Analysis {
 	a := &Analysis{Warnings: slices.Clone(rec.Run.Warnings)}
 	for _, name := range rec.Cases() {
-		a.Cases = append(a.Cases, analyzeCase(rec, name))
+		a.Cases = append(a.Cases, AnalyzeCase(rec, name))
 	}
 	for i := range a.Cases {
 		if w := a.Cases[i].doubt(); w != "" {
@@ -69,7 +69,8 @@ func Analyze(rec *record.Record) *Analysis {
 	return a
 }
 
-func analyzeCase(rec *record.Record, name string) CaseResult {
+// AnalyzeCase is Analyze of one case.
+func AnalyzeCase(rec *record.Record, name string) CaseResult {
 	blocks := rec.BlocksOf(name)
 	c := CaseResult{Name: name, Blocks: len(blocks)}
 	var floor *Result
@@ -79,12 +80,12 @@ func analyzeCase(rec *record.Record, name string) CaseResult {
 		}
 		result := figures(&rec.Rows[i], blocks)
 		c.Rows = append(c.Rows, result)
-		switch Role(result.Row.Role) {
-		case RoleBaseline:
+		switch result.Row.Role {
+		case record.RoleBaseline:
 			c.Baseline = result
-		case RoleControl:
+		case record.RoleControl:
 			c.Control = result
-		case RoleFloor:
+		case record.RoleFloor:
 			if result.NSOp != nil && (floor == nil || result.NSOp.Value < floor.NSOp.Value) {
 				floor = result
 			}
@@ -215,7 +216,7 @@ func blockValues(blocks []*record.Block, row, base *record.Row) []float64 {
 func (c *CaseResult) Widest() float64 {
 	half := 0.0
 	for _, result := range c.Rows {
-		if result.Ratio != nil && Role(result.Row.Role) != RoleFloor {
+		if result.Ratio != nil && result.Row.Role != record.RoleFloor {
 			half = max(half, result.Ratio.HalfWidth)
 		}
 	}

@@ -35,7 +35,7 @@ func (s *Run) Record() *record.Record {
 		name := fmt.Sprintf("Encode/msg=%d/op=encode", c)
 		rows := []struct {
 			contender string
-			role      string
+			role      record.Role
 			ns        float64
 		}{{"codec=base", "baseline", 1000}, {"codec=control", "control", 1000}, {"codec=a", "contender", 300}, {"codec=b", "contender", 500},
 			{"codec=c", "contender", 2000}, {"codec=d", "contender", 9000}, {"floor=memcpy", "floor", 20}}

@@ -1,4 +1,4 @@
-package lab
+package verdict
 
 import (
 	"cmp"
@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"postage/lab/stats"
 	"postage/record"
+	"postage/stats"
 )
 
 // Outcome is the verdict on a row between two records, an old one and a new one.
@@ -162,7 +162,7 @@ func (c *Changes) judge(margin float64) {
 func caseResults(rec *record.Record) map[string]*CaseResult {
 	cases := map[string]*CaseResult{}
 	for _, name := range rec.Cases() {
-		c := analyzeCase(rec, name)
+		c := AnalyzeCase(rec, name)
 		cases[name] = &c
 	}
 	return cases
@@ -174,7 +174,7 @@ func (c *Changes) match(old, new *CaseResult) {
 		m := map[string]*Result{}
 		if c != nil {
 			for _, r := range c.Rows {
-				if role := Role(r.Row.Role); (role == RoleContender || role == RoleBaseline) && r.Row.OldOf == "" {
+				if role := r.Row.Role; (role == record.RoleContender || role == record.RoleBaseline) && r.Row.OldOf == "" {
 					m[r.Row.Name] = r
 				}
 			}
@@ -307,7 +307,7 @@ func sameBaseline(old, new *CaseResult) string {
 func peers(old, new *CaseResult) []string {
 	var names []string
 	for _, r := range old.Rows {
-		if n := new.of(r.Row.Contender); r.NSOp != nil && n != nil && n.NSOp != nil && Role(r.Row.Role) != RoleControl && r.Row.OldOf == "" {
+		if n := new.of(r.Row.Contender); r.NSOp != nil && n != nil && n.NSOp != nil && r.Row.Role != record.RoleControl && r.Row.OldOf == "" {
 			names = append(names, r.Row.Name)
 		}
 	}
