@@ -14,6 +14,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"postage/pgbulk/pgtest"
 	"postage/record"
 	"postage/record/recordtest"
 	"postage/service/postgres"
@@ -32,7 +33,7 @@ func TestMain(m *testing.M) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	server, noneOf = postgres.Start(ctx, postgres.Options{IgnoreEnvironment: true, NoDownload: true})
 	cancel()
-	if noneOf != nil && (!errors.Is(noneOf, postgres.ErrNone) || os.Getenv("CI") == "true") {
+	if noneOf != nil && (!errors.Is(noneOf, pgtest.ErrNone) || os.Getenv("CI") == "true") {
 		fmt.Fprintln(os.Stderr, noneOf)
 		os.Exit(1)
 	}
@@ -53,7 +54,7 @@ func serverPlace(t testing.TB) string {
 	if server == nil {
 		t.Skip(noneOf)
 	}
-	config, err := pgx.ParseConfig(server.DSN(postgres.TCP))
+	config, err := pgx.ParseConfig(server.DSN(pgtest.TCP))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,38 +3,26 @@
 package pgbulk_test
 
 import (
-	"bytes"
-	"cmp"
 	"context"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
-	"slices"
 	"syscall"
 	"testing"
-	"text/tabwriter"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgproto3"
 
 	"postage/pgbulk"
-	"postage/service/postgres"
-	"postage/service/postgres/pgsink"
+	"postage/pgbulk/pgtest/pgsink"
 )
 
-// The benchmarks write the page's upsert, 1000 rows of 16 KB, in every way there is, to a protocol sink in a process of its
-// own (what the client costs by itself) and to a real server:
-//
-//	go test -run '^$' -bench . ./pgbulk
-//	POSTAGE_RATIOS=1 go test -run TestRatios -v ./pgbulk
-//
-// The second runs the contenders in turns, in random order, which is what their ratios should be read from.
+// The benchmarks write the page's upsert, 1000 rows of 16 KB, in several ways to a protocol sink in a process of its own, which
+// is what the client costs by itself. Ratios are better read from Postage's stage store, whose contenders take turns.
 
 // contender is a way to write the page's rows.
 type contender struct {
@@ -227,23 +215,6 @@ func BenchmarkSink(b *testing.B) {
 	}
 }
 
-func BenchmarkPostgres(b *testing.B) {
-	d := dsn(b, postgres.Unix)
-	rows := pageData(pageRows, 16384, 1)
-	for _, columns := range []string{"jsonb", "text"} {
-		for _, c := range contenders {
-			b.Run("column="+columns+"/"+c.name, func(b *testing.B) {
-				conn := openConn(b, d)
-				table := newTable(b, conn, pageColumns)
-				if columns == "text" {
-					must(b, conn, "alter table "+table.Sanitize()+` alter "colD" type text`)
-				}
-				measure(b, c, conn, table, rows)
-			})
-		}
-	}
-}
-
 func measure(b *testing.B, c contender, conn *pgx.Conn, table pgx.Identifier, rows [][]any) {
 	run := c.open(b, conn, table, rows)
 	if err := run(); err != nil {
@@ -258,111 +229,4 @@ func measure(b *testing.B, c contender, conn *pgx.Conn, table pgx.Identifier, ro
 		}
 	}
 	b.ReportMetric(float64(clientCPU()-before)/float64(b.N), "client-cpu-ns/op")
-}
-
-// BenchmarkSmallRows is the client's cost per value of small rows, without large strings to hide it.
-func BenchmarkSmallRows(b *testing.B) {
-	dsn := startSink(b)
-	rows := make([][]any, 100_000)
-	for i := range rows {
-		rows[i] = []any{fmt.Sprint(i), "a", "b", "c", `{"x":1}`}
-	}
-	for _, c := range contenders {
-		if c.name == "pgx.Exec" || c.name == "pgbulk.Exec" || c.name == "floor" {
-			continue // too many parameters for one statement
-		}
-		b.Run(c.name, func(b *testing.B) { measure(b, c, openConn(b, dsn), pgx.Identifier{"t"}, rows) })
-	}
-}
-
-// cost is what one run took.
-type cost struct {
-	wall, client, server time.Duration
-	bytes, allocs        uint64
-}
-
-// TestRatios prints what the contenders cost against pgx.Exec. It asserts nothing: figures differ between machines and days.
-func TestRatios(t *testing.T) {
-	if os.Getenv("POSTAGE_RATIOS") == "" {
-		t.Skip("set POSTAGE_RATIOS=1 to measure")
-	}
-	rows := pageData(pageRows, 16384, 1)
-	t.Run("sink", func(t *testing.T) {
-		d := startSink(t)
-		ratios(t, 31, rows, func() (*pgx.Conn, pgx.Identifier) { return openConn(t, d), pgx.Identifier{"t"} })
-	})
-	for _, column := range []string{"jsonb", "text"} {
-		for _, compression := range []string{"pglz", "lz4"} {
-			t.Run(column+"/"+compression, func(t *testing.T) {
-				d := dsn(t, postgres.Unix)
-				ratios(t, 7, rows, func() (*pgx.Conn, pgx.Identifier) {
-					conn := openConn(t, d)
-					table := newTable(t, conn, pageColumns)
-					must(t, conn, "alter table "+table.Sanitize()+` alter "colD" type `+column+`, alter "colD" set compression `+compression)
-					return conn, table
-				})
-			})
-		}
-	}
-}
-
-func ratios(t *testing.T, rounds int, rows [][]any, target func() (*pgx.Conn, pgx.Identifier)) {
-	runs := make([]func() error, len(contenders))
-	pids := make([]int, len(contenders))
-	for i, c := range contenders {
-		conn, table := target()
-		runs[i], pids[i] = c.open(t, conn, table, rows), int(conn.PgConn().PID())
-		if err := runs[i](); err != nil {
-			t.Fatal(c.name, err)
-		}
-	}
-	costs := make([][]cost, len(contenders))
-	for range rounds {
-		for _, i := range rand.Perm(len(contenders)) {
-			runtime.GC()
-			var m0, m1 runtime.MemStats
-			s0, _ := postgres.ProcessCPU(pids[i])
-			runtime.ReadMemStats(&m0)
-			cpu0, t0 := clientCPU(), time.Now()
-			err := runs[i]()
-			wall, cpu := time.Since(t0), clientCPU()-cpu0
-			runtime.ReadMemStats(&m1)
-			s1, _ := postgres.ProcessCPU(pids[i])
-			if err != nil {
-				t.Fatal(contenders[i].name, err)
-			}
-			costs[i] = append(costs[i], cost{wall, cpu, s1 - s0, m1.TotalAlloc - m0.TotalAlloc, m1.Mallocs - m0.Mallocs})
-		}
-	}
-	var out bytes.Buffer
-	w := tabwriter.NewWriter(&out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "contender\twall\tclient CPU\tbackend CPU\tMB allocated\tallocs\twall ratio\tCPU ratio\tbytes ratio\t")
-	for i, c := range contenders {
-		at := costs[i]
-		ms := func(d time.Duration) string { return fmt.Sprintf("%.2f ms", d.Seconds()*1e3) }
-		wall, client := median(at, func(c cost) time.Duration { return c.wall }), median(at, func(c cost) time.Duration { return c.client })
-		bytes := median(at, func(c cost) uint64 { return c.bytes })
-		ratio := func(value func(cost) float64) float64 {
-			var r []float64
-			for k := range at {
-				r = append(r, value(at[k])/value(costs[0][k]))
-			}
-			return median(r, func(v float64) float64 { return v })
-		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%.3f\t%d\t%.3f\t%.3f\t%.5f\t\n", c.name, ms(wall), ms(client),
-			ms(median(at, func(c cost) time.Duration { return c.server })), float64(bytes)/1e6, median(at, func(c cost) uint64 { return c.allocs }),
-			ratio(func(c cost) float64 { return c.wall.Seconds() }), ratio(func(c cost) float64 { return c.client.Seconds() }),
-			ratio(func(c cost) float64 { return float64(c.bytes) }))
-	}
-	w.Flush()
-	t.Logf("median of %d rounds\n%s", rounds, out.String())
-}
-
-func median[S any, T cmp.Ordered](list []S, value func(S) T) T {
-	values := make([]T, len(list))
-	for i, v := range list {
-		values[i] = value(v)
-	}
-	slices.Sort(values)
-	return values[len(values)/2]
 }

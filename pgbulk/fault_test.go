@@ -21,7 +21,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"postage/pgbulk"
-	"postage/service/postgres"
+	"postage/pgbulk/pgtest"
 )
 
 // versioned is a table whose rows all carry the same version, so that a half-applied call shows.
@@ -107,7 +107,7 @@ type proxy struct {
 
 func newProxy(t testing.TB) *proxy {
 	t.Helper()
-	config, err := pgx.ParseConfig(dsn(t, postgres.TCP))
+	config, err := pgx.ParseConfig(dsn(t, pgtest.TCP))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -166,7 +166,7 @@ func (p *proxy) pass(client, upstream net.Conn) {
 func (p *proxy) connect(t testing.TB) *pgx.Conn {
 	t.Helper()
 	p.left.Store(-1)
-	config, err := pgx.ParseConfig(dsn(t, postgres.TCP))
+	config, err := pgx.ParseConfig(dsn(t, pgtest.TCP))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -410,7 +410,7 @@ func cancelled(t *testing.T, what string, call func(context.Context, *pgx.Conn) 
 func TestServerHangs(t *testing.T) {
 	observer := connect(t)
 	v := newVersioned(t, observer, 1000, 20_000)
-	config, err := pgx.ParseConfig(dsn(t, postgres.Unix))
+	config, err := pgx.ParseConfig(dsn(t, pgtest.Unix))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -589,7 +589,7 @@ func TestKeyTwiceInDistantRows(t *testing.T) {
 // TestConcurrent has 16 goroutines write through a pool; with -race it looks for what they share.
 func TestConcurrent(t *testing.T) {
 	observer := connect(t)
-	pool, err := pgxpool.New(t.Context(), dsn(t, postgres.TCP)+" pool_max_conns=16")
+	pool, err := pgxpool.New(t.Context(), dsn(t, pgtest.TCP)+" pool_max_conns=16")
 	if err != nil {
 		t.Fatal(err)
 	}

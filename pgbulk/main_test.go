@@ -12,12 +12,12 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"postage/service/postgres"
+	"postage/pgbulk/pgtest"
 )
 
 // server is one scratch cluster for all tests of the package, nil if there is no PostgreSQL.
 var (
-	server *postgres.Server
+	server *pgtest.Server
 	noneOf error // why there is none
 )
 
@@ -26,9 +26,9 @@ func TestMain(m *testing.M) {
 		os.Exit(m.Run()) // a child process, which has no use for a server of its own
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	server, noneOf = postgres.Start(ctx, postgres.Options{IgnoreEnvironment: true, NoDownload: true, Settings: map[string]string{"shared_buffers": "256MB", "max_wal_size": "4GB"}})
+	server, noneOf = pgtest.Start(ctx, pgtest.Options{Settings: map[string]string{"shared_buffers": "256MB", "max_wal_size": "4GB"}})
 	cancel()
-	if noneOf != nil && (!errors.Is(noneOf, postgres.ErrNone) || os.Getenv("CI") == "true") {
+	if noneOf != nil && (!errors.Is(noneOf, pgtest.ErrNone) || os.Getenv("CI") == "true") {
 		fmt.Fprintln(os.Stderr, noneOf)
 		os.Exit(1)
 	}
@@ -43,7 +43,7 @@ func TestMain(m *testing.M) {
 }
 
 // dsn skips a test if there is no PostgreSQL.
-func dsn(t testing.TB, transport postgres.Transport) string {
+func dsn(t testing.TB, transport pgtest.Transport) string {
 	t.Helper()
 	if server == nil {
 		t.Skip(noneOf)
@@ -53,7 +53,7 @@ func dsn(t testing.TB, transport postgres.Transport) string {
 
 func connect(t testing.TB) *pgx.Conn {
 	t.Helper()
-	conn, err := pgx.Connect(t.Context(), dsn(t, postgres.Unix))
+	conn, err := pgx.Connect(t.Context(), dsn(t, pgtest.Unix))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +83,7 @@ func newTable(t testing.TB, conn *pgx.Conn, columns string) pgx.Identifier {
 	name := pgx.Identifier{fmt.Sprintf("t%d", rand.Uint64())}
 	must(t, conn, "create table "+name.Sanitize()+" ("+columns+")")
 	t.Cleanup(func() {
-		c, err := pgx.Connect(context.Background(), server.DSN(postgres.Unix))
+		c, err := pgx.Connect(context.Background(), server.DSN(pgtest.Unix))
 		if err != nil {
 			return
 		}

@@ -15,7 +15,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"postage/pgbulk"
-	"postage/service/postgres"
+	"postage/pgbulk/pgtest"
 )
 
 var strategies = []pgbulk.Strategy{pgbulk.Auto, pgbulk.Bind, pgbulk.Copy}
@@ -166,7 +166,7 @@ func TestStructs(t *testing.T) {
 func TestTransports(t *testing.T) {
 	conn := connect(t)
 	table := pgbulk.Table{Name: newTable(t, conn, "id int primary key, a text"), Columns: []string{"id", "a"}, Key: []string{"id"}}
-	pool, err := pgxpool.New(t.Context(), dsn(t, postgres.TCP))
+	pool, err := pgxpool.New(t.Context(), dsn(t, pgtest.TCP))
 	if err != nil {
 		t.Fatal(err)
 	}

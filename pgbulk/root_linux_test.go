@@ -22,7 +22,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"postage/pgbulk"
-	"postage/service/postgres"
+	"postage/pgbulk/pgtest"
 )
 
 // serversFile makes a file that the server's user owns.
@@ -66,7 +66,7 @@ func TestDiskFull(t *testing.T) {
 		t.Fatal(err)
 	}
 	must(t, conn, "create tablespace small location '"+dir+"'")
-	t.Cleanup(func() { must(t, openConn(t, server.DSN(postgres.Unix)), "drop tablespace small") })
+	t.Cleanup(func() { must(t, openConn(t, server.DSN(pgtest.Unix)), "drop tablespace small") })
 	for _, s := range strategies {
 		for _, insert := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/insert=%v", name(s), insert), func(t *testing.T) {
@@ -121,13 +121,13 @@ func TestTLS(t *testing.T) {
 	must(t, observer, "alter system set ssl = on")
 	must(t, observer, "select pg_reload_conf()")
 	t.Cleanup(func() {
-		c := openConn(t, server.DSN(postgres.Unix))
+		c := openConn(t, server.DSN(pgtest.Unix))
 		must(t, c, "alter system reset ssl")
 		must(t, c, "select pg_reload_conf()")
 	})
 	var conn *pgx.Conn
 	for range 1000 {
-		if conn, err = pgx.Connect(t.Context(), strings.Replace(dsn(t, postgres.TCP), "sslmode=disable", "sslmode=require", 1)); err == nil {
+		if conn, err = pgx.Connect(t.Context(), strings.Replace(dsn(t, pgtest.TCP), "sslmode=disable", "sslmode=require", 1)); err == nil {
 			break
 		}
 		time.Sleep(20 * time.Millisecond)

@@ -82,9 +82,8 @@ func buildRevision(ctx context.Context, name string) (old *lab.Revision, remove 
 // sourceOf is the root of the source that a program was built from, if the current folder
 // is in it.
 func sourceOf(ctx context.Context, info *debug.BuildInfo) (root string, ok bool) {
-	source, err := output(ctx, "", "go", "list", "-m", "-f", "{{.Path}} {{.Dir}}")
-	module, root, _ := strings.Cut(source, " ")
-	return root, err == nil && module == info.Main.Path
+	root, err := output(ctx, "", "go", "list", "-m", "-f", "{{if .Main}}{{.Dir}}{{end}}", info.Main.Path)
+	return root, err == nil && root != ""
 }
 
 // output is what a program prints, its last words if it fails.

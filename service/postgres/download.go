@@ -13,6 +13,8 @@ import (
 	"time"
 
 	embedded "github.com/fergusstrange/embedded-postgres"
+
+	"postage/pgbulk/pgtest"
 )
 
 // download fetches PostgreSQL's programs with embedded-postgres, once, and returns their folder.
@@ -34,7 +36,7 @@ func download(ctx context.Context, o Options) (string, error) {
 	config := embedded.DefaultConfig().Version(embedded.V17)
 	folder := filepath.Join(cache, string(embedded.V17))
 	bin := filepath.Join(folder, "bin")
-	if hasServer(bin) {
+	if pgtest.HasPrograms(bin) {
 		return bin, nil
 	}
 	port, err := freePort()
@@ -86,11 +88,11 @@ func unpack(config embedded.Config, programs, folder string) error {
 	if err != nil && strings.Contains(err.Error(), "unable to extract") {
 		return err
 	}
-	if !hasServer(filepath.Join(programs, "bin")) {
+	if !pgtest.HasPrograms(filepath.Join(programs, "bin")) {
 		return cmp.Or(err, errors.New("no server programs in the archive"))
 	}
 	err = os.Rename(programs, folder)
-	if err != nil && hasServer(filepath.Join(folder, "bin")) {
+	if err != nil && pgtest.HasPrograms(filepath.Join(folder, "bin")) {
 		return nil // another process was faster
 	}
 	return err

@@ -17,13 +17,15 @@ import (
 	"testing"
 
 	embedded "github.com/fergusstrange/embedded-postgres"
+
+	"postage/pgbulk/pgtest"
 )
 
 // hidden are options for a machine that has no PostgreSQL.
 func hidden(t *testing.T) Options {
 	t.Helper()
 	t.Setenv("PATH", t.TempDir())
-	return Options{IgnoreEnvironment: true, folders: []string{}}
+	return Options{IgnoreEnvironment: true, find: func() (string, error) { return "", pgtest.ErrNone }}
 }
 
 // Without PostgreSQL, and without a repository to download it from, the error says how to install it.
@@ -32,14 +34,14 @@ func TestNowhere(t *testing.T) {
 	var said bytes.Buffer
 	o.Log, o.NoDownload = &said, true
 	_, err := Start(t.Context(), o)
-	if !errors.Is(err, ErrNone) || !strings.Contains(err.Error(), "hint: install") || said.Len() > 0 {
+	if !errors.Is(err, pgtest.ErrNone) || !strings.Contains(err.Error(), "hint: install") || said.Len() > 0 {
 		t.Errorf("without a download: %v; said %q", err, said.String())
 	}
 	empty := httptest.NewServer(http.NotFoundHandler())
 	defer empty.Close()
 	o.NoDownload, o.Repository, o.CacheDir = false, empty.URL, t.TempDir()
 	_, err = Start(t.Context(), o)
-	if !errors.Is(err, ErrNone) || !strings.Contains(err.Error(), "hint: install") || !strings.Contains(err.Error(), empty.URL) {
+	if !errors.Is(err, pgtest.ErrNone) || !strings.Contains(err.Error(), "hint: install") || !strings.Contains(err.Error(), empty.URL) {
 		t.Errorf("from an empty repository: %v", err)
 	}
 	if !strings.Contains(said.String(), "downloading PostgreSQL") || !strings.Contains(said.String(), empty.URL) || !strings.Contains(said.String(), o.CacheDir) {
@@ -59,7 +61,7 @@ func TestDownloadIsKept(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !hasServer(bin) || !strings.HasPrefix(bin, o.CacheDir) {
+		if !pgtest.HasPrograms(bin) || !strings.HasPrefix(bin, o.CacheDir) {
 			t.Errorf("programs in %s", bin)
 		}
 	}
@@ -84,7 +86,7 @@ func TestDownloadCutOff(t *testing.T) {
 		}
 	}
 	jar = wholeJar
-	if bin, err := download(t.Context(), o); err != nil || !hasServer(bin) {
+	if bin, err := download(t.Context(), o); err != nil || !pgtest.HasPrograms(bin) {
 		t.Errorf("programs in %q, error %v", bin, err)
 	}
 }
@@ -109,7 +111,7 @@ func TestDownloadedTwice(t *testing.T) {
 	}))
 	defer repository.Close()
 	o.Log, o.Repository = io.Discard, repository.URL
-	if bin, err := download(t.Context(), o); err != nil || !hasServer(bin) {
+	if bin, err := download(t.Context(), o); err != nil || !pgtest.HasPrograms(bin) {
 		t.Errorf("programs in %q, error %v", bin, err)
 	}
 }

@@ -28,15 +28,3 @@ func TestWithSearchPath(t *testing.T) {
 		}
 	}
 }
-
-func TestInstallHint(t *testing.T) {
-	if hint := installHint(); !strings.Contains(hint, "install") || !strings.Contains(hint, "POSTAGE_DSN") {
-		t.Errorf("hint %q", hint)
-	}
-}
-
-func TestMajor(t *testing.T) {
-	if major("/usr/lib/postgresql/15/bin") != 15 || major("/usr/bin") != 0 {
-		t.Error("version of a folder misread")
-	}
-}

@@ -4,18 +4,11 @@
 //
 //  1. the user's own, named by [Options].DSN, POSTAGE_DSN or the PG* variables. Work is then confined to
 //     one schema that Start creates and Stop drops; a schema of that name which is not ours is refused.
-//  2. PostgreSQL's programs on this machine (pg_config --bindir, PATH, the usual folders), with which Start
-//     makes a scratch cluster of its own in a temporary folder.
+//  2. PostgreSQL's programs on this machine, with which package pgtest makes a scratch cluster in a temporary folder.
 //  3. the same with programs that github.com/fergusstrange/embedded-postgres downloads once, announced on
 //     [Options].Log and kept for the next time.
 //
 // When there is none, the error says what was tried and how to install one.
-//
-// A scratch cluster listens on a Unix socket and on loopback TCP at a free port, runs as an unprivileged user
-// even when the caller is root (PostgreSQL refuses to run as root), has fsync off unless asked for, and
-// is gone after Stop. It is also gone after the calling process dies of kill -9: on Linux the kernel stops the
-// server (PR_SET_PDEATHSIG), and everywhere a watchdog process notices the end of its input, stops
-// the server and removes the folder.
 package postgres
 
 import (
@@ -25,15 +18,8 @@ import (
 	"io"
 	"os"
 	"time"
-)
 
-// Transport is a way to reach the server.
-type Transport string
-
-// The transports of a scratch cluster. A user's own server has the one that its DSN names, whichever is asked for.
-const (
-	Unix Transport = "unix" // Unix-domain socket
-	TCP  Transport = "tcp"  // loopback TCP, 127.0.0.1
+	"postage/pgbulk/pgtest"
 )
 
 // Options say which server to use and how to set up a scratch cluster. The zero value is ready for use.
@@ -46,12 +32,8 @@ type Options struct {
 	// Schema is the one that work on the user's own server is confined to. "postage" when empty.
 	Schema string
 
-	// BinDir is the folder of initdb and postgres. When empty it is searched for.
-	BinDir string
-	// Fsync has the scratch cluster sync its files to disk, as a production server does. Off by default.
-	Fsync bool
-	// Settings are further server settings, such as "shared_buffers": "256MB".
-	Settings map[string]string
+	// Scratch are those of a scratch cluster.
+	Scratch pgtest.Options
 
 	// NoDownload rules the download out.
 	NoDownload bool
@@ -60,15 +42,11 @@ type Options struct {
 	// CacheDir keeps what was downloaded; the user's cache folder when empty.
 	CacheDir string
 
-	folders []string // patterns in place of usualFolders, for tests
+	find func() (string, error) // in place of pgtest.Find, for tests
 
 	// Log is where a download is announced. Standard error when nil.
 	Log io.Writer
 }
-
-// ErrNone is wrapped by the error of Start when this machine has no PostgreSQL and none could be downloaded.
-// A test may skip on it.
-var ErrNone = errors.New("no PostgreSQL on this machine")
 
 // ErrNotAvailable is wrapped by what cannot be told about a server, such as the CPU time of a remote one.
 var ErrNotAvailable = errors.New("not available")
@@ -76,7 +54,7 @@ var ErrNotAvailable = errors.New("not available")
 // Server is a PostgreSQL server that is up. Its methods may be called from several goroutines; Stop only once
 // nobody uses the server any more.
 type Server struct {
-	cluster *cluster // a scratch cluster, or
+	cluster *pgtest.Server // a scratch cluster, or
 	user    *userServer
 	version string
 }
@@ -97,32 +75,39 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 		}
 		return &Server{user: u, version: u.version}, nil
 	}
-	bin, err := findBinaries(o)
+	if o.Scratch.BinDir == "" {
+		find := pgtest.Find
+		if o.find != nil {
+			find = o.find
+		}
+		bin, err := find()
+		if errors.Is(err, pgtest.ErrNone) && !o.NoDownload {
+			var fetched error
+			if bin, fetched = download(ctx, o); fetched != nil {
+				err = fmt.Errorf("%w: %w", pgtest.ErrNone, fetched)
+			} else {
+				err = nil
+			}
+		}
+		if err != nil {
+			return nil, fmt.Errorf("postgres: %w\nhint: %s  (or name a server of yours with --dsn or in POSTAGE_DSN)", err, pgtest.InstallHint())
+		}
+		o.Scratch.BinDir = bin
+	}
+	c, err := pgtest.Start(ctx, o.Scratch)
 	if err != nil {
 		return nil, fmt.Errorf("postgres: %w", err)
 	}
-	if bin == "" && !o.NoDownload {
-		if bin, err = download(ctx, o); err != nil {
-			return nil, fmt.Errorf("postgres: %w: %w\nhint: %s", ErrNone, err, installHint())
-		}
-	}
-	if bin == "" {
-		return nil, fmt.Errorf("postgres: %w (looked at pg_config --bindir, PATH and the usual folders)\nhint: %s", ErrNone, installHint())
-	}
-	c, err := startCluster(ctx, bin, o)
-	if err != nil {
-		return nil, fmt.Errorf("postgres: scratch cluster with %s: %w", bin, err)
-	}
-	return &Server{cluster: c, version: c.version}, nil
+	return &Server{cluster: c, version: c.Version()}, nil
 }
 
 // DSN returns the connection string for a transport, in libpq's keyword format for a scratch cluster and in the
-// user's own format otherwise. It always leads to a place that Start made and Stop removes.
-func (s *Server) DSN(t Transport) string {
+// user's own format otherwise, whose server has the one transport that it names. It always leads to a place that Start made and Stop removes.
+func (s *Server) DSN(t pgtest.Transport) string {
 	if s.user != nil {
 		return s.user.dsn
 	}
-	return s.cluster.dsn(t)
+	return s.cluster.DSN(t)
 }
 
 // Scratch reports whether the server is a scratch cluster, not the user's own.
@@ -136,7 +121,7 @@ func (s *Server) Dir() string {
 	if s.cluster == nil {
 		return ""
 	}
-	return s.cluster.dir
+	return s.cluster.Dir()
 }
 
 // ProcessCPU is the CPU time, user and system, of one process, such as the backend whose id a connection reports, to the
@@ -152,7 +137,7 @@ func (s *Server) Stop() error {
 		}
 		return nil
 	}
-	if err := s.cluster.stop(); err != nil {
+	if err := s.cluster.Stop(); err != nil {
 		return fmt.Errorf("postgres: %w", err)
 	}
 	return nil

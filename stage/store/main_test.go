@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"postage/lab"
-	"postage/service/postgres"
+	"postage/pgbulk/pgtest"
 )
 
 // noServer is why there is no PostgreSQL for the tests, nil if there is one.
@@ -48,7 +48,7 @@ func withServers(run func() int) (code int) {
 		running, err := service.Start(ctx)
 		if err != nil {
 			noServer = err
-			if !errors.Is(err, postgres.ErrNone) || os.Getenv("CI") == "true" {
+			if !errors.Is(err, pgtest.ErrNone) || os.Getenv("CI") == "true" {
 				fmt.Fprintln(os.Stderr, err)
 				return 1
 			}

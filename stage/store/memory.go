@@ -14,7 +14,7 @@ import (
 
 	"postage/lab"
 	"postage/pgbulk"
-	"postage/service/postgres"
+	"postage/pgbulk/pgtest"
 )
 
 // The slice "memory" has rows come from a source that makes them one by one, as a service
@@ -168,7 +168,7 @@ type flood struct{ *sink }
 
 func openFlood(rows, letters int) func(context.Context, lab.Env) (place, error) {
 	return func(ctx context.Context, env lab.Env) (place, error) {
-		p, err := openSink(workload{letters: letters}, postgres.Unix)(ctx, env)
+		p, err := openSink(workload{letters: letters}, pgtest.Unix)(ctx, env)
 		if err != nil {
 			return nil, err
 		}

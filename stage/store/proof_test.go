@@ -10,7 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 
 	"postage/lab"
-	"postage/service/postgres"
+	"postage/pgbulk/pgtest"
 )
 
 // spoilers are what a contender could do wrong, and what proofs on a server and at the sink
@@ -50,13 +50,13 @@ func TestProofFails(t *testing.T) {
 			if s.sink == "" {
 				t.Skip("the sink cannot tell")
 			}
-			spoiled(t, openSink(w, postgres.Unix), s.spoil, s.sink)
+			spoiled(t, openSink(w, pgtest.Unix), s.spoil, s.sink)
 		})
 		t.Run("server/"+s.what, func(t *testing.T) {
 			if noServer != nil {
 				t.Skip(noServer)
 			}
-			update := setting{workload: w, phase: phaseUpdate, column: "jsonb", compression: "pglz", transport: postgres.Unix}
+			update := setting{workload: w, phase: phaseUpdate, column: "jsonb", compression: "pglz", transport: pgtest.Unix}
 			spoiled(t, openServer(update), s.spoil, s.server)
 			insert := update
 			insert.phase, insert.column = phaseInsert, "text"

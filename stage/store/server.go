@@ -16,6 +16,7 @@ import (
 	_ "github.com/lib/pq" // reads tables back for the proof
 
 	"postage/lab"
+	"postage/pgbulk/pgtest"
 	"postage/service/postgres"
 )
 
@@ -31,7 +32,7 @@ type setting struct {
 	phase       string
 	column      string // the type of colD
 	compression string // of colD
-	transport   postgres.Transport
+	transport   pgtest.Transport
 	fsync       bool
 }
 
@@ -156,11 +157,11 @@ func (s *server) close() error {
 
 // reach is how a worker reaches the run's server.
 type reach struct {
-	DSN     map[postgres.Transport]string
+	DSN     map[pgtest.Transport]string
 	Scratch bool // its processes are on this machine
 }
 
-func (r *reach) dsn(t postgres.Transport) string { return r.DSN[t] }
+func (r *reach) dsn(t pgtest.Transport) string { return r.DSN[t] }
 
 // variable is the environment variable that tells workers the reach of a server.
 func variable(fsync bool) string {

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"postage/lab"
+	"postage/pgbulk/pgtest"
 	"postage/service/postgres"
 )
 
@@ -21,14 +22,16 @@ func newService(fsync bool) *lab.Service {
 	return &lab.Service{Start: func(ctx context.Context) (*lab.Running, error) {
 		dsn, _ := ctx.Value(dsnKey{}).(string)
 		o := postgres.Options{
-			DSN:   dsn,
-			Fsync: fsync,
+			DSN: dsn,
 			// Two of these may run at a time, each in a schema of its own.
 			Schema:     map[bool]string{false: "postage", true: "postage_fsync"}[fsync],
 			NoDownload: os.Getenv("POSTAGE_PG_DOWNLOAD") == "no",
 			Repository: os.Getenv("POSTAGE_PG_REPOSITORY"),
-			// No checkpoint and no vacuum of its own in the middle of a batch.
-			Settings: map[string]string{"shared_buffers": "256MB", "max_wal_size": "4GB", "checkpoint_timeout": "1h", "autovacuum": "off"},
+			Scratch: pgtest.Options{
+				Fsync: fsync,
+				// No checkpoint and no vacuum of its own in the middle of a batch.
+				Settings: map[string]string{"shared_buffers": "256MB", "max_wal_size": "4GB", "checkpoint_timeout": "1h", "autovacuum": "off"},
+			},
 		}
 		s, err := postgres.Start(ctx, o)
 		if err != nil {
@@ -51,12 +54,12 @@ func WithDSN(ctx context.Context, dsn string) context.Context {
 type dsnKey struct{}
 
 func started(ctx context.Context, s *postgres.Server, fsync bool) (*lab.Running, error) {
-	r := reach{DSN: map[postgres.Transport]string{postgres.Unix: s.DSN(postgres.Unix), postgres.TCP: s.DSN(postgres.TCP)}, Scratch: s.Scratch()}
+	r := reach{DSN: map[pgtest.Transport]string{pgtest.Unix: s.DSN(pgtest.Unix), pgtest.TCP: s.DSN(pgtest.TCP)}, Scratch: s.Scratch()}
 	text, err := json.Marshal(r)
 	if err != nil {
 		return nil, err
 	}
-	can, err := ask(ctx, r.DSN[postgres.Unix])
+	can, err := ask(ctx, r.DSN[pgtest.Unix])
 	if err != nil {
 		return nil, err
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"postage/lab"
-	"postage/service/postgres"
+	"postage/pgbulk/pgtest"
 )
 
 // A run on the user's own server works in a schema of its own, which is gone afterwards, and
@@ -23,7 +23,7 @@ func TestUsersServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dsn := r.dsn(postgres.Unix)
+	dsn := r.dsn(pgtest.Unix)
 	ctx := WithDSN(t.Context(), dsn)
 	conn, err := pgx.Connect(ctx, dsn)
 	if err != nil {
@@ -51,7 +51,7 @@ func TestUsersServer(t *testing.T) {
 	if schemas() != 1 {
 		t.Error("there is no schema postage")
 	}
-	s := setting{workload: workload{rows: 20, size: "16KB", letters: 16384}, phase: phaseUpdate, column: "jsonb", compression: "pglz", transport: postgres.Unix}
+	s := setting{workload: workload{rows: 20, size: "16KB", letters: 16384}, phase: phaseUpdate, column: "jsonb", compression: "pglz", transport: pgtest.Unix}
 	for _, c := range contenders() {
 		if c.insertsOnly {
 			continue

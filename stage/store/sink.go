@@ -16,9 +16,9 @@ import (
 	"time"
 
 	"postage/lab"
+	"postage/pgbulk/pgtest"
+	"postage/pgbulk/pgtest/pgsink"
 	"postage/service/peer"
-	"postage/service/postgres"
-	"postage/service/postgres/pgsink"
 )
 
 // sinkCommand is the subcommand that calls ServeSink.
@@ -43,7 +43,7 @@ type sinkAnswer struct {
 	CPU     *time.Duration // user and system time of the sink, nil where it is not known
 }
 
-func openSink(w workload, transport postgres.Transport) func(context.Context, lab.Env) (place, error) {
+func openSink(w workload, transport pgtest.Transport) func(context.Context, lab.Env) (place, error) {
 	return func(_ context.Context, env lab.Env) (place, error) {
 		var address sinkAddress
 		p, err := peer.Start(&address, sinkCommand)
@@ -51,7 +51,7 @@ func openSink(w workload, transport postgres.Transport) func(context.Context, la
 			return nil, fmt.Errorf("sink: %w", err)
 		}
 		dsn := fmt.Sprintf("host=%s port=%d user=x dbname=x sslmode=disable", address.Dir, address.Port)
-		if transport == postgres.TCP {
+		if transport == pgtest.TCP {
 			dsn = fmt.Sprintf("host=127.0.0.1 port=%d user=x dbname=x sslmode=disable", address.Port)
 		}
 		return &sink{peer: p, to: target{dsn: dsn, table: "page", column: "jsonb", rows: w.draw(env.Seed, 1)}}, nil

@@ -8,7 +8,7 @@ import (
 
 	"postage/lab"
 	"postage/pgbulk"
-	"postage/service/postgres"
+	"postage/pgbulk/pgtest"
 )
 
 // Suite returns the stage's cases.
@@ -22,16 +22,16 @@ func Suite() lab.Suite {
 func suite(page, part, small workload, volumes ...volume) lab.Suite {
 	suite := lab.Suite{Stage: "store", Doc: "Rows into PostgreSQL: which driver, which call, which buffer?"}
 	suite.Cases = append(suite.Cases,
-		sinkCase(page, postgres.Unix, true, "What does the client alone pay for one upsert of 1000 rows of 16 KB, whatever the server does with them?"),
+		sinkCase(page, pgtest.Unix, true, "What does the client alone pay for one upsert of 1000 rows of 16 KB, whatever the server does with them?"),
 		directCase(page))
 	relaxed, durable := newService(false), newService(true)
-	base := setting{workload: page, phase: phaseUpdate, column: "jsonb", compression: "pglz", transport: postgres.Unix}
+	base := setting{workload: page, phase: phaseUpdate, column: "jsonb", compression: "pglz", transport: pgtest.Unix}
 	first := base
 	first.workload = part
 	suite.Cases = append(suite.Cases,
 		serverCase(first, relaxed, "What does a tenth of the page's upsert cost on a real server, when all rows exist?", false),
-		sinkCase(small, postgres.Unix, false, "What does the client alone pay per row and value, where rows are small: 100,000 rows of 200 bytes?"),
-		sinkCase(page, postgres.TCP, false, "What does loopback TCP add to the client's cost over a Unix socket?"))
+		sinkCase(small, pgtest.Unix, false, "What does the client alone pay per row and value, where rows are small: 100,000 rows of 200 bytes?"),
+		sinkCase(page, pgtest.TCP, false, "What does loopback TCP add to the client's cost over a Unix socket?"))
 
 	for _, slice := range []struct {
 		doc    string
@@ -44,9 +44,9 @@ func suite(page, part, small workload, volumes ...volume) lab.Suite {
 		{"What is left for the driver to win where the server has neither JSON to read nor pglz to run?", func(s *setting) { s.column, s.compression = "text", "lz4" }},
 		{"What does an upsert of 100,000 rows of 200 bytes cost on a real server, when all rows exist?", func(s *setting) { s.workload = small }},
 		{"What does an insert of 100,000 rows of 200 bytes cost on a real server, and what do ways save that only insert?", func(s *setting) { s.workload, s.phase = small, phaseInsert }},
-		{"What does loopback TCP add over a Unix socket, beside a real server's work?", func(s *setting) { s.transport = postgres.TCP }},
+		{"What does loopback TCP add over a Unix socket, beside a real server's work?", func(s *setting) { s.transport = pgtest.TCP }},
 		{"What does it cost when the server waits for the disk, as in production?", func(s *setting) { s.fsync = true }},
-		{"What does it cost over TCP and with a server that waits for the disk, as a user's own server has it as a rule?", func(s *setting) { s.transport, s.fsync = postgres.TCP, true }},
+		{"What does it cost over TCP and with a server that waits for the disk, as a user's own server has it as a rule?", func(s *setting) { s.transport, s.fsync = pgtest.TCP, true }},
 	} {
 		s := base
 		slice.change(&s)
@@ -97,7 +97,7 @@ func execModes() []*contender {
 // baseline is pgx's Exec in its default mode.
 const baseline = "lib=pgx/call=exec"
 
-func sinkCase(w workload, transport postgres.Transport, headline bool, doc string) lab.Case {
+func sinkCase(w workload, transport pgtest.Transport, headline bool, doc string) lab.Case {
 	c := lab.Case{
 		Name:     fmt.Sprintf("Store/peer=sink/rows=%d/size=%s/transport=%s", w.rows, w.size, transport),
 		Doc:      doc,
@@ -107,7 +107,7 @@ func sinkCase(w workload, transport postgres.Transport, headline bool, doc strin
 	}
 	floor := precomputedName
 	ways := append(append(contenders(), execModes()...), keptBuffer(), memcpy())
-	if transport == postgres.Unix {
+	if transport == pgtest.Unix {
 		floor = roomyName
 		ways = append(ways, precomputed(roomyName, 2<<20))
 	}

@@ -1,25 +1,23 @@
 //go:build !unix
 
-package postgres
+package pgtest
 
 import (
 	"errors"
 	"os"
 	"os/exec"
-
-	"postage/service/child"
 )
 
 type identity struct{}
 
 func serverUser() (*identity, error) {
-	return nil, errors.New("a scratch cluster needs a Unix system: name a server of yours in POSTAGE_DSN")
+	return nil, errors.New("a scratch cluster needs a Unix system")
 }
 
 func (*identity) own(string) error          { return nil }
 func (*identity) apply(*exec.Cmd)           {}
 func (*identity) mayEnter(os.FileInfo) bool { return true }
 
-func startServer(*exec.Cmd) (*child.Process, error) { return nil, errors.ErrUnsupported }
+func startServer(*exec.Cmd) (*process, error) { return nil, errors.ErrUnsupported }
 
-func kill(*child.Process) {}
+func kill(*process) {}

@@ -1,6 +1,6 @@
 //go:build unix
 
-package postgres
+package pgtest
 
 import (
 	"errors"
@@ -11,8 +11,6 @@ import (
 	"strconv"
 	"syscall"
 	"time"
-
-	"postage/service/child"
 )
 
 // identity is the user that the server runs as; nil means the caller's.
@@ -87,23 +85,31 @@ func (id *identity) mayEnter(info os.FileInfo) bool {
 }
 
 // startServer starts the server, which writes its log in the folder that it runs in.
-func startServer(cmd *exec.Cmd) (*child.Process, error) {
+func startServer(cmd *exec.Cmd) (*process, error) {
 	log, err := os.OpenFile(filepath.Join(cmd.Dir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
 		return nil, err
 	}
 	defer log.Close()
 	cmd.Stdout, cmd.Stderr = log, log
-	return child.Start(cmd, syscall.SIGQUIT) // which has it shut down immediately
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	p := &process{pid: cmd.Process.Pid, done: make(chan struct{})}
+	go func() {
+		p.err = cmd.Wait()
+		close(p.done)
+	}()
+	return p, nil
 }
 
-// kill shuts the server down at once and waits for its end.
-func kill(p *child.Process) {
-	_ = syscall.Kill(p.PID, syscall.SIGQUIT)
+// kill has the server shut down immediately, which is what SIGQUIT means to it, and waits for its end.
+func kill(p *process) {
+	_ = syscall.Kill(p.pid, syscall.SIGQUIT)
 	select {
-	case <-p.Done:
+	case <-p.done:
 	case <-time.After(10 * time.Second):
-		_ = syscall.Kill(p.PID, syscall.SIGKILL)
-		<-p.Done
+		_ = syscall.Kill(p.pid, syscall.SIGKILL)
+		<-p.done
 	}
 }

@@ -1,4 +1,4 @@
-package postgres
+package pgtest
 
 import (
 	"bytes"
@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,12 +17,10 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-
-	"postage/service/child"
 )
 
 // superuser is the scratch cluster's only role.
-const superuser = "postage"
+const superuser = "postgres"
 
 // cluster is a scratch cluster and the processes that belong to it.
 type cluster struct {
@@ -30,13 +29,21 @@ type cluster struct {
 	password string // for TCP, which any user of the machine could connect to; the socket's folder is private
 	version  string
 
-	server   *child.Process
+	server   *process
 	watchdog *exec.Cmd
 	lifeline io.Closer // the watchdog's standard input: closed, by us or by the kernel, it cleans up
 }
 
+// process is the server's, of which err is to be read after done is closed.
+type process struct {
+	pid  int
+	done chan struct{}
+	err  error
+}
+
 // startCluster makes a cluster in a fresh folder and waits until it answers.
-func startCluster(ctx context.Context, bin string, o Options) (_ *cluster, err error) {
+func startCluster(ctx context.Context, o Options) (_ *cluster, err error) {
+	bin := o.BinDir
 	who, err := serverUser()
 	if err != nil {
 		return nil, err
@@ -81,7 +88,7 @@ func makeDir(who *identity) (string, error) {
 		if len(parent) > 60 || !reachable(parent, who) {
 			continue
 		}
-		dir, err := os.MkdirTemp(parent, "postage-pg-")
+		dir, err := os.MkdirTemp(parent, "pgtest-")
 		if err != nil {
 			return "", err
 		}
@@ -161,8 +168,8 @@ func (c *cluster) await(ctx context.Context) error {
 			return conn.Close(ctx)
 		}
 		select {
-		case <-c.server.Done:
-			return fmt.Errorf("the server ended: %v: %s", c.server.Err(), lastLines(c.readLog(), 5))
+		case <-c.server.done:
+			return fmt.Errorf("the server ended: %v: %s", c.server.err, lastLines(c.readLog(), 5))
 		case <-ctx.Done():
 			return fmt.Errorf("the server does not answer: %w", err)
 		case <-time.After(pause):
@@ -199,7 +206,7 @@ func (c *cluster) stop() error {
 // and to remove the folder. It has a session of its own, so that a signal to our process group does not reach it.
 func (c *cluster) startWatchdog(bin string, who *identity) error {
 	const script = `read -r x; "$1/pg_ctl" -D "$2/data" stop -m immediate -t 10 >/dev/null 2>&1; rm -rf "$2"`
-	cmd := exec.Command("/bin/sh", "-c", script, "postage-watchdog", bin, c.dir)
+	cmd := exec.Command("/bin/sh", "-c", script, "pgtest-watchdog", bin, c.dir)
 	cmd.Dir = "/"
 	who.apply(cmd)
 	lifeline, err := cmd.StdinPipe()
@@ -216,4 +223,25 @@ func (c *cluster) startWatchdog(bin string, who *identity) error {
 func lastLines(text string, n int) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	return strings.Join(lines[max(0, len(lines)-n):], "\n")
+}
+
+// freePort returns a loopback TCP port that was free a moment ago.
+func freePort() (int, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, err
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port, nil
+}
+
+// keyword quotes a value of a libpq keyword string.
+func keyword(s string) string {
+	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(s) + "'"
+}
+
+// versionNumber takes "15.14" out of "15.14 (Debian 15.14-1)".
+func versionNumber(s string) string {
+	n, _, _ := strings.Cut(s, " ")
+	return n
 }

@@ -1,4 +1,4 @@
-package postgres
+package pgtest
 
 import (
 	"cmp"
@@ -25,42 +25,34 @@ var usualFolders = []string{
 	"/Applications/Postgres.app/Contents/Versions/*/bin",
 }
 
-// findBinaries returns the folder of initdb and postgres, or "" if there is none. It is an error if the folder
-// that the caller named has not got them.
-func findBinaries(o Options) (string, error) {
-	if o.BinDir != "" {
-		if !hasServer(o.BinDir) {
-			return "", fmt.Errorf("no initdb and postgres in %s", o.BinDir)
-		}
-		return o.BinDir, nil
-	}
+// Find returns the folder of PostgreSQL's server programs: that of pg_config --bindir, of the initdb on PATH, or the newest
+// of the usual folders of packages. Its error wraps ErrNone.
+func Find() (string, error) { return find(usualFolders) }
+
+func find(folders []string) (string, error) {
 	if out, err := exec.Command("pg_config", "--bindir").Output(); err == nil {
-		if dir := strings.TrimSpace(string(out)); hasServer(dir) {
+		if dir := strings.TrimSpace(string(out)); HasPrograms(dir) {
 			return dir, nil
 		}
 	}
 	if initdb, err := exec.LookPath("initdb"); err == nil {
 		// A link on PATH leads to the folder that the programs look for each other in.
-		if real, err := filepath.EvalSymlinks(initdb); err == nil && hasServer(filepath.Dir(real)) {
+		if real, err := filepath.EvalSymlinks(initdb); err == nil && HasPrograms(filepath.Dir(real)) {
 			return filepath.Dir(real), nil
 		}
 	}
 	var dirs []string
-	folders := o.folders
-	if folders == nil {
-		folders = usualFolders
-	}
 	for _, pattern := range folders {
 		found, _ := filepath.Glob(pattern) // the patterns are well-formed
 		slices.SortFunc(found, func(a, b string) int { return cmp.Compare(major(b), major(a)) })
 		dirs = append(dirs, found...)
 	}
 	for _, dir := range dirs {
-		if hasServer(dir) {
+		if HasPrograms(dir) {
 			return dir, nil
 		}
 	}
-	return "", nil
+	return "", fmt.Errorf("%w (looked at pg_config --bindir, PATH and the usual folders)", ErrNone)
 }
 
 // major is the version number in a folder's name, 0 if there is none.
@@ -73,7 +65,8 @@ func major(dir string) int {
 	return n
 }
 
-func hasServer(dir string) bool {
+// HasPrograms reports whether a folder has the programs that make and run a server.
+func HasPrograms(dir string) bool {
 	for _, name := range []string{"initdb", "postgres", "pg_ctl"} {
 		if runtime.GOOS == "windows" {
 			name += ".exe"
@@ -85,8 +78,8 @@ func hasServer(dir string) bool {
 	return dir != ""
 }
 
-// installHint is the command that installs PostgreSQL on this machine.
-func installHint() string {
+// InstallHint is the command that installs PostgreSQL on this machine.
+func InstallHint() string {
 	for _, manager := range []struct{ program, command string }{
 		{"apt-get", "apt-get install postgresql"},
 		{"dnf", "dnf install postgresql-server"},
@@ -96,8 +89,8 @@ func installHint() string {
 		{"brew", "brew install postgresql@17"},
 	} {
 		if _, err := exec.LookPath(manager.program); err == nil {
-			return "install it with: " + manager.command + "  (or name a server of yours with --dsn or in POSTAGE_DSN)"
+			return "install it with: " + manager.command
 		}
 	}
-	return "install PostgreSQL, or name a server of yours with --dsn or in POSTAGE_DSN"
+	return "install PostgreSQL's server programs"
 }

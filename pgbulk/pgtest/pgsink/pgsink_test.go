@@ -8,7 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"postage/service/postgres/pgsink"
+	"postage/pgbulk/pgtest/pgsink"
 )
 
 func TestPgx(t *testing.T) {
