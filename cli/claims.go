@@ -1,0 +1,113 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"postage/claims"
+	"postage/lab"
+	"postage/record"
+	"postage/report"
+)
+
+func (p program) claimsCommand() *cobra.Command {
+	var asJSON, asMarkdown, measure bool
+	var budget time.Duration
+	cmd := &cobra.Command{
+		Use:   "claims [RUN...]",
+		Short: "Compare what five benchmark pages say with what was measured here",
+		Long: `Prints, for each of the 15 claims of five well-known benchmark pages, what was published,
+what saved runs say (the latest if none is given), whether the claim holds, and why it may
+not. With --measure it measures the rows that the claims are about first.`,
+		Example: `  postage claims --measure --budget 30m
+  postage claims encode.txt seal.txt --markdown`,
+		ValidArgsFunction: completeRuns,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			runs, err := p.claimRuns(cmd, args, measure, budget)
+			if err != nil {
+				return err
+			}
+			checked := claims.Check(claims.All(), runs)
+			switch {
+			case asJSON:
+				return report.ClaimsJSON(cmd.OutOrStdout(), checked)
+			case asMarkdown:
+				return report.ClaimsMarkdown(cmd.OutOrStdout(), checked)
+			}
+			return report.ClaimsTerminal(cmd.OutOrStdout(), checked)
+		},
+	}
+	f := cmd.Flags()
+	f.BoolVar(&asJSON, "json", false, "print JSON")
+	f.BoolVar(&asMarkdown, "markdown", false, "print Markdown, as GitHub shows it")
+	f.BoolVar(&measure, "measure", false, "measure the rows first")
+	f.DurationVar(&budget, "budget", 10*time.Minute, "total time that measuring may take")
+	cmd.MarkFlagsMutuallyExclusive("json", "markdown")
+	return cmd
+}
+
+// claimRuns measures, or loads the runs of these names; the latest, if there is one,
+// for none.
+func (p program) claimRuns(cmd *cobra.Command, names []string, measure bool, budget time.Duration) ([]*record.Record, error) {
+	if measure {
+		if len(names) > 0 {
+			return nil, hinted{errors.New("--measure makes a run: runs do not go with it"), "leave out one of the two"}
+		}
+		rec, err := p.measureClaims(cmd, budget)
+		return []*record.Record{rec}, err
+	}
+	if len(names) == 0 {
+		if _, err := os.Stat(filepath.Join(runsFolder, latestName)); errors.Is(err, fs.ErrNotExist) {
+			say(cmd, "postage: there is no saved run below this folder: `postage claims --measure` makes one")
+			return nil, nil
+		}
+		names = []string{""}
+	}
+	var runs []*record.Record
+	for _, name := range names {
+		rec, err := loadRun(name)
+		if err != nil {
+			return nil, err
+		}
+		runs = append(runs, rec)
+	}
+	return runs, nil
+}
+
+// measureClaims measures the rows that the claims are about, as `postage run` does.
+func (p program) measureClaims(cmd *cobra.Command, budget time.Duration) (*record.Record, error) {
+	const precision = 0.05
+	if budget <= 0 {
+		return nil, fmt.Errorf("--budget %v: must be more than 0", budget)
+	}
+	patterns := claims.Patterns(claims.All())
+	entries, err := lab.Select(p.suites, patterns)
+	if err != nil {
+		return nil, err
+	}
+	plan := lab.NewPlan(entries, budget, precision)
+	started := time.Now()
+	out := newRecordName("claims-", started)
+	if err := record.Reserve(out); err != nil {
+		return nil, err
+	}
+	command, err := lab.SelfCommand("worker")
+	if err != nil {
+		return nil, err
+	}
+	rec := lab.NewRecord(plan, record.Run{
+		Started: started.UTC().Truncate(time.Second), Patterns: patterns, Seed: lab.DefaultSeed, Precision: precision, Budget: budget, Commit: commit(cmd.Context()),
+	}, record.ThisMachine(200*time.Millisecond))
+	say(cmd, "postage: %s", plan.Describe(budget, precision))
+	if err := conduct(cmd, command, plan.Entries, rec, out); err != nil {
+		return nil, err
+	}
+	say(cmd, "postage: record saved as %s", out)
+	return rec, nil
+}

@@ -1,0 +1,116 @@
+package cli
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"postage/report"
+	"postage/verdict"
+)
+
+func compareCommand() *cobra.Command {
+	var asJSON, asMarkdown, force bool
+	var thresholds string
+	cmd := &cobra.Command{
+		Use:   "compare [RUN | OLD NEW]",
+		Short: "Compare two saved runs, or the two sides of one, row by row",
+		Long: `Prints how the time of each row changed from an old run to a new one, with its interval,
+what matters most first. Each time is taken as a multiple of the baseline's in the same
+run, so that a machine that was slower as a whole cancels. A row is regressed only if
+the change is beyond chance, over all rows together, and beyond the threshold; it passed
+only if what it may be slower by is under the threshold; else it is inconclusive.
+
+A single run, the latest if none is given, is one that was made with run --against: each
+row is compared with its old self, which took part in the same rounds. That sees much
+smaller changes than two runs do.
+
+Runs of different machines are refused: --force compares them all the same, and says so
+on every line.`,
+		Example: `  postage compare before.txt after.txt
+  postage compare before.txt latest --markdown
+  postage run Encode/msg=order --against main && postage compare`,
+		Args:              atMostTwoRuns,
+		ValidArgsFunction: completeRuns,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			limits, err := loadThresholds(thresholds)
+			if err != nil {
+				return err
+			}
+			c, err := compareArguments(args, limits)
+			if err != nil {
+				return err
+			}
+			if c.AcrossMachines && !force {
+				return otherMachine(c, "--force compares them all the same, and says so on every line")
+			}
+			switch {
+			case asJSON:
+				return report.ChangesJSON(cmd.OutOrStdout(), c)
+			case asMarkdown:
+				return report.ChangesMarkdown(cmd.OutOrStdout(), c)
+			}
+			return report.ChangesTerminal(cmd.OutOrStdout(), c, colorful(cmd))
+		},
+	}
+	f := cmd.Flags()
+	f.BoolVar(&asJSON, "json", false, "print JSON")
+	f.BoolVar(&asMarkdown, "markdown", false, "print Markdown, as GitHub shows it")
+	f.BoolVar(&force, "force", false, "compare runs of different machines")
+	f.StringVar(&thresholds, "thresholds", "", thresholdsUsage)
+	cmd.MarkFlagsMutuallyExclusive("json", "markdown")
+	return cmd
+}
+
+func atMostTwoRuns(_ *cobra.Command, args []string) error {
+	if len(args) > 2 {
+		return hinted{fmt.Errorf("want two runs, an old one and a new one, not %d", len(args)), "`postage compare before.txt after.txt`"}
+	}
+	return nil
+}
+
+// compareArguments compares the two runs, or the two sides of the one, that are named.
+func compareArguments(args []string, limits verdict.Thresholds) (*verdict.Changes, error) {
+	if len(args) == 2 {
+		return compareRuns(args[0], args[1], limits)
+	}
+	name := strings.Join(args, "")
+	rec, err := loadRun(name)
+	if err != nil {
+		return nil, err
+	}
+	if !verdict.IsAgainst(rec) {
+		return nil, hinted{fmt.Errorf("%s has one side only: want two runs, an old one and a new one", cmp.Or(name, "the latest run")),
+			"`postage compare before.txt after.txt`, or a run made with `postage run --against REVISION`"}
+	}
+	c := verdict.ComparePaired(rec, limits)
+	if len(c.Rows) == 0 {
+		return nil, hinted{errors.New("the run has no row with figures of both sides"), "`postage show` prints what a run has"}
+	}
+	return c, nil
+}
+
+// compareRuns loads two runs and compares them. It is an error if they have no row
+// in common.
+func compareRuns(oldName, newName string, limits verdict.Thresholds) (*verdict.Changes, error) {
+	old, err := loadRun(oldName)
+	if err != nil {
+		return nil, err
+	}
+	now, err := loadRun(newName)
+	if err != nil {
+		return nil, err
+	}
+	c := verdict.CompareRecords(old, now, limits)
+	if len(c.Rows) == 0 {
+		return nil, hinted{errors.New("the two runs have no row in common that both have figures of"), "`postage show` prints what a run has"}
+	}
+	return c, nil
+}
+
+func otherMachine(c *verdict.Changes, hint string) error {
+	return hinted{fmt.Errorf("the runs are of different machines: %s; %s", c.Old.Machine.Identity(), c.New.Machine.Identity()), hint}
+}

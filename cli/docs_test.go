@@ -1,0 +1,286 @@
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// repository is the repository's folder, from where tests of this package run.
+const repository = ".."
+
+// fenced returns the blocks of a Markdown text that are fenced with the language.
+func fenced(t *testing.T, file, language string) []string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(repository, file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var blocks []string
+	for _, block := range regexp.MustCompile("(?ms)^```"+language+"\n(.*?)^```$").FindAllStringSubmatch(string(text), -1) {
+		blocks = append(blocks, block[1])
+	}
+	if len(blocks) == 0 {
+		t.Fatalf("%s has no block of %s", file, language)
+	}
+	return blocks
+}
+
+// words splits a command line as a shell does, as far as the documents need it.
+func words(line string) []string {
+	var out []string
+	for _, m := range regexp.MustCompile(`'([^']*)'|(\S+)`).FindAllStringSubmatch(line, -1) {
+		out = append(out, m[1]+m[2])
+	}
+	return out
+}
+
+// shortened gives a run a budget that a test can afford, and leaves all else as the
+// reader types it.
+func shortened(args []string) []string {
+	var out []string
+	for i := 0; i < len(args); i++ {
+		switch args[i] {
+		case "--budget", "--comparisons":
+			i++
+		default:
+			out = append(out, args[i])
+		}
+	}
+	if len(args) > 0 && args[0] == "run" {
+		out = append(out, "--budget", "4s")
+	}
+	if len(args) > 1 && args[1] == "--calibrate" {
+		out = append(out, "--comparisons", "1", "--budget", "30s")
+	}
+	return out
+}
+
+// Every command that the README gives is executed, in its order. Runs get a budget of
+// seconds, benchmarks one iteration; `go test work` is what executes this test.
+func TestReadmeCommands(t *testing.T) {
+	folder := t.TempDir()
+	root, err := filepath.Abs(repository)
+	if err != nil {
+		t.Fatal(err)
+	}
+	executed := 0
+	for _, block := range fenced(t, "README.md", "sh") {
+		for line := range strings.Lines(block) {
+			line, _, _ = strings.Cut(strings.TrimSpace(line), "  # ")
+			args := words(line)
+			if len(args) == 0 {
+				continue
+			}
+			line = strings.TrimPrefix(line, "go run ./cmd/")
+			var cmd *exec.Cmd
+			switch {
+			case line == "go test work":
+				executed++
+				continue
+			case line == "go install ./cmd/postage":
+				cmd = exec.Command("go", "build", "-o", filepath.Join(folder, "bin"), "./cmd/postage")
+				cmd.Dir = root
+			case strings.HasPrefix(line, "postage "):
+				cmd = exec.Command(built(t), shortened(words(line)[1:])...)
+				cmd.Dir = folder
+			case strings.HasPrefix(line, "go test -bench"):
+				cmd = exec.Command("go", append(args[1:], "-benchtime=1x", "-run=^$")...)
+				cmd.Dir = root
+			case strings.HasPrefix(line, "go run golang.org/x/perf/cmd/benchstat"):
+				for i, arg := range args {
+					if strings.HasSuffix(arg, ".txt") {
+						args[i] = filepath.Join(folder, arg)
+					}
+				}
+				cmd = exec.Command(args[0], args[1:]...)
+				cmd.Dir = root
+			default:
+				t.Errorf("the README gives a command that this test does not know: %s", line)
+				continue
+			}
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Errorf("%s: %v\n%s", line, err, out)
+			}
+			executed++
+		}
+	}
+	if executed < 10 {
+		t.Errorf("found only %d commands in the README", executed)
+	}
+}
+
+// The workflow of docs/ci.md is performed on a clone, with a budget of seconds: what it
+// runs, in its order, with what its runner would set.
+func TestWorkflow(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds postage twice")
+	}
+	if err := exec.Command("git", "rev-parse", "HEAD").Run(); err != nil {
+		if os.Getenv("CI") != "" {
+			t.Fatal("the source is no git repository")
+		}
+		t.Skip("the source is no git repository")
+	}
+	folder := t.TempDir()
+	clone := filepath.Join(folder, "clone")
+	blocks := fenced(t, "docs/ci.md", "yaml")
+	var workflow struct {
+		Jobs map[string]struct{ Steps []struct{ Name, Run string } }
+	}
+	if err := yaml.Unmarshal([]byte(blocks[0]), &workflow); err != nil {
+		t.Fatal(err)
+	}
+	script := "set -e\ncd " + clone + "\n"
+	performed := 0
+	for _, step := range workflow.Jobs["gate"].Steps {
+		if step.Run != "" {
+			performed++
+			script += "(\n" + step.Run + ")\n"
+		}
+	}
+	script = strings.NewReplacer("/tmp/postage", filepath.Join(folder, "postage"), "--budget 10m", "--budget 10s", "Encode/msg=order", "Encode/msg=tiny/op=encode/codec=json").Replace(script)
+	for _, args := range [][]string{
+		{"clone", "--quiet", repository, clone},
+		{"-C", clone, "update-ref", "refs/remotes/origin/main", "HEAD"},
+	} {
+		if out, err := exec.Command("git", args...).CombinedOutput(); err != nil {
+			t.Fatalf("git %v: %v\n%s", args, err, out)
+		}
+	}
+	if err := os.MkdirAll(filepath.Join(clone, ".github"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(clone, ".github", "postage.yaml"), []byte(blocks[1]), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	summary := filepath.Join(folder, "summary.md")
+	cmd := exec.Command("bash", "-c", script)
+	cmd.Env = append(os.Environ(), "GITHUB_BASE_REF=main", "GITHUB_STEP_SUMMARY="+summary)
+	out, err := cmd.CombinedOutput()
+	// The same code regresses by chance once in many runs, never without an answer.
+	var exit *exec.ExitError
+	if err != nil && !(errors.As(err, &exit) && exit.ExitCode() == 1) || performed != 2 {
+		t.Fatalf("%d steps: %v\n%s", performed, err, out)
+	}
+	for _, file := range []string{summary, filepath.Join(clone, "run.txt"), filepath.Join(clone, "gate.xml"), filepath.Join(clone, "gate.sarif")} {
+		if text, err := os.ReadFile(file); err != nil || len(text) == 0 {
+			t.Errorf("%s: %d bytes, %v\n%s", file, len(text), err, out)
+		}
+	}
+}
+
+// docs/contributing.md is followed to the letter on a copy of the repository.
+func TestContributing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds a copy of the repository")
+	}
+	folder := t.TempDir()
+	if err := copyTree(repository, folder); err != nil {
+		t.Fatal(err)
+	}
+	code := fenced(t, "docs/contributing.md", "go")
+	if err := os.WriteFile(filepath.Join(folder, "stage/encode/jsonindent.go"), []byte(code[0]), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	suite := filepath.Join(folder, "stage/encode/suite.go")
+	text, err := os.ReadFile(suite)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const neighbour = "\t\tjsonV2(k.Plain),\n"
+	if !bytes.Contains(text, []byte(neighbour)) {
+		t.Fatal("suite.go has no line to put the new one beside")
+	}
+	if err := os.WriteFile(suite, bytes.Replace(text, []byte(neighbour), []byte(neighbour+code[1]), 1), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	args := words(strings.TrimSpace(fenced(t, "docs/contributing.md", "sh")[0]))
+	run := exec.Command(args[0], append(args[1:3], shortened(args[3:])...)...)
+	run.Dir = folder
+	var stdout, stderr bytes.Buffer
+	run.Stdout, run.Stderr = &stdout, &stderr
+	if err := run.Run(); err != nil {
+		t.Fatalf("%v: %v\n%s%s", args, err, stdout.String(), stderr.String())
+	}
+	if !regexp.MustCompile(`codec=json/indent=yes +[0-9]`).Match(stdout.Bytes()) {
+		t.Errorf("the new row has no figures:\n%s", stdout.String())
+	}
+	test := exec.Command("go", "test", "./stage/encode", "-run", "Prove")
+	test.Dir = folder
+	if out, err := test.CombinedOutput(); err != nil {
+		t.Errorf("go test ./stage/encode: %v\n%s", err, out)
+	}
+}
+
+// copyTree copies a repository's files, without its history and what runs left in it.
+func copyTree(from, to string) error {
+	return filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name, err := filepath.Rel(from, path)
+		if err != nil {
+			return err
+		}
+		target := filepath.Join(to, name)
+		switch {
+		case entry.IsDir() && (entry.Name() == ".git" || entry.Name() == ".postage" || entry.Name() == "node_modules"):
+			return filepath.SkipDir
+		case entry.IsDir():
+			return os.MkdirAll(target, 0o777)
+		case !entry.Type().IsRegular():
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(target, text, 0o666)
+	})
+}
+
+// Every module that is required directly is justified in docs/dependencies.md, and
+// nothing is justified there that is not required.
+func TestDependenciesAreJustified(t *testing.T) {
+	doc, err := os.ReadFile(filepath.Join(repository, "docs/dependencies.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	direct := map[string]bool{}
+	for _, folder := range []string{"", "pgbulk", "webpush"} {
+		mod, err := os.ReadFile(filepath.Join(repository, folder, "go.mod"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := regexp.MustCompile(`(?m)^\t(\S+\.\S+) v\S+$`).FindAllStringSubmatch(string(mod), -1)
+		if len(found) == 0 {
+			t.Errorf("%s/go.mod requires nothing: read wrongly", folder)
+		}
+		for _, m := range found {
+			direct[m[1]] = true
+		}
+	}
+	justified := map[string]bool{}
+	for _, m := range regexp.MustCompile(`(?m)^\| (\S+\.\S+) \| \S`).FindAllStringSubmatch(string(doc), -1) {
+		justified[m[1]] = true
+	}
+	for module := range direct {
+		if !justified[module] {
+			t.Errorf("%s is required and not in docs/dependencies.md", module)
+		}
+	}
+	for module := range justified {
+		if !direct[module] {
+			t.Errorf("%s is in docs/dependencies.md and not required", module)
+		}
+	}
+}

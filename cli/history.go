@@ -1,0 +1,332 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"postage/history"
+	"postage/history/trend"
+	"postage/lab"
+	"postage/record"
+	"postage/report"
+)
+
+// historyFile is where the history is kept unless told otherwise, below the current folder.
+const historyFile = ".postage/history.db"
+
+// historyVariable is the environment variable that says otherwise.
+const historyVariable = "POSTAGE_HISTORY"
+
+const placeUsage = "the history: a `file`, or postgres://user@host/database for a team (default $" + historyVariable + ", or " + historyFile + ")"
+
+func historyCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "history",
+		Short: "Keep the figures of runs, and see when a row became slower",
+		Long: `Keeps the figures of saved runs in a database, over months and machines, and shows how a
+row changed from run to run, with the runs marked from which on it was faster or slower.
+
+Times are taken as a multiple of an anchor's in the same run, so that a machine that was
+slower as a whole cancels. The anchor is the case's baseline in the first run that was
+added, in its module version: when that changes, what follows stands for itself.`,
+		Example: `  postage history add latest
+  postage history list
+  postage history show Encode/msg=order/op=encode/codec=msgp
+  postage history add *.txt --db postgres://ci@db.example.org/postage`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return nil
+			}
+			return hinted{fmt.Errorf("unknown command %q for %q", args[0], cmd.CommandPath()), "it is one of add, list and show"}
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	var place string
+	cmd.PersistentFlags().StringVar(&place, "db", "", placeUsage)
+	cmd.AddCommand(historyAddCommand(&place), historyListCommand(&place), historyShowCommand(&place))
+	return cmd
+}
+
+func historyAddCommand(place *string) *cobra.Command {
+	return &cobra.Command{
+		Use:   "add RUN...",
+		Short: "Add saved runs to the history",
+		Long: `Adds the figures of saved runs to the history, which is made if there is none. What it says
+was added is on disk. A run that is there already is left as it is; one that was resumed
+since takes its own place.`,
+		Example: `  postage history add latest
+  postage history add before.txt after.txt`,
+		ValidArgsFunction: completeRuns,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return hinted{errors.New("want the runs to add"), "`postage history add latest` adds the latest"}
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return withHistory(cmd, *place, history.Open, func(db *history.DB) error {
+				for _, name := range args {
+					if err := addRun(cmd, db, name); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		},
+	}
+}
+
+// addRun adds one run and says what became of it.
+func addRun(cmd *cobra.Command, db *history.DB, name string) error {
+	file := name
+	if name == latestName {
+		// The link's name says nothing; that of the record does.
+		if target, err := os.Readlink(filepath.Join(runsFolder, latestName)); err == nil {
+			file = target
+		}
+		name = ""
+	}
+	rec, err := loadRun(name)
+	if err != nil {
+		return err
+	}
+	a, err := db.Add(cmd.Context(), rec, filepath.Base(file))
+	if errors.Is(err, history.ErrNoFigures) {
+		return hinted{err, "`postage show` says why"}
+	}
+	if err != nil {
+		return err
+	}
+	text := map[history.Outcome]string{
+		history.Added:     fmt.Sprintf("added as record %d, %s", a.Record, rowCount(a.Figures)),
+		history.There:     fmt.Sprintf("already there as record %d; nothing was changed", a.Record),
+		history.Continued: fmt.Sprintf("has been resumed since it was added: record %d has its figures of now, %s", a.Record, rowCount(a.Figures)),
+		history.Behind:    fmt.Sprintf("is there as record %d with more blocks; nothing was changed", a.Record),
+	}[a.Outcome]
+	fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", filepath.Base(file), text)
+	if a.Outcome != history.Added && a.Outcome != history.Continued {
+		return nil
+	}
+	if a.Partial {
+		say(cmd, "postage: %s is partial: the run was not completed; `postage run --resume` goes on with it", filepath.Base(file))
+	}
+	if a.Without > 0 {
+		say(cmd, "postage: %s without figures left out", rowCount(a.Without))
+	}
+	for _, n := range a.NewAnchors {
+		say(cmd, "postage: %s: the anchor is now %s, it was %s: its trends begin anew", n.Case, n.New, n.Old)
+	}
+	return nil
+}
+
+func rowCount(n int) string {
+	if n == 1 {
+		return "1 row"
+	}
+	return fmt.Sprintf("%d rows", n)
+}
+
+func historyListCommand(place *string) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the runs in the history",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return withHistory(cmd, *place, history.OpenExisting, func(db *history.DB) error {
+				entries, err := db.Records(cmd.Context())
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return report.HistoryJSON(cmd.OutOrStdout(), entries)
+				}
+				if len(entries) == 0 {
+					say(cmd, "postage: the history is empty: `postage history add latest` adds a run")
+					return nil
+				}
+				return report.HistoryTerminal(cmd.OutOrStdout(), entries, colorful(cmd))
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+func historyShowCommand(place *string) *cobra.Command {
+	var asJSON bool
+	var last int
+	cmd := &cobra.Command{
+		Use:   "show ROW",
+		Short: "Show how a row changed from run to run",
+		Long: `Prints a row's ratios from run to run, the changes that chance does not explain with the
+run and commit that they began with, and the figures of the last runs; one such trend for
+each machine. ROW is a row's name, or a part of it that no other row has.
+
+A change has 5 runs at least on either side. In a row that never changed one is found in
+5% of all trends at most.`,
+		Example: `  postage history show Encode/msg=order/op=encode/codec=msgp
+  postage history show Encode/msg=order/op=encode/codec=msgp --last 0 --json`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return hinted{fmt.Errorf("want one row, not %d", len(args)), "`postage show` prints the rows of a run; TAB completes them, see `postage completion --help`"}
+			}
+			return nil
+		},
+		ValidArgsFunction: completeHistoryRows(place),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if last < 0 {
+				return fmt.Errorf("--last %d: must be 0, for all, or more", last)
+			}
+			return withHistory(cmd, *place, history.OpenExisting, func(db *history.DB) error {
+				row, err := historyRow(cmd.Context(), db, args[0])
+				if err != nil {
+					return err
+				}
+				trends, err := db.Trend(cmd.Context(), row)
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return report.TrendJSON(cmd.OutOrStdout(), row, trends)
+				}
+				return report.TrendTerminal(cmd.OutOrStdout(), trends, last, colorful(cmd))
+			})
+		},
+	}
+	f := cmd.Flags()
+	f.BoolVar(&asJSON, "json", false, "print JSON, with the figures of all runs")
+	f.IntVar(&last, "last", 20, "`runs` whose figures are printed, 0 for all")
+	return cmd
+}
+
+// historyRow is the row of that name, or the only one with it in its name.
+func historyRow(ctx context.Context, db *history.DB, name string) (string, error) {
+	rows, err := db.Rows(ctx)
+	if err != nil {
+		return "", err
+	}
+	if slices.Contains(rows, name) {
+		return name, nil
+	}
+	// Whole key=value parts first: codec=b is not codec=base.
+	near := rowsWith(rows, "/"+name+"/")
+	if len(near) == 0 {
+		near = rowsWith(rows, name)
+	}
+	switch {
+	case len(near) == 1:
+		return near[0], nil
+	case len(near) > 0:
+		return "", hinted{fmt.Errorf("%d rows in the history have %q in their name", len(near), name), "such as " + strings.Join(near[:min(3, len(near))], ", ")}
+	}
+	return "", hinted{fmt.Errorf("the history has no row %q", name), "`postage show` prints the rows of a run"}
+}
+
+// rowsWith are the rows that have the text in their name, with a slash on either side.
+func rowsWith(rows []string, text string) []string {
+	var near []string
+	for _, row := range rows {
+		if strings.Contains("/"+row+"/", text) {
+			near = append(near, row)
+		}
+	}
+	return near
+}
+
+// historyPlace is where the history is: as the flag says, or the environment, or where it
+// always is.
+func historyPlace(flag string) string {
+	if flag != "" {
+		return flag
+	}
+	if place := os.Getenv(historyVariable); place != "" {
+		return place
+	}
+	return historyFile
+}
+
+// withHistory opens the history, does something with it and closes it.
+func withHistory(cmd *cobra.Command, flag string, open func(context.Context, string) (*history.DB, error), do func(*history.DB) error) (err error) {
+	// Ctrl-C stops what the database does: nothing is half added.
+	defer func() {
+		if err != nil && cmd.Context().Err() != nil {
+			err = lab.ErrInterrupted
+		}
+	}()
+	db, err := open(cmd.Context(), historyPlace(flag))
+	switch {
+	case errors.Is(err, history.ErrNone):
+		return hinted{err, "`postage history add RUN` makes one"}
+	case err != nil:
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	return do(db)
+}
+
+// completeHistoryRows completes the names of the history's rows.
+func completeHistoryRows(place *string) func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		// Nobody waits long for a TAB.
+		ctx, cancel := context.WithTimeout(cmd.Context(), 3*time.Second)
+		defer cancel()
+		db, err := history.OpenExisting(ctx, historyPlace(*place))
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		defer db.Close()
+		rows, err := db.Rows(ctx)
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveError
+		}
+		return rows, cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// reportedTrends are the trends of the rows of these runs, on their machines. There are none
+// where the history is not at the place given and the place was not asked for.
+func reportedTrends(cmd *cobra.Command, flag string, runs []report.NamedRun) (trends []*trend.Trend, err error) {
+	asked := flag != "" || os.Getenv(historyVariable) != ""
+	if _, err := os.Stat(historyFile); err != nil && !asked {
+		return nil, nil
+	}
+	err = withHistory(cmd, flag, history.OpenExisting, func(db *history.DB) error {
+		wanted := map[string]map[string]bool{} // machines by row
+		var rows []string
+		for _, run := range runs {
+			for i := range run.Record.Rows {
+				row := &run.Record.Rows[i]
+				// A floor is nobody's choice, and the control is the anchor again.
+				if role := row.Role; role != record.RoleContender {
+					continue
+				}
+				if wanted[row.Name] == nil {
+					wanted[row.Name] = map[string]bool{}
+					rows = append(rows, row.Name)
+				}
+				wanted[row.Name][run.Record.Machine.Identity()] = true
+			}
+		}
+		return db.Trends(cmd.Context(), rows, func(t *trend.Trend) {
+			if wanted[t.Row][t.Machine] {
+				trends = append(trends, t)
+			}
+		})
+	})
+	if err != nil && !errors.Is(err, lab.ErrInterrupted) {
+		return nil, hinted{err, "--history=false makes the page without it"}
+	}
+	return trends, err
+}

@@ -1,0 +1,342 @@
+package cli
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"net/url"
+	"os"
+	"regexp"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"postage/lab"
+	"postage/load"
+	"postage/service/tlscert"
+	"postage/stage/send/peer"
+)
+
+// loadFlags are what `postage load` is asked for.
+type loadFlags struct {
+	rate           rateFlag
+	duration, wait time.Duration
+	proto          string
+	verb, method   string
+	conns, streams int
+	cpu            int
+	body           string
+	headers        []string
+	protoFile, slo string
+	secure         bool
+	insecure       bool
+	ca             string
+	json           bool
+	hgrm           string
+	stall          string
+}
+
+// loadCommand is the open-loop load generator.
+func loadCommand() *cobra.Command {
+	var f loadFlags
+	cmd := &cobra.Command{
+		Use:   "load [URL]",
+		Short: "Sends requests at a constant rate and tells how long they took",
+		Long: `Load sends requests at a rate that does not depend on the server (an open loop), and counts
+each latency from when the request was due, so that a server which stands still cannot hide it.
+With --rate max every connection sends its next request as soon as it has an answer (a closed
+loop), for throughput. Without a URL it talks to a server of its own, in a process of its own.
+
+Exit status: 0 all was answered by success and, at a rate, the latencies are valid; 1 not so;
+2 wrong usage or a fault of the tool; 130 interrupted: what was measured until then is printed.`,
+		Example: `  postage load --rate 1000 https://localhost:8443/hello
+  postage load --rate max --proto http2 -X PUT --body order.json http://localhost:8080/orders
+  postage load --proto grpc --method pkg.Service/Method --body request.json http://localhost:50051
+  postage load --proto http2 --slo 'p99<5ms' http://localhost:8080/
+  postage load --proto http3                      the built-in server`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return runLoad(cmd, args, &f) },
+	}
+	flags := cmd.Flags()
+	f.rate = 100
+	flags.Var(&f.rate, "rate", "requests a second, or max for as many as possible (closed loop)")
+	flags.DurationVar(&f.duration, "duration", 10*time.Second, "for how long, or for each try of --slo")
+	flags.DurationVar(&f.wait, "wait", 30*time.Second, "for how long after that answers are waited for")
+	flags.StringVar(&f.proto, "proto", "http1", "http1, http2 (without TLS with prior knowledge), http3 or grpc")
+	flags.StringVarP(&f.verb, "request", "X", "", "method of HTTP, such as PUT (default GET, with a body POST)")
+	flags.StringVar(&f.method, "method", "", "method of gRPC: `pkg.Service/Method`")
+	flags.IntVar(&f.conns, "conns", 10, "connections")
+	flags.IntVar(&f.streams, "streams", 10, "requests under way at a time on each connection (http1: 1)")
+	flags.StringVar(&f.body, "body", "", "`file` with the body; for gRPC, the message as JSON")
+	flags.StringArrayVar(&f.headers, "header", nil, "`name: value`, may be repeated")
+	flags.StringVar(&f.protoFile, "proto-file", "", ".proto `file` that describes the method, for servers without reflection")
+	flags.StringVar(&f.slo, "slo", "", "find the highest rate that holds an `objective` such as p99<5ms")
+	flags.BoolVar(&f.secure, "tls", false, "the built-in server uses TLS (HTTP/3 always does)")
+	flags.BoolVar(&f.insecure, "insecure", false, "do not verify the server's certificate")
+	flags.StringVar(&f.ca, "ca", "", "PEM `file` with the certificates to trust")
+	flags.IntVar(&f.cpu, "cpu", 0, "processors to use (GOMAXPROCS), 0 for all")
+	flags.BoolVar(&f.json, "json", false, "print JSON")
+	flags.StringVar(&f.hgrm, "hgrm", "", "write the whole distribution to `file`, for HdrHistogram's plotters")
+	flags.StringVar(&f.stall, "server-stall", "", "the built-in server stands still for `length/interval`, such as 200ms/2s")
+	return cmd
+}
+
+// A rateFlag is a rate in requests a second; 0 is "max".
+type rateFlag float64
+
+func (r *rateFlag) String() string {
+	if *r == 0 {
+		return "max"
+	}
+	return strconv.FormatFloat(float64(*r), 'g', -1, 64)
+}
+
+func (r *rateFlag) Set(text string) error {
+	if text == "max" {
+		*r = 0
+		return nil
+	}
+	rate, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(rate > 0) || math.IsInf(rate, 0) {
+		return errors.New("want requests a second, such as 500, or max")
+	}
+	*r = rateFlag(rate)
+	return nil
+}
+
+func (r *rateFlag) Type() string { return "rate" }
+
+// httpToken is what a method of HTTP may be: RFC 9110 section 5.6.2.
+var httpToken = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
+
+// check refuses what does not go together.
+func (f *loadFlags) check(args []string) error {
+	grpc := f.proto == "grpc"
+	switch {
+	case !slices.Contains([]string{"http1", "http2", "http3", "grpc"}, f.proto):
+		return hinted{fmt.Errorf("--proto %q", f.proto), "want http1, http2, http3 or grpc"}
+	case f.duration <= 0 || f.wait <= 0:
+		return errors.New("--duration and --wait must be more than 0")
+	case f.conns < 1 || f.streams < 1:
+		return errors.New("--conns and --streams must be at least 1")
+	case f.cpu < 0:
+		return errors.New("--cpu must be at least 0, which is all")
+	case f.slo != "" && f.rate == 0:
+		return hinted{errors.New("--slo needs a rate to begin with"), "give --rate, such as 100"}
+	case grpc && f.verb != "":
+		return hinted{fmt.Errorf("--request %s: gRPC is always POST", f.verb), "--method pkg.Service/Method says what to call"}
+	case grpc && f.method == "" && len(args) > 0:
+		return hinted{errors.New("gRPC needs a method"), "give --method pkg.Service/Method"}
+	case !grpc && f.method != "":
+		return hinted{fmt.Errorf("--method %s is a method of gRPC, and --proto is %s", f.method, f.proto),
+			"--request (-X) is HTTP's method; --proto grpc calls one of gRPC"}
+	case !grpc && f.protoFile != "":
+		return hinted{errors.New("--proto-file goes with gRPC"), "give --proto grpc and --method"}
+	case f.verb != "" && !httpToken.MatchString(f.verb):
+		return fmt.Errorf("--request %q is no method of HTTP", f.verb)
+	case len(args) == 0 && f.method != "":
+		return hinted{errors.New("the built-in server has one method, which needs no --method"), "give the URL of another"}
+	case len(args) == 0 && f.verb != "":
+		return hinted{errors.New("the built-in server is sent its own request"), "give the URL of another"}
+	case len(args) > 0 && (f.secure || f.stall != ""):
+		return hinted{errors.New("--tls and --server-stall are for the built-in server"), "for TLS give an https URL"}
+	}
+	return nil
+}
+
+func runLoad(cmd *cobra.Command, args []string, f *loadFlags) (err error) {
+	ctx := cmd.Context()
+	if err := f.check(args); err != nil {
+		return err
+	}
+	if f.cpu > 0 {
+		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(f.cpu))
+	}
+	var objective load.Objective
+	if f.slo != "" {
+		if objective, err = load.ParseObjective(f.slo); err != nil {
+			return err
+		}
+	}
+	// Ctrl-C during set-up makes it fail, which is then no fault of the tool.
+	interruptedOr := func(err error) error {
+		if ctx.Err() != nil {
+			return lab.ErrInterrupted
+		}
+		return err
+	}
+	target, stop, err := f.target(ctx, args)
+	if err != nil {
+		return interruptedOr(err)
+	}
+	defer func() { err = errors.Join(err, stop()) }()
+	pool, err := load.Open(ctx, target)
+	if err != nil {
+		return interruptedOr(err)
+	}
+	defer pool.Close()
+	plan := load.Plan{Rate: float64(f.rate), Duration: f.duration, Patience: f.wait, Lines: pool.Lines}
+	var result *load.Result
+	if f.slo != "" {
+		result, err = load.Search(ctx, plan, objective, func(r *load.Result, missed string) {
+			if missed == "" {
+				missed = "holds"
+			}
+			fmt.Fprintf(cmd.ErrOrStderr(), "postage: %.0f/s: %s\n", r.Rate, missed)
+		})
+	} else {
+		result, err = load.Run(ctx, plan)
+	}
+	if err != nil {
+		return err
+	}
+	if result == nil {
+		if ctx.Err() != nil {
+			return lab.ErrInterrupted
+		}
+		return fmt.Errorf("no rate holds %v", objective)
+	}
+	if f.slo != "" && !f.json {
+		fmt.Fprintf(cmd.OutOrStdout(), "%v holds up to %.0f requests a second\n", objective, result.Rate)
+	}
+	return f.write(ctx, cmd.OutOrStdout(), cmd.ErrOrStderr(), result)
+}
+
+// write prints a result and says how the command ends.
+func (f *loadFlags) write(ctx context.Context, stdout, stderr io.Writer, result *load.Result) error {
+	print := result.WriteTable
+	if f.json {
+		print = result.WriteJSON
+	}
+	if err := print(stdout); err != nil {
+		return err
+	}
+	if f.hgrm != "" {
+		if why := result.Invalid(); why != "" {
+			fmt.Fprintf(stderr, "postage: %s is not written: the latencies are not valid\n", f.hgrm)
+		} else if err := writeFile(f.hgrm, result.WriteHGRM); err != nil {
+			return err
+		}
+	}
+	if ctx.Err() != nil {
+		return lab.ErrInterrupted
+	}
+	// At maximum rate the figure asked for is the throughput, which is valid.
+	if result.Failed() > 0 || result.Rate > 0 && result.Invalid() != "" {
+		return errFailedRow
+	}
+	return nil
+}
+
+// target is what the flags describe, with the built-in server started if there is no URL.
+func (f *loadFlags) target(ctx context.Context, args []string) (*load.Target, func() error, error) {
+	t := &load.Target{Proto: f.proto, Conns: f.conns, Streams: f.streams, RPC: f.method, ProtoFile: f.protoFile}
+	stop := func() error { return nil }
+	t.Request.Method = f.verb
+	t.Request.Header = http.Header{}
+	for _, h := range f.headers {
+		name, value, ok := strings.Cut(h, ":")
+		if !ok {
+			return nil, stop, fmt.Errorf("--header %q: want name: value", h)
+		}
+		t.Request.Header.Add(strings.TrimSpace(name), strings.TrimSpace(value))
+	}
+	if f.body != "" {
+		body, err := os.ReadFile(f.body)
+		if err != nil {
+			return nil, stop, fmt.Errorf("--body: %w", err)
+		}
+		t.Request.Body = body
+	}
+	if f.insecure || f.ca != "" {
+		config, err := f.trust()
+		if err != nil {
+			return nil, stop, err
+		}
+		t.TLS = config
+	}
+	if len(args) == 0 {
+		var err error
+		if stop, err = f.builtIn(ctx, t); err != nil {
+			return nil, stop, err
+		}
+	} else {
+		u, err := url.Parse(args[0])
+		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+			return nil, stop, hinted{fmt.Errorf("URL %q: want http://… or https://…", args[0]), "for gRPC too: http is without TLS"}
+		}
+		t.Request.URL = u
+	}
+	if t.Request.Method == "" {
+		t.Request.Method = http.MethodGet
+		if len(t.Request.Body) > 0 {
+			t.Request.Method = http.MethodPost
+		}
+	}
+	return t, stop, nil
+}
+
+func (f *loadFlags) trust() (*tls.Config, error) {
+	config := &tls.Config{InsecureSkipVerify: f.insecure}
+	if f.ca != "" {
+		text, err := os.ReadFile(f.ca)
+		if err != nil {
+			return nil, err
+		}
+		config.RootCAs = x509.NewCertPool()
+		if !config.RootCAs.AppendCertsFromPEM(text) {
+			return nil, fmt.Errorf("%s holds no certificate in PEM", f.ca)
+		}
+	}
+	return config, nil
+}
+
+// builtIn starts a server of our own and aims at it.
+func (f *loadFlags) builtIn(ctx context.Context, t *load.Target) (stop func() error, err error) {
+	stop = func() error { return nil }
+	config := peer.Config{Server: "nethttp", Body: "json"}
+	body := `{"secure":"raw"}`
+	switch f.proto {
+	case "http3":
+		config.Server = "http3"
+	case "grpc":
+		config.Server, config.Body = "grpc", "proto"
+		t.RPC = "postage.send.Greeter/Hello"
+		body = `{"secure":"grpc"}`
+	}
+	scheme := "http"
+	if f.secure || f.proto == "http3" {
+		if config.Cert, err = tlscert.New(tlscert.ECDSAP256); err != nil {
+			return stop, err
+		}
+		t.TLS = &tls.Config{RootCAs: config.Cert.Pool(), ServerName: tlscert.ServerName}
+		scheme = "https"
+	}
+	if f.stall != "" {
+		length, every, _ := strings.Cut(f.stall, "/")
+		l, err1 := time.ParseDuration(length)
+		e, err2 := time.ParseDuration(every)
+		if err1 != nil || err2 != nil || l < time.Millisecond || e < l {
+			return stop, fmt.Errorf("--server-stall %q: want one such as 200ms/2s", f.stall)
+		}
+		config.Stall, config.StallEvery = l.Milliseconds(), e.Milliseconds()
+	}
+	server, err := peer.Start(ctx, config)
+	if err != nil {
+		return stop, err
+	}
+	t.Request.URL = &url.URL{Scheme: scheme, Host: server.Addr, Path: "/"}
+	if len(t.Request.Body) == 0 {
+		t.Request.Body = []byte(body)
+	}
+	return server.Close, nil
+}

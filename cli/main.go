@@ -1,0 +1,114 @@
+// Package cli is the command: subcommands, flags, exit codes.
+//
+// A program that has suites of its own calls [Main] with them, and has run, list, report,
+// compare, history and gate for its rows.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"postage/lab"
+)
+
+// Main is the whole program, for these suites; it does not return.
+func Main(suites ...lab.Suite) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := program{suites}.run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+// A program is the command for some suites.
+type program struct {
+	suites []lab.Suite
+}
+
+// Exit codes.
+const (
+	exitOK          = 0
+	exitFailedRow   = 1   // some row failed its proof
+	exitUsage       = 2   // wrong usage, or the tool itself failed
+	exitInterrupted = 130 // by Ctrl-C or SIGTERM
+)
+
+// errFailedRow ends a command whose rows did not all prove themselves; the output has
+// said so already.
+var errFailedRow = errors.New("some row failed its proof")
+
+// hinted is an error with advice.
+type hinted struct {
+	error
+	hint string
+}
+
+func (h hinted) Unwrap() error { return h.error }
+
+// run is the whole program but for the process around it.
+func (p program) run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	root := p.newRoot()
+	root.SetArgs(args)
+	root.SetIn(stdin)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	err := root.ExecuteContext(ctx)
+	var status exitStatus
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.Is(err, lab.ErrInterrupted):
+		return exitInterrupted
+	case errors.Is(err, errFailedRow):
+		return exitFailedRow
+	case errors.As(err, &status):
+		return int(status)
+	}
+	fmt.Fprintf(stderr, "postage: %v\n", err)
+	var pattern *lab.PatternError
+	if h := (hinted{}); errors.As(err, &h) {
+		fmt.Fprintf(stderr, "hint: %s\n", h.hint)
+	} else if errors.As(err, &pattern) && pattern.Hint != "" {
+		fmt.Fprintf(stderr, "hint: %s\n", pattern.Hint)
+	}
+	return exitUsage
+}
+
+func (p program) newRoot() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "postage",
+		Short: "Tells what a message costs: to encode, seal, send, store and apply",
+		Long: `Postage measures what a message costs on this machine, with proof that every
+contender did the work, an honest interval, and the distance to the physical floor.`,
+		Example: `  postage run                        a first look at every stage, 3 minutes
+  postage run Encode/op=decode       one operation, all messages and codecs
+  postage run codec=polyglot,msgp    some codecs, beside the baseline
+  postage list                       what there is to measure
+  postage doctor                     whether this machine's figures can be trusted`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return nil
+			}
+			hint := "`postage --help` lists the commands"
+			if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+				hint = "did you mean `postage " + near[0] + "`?"
+			}
+			return hinted{fmt.Errorf("unknown command %q", args[0]), hint}
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.SuggestionsMinimumDistance = 2
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return hinted{err, fmt.Sprintf("`%s --help` shows the flags", cmd.CommandPath())}
+	})
+	root.AddCommand(p.runCommand(), p.listCommand(), showCommand(), reportCommand(), compareCommand(), historyCommand(), p.gateCommand(), p.claimsCommand(), p.doctorCommand(), pushCommand(), loadCommand(), p.workerCommand(), servePushCommand(), serveCommand(), serveStoreSinkCommand())
+	return root
+}

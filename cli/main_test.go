@@ -1,0 +1,71 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"postage/stage"
+)
+
+// postage is the command, in this process.
+var postage = program{stage.Suites()}
+
+// executable is the command as "go run" builds it: in such a folder, and without its commit.
+var executable struct {
+	once   sync.Once
+	folder string
+	err    error
+}
+
+// built is the command, for a process of its own: what measures starts itself again.
+func built(t *testing.T) string {
+	t.Helper()
+	e := &executable
+	e.once.Do(func() {
+		if e.folder, e.err = os.MkdirTemp("", "go-build"); e.err != nil {
+			return
+		}
+		build := exec.Command("go", "build", "-buildvcs=false", "-o", e.folder, "./cmd/postage")
+		build.Dir = repository
+		if out, err := build.CombinedOutput(); err != nil {
+			e.err = fmt.Errorf("go build: %w\n%s", err, out)
+		}
+	})
+	if e.err != nil {
+		t.Fatal(e.err)
+	}
+	return filepath.Join(e.folder, "postage")
+}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	_ = os.RemoveAll(executable.folder) // nothing, if it is ""
+	os.Exit(code)
+}
+
+// Each script is a little story: commands, and what they print.
+func TestScripts(t *testing.T) {
+	bin := filepath.Dir(built(t))
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script",
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("PATH", bin+string(filepath.ListSeparator)+env.Getenv("PATH"))
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"cut": scriptCut,
+		},
+	})
+}
+
+// scriptCut takes the last third of a file away.
+func scriptCut(ts *testscript.TestScript, _ bool, args []string) {
+	text := ts.ReadFile(args[0])
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text[:len(text)*2/3]), 0o666))
+}

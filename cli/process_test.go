@@ -1,0 +1,163 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"postage/record"
+)
+
+// started is a run in a process of its own that has finished its first block.
+type started struct {
+	cmd            *exec.Cmd
+	record         string
+	stdout, stderr bytes.Buffer
+}
+
+func start(t *testing.T) *started {
+	t.Helper()
+	s := &started{record: filepath.Join(t.TempDir(), "r.txt")}
+	s.cmd = exec.Command(built(t), "run", "Encode/msg=tiny/op=encode/codec=msgp", "--budget", "2m", "--precision", "0.001%", "--out", s.record)
+	s.cmd.Stdout, s.cmd.Stderr = &s.stdout, &s.stderr
+	if err := s.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.cmd.Process.Kill() })
+	for range 2400 {
+		if rec, err := record.Load(s.record); err == nil && len(rec.Blocks) > 0 {
+			return s
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	t.Fatalf("no block after 2 minutes: %s", s.stderr.String())
+	return nil
+}
+
+// workers are the processes that have the process pid for their parent, or had it.
+func workers(t *testing.T, pid int) []int {
+	t.Helper()
+	if runtime.GOOS != "linux" {
+		t.Skip("finds processes in /proc")
+	}
+	stats, err := filepath.Glob("/proc/[0-9]*/stat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []int
+	for _, stat := range stats {
+		text, _ := os.ReadFile(stat)
+		// pid (name) state ppid …
+		_, after, ok := strings.Cut(string(text), ") ")
+		fields := strings.Fields(after)
+		if !ok || len(fields) < 2 || fields[1] != strconv.Itoa(pid) || fields[0] == "Z" {
+			continue
+		}
+		child, err := strconv.Atoi(filepath.Base(filepath.Dir(stat)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		found = append(found, child)
+	}
+	return found
+}
+
+// ended waits until none of the processes is there any more.
+func ended(t *testing.T, pids []int) {
+	t.Helper()
+	for _, pid := range pids {
+		for i := 0; ; i++ {
+			text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+			if err != nil || strings.Contains(string(text), ") Z ") {
+				break
+			}
+			if i == 200 {
+				t.Fatalf("worker %d is left behind: %s", pid, text)
+			}
+			time.Sleep(50 * time.Millisecond)
+		}
+	}
+}
+
+func TestInterrupted(t *testing.T) {
+	s := start(t)
+	children := workers(t, s.cmd.Process.Pid)
+	if err := s.cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	var exit *exec.ExitError
+	if err := s.cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != exitInterrupted {
+		t.Errorf("ended with %v, want exit status 130", err)
+	}
+	ended(t, children)
+	rec, err := record.Load(s.record)
+	if err != nil || len(rec.Blocks) == 0 || rec.Run.Complete {
+		t.Fatalf("the record: %v", err)
+	}
+	if out := s.stdout.String(); !strings.Contains(out, "codec=msgp") || !strings.Contains(out, "partial:") {
+		t.Errorf("what was measured so far is not printed:\n%s", out)
+	}
+	if !strings.Contains(s.stderr.String(), "postage run --resume "+s.record) {
+		t.Errorf("does not say how to go on: %s", s.stderr.String())
+	}
+}
+
+func TestKilledAndResumed(t *testing.T) {
+	s := start(t)
+	children := workers(t, s.cmd.Process.Pid)
+	if err := s.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = s.cmd.Wait()
+	ended(t, children)
+	before, err := record.Load(s.record)
+	if err != nil {
+		t.Fatalf("the record of a killed run: %v", err)
+	}
+	var stdout, stderr bytes.Buffer
+	resume := exec.Command(s.cmd.Path, "run", "--resume", s.record, "--budget", "15s")
+	resume.Stdout, resume.Stderr = &stdout, &stderr
+	if err := resume.Run(); err != nil {
+		t.Fatalf("resume: %v\n%s", err, stderr.String())
+	}
+	after, err := record.Load(s.record)
+	if err != nil || !after.Run.Complete || len(after.Blocks) <= len(before.Blocks) {
+		t.Fatalf("resumed from %d blocks: %d blocks, complete %v, %v", len(before.Blocks), len(after.Blocks), after.Run.Complete, err)
+	}
+	files, _ := filepath.Glob(filepath.Join(filepath.Dir(s.record), "*"))
+	if len(files) != 1 {
+		t.Errorf("files are left: %v", files)
+	}
+}
+
+// A run whose rows did not all prove themselves exits with 1, shown again or not.
+func TestExitStatusOfAFailedRow(t *testing.T) {
+	s := start(t)
+	_ = s.cmd.Process.Signal(syscall.SIGTERM)
+	_ = s.cmd.Wait()
+	rec, err := record.Load(s.record)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out, errs bytes.Buffer
+	if code := postage.run(context.Background(), []string{"show", s.record}, nil, &out, &errs); code != exitOK {
+		t.Errorf("a sound record: exit status %d, %s", code, errs.String())
+	}
+	rec.Rows[len(rec.Rows)-1].Proof = record.ProofFailed + "decoded 7, want 8"
+	if err := rec.Save(s.record); err != nil {
+		t.Fatal(err)
+	}
+	out.Reset()
+	if code := postage.run(context.Background(), []string{"show", s.record}, nil, &out, &errs); code != exitFailedRow || !strings.Contains(out.String(), "decoded 7, want 8") {
+		t.Errorf("a failed row: exit status %d\n%s", code, out.String())
+	}
+}

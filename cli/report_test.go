@@ -1,0 +1,152 @@
+package cli
+
+import (
+	"bytes"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"postage/claims"
+	"postage/lab"
+	"postage/record"
+	"postage/record/recordtest"
+	"postage/report"
+	"postage/stage"
+)
+
+func TestReport(t *testing.T) {
+	folder := t.TempDir()
+	t.Chdir(folder)
+	t.Setenv(historyVariable, "")
+	r := recordtest.Run{Rand: rand.New(rand.NewPCG(7, 1)), Cases: 2, Blocks: 10}
+	a, b := saved(t, folder, "a.txt", r.Record()), saved(t, folder, "b.txt", r.Record())
+	out := filepath.Join(folder, "costs.html")
+	code, stdout, stderr := command("report", a, b, "-o", out)
+	if code != 0 || stdout != "" || !strings.Contains(stderr, "page saved as "+out) {
+		t.Fatalf("exit %d: %s%s", code, stdout, stderr)
+	}
+	page, err := os.ReadFile(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"a.txt", "b.txt", `id="encode-msg-0-op-encode"`, `id="encode-msg-0-op-encode-2"`, "faster than base"} {
+		if !strings.Contains(string(page), want) {
+			t.Errorf("the page has no %q", want)
+		}
+	}
+	if code, _, stderr := command("report", filepath.Join(folder, "nowhere.txt"), "-o", out); code != 2 || !strings.Contains(stderr, "no such file") {
+		t.Errorf("exit %d: %s", code, stderr)
+	}
+	if again, err := os.ReadFile(out); err != nil || string(again) != string(page) {
+		t.Error("a page that could not be made took the place of one that was")
+	}
+	// Runs of the same name in other folders are not taken for one.
+	if err := os.Mkdir("other", 0o777); err != nil {
+		t.Fatal(err)
+	}
+	saved(t, filepath.Join(folder, "other"), "a.txt", r.Record())
+	if code, _, stderr := command("report", "a.txt", "other/a.txt", "b.txt", "-o", "three.html"); code != 0 {
+		t.Fatalf("exit %d: %s", code, stderr)
+	}
+	three, err := os.ReadFile("three.html")
+	if err != nil || !bytes.Contains(three, []byte("other/a.txt")) {
+		t.Errorf("the page does not name other/a.txt: %v", err)
+	}
+	if code, _, stderr := command("report", a, a, "-o", out); code != 2 || !strings.Contains(stderr, "given twice") {
+		t.Errorf("exit %d: %s", code, stderr)
+	}
+	if code, _, stderr := command("report", a, "-o", filepath.Join(folder, "no", "x.html")); code != 2 || stderr == "" {
+		t.Errorf("exit %d: %s", code, stderr)
+	}
+}
+
+// A run of every row that there is makes a page under 1.5 MB.
+func TestReportOfAll(t *testing.T) {
+	rec := everything(14)
+	var page bytes.Buffer
+	if err := report.HTML(&page, report.Contents{Runs: []report.NamedRun{{Name: "all.txt", Record: rec}}, Claims: claims.Check(claims.All(), []*record.Record{rec})}); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d rows of %d cases, %d blocks: %d bytes", len(rec.Rows), len(rec.Cases()), len(rec.Blocks), page.Len())
+	if page.Len() > 1_500_000 {
+		t.Errorf("%d bytes", page.Len())
+	}
+	for _, row := range rec.Rows {
+		if !strings.Contains(page.String(), row.Contender) {
+			t.Errorf("%s is not in it", row.Name)
+		}
+	}
+	if dir := t.ArtifactDir(); dir != "" {
+		if err := os.WriteFile(filepath.Join(dir, "all.html"), page.Bytes(), 0o666); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// everything is a record of all rows of all stages, as if they had been measured.
+func everything(blocks int) *record.Record {
+	const rounds = 12
+	rng := rand.New(rand.NewPCG(7, 9))
+	plan := lab.Plan{Entries: lab.Entries(stage.Suites()), Rounds: rounds}
+	rec := lab.NewRecord(plan, record.Run{Seed: 7, Precision: 0.01, Complete: true}, record.Machine{GOOS: "linux", GOARCH: "amd64", CPU: "Test", Cores: 2, Go: "go1.26.0"})
+	cost := make([]float64, len(rec.Rows))
+	cases := map[string][]int{}
+	for i := range rec.Rows {
+		row := &rec.Rows[i]
+		row.N = 100
+		cost[i] = 1e4 * math.Exp(1.2*rng.NormFloat64())
+		if row.Role == record.RoleControl {
+			cost[i] = cost[cases[row.Case][0]] // the baseline's, which comes first
+		}
+		cases[row.Case] = append(cases[row.Case], i)
+		if !row.OK() {
+			continue
+		}
+		row.Metrics = map[string]float64{"encoded-bytes": math.Round(377 * math.Exp(0.3*rng.NormFloat64()))}
+		switch row.Stage {
+		case "send":
+			row.Metrics = map[string]float64{}
+			for j, unit := range []string{"p50-ns", "p90-ns", "p99-ns", "p99.9-ns", "max-ns"} {
+				row.Metrics[unit] = math.Round(cost[i] * math.Pow(2, float64(j)))
+			}
+		case "store":
+			row.Metrics["peak-rss-B"] = math.Round(6e7 * math.Exp(0.5*rng.NormFloat64()))
+		}
+	}
+	for _, name := range rec.Cases() {
+		for b := range blocks {
+			block := record.Block{Case: name, Number: b + 1}
+			for _, i := range cases[name] {
+				row := &rec.Rows[i]
+				if !row.OK() {
+					continue
+				}
+				s := record.Series{Row: row.Name, Counters: map[string][]float64{}}
+				mean := cost[i] * math.Exp(0.03*rng.NormFloat64())
+				for r := range rounds {
+					ns := 100 * mean * math.Exp(0.03*rng.NormFloat64())
+					s.Position = append(s.Position, r)
+					s.WallNS = append(s.WallNS, int64(ns))
+					s.CPUNS = append(s.CPUNS, int64(1.1*ns))
+					s.Allocs = append(s.Allocs, 100*int64(i%40))
+					s.Bytes = append(s.Bytes, 100*int64(i%40)*1234)
+					if row.Stage == "send" || row.Stage == "store" {
+						s.Counters["server-cpu-ns/op"] = append(s.Counters["server-cpu-ns/op"], 0.9*ns)
+					}
+					if row.Stage == "send" {
+						s.Counters["wire-out-B/op"] = append(s.Counters["wire-out-B/op"], 100*412)
+						s.Counters["wire-in-B/op"] = append(s.Counters["wire-in-B/op"], 100*377)
+						s.Counters["server-allocs/op"] = append(s.Counters["server-allocs/op"], 100*31)
+						s.Counters["server-B/op"] = append(s.Counters["server-B/op"], 100*3100)
+					}
+				}
+				block.Series = append(block.Series, s)
+			}
+			rec.Blocks = append(rec.Blocks, block)
+		}
+	}
+	return rec
+}

@@ -1,0 +1,322 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"postage/lab"
+	"postage/record"
+	"postage/report"
+	"postage/service/apiserver"
+	"postage/verdict"
+)
+
+// runFlags are what `postage run` can be told.
+type runFlags struct {
+	budget    time.Duration
+	precision percent
+	seed      uint64
+	out       string
+	against   string
+	resume    string
+	cpu       int
+	json      bool
+	markdown  bool
+	list      bool
+	dsn       string
+	apiserver apiserverFlags
+}
+
+// print prints the record in the form that was asked for, and beneath it, but for JSON,
+// how it compares with the revision that it was against.
+func (f *runFlags) print(cmd *cobra.Command, rec *record.Record) error {
+	if !f.markdown {
+		if err := printRecord(cmd, rec, f.json); err != nil || f.json || !verdict.IsAgainst(rec) {
+			return err
+		}
+		fmt.Fprintln(cmd.OutOrStdout())
+		return report.ChangesTerminal(cmd.OutOrStdout(), verdict.ComparePaired(rec, verdict.DefaultThresholds()), colorful(cmd))
+	}
+	if err := printMarkdown(cmd, rec); err != nil || !verdict.IsAgainst(rec) {
+		return err
+	}
+	fmt.Fprintln(cmd.OutOrStdout())
+	return report.ChangesMarkdown(cmd.OutOrStdout(), verdict.ComparePaired(rec, verdict.DefaultThresholds()))
+}
+
+func (p program) runCommand() *cobra.Command {
+	flags := runFlags{precision: 0.01}
+	cmd := &cobra.Command{
+		Use:   "run [PATTERN...]",
+		Short: "Measure, and print a table",
+		Long: `Measures the rows that the patterns select, beside their case's baseline, control and
+floors, and prints a table a case. Without a pattern it takes the first look: the few
+cases that each stage is known by. "all" takes everything.
+
+` + patternHelp + `
+
+Every contender proves that it does the work before it is timed. The record is saved
+after every block: Ctrl-C, or worse, loses nothing that was finished.
+
+Exit status: 0 measured, but for rows that say why they could not be; 1 some row failed
+its proof; 2 wrong usage, the tool itself failed, or nothing could be measured; 130
+interrupted.`,
+		Example: `  postage run
+  postage run 'Encode/msg=benchmark' --budget 90s
+  postage run Encode/op=decode codec=msgp --precision 0.5%
+  postage run all --budget 1h --json > all.json
+  postage run Encode/msg=order codec=json --against main
+  postage run --resume .postage/runs/latest`,
+		ValidArgsFunction: p.completePatterns,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return p.runRun(cmd, args, flags)
+		},
+	}
+	f := cmd.Flags()
+	f.DurationVar(&flags.budget, "budget", 3*time.Minute, "total time that the run may take")
+	f.Var(&flags.precision, "precision", "half-width wanted of each ratio's interval, such as 1%")
+	f.Uint64Var(&flags.seed, "seed", lab.DefaultSeed, "draws the inputs and the order of batches")
+	f.StringVar(&flags.out, "out", "", "`file` for the record (default a dated one in "+runsFolder+")")
+	f.StringVar(&flags.against, "against", "", "measure the code of the git `revision` in the same rounds as well, for `postage compare`")
+	f.StringVar(&flags.resume, "resume", "", "go on with the run in `file`, with the budget it has left or the one given;\nwhich cluster of yours it is on is said again, by --kubeconfig or POSTAGE_KUBECONFIG")
+	f.IntVar(&flags.cpu, "cpu", 0, "GOMAXPROCS of the workers (default as many as there are processors)")
+	f.BoolVar(&flags.json, "json", false, "print JSON")
+	f.BoolVar(&flags.markdown, "markdown", false, "print Markdown, as GitHub shows it")
+	cmd.MarkFlagsMutuallyExclusive("json", "markdown")
+	f.BoolVar(&flags.list, "list", false, "print what would be measured, and measure nothing")
+	flags.apiserver.register(cmd)
+	f.StringVar(&flags.dsn, "dsn", "", "PostgreSQL `server` for the stage store: a schema of our own there, dropped afterwards\n(default POSTAGE_DSN, PG*, or a scratch cluster)")
+	return cmd
+}
+
+func (p program) runRun(cmd *cobra.Command, patterns []string, flags runFlags) (err error) {
+	if err := flags.apiserver.check(); err != nil {
+		return err
+	}
+	cmd.SetContext(flags.apiserver.withCluster(cmd.Context()))
+	switch {
+	case flags.budget <= 0:
+		return fmt.Errorf("--budget %v: must be more than 0", flags.budget)
+	case flags.cpu < 0:
+		return fmt.Errorf("--cpu %d: must be at least 1", flags.cpu)
+	case flags.resume != "" && (len(patterns) > 0 || flags.out != "" || flags.against != "" || cmd.Flags().Changed("seed") || cmd.Flags().Changed("cpu") || cmd.Flags().Changed("precision")):
+		return hinted{errors.New("--resume goes on with what its record says: patterns, --out, --against, --seed, --cpu and --precision do not go with it"), "only --budget, --json, --markdown and what says again which servers to take do: --kubeconfig, --context, --dsn"}
+	case flags.resume != "":
+		return p.resumeRun(cmd, flags)
+	}
+	entries, err := lab.Select(p.suites, patterns)
+	if err != nil {
+		return err
+	}
+	if entries, err = flags.apiserver.chosen(entries, patterns); err != nil {
+		return err
+	}
+	entries, unbuilt := flags.apiserver.withoutUnbuilt(entries, patterns, apiserver.Built)
+	if unbuilt {
+		say(cmd, unbuiltText)
+	}
+	if flags.against != "" && !flags.list {
+		say(cmd, "postage: building this program as of %s", flags.against)
+		var old *lab.Revision
+		var remove func() error
+		if old, remove, err = buildRevision(cmd.Context(), flags.against); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, remove()) }()
+		entries = lab.Against(entries, old)
+	}
+	plan := lab.NewPlan(entries, flags.budget, float64(flags.precision))
+	if flags.list {
+		fmt.Fprintln(cmd.ErrOrStderr(), plan.Describe(flags.budget, float64(flags.precision)))
+		return listText(cmd.OutOrStdout(), plan.Entries)
+	}
+	if err := useDSN(cmd, flags.dsn, plan.Entries); err != nil {
+		return err
+	}
+	started := time.Now()
+	out := flags.out
+	if out == "" {
+		out = newRecordName("", started)
+	}
+	if err := record.Reserve(out); err != nil {
+		return err
+	}
+	rec := lab.NewRecord(plan, record.Run{
+		Started:    started.UTC().Truncate(time.Second),
+		Patterns:   patterns,
+		Seed:       flags.seed,
+		Precision:  float64(flags.precision),
+		Budget:     flags.budget,
+		GOMAXPROCS: flags.cpu,
+		Commit:     commit(cmd.Context()),
+	}, record.ThisMachine(200*time.Millisecond))
+	say(cmd, "postage: %s", plan.Describe(flags.budget, float64(flags.precision)))
+	return measure(cmd, plan.Entries, rec, out, flags.print)
+}
+
+// resumeRun goes on with a run that was not completed.
+func (p program) resumeRun(cmd *cobra.Command, flags runFlags) (err error) {
+	// The record that "latest" points at is written to, not the link.
+	name, err := filepath.EvalSymlinks(flags.resume)
+	if err != nil {
+		return fmt.Errorf("--resume: %w", err)
+	}
+	rec, err := record.Load(name)
+	if err != nil {
+		return err
+	}
+	budget := rec.Run.Budget - rec.Run.Elapsed
+	if cmd.Flags().Changed("budget") {
+		budget = flags.budget
+	} else if rec.Run.Complete {
+		return hinted{fmt.Errorf("%s: the run is complete", name), "give --budget to measure it further"}
+	}
+	var old *lab.Revision
+	if commit := revisionOf(rec); commit != "" {
+		var remove func() error
+		if old, remove, err = buildRevision(cmd.Context(), commit); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, remove()) }()
+	}
+	entries, err := lab.Resume(rec, p.suites, old, record.ThisMachine(0), max(budget, 0))
+	if err != nil {
+		return err
+	}
+	if err := useDSN(cmd, flags.dsn, entries); err != nil {
+		return err
+	}
+	if err := record.Reserve(name); err != nil {
+		return err
+	}
+	say(cmd, "postage: going on with %s, which has %d blocks, for %v", name, len(rec.Blocks), max(budget, 0).Round(time.Second))
+	return measure(cmd, entries, rec, name, flags.print)
+}
+
+// measure runs the conductor, keeps the record and prints it, all that was finished if
+// the run is interrupted.
+func measure(cmd *cobra.Command, entries []lab.Entry, rec *record.Record, out string, print func(*cobra.Command, *record.Record) error) error {
+	command, err := lab.SelfCommand("worker")
+	if err != nil {
+		return err
+	}
+	if err := conduct(cmd, command, entries, rec, out); err != nil && !errors.Is(err, lab.ErrInterrupted) {
+		return err
+	} else if err != nil {
+		say(cmd, "postage: interrupted; go on with: postage run --resume %s%s", out, clusterAgain(cmd))
+		return errors.Join(err, print(cmd, rec))
+	}
+	pointLatest(out)
+	say(cmd, "postage: record saved as %s", out)
+	if err := print(cmd, rec); err != nil {
+		return err
+	}
+	if len(rec.Blocks) == 0 {
+		return errors.New("nothing was measured: the rows say why")
+	}
+	return nil
+}
+
+// conduct measures, with a view of how it goes on standard error.
+// Services that the entries need run meanwhile.
+func conduct(cmd *cobra.Command, command []string, entries []lab.Entry, rec *record.Record, out string) (err error) {
+	environment, stop := lab.StartServices(cmd.Context(), entries, rec)
+	defer func() { err = errors.Join(err, stop()) }()
+	view := newView(cmd.ErrOrStderr())
+	defer view.close()
+	conductor := &lab.Conductor{
+		Command:     command,
+		Environment: environment,
+		Save:        func(rec *record.Record) error { return rec.Save(out) },
+		Observe:     view.observe,
+	}
+	return conductor.Run(cmd.Context(), entries, rec)
+}
+
+// say tells the user something that is not the result.
+func say(cmd *cobra.Command, format string, a ...any) {
+	fmt.Fprintf(cmd.ErrOrStderr(), format+"\n", a...)
+}
+
+// dirty ends the commit of a program that has changes which are not committed.
+const dirty = "+dirty"
+
+// commit is the one that this program was built of, "" if that is not known. "go run" does not
+// leave it in the program, but has just built it: git says it, if the current folder is in
+// the source.
+func commit(ctx context.Context) string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return ""
+	}
+	settings := map[string]string{}
+	for _, s := range info.Settings {
+		settings[s.Key] = s.Value
+	}
+	if revision := settings["vcs.revision"]; revision != "" {
+		if settings["vcs.modified"] == "true" {
+			revision += dirty
+		}
+		return revision
+	}
+	program, err := os.Executable()
+	if err != nil {
+		return ""
+	}
+	root, ok := sourceOf(ctx, info)
+	if !ok {
+		return ""
+	}
+	cache, err := output(ctx, "", "go", "env", "GOCACHE")
+	if err != nil || !strings.HasPrefix(program, filepath.Join(os.TempDir(), "go-build")) && !strings.HasPrefix(program, cache+string(filepath.Separator)) {
+		return "" // built at some other time, of whatever was there then
+	}
+	revision, err := output(ctx, root, "git", "rev-parse", "--verify", "--quiet", "HEAD")
+	if err != nil {
+		return ""
+	}
+	if changed, err := output(ctx, root, "git", "status", "--porcelain"); err != nil || changed != "" {
+		revision += dirty
+	}
+	return revision
+}
+
+// percent is a flag such as "1%" or "0.01".
+type percent float64
+
+func (p *percent) String() string { return strconv.FormatFloat(float64(*p)*100, 'g', 4, 64) + "%" }
+func (p *percent) Type() string   { return "percent" }
+func (p *percent) Set(s string) error {
+	number, isPercent := strings.CutSuffix(s, "%")
+	value, err := strconv.ParseFloat(number, 64)
+	if err != nil {
+		return errors.New("want a percentage such as 1%")
+	}
+	if isPercent {
+		value /= 100
+	}
+	if !(value > 0 && value < 1) {
+		return errors.New("want a percentage above 0% and below 100%")
+	}
+	*p = percent(value)
+	return nil
+}
+
+// isTerminal says whether a person is at the other end of a stream.
+func isTerminal(stream any) bool {
+	f, ok := stream.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0 && os.Getenv("TERM") != "dumb"
+}

@@ -1,0 +1,58 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"postage/record"
+)
+
+// runsFolder is where records are kept unless told otherwise, below the current folder.
+const runsFolder = ".postage/runs"
+
+// latestName points at the newest record in its folder.
+const latestName = "latest"
+
+func newRecordName(prefix string, now time.Time) string {
+	return filepath.Join(runsFolder, prefix+now.Format("2006-01-02T150405")+".txt")
+}
+
+// pointLatest makes latest point at the record. Where links cannot be made, latest is
+// left out: `postage show` then wants a name.
+func pointLatest(name string) {
+	if filepath.Dir(name) != filepath.Clean(runsFolder) {
+		return
+	}
+	link := filepath.Join(runsFolder, latestName)
+	temporary := link + ".new"
+	_ = os.Remove(temporary)
+	if os.Symlink(filepath.Base(name), temporary) == nil {
+		_ = os.Rename(temporary, link)
+	}
+}
+
+// loadRun reads a record by its file's name, or by its name in the runs folder; the
+// latest for "".
+func loadRun(name string) (*record.Record, error) {
+	if name == "" {
+		rec, err := record.Load(filepath.Join(runsFolder, latestName))
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, hinted{errors.New("there is no saved run below this folder"), "`postage run` makes one"}
+		}
+		return rec, err
+	}
+	rec, err := record.Load(name)
+	if errors.Is(err, fs.ErrNotExist) && filepath.Base(name) == name {
+		for _, candidate := range []string{name, name + ".txt"} {
+			if rec, err2 := record.Load(filepath.Join(runsFolder, candidate)); !errors.Is(err2, fs.ErrNotExist) {
+				return rec, err2
+			}
+		}
+		return nil, hinted{fmt.Errorf("there is no record %s here or in %s", name, runsFolder), "give the name of a record's file, or no name for the latest"}
+	}
+	return rec, err
+}

@@ -1,0 +1,94 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/charmbracelet/colorprofile"
+	"github.com/spf13/cobra"
+
+	"postage/record"
+	"postage/report"
+)
+
+func showCommand() *cobra.Command {
+	var asJSON, asMarkdown bool
+	cmd := &cobra.Command{
+		Use:   "show [RUN]",
+		Short: "Print a saved run again",
+		Long: `Prints the table of a saved run: a file, a name in ` + runsFolder + `, or the latest.
+Damaged records are refused, with the line and what was expected there.`,
+		Example: `  postage show
+  postage show 2026-11-21T101500 --json
+  postage show before.txt`,
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: completeRuns,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			name := ""
+			if len(args) == 1 {
+				name = args[0]
+			}
+			rec, err := loadRun(name)
+			if err != nil {
+				return err
+			}
+			if asMarkdown {
+				return printMarkdown(cmd, rec)
+			}
+			return printRecord(cmd, rec, asJSON)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	cmd.Flags().BoolVar(&asMarkdown, "markdown", false, "print Markdown, as GitHub shows it")
+	cmd.MarkFlagsMutuallyExclusive("json", "markdown")
+	return cmd
+}
+
+// printRecord prints a record to standard output, and reports rows that failed.
+func printRecord(cmd *cobra.Command, rec *record.Record, asJSON bool) error {
+	var err error
+	if asJSON {
+		err = report.JSON(cmd.OutOrStdout(), rec)
+	} else {
+		err = report.Terminal(cmd.OutOrStdout(), rec, colorful(cmd))
+	}
+	if err != nil {
+		return err
+	}
+	return failedRow(rec)
+}
+
+// printMarkdown is printRecord in Markdown.
+func printMarkdown(cmd *cobra.Command, rec *record.Record) error {
+	if err := report.Markdown(cmd.OutOrStdout(), rec); err != nil {
+		return err
+	}
+	return failedRow(rec)
+}
+
+// failedRow is errFailedRow if a row of the record failed its proof.
+func failedRow(rec *record.Record) error {
+	for i := range rec.Rows {
+		if strings.HasPrefix(rec.Rows[i].Proof, record.ProofFailed) {
+			return errFailedRow
+		}
+	}
+	return nil
+}
+
+// colorful says whether standard output is a terminal that shows colours and whether
+// its owner wants them (NO_COLOR, CLICOLOR_FORCE and the like).
+func colorful(cmd *cobra.Command) bool {
+	return colorprofile.Detect(cmd.OutOrStdout(), os.Environ()) > colorprofile.ASCII
+}
+
+// completeRuns completes the names of saved runs.
+func completeRuns(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	files, _ := filepath.Glob(filepath.Join(runsFolder, "*.txt"))
+	var names []string
+	for _, file := range files {
+		names = append(names, strings.TrimSuffix(filepath.Base(file), ".txt"))
+	}
+	return names, cobra.ShellCompDirectiveDefault
+}

@@ -1,0 +1,33 @@
+package cli
+
+import (
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"postage/lab"
+)
+
+// workerCommand is the other half of `run`: the process that a contender lives in.
+func (p program) workerCommand() *cobra.Command {
+	var comparisons int
+	cmd := &cobra.Command{
+		Use:    "worker",
+		Short:  "Serves one contender to a running postage (started by it)",
+		Hidden: true,
+		Args:   cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			suites := p.suites
+			if comparisons > 0 {
+				suites = []lab.Suite{p.calibrationSuite(comparisons)}
+			}
+			// The conversation owns standard output; what a contender prints goes to
+			// standard error.
+			out := cmd.OutOrStdout()
+			os.Stdout = os.Stderr
+			return lab.ServeWorker(cmd.Context(), suites, cmd.InOrStdin(), out)
+		},
+	}
+	cmd.Flags().IntVar(&comparisons, "comparisons", 0, "serve a calibration of so many comparisons")
+	return cmd
+}
