@@ -13,12 +13,17 @@ import (
 
 // Exec runs one statement, like pgx's Exec, with its parameters streamed: strings and bytes go from where they are to
 // the socket, small ones by way of a buffer of 64 KB. Other values are encoded first, by the connection's type
-// map, and are held until they are sent. Rows that the statement returns are discarded. COPY ... FROM STDIN is not for Exec:
-// the server waits for data that never comes, until ctx ends and the connection is closed.
+// map, and are held until they are sent. Rows that the statement returns are discarded. COPY ... FROM STDIN is an error: it
+// is for Insert.
 //
-// The statement is prepared on the connection and kept for the next call with the same text, unless the connection's
-// DefaultQueryExecMode says otherwise; the connection keeps the 32 that were used last. A pgx.QueryRewriter, such as
-// pgx.NamedArgs, may be the only argument. The error is an *Error, whose Column is the parameter, such as "$3".
+// The server is asked for the parameters' types first. With the connection's DefaultQueryExecMode cache_describe and
+// cache_statement the answer is kept for the next call with the same text, the last 32 of them; with cache_statement the
+// statement is prepared too. In no mode does a statement run that another exchange parsed, unless its name is made of its
+// text and types: behind a pooler that gives each transaction another backend, all of them are safe. With cache_statement a call
+// in a transaction can fail there, with SQLSTATE 26000 and without having run.
+//
+// A pgx.QueryRewriter, such as pgx.NamedArgs, may be the only argument. The error is an *Error, whose Column is the
+// parameter, such as "$3".
 func Exec(ctx context.Context, db DB, sql string, args ...any) (pgconn.CommandTag, error) {
 	conn, release, err := acquire(ctx, db)
 	if err != nil {
@@ -46,8 +51,9 @@ func Exec(ctx context.Context, db DB, sql string, args ...any) (pgconn.CommandTa
 	inTx := pc.TxStatus() == 'T'
 	b := pool.Get().(*buffers)
 	defer b.put()
+	all := statementsOf(conn)
 	for attempt := 0; ; attempt++ {
-		st, kept, err := prepare(ctx, conn, sql, b)
+		st, known, err := all.statement(ctx, conn, sql, b)
 		if err != nil {
 			return fail(err)
 		}
@@ -57,19 +63,29 @@ func Exec(ctx context.Context, db DB, sql string, args ...any) (pgconn.CommandTa
 			return fail(err)
 		}
 		s := open(ctx, pc, b)
-		x.send(s, size)
+		x.send(s, all, size)
 		err = s.close()
+		if st.name != "" && s.parsed {
+			st.parsed = true
+		}
 		if err == nil {
 			return s.tag, nil
 		}
-		if pgErr, ok := errors.AsType[*pgconn.PgError](err); ok && kept {
-			// The statement may be stale: dropped by DISCARD or a pooler, or made for a table that was altered since.
-			stale := pgErr.Code == "26000" || pgErr.Code == "0A000"
-			if stale || pgErr.Code[:2] == "42" {
-				forget(pc, sql)
+		if pgErr, ok := errors.AsType[*pgconn.PgError](err); ok && known {
+			what := staleness(pgErr)
+			switch what {
+			case lost:
+				if all.lose(st); inTx {
+					err = fmt.Errorf("%w: the connection is another backend's now, as behind a pooler, and the statement was not run; with default_query_exec_mode=cache_describe this cannot be", err)
+				}
+			case outdated:
+				st.parsed = false
+			case misjudged:
+				all.forget(st)
 			}
-			if stale && attempt == 0 && pc.TxStatus() == 'I' && !pc.IsClosed() {
-				continue // nothing has been done yet
+			// Without an answer to Bind nothing has run.
+			if what != fresh && attempt == 0 && !s.bound && pc.TxStatus() == 'I' && !pc.IsClosed() {
+				continue
 			}
 		}
 		_, result := fail(err)
@@ -160,8 +176,18 @@ func (x *execution) encode(i int) (n int, format byte, err error) {
 	return n, byte(c.format), nil
 }
 
-// send writes the exchange.
-func (x *execution) send(s *stream, size int) {
+// send writes the exchange. A statement that is not known to be there is parsed in it, after the end of what has its name.
+func (x *execution) send(s *stream, all *statements, size int) {
+	if !x.st.parsed {
+		for _, name := range all.gone {
+			s.about('C', name)
+		}
+		all.gone = all.gone[:0]
+		if x.st.name != "" {
+			s.about('C', x.st.name)
+		}
+		s.parseAs(x.st.name, []byte(x.st.sql), x.st.types, len(x.st.types))
+	}
 	s.bind(x.st.name, x.formats, len(x.args), size)
 	encoded := x.values
 	for i := range x.args {

@@ -514,6 +514,32 @@ func TestExecStaleStatement(t *testing.T) {
 	}
 }
 
+// TestExecClosesStatements has statements that become stale again and again: the server does not gather them.
+func TestExecClosesStatements(t *testing.T) {
+	conn := connect(t)
+	must(t, conn, "create role insertless; grant usage on schema public to insertless")
+	defer must(t, conn, "reset role; drop owned by insertless; drop role insertless")
+	table := newTable(t, conn, "a int")
+	for i := range 50 {
+		sql := fmt.Sprintf("insert into %s values ($1 + %d)", table.Sanitize(), i%10)
+		must(t, conn, "reset role")
+		for range 2 {
+			if _, err := pgbulk.Exec(t.Context(), conn, sql, 1); err != nil {
+				t.Fatal(err)
+			}
+		}
+		must(t, conn, "set role insertless")
+		_, err := pgbulk.Exec(t.Context(), conn, sql, 1)
+		if pgErr, ok := errors.AsType[*pgconn.PgError](err); !ok || pgErr.Code != "42501" {
+			t.Fatal(err)
+		}
+	}
+	must(t, conn, "reset role")
+	if n := get[int](t, conn, "select count(*) from pg_prepared_statements where name like 'pgbulk%'"); n > 11 {
+		t.Errorf("%d statements for 10 texts", n)
+	}
+}
+
 func TestRefused(t *testing.T) {
 	conn := connect(t)
 	table := newTable(t, conn, "id int primary key, a text")

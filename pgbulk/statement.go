@@ -2,46 +2,68 @@ package pgbulk
 
 import (
 	"context"
-	"fmt"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
 	"slices"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// statement is a prepared statement and what its parameters are.
+// statement is the text of a statement and what its parameters are.
+//
+// Its description comes from an exchange of its own, and behind a pooler the next exchange may meet another backend. So
+// what is run is either parsed in the very exchange that binds it, with the types that were described, or has a name that
+// nothing else can have: see [statementName].
 type statement struct {
 	sql    string
 	name   string // "" is the unnamed one, which lasts until the next Parse
 	types  []uint32
 	shapes []shape
+	parsed bool // under its name, by this connection; a pooler's other backends do not have it
 }
 
-// statements are those that a connection keeps, the one used last at the end. They live in the connection's custom data.
+// statements are those that a connection knows, the one used last at the end. They live in the connection's custom data.
 type statements struct {
 	list []*statement
-	next int
+	mode pgx.QueryExecMode
+	gone []string // names that the server may still have, to be closed
+	lost int      // how often the server did not have a statement that it should have had
 }
 
 const (
 	statementsKey = "postage/pgbulk statements"
 	keptPerConn   = 32
+	// mayLose is how many statements a connection may lose before it gives them no names any more: one to DISCARD ALL and
+	// its like, more to a pooler.
+	mayLose = 2
 )
 
-func statementsOf(pc *pgconn.PgConn) *statements {
-	all, ok := pc.CustomData()[statementsKey].(*statements)
+func statementsOf(conn *pgx.Conn) *statements {
+	data := conn.PgConn().CustomData()
+	all, ok := data[statementsKey].(*statements)
 	if !ok {
-		all = &statements{}
-		pc.CustomData()[statementsKey] = all
+		all = &statements{mode: conn.Config().DefaultQueryExecMode}
+		data[statementsKey] = all
 	}
 	return all
 }
 
-// prepare returns a statement of this text that is prepared on the connection, and whether it is a kept one.
-func prepare(ctx context.Context, conn *pgx.Conn, sql string, b *buffers) (st *statement, kept bool, err error) {
-	pc := conn.PgConn()
-	keep := conn.Config().DefaultQueryExecMode == pgx.QueryExecModeCacheStatement
-	all := statementsOf(pc)
+// statementName is made of the text and of the parameters' types, so that whichever backend has a statement of this name,
+// and whoever prepared it, it is the right one and reads the parameters as they are meant.
+func statementName(sql string, types []uint32) string {
+	h := sha256.New()
+	for _, oid := range types {
+		binary.Write(h, binary.BigEndian, oid)
+	}
+	h.Write([]byte(sql))
+	return "pgbulk_" + hex.EncodeToString(h.Sum(nil)[:20])
+}
+
+// statement returns the statement of a text, described, and whether it was known before.
+func (all *statements) statement(ctx context.Context, conn *pgx.Conn, sql string, b *buffers) (st *statement, known bool, err error) {
+	keep := all.mode == pgx.QueryExecModeCacheStatement || all.mode == pgx.QueryExecModeCacheDescribe
 	if keep {
 		if i := slices.IndexFunc(all.list, func(s *statement) bool { return s.sql == sql }); i >= 0 {
 			st := all.list[i]
@@ -49,35 +71,72 @@ func prepare(ctx context.Context, conn *pgx.Conn, sql string, b *buffers) (st *s
 			return st, true, nil
 		}
 	}
-	st = &statement{sql: sql}
-	s := open(ctx, pc, b)
+	s := open(ctx, conn.PgConn(), b)
 	s.collect = true
-	if keep {
-		if len(all.list) >= keptPerConn {
-			s.about('C', all.list[0].name)
-			all.list = slices.Delete(all.list, 0, 1)
-		}
-		all.next++
-		st.name = fmt.Sprintf("pgbulk_%d", all.next)
-	}
-	s.parseAs(st.name, []byte(sql), nil, 0)
-	s.about('D', st.name)
+	s.parse([]byte(sql), nil, 0)
+	s.about('D', "")
 	s.sync()
 	if err := s.close(); err != nil {
 		return nil, false, err
 	}
-	st.types = s.params
+	st = &statement{sql: sql, types: s.params}
 	for _, oid := range st.types {
 		st.shapes = append(st.shapes, shapeOf(conn.TypeMap(), oid))
 	}
+	if all.mode == pgx.QueryExecModeCacheStatement && all.lost < mayLose {
+		st.name = statementName(sql, st.types)
+	}
 	if keep {
+		if len(all.list) >= keptPerConn {
+			all.forget(all.list[0])
+		}
 		all.list = append(all.list, st)
 	}
 	return st, false, nil
 }
 
-// forget drops a statement that may be stale. The server keeps its own side of it until the connection ends.
-func forget(pc *pgconn.PgConn, sql string) {
-	all := statementsOf(pc)
-	all.list = slices.DeleteFunc(all.list, func(s *statement) bool { return s.sql == sql })
+// forget drops a statement. The server's side of it is closed with the next one that is parsed.
+func (all *statements) forget(st *statement) {
+	all.list = slices.DeleteFunc(all.list, func(s *statement) bool { return s == st })
+	if st.parsed {
+		all.gone = append(all.gone, st.name)
+	}
+}
+
+// lose notes that the server did not have a statement that was parsed before. If that goes on, names are given up.
+func (all *statements) lose(st *statement) {
+	st.parsed = false
+	if all.lost++; all.lost < mayLose {
+		return
+	}
+	for _, st := range all.list {
+		if st.parsed {
+			all.gone = append(all.gone, st.name)
+		}
+		st.name, st.parsed = "", false
+	}
+}
+
+// stale says what an error before a statement began to run tells about what is known of it.
+type stale int
+
+const (
+	fresh     stale = iota // nothing
+	lost                   // the server does not have it
+	outdated               // the server has it for a table that was altered since
+	misjudged              // its parameters may have other types by now
+)
+
+// staleness is what the error of a statement that was known before tells. SQLSTATE 26000 is invalid_sql_statement_name, 0A000 is "cached
+// plan must not change result type", and class 42 is syntax error or access rule violation.
+func staleness(e *pgconn.PgError) stale {
+	switch {
+	case e.Code == "26000":
+		return lost
+	case e.Code == "0A000":
+		return outdated
+	case len(e.Code) == 5 && e.Code[:2] == "42":
+		return misjudged
+	}
+	return fresh
 }

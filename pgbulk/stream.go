@@ -60,6 +60,8 @@ type stream struct {
 	affected int64       // rows that the commands say they affected, all together
 	tag      pgconn.CommandTag
 	ready    bool // ReadyForQuery has come
+	parsed   bool // a Parse was answered
+	bound    bool // a Bind was answered: what has an error after that may have run
 	collect  bool // what is described and returned, into these:
 	params   []uint32
 	fields   []uint32
@@ -121,6 +123,10 @@ func (s *stream) read() {
 			if s.tag.Insert() || s.tag.Update() || s.tag.Delete() {
 				s.affected += s.tag.RowsAffected()
 			}
+		case *pgproto3.ParseComplete:
+			s.parsed = true
+		case *pgproto3.BindComplete:
+			s.bound = true
 		case *pgproto3.ParameterDescription:
 			if s.collect {
 				s.params = slices.Clone(msg.ParameterOIDs)

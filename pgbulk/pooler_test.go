@@ -1,0 +1,345 @@
+//go:build unix
+
+package pgbulk_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"postage/pgbulk"
+	"postage/pgbulk/pgtest"
+)
+
+// pooler is a PgBouncer in transaction mode with two server connections, in front of the package's scratch cluster.
+type pooler struct {
+	dsn string
+	log string // its log file
+}
+
+var pgbouncerVersion = regexp.MustCompile(`PgBouncer (\d+)\.(\d+)`)
+
+// pgbouncer returns the program and its version, or skips the test.
+func pgbouncer(t testing.TB) (program string, major, minor int) {
+	t.Helper()
+	dsn(t, pgtest.Unix)
+	for _, name := range []string{"pgbouncer", "/usr/sbin/pgbouncer", "/usr/local/bin/pgbouncer"} {
+		path, err := exec.LookPath(name)
+		if err != nil {
+			continue
+		}
+		out, err := exec.Command(path, "--version").Output()
+		if m := pgbouncerVersion.FindSubmatch(out); err == nil && m != nil {
+			major, _ = strconv.Atoi(string(m[1]))
+			minor, _ = strconv.Atoi(string(m[2]))
+			return path, major, minor
+		}
+	}
+	inCI(t, "there is no pgbouncer: install Debian's package pgbouncer, or your system's")
+	return "", 0, 0
+}
+
+// startPooler starts PgBouncer with more settings. Like PostgreSQL it refuses to run as root.
+func startPooler(t testing.TB, program, settings string) *pooler {
+	t.Helper()
+	backend, err := pgx.ParseConfig(dsn(t, pgtest.Unix))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, err := os.MkdirTemp("/tmp", "pgbulk-pooler-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := l.Addr().(*net.TCPAddr).Port
+	l.Close()
+	p := &pooler{log: filepath.Join(dir, "log")}
+	ini := fmt.Sprintf(`[databases]
+postgres = host=%s port=%d user=%s dbname=postgres connect_query='set application_name to "pgbulk pooled"'
+[pgbouncer]
+listen_addr =
+unix_socket_dir = %s
+listen_port = %d
+auth_type = any
+pool_mode = transaction
+default_pool_size = 2
+max_client_conn = 100
+server_login_retry = 0.1
+%s
+`, backend.Host, backend.Port, backend.User, dir, port, settings)
+	if err := os.WriteFile(filepath.Join(dir, "ini"), []byte(ini), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	log, err := os.Create(p.log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	cmd := exec.Command(program, filepath.Join(dir, "ini"))
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.SysProcAttr = &syscall.SysProcAttr{}
+	if os.Geteuid() == 0 {
+		// The cluster's owner: its socket's folder is private.
+		var stat syscall.Stat_t
+		if err := syscall.Stat(server.Dir(), &stat); err != nil {
+			t.Fatal(err)
+		}
+		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: stat.Uid, Gid: stat.Gid}
+		if err := os.Chown(dir, int(stat.Uid), int(stat.Gid)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		cmd.Process.Kill()
+		cmd.Wait()
+		if t.Failed() {
+			text, _ := os.ReadFile(p.log)
+			lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+			t.Logf("pgbouncer: %s", strings.Join(lines[max(0, len(lines)-20):], "\n"))
+		}
+	})
+	p.dsn = fmt.Sprintf("host=%s port=%d user=%s dbname=postgres sslmode=disable", dir, port, backend.User)
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		conn, err := pgx.Connect(t.Context(), p.dsn)
+		if err == nil {
+			conn.Close(t.Context())
+			return p
+		}
+		if time.Now().After(deadline) {
+			text, _ := os.ReadFile(p.log)
+			t.Fatalf("pgbouncer does not answer: %v\n%s", err, text)
+		}
+	}
+}
+
+func (p *pooler) connect(t testing.TB, mode pgx.QueryExecMode) *pgx.Conn {
+	config, err := pgx.ParseConfig(p.dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.DefaultQueryExecMode = mode
+	for range 1000 { // a pooler whose servers are being killed may turn a client away
+		conn, err := pgx.ConnectConfig(context.Background(), config)
+		if err == nil {
+			return conn
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Error("pgbouncer turns everyone away")
+	return nil
+}
+
+var modes = []pgx.QueryExecMode{pgx.QueryExecModeCacheStatement, pgx.QueryExecModeCacheDescribe, pgx.QueryExecModeDescribeExec, pgx.QueryExecModeExec, pgx.QueryExecModeSimpleProtocol}
+
+// poolerCall writes one row, its id and the name of the table it is meant for.
+type poolerCall struct {
+	name string
+	run  func(ctx context.Context, conn *pgx.Conn, table pgx.Identifier, id int) error
+}
+
+var poolerCalls = []poolerCall{
+	{"Exec", func(ctx context.Context, conn *pgx.Conn, table pgx.Identifier, id int) error {
+		_, err := pgbulk.Exec(ctx, conn, "insert into "+table.Sanitize()+" values ($1, $2)", id, table[0])
+		return err
+	}},
+	{"Insert", poolerWrite(pgbulk.Insert, pgbulk.Auto)},
+	{"Insert, Bind", poolerWrite(pgbulk.Insert, pgbulk.Bind)},
+	{"Upsert", poolerWrite(pgbulk.Upsert, pgbulk.Auto)},
+	{"Upsert, Copy", poolerWrite(pgbulk.Upsert, pgbulk.Copy)},
+	{"transaction", func(ctx context.Context, conn *pgx.Conn, table pgx.Identifier, id int) error {
+		// The row by Exec, and another by way of a temporary table, which goes again.
+		return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+			if _, err := pgbulk.Exec(ctx, tx, "insert into "+table.Sanitize()+" values ($1, $2)", id, table[0]); err != nil {
+				return err
+			}
+			if err := poolerWrite(pgbulk.Upsert, pgbulk.Copy)(ctx, conn, table, -id); err != nil {
+				return err
+			}
+			_, err := pgbulk.Exec(ctx, tx, "delete from "+table.Sanitize()+" where id = $1 and mark = $2", -id, table[0])
+			return err
+		})
+	}},
+}
+
+func poolerWrite(write func(context.Context, pgbulk.DB, pgbulk.Table, pgbulk.Rows, pgbulk.Options) (pgbulk.Result, error), s pgbulk.Strategy) func(context.Context, *pgx.Conn, pgx.Identifier, int) error {
+	return func(ctx context.Context, conn *pgx.Conn, table pgx.Identifier, id int) error {
+		_, err := write(ctx, conn, pgbulk.Table{Name: table, Columns: []string{"id", "mark"}, Key: []string{"id"}}, pgbulk.Slice([][]any{{id, table[0]}}), pgbulk.Options{Strategy: s})
+		return err
+	}
+}
+
+// outcome is what became of the calls of one cell of the table.
+type outcome struct{ calls, wrong, lost, ghosts, uncertain, killed, refused int }
+
+// TestPooler has clients that write to one of two tables each, through a PgBouncer with two server connections, one of which is
+// killed now and then. No row may come to be in the other client's table, and what a call says must be so. It prints the table in
+// docs/pgbulk.md.
+func TestPooler(t *testing.T) {
+	program, major, minor := pgbouncer(t)
+	settings := map[string]string{"off": ""}
+	if major > 1 || minor >= 21 {
+		settings = map[string]string{"off": "max_prepared_statements = 0", "on": "max_prepared_statements = 100"}
+	} else {
+		t.Logf("PgBouncer %d.%d knows no prepared statements: max_prepared_statements came with 1.21", major, minor)
+	}
+	each := 352 // calls a cell, 10,560 together
+	if testing.Short() {
+		each = 64
+	}
+	var report strings.Builder
+	total := 0
+	for support, setting := range settings {
+		p := startPooler(t, program, setting)
+		fmt.Fprintf(&report, "PgBouncer %d.%d, transaction mode, prepared statements %s\n%-16s %-14s %7s %11s %5s %7s %10s %7s %8s\n", major, minor, support,
+			"mode", "call", "calls", "wrong place", "lost", "ghosts", "uncertain", "killed", "refused")
+		for _, mode := range modes {
+			for _, call := range poolerCalls {
+				o := poolerRun(t, p, mode, call, each)
+				total += o.calls
+				fmt.Fprintf(&report, "%-16s %-14s %7d %11d %5d %7d %10d %7d %8d\n", mode, call.name, o.calls, o.wrong, o.lost, o.ghosts, o.uncertain, o.killed, o.refused)
+				if o.wrong+o.lost+o.ghosts > 0 {
+					t.Errorf("%v, %s: %+v", mode, call.name, o)
+				}
+				// In a transaction there is no second try.
+				if o.refused > 0 && !(mode == pgx.QueryExecModeCacheStatement && call.name == "transaction") {
+					t.Errorf("%v, %s: %d errors that no kill explains", mode, call.name, o.refused)
+				}
+			}
+		}
+	}
+	t.Logf("%d calls\n%s", total, &report)
+}
+
+// poolerRun has 8 clients make n calls, half of them into one table and half into another.
+func poolerRun(t *testing.T, p *pooler, mode pgx.QueryExecMode, call poolerCall, n int) (o outcome) {
+	const clients = 8
+	observer := connect(t)
+	defer observer.Close(context.Background())
+	tables := [2]pgx.Identifier{newTable(t, observer, "id int primary key, mark text"), newTable(t, observer, "id int primary key, mark text")}
+	var mu sync.Mutex
+	results := map[int]error{}
+	var kills atomic.Int64
+	ctx, stop := context.WithCancel(t.Context())
+	var killer, all sync.WaitGroup
+	killer.Go(func() {
+		k := connect(t)
+		defer k.Close(context.Background())
+		for ctx.Err() == nil {
+			time.Sleep(20 * time.Millisecond)
+			var killed int64
+			err := k.QueryRow(context.Background(), `select count(pg_terminate_backend(pid)) from (select pid from pg_stat_activity
+				where application_name = 'pgbulk pooled' order by random() limit 1) as one`).Scan(&killed)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			kills.Add(killed)
+		}
+	})
+	for c := range clients {
+		all.Go(func() {
+			conn := p.connect(t, mode)
+			for i := range n / clients {
+				if conn == nil || conn.IsClosed() {
+					if conn = p.connect(t, mode); conn == nil {
+						return
+					}
+				}
+				id := 1 + i*clients + c
+				err := call.run(t.Context(), conn, tables[c%2], id)
+				mu.Lock()
+				results[id] = err
+				mu.Unlock()
+			}
+			conn.Close(context.Background())
+		})
+	}
+	all.Wait()
+	stop()
+	killer.Wait()
+	settled(t, observer)
+	present := map[int]int{}
+	for i, table := range tables {
+		rows, _ := observer.Query(t.Context(), "select id, mark from "+table.Sanitize())
+		for rows.Next() {
+			var id int
+			var mark string
+			if err := rows.Scan(&id, &mark); err != nil {
+				t.Fatal(err)
+			}
+			if mark != table[0] || (id-1)%clients%2 != i {
+				o.wrong++
+			}
+			present[id]++
+		}
+		if rows.Err() != nil {
+			t.Fatal(rows.Err())
+		}
+	}
+	for id, err := range results {
+		o.calls++
+		var e *pgbulk.Error
+		errors.As(err, &e)
+		uncertain := e != nil && e.Uncertain || err != nil && e == nil // commit's own
+		switch {
+		case err == nil && present[id] != 1:
+			o.lost++
+		case err == nil:
+		case uncertain:
+			o.uncertain++
+		case present[id] != 0:
+			o.ghosts++
+		}
+		if err != nil && !byKill(err) {
+			if o.refused++; o.refused <= 3 {
+				t.Logf("%v, %s: %v", mode, call.name, err)
+			}
+		} else if err != nil {
+			o.killed++
+		}
+	}
+	return o
+}
+
+// byKill reports whether an error is what a killed server connection leads to.
+func byKill(err error) bool {
+	pgErr, ok := errors.AsType[*pgconn.PgError](err)
+	if !ok {
+		return true // of the network
+	}
+	return pgErr.Code == "57P01" || pgErr.Code[:2] == "08"
+}
+
+// settled waits until no pooled backend is in a transaction.
+func settled(t testing.TB, observer *pgx.Conn) {
+	t.Helper()
+	for range 3000 {
+		if get[int](t, observer, "select count(*) from pg_stat_activity where application_name = 'pgbulk pooled' and state <> 'idle'") == 0 {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Fatal("backends do not come to rest")
+}
