@@ -160,7 +160,7 @@ func (w *writer) endBind() {
 
 // appendInsert appends the statement that inserts a number of rows.
 func (w *writer) appendInsert(sql []byte, rows int) []byte {
-	sql = append(sql, w.table.insertInto()...)
+	sql = append(sql, w.head...)
 	sql = append(sql, "values "...)
 	n := 0
 	for r := range rows {
@@ -178,7 +178,7 @@ func (w *writer) appendInsert(sql []byte, rows int) []byte {
 		}
 		sql = append(sql, ')')
 	}
-	return append(sql, w.table.onConflict(w.options)...)
+	return append(sql, w.tail...)
 }
 
 // failedStatement returns the rows of the statement that the server's error was about.

@@ -68,7 +68,7 @@ func (w *writer) alterStage() []string {
 // insertSelect is the statement that takes the rows out of the stage, those for which where holds.
 func (w *writer) insertSelect(where string) string {
 	var b strings.Builder
-	b.WriteString(w.table.insertInto() + "select ")
+	b.WriteString(w.head + "select ")
 	for i, c := range w.columns {
 		if i > 0 {
 			b.WriteString(", ")
@@ -83,7 +83,7 @@ func (w *writer) insertSelect(where string) string {
 	if where == "" {
 		b.WriteString(" where true")
 	}
-	b.WriteString(w.table.onConflict(w.options))
+	b.WriteString(w.tail)
 	return b.String()
 }
 

@@ -21,11 +21,6 @@ type layout struct {
 	major      int      // the server's major version
 }
 
-// binary reports whether all columns have a binary codec.
-func (l *layout) binary() bool {
-	return !slices.ContainsFunc(l.columns, func(c column) bool { return c.format != binaryFormat })
-}
-
 const layoutQuery = `select a.attname, a.attnotnull, format_type(a.atttypid, a.atttypmod),
 	has_database_privilege(current_database(), 'temp')
 	from pg_attribute a where a.attrelid = $1::text::regclass and a.attnum > 0 and not a.attisdropped`
@@ -75,7 +70,13 @@ func describe(ctx context.Context, conn *pgx.Conn, t *Table, o *Options, b *buff
 	version = version[:len(version)-len(strings.TrimLeft(version, "0123456789"))]
 	l.major, _ = strconv.Atoi(version)
 	nullable := func(key string) bool { return !slices.Contains(l.notNull, key) }
-	if o.Conflict == Update && l.major >= 15 && slices.ContainsFunc(t.Key, nullable) {
+	if o.Conflict == DoUpdate && o.Constraint != "" && len(t.Key) == 0 {
+		var err error
+		if t.Key, err = constraintKey(ctx, conn, t, o, b); err != nil {
+			return nil, err
+		}
+	}
+	if o.Conflict == DoUpdate && l.major >= 15 && slices.ContainsFunc(t.Key, nullable) {
 		var err error
 		if l.nullsAlike, err = nullsAlike(ctx, conn, t, b); err != nil {
 			return nil, err

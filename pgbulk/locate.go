@@ -60,8 +60,10 @@ func (w *writer) explainCopy(e *Error, pgErr *pgconn.PgError) {
 		return // the error was before the savepoint, and not about a row
 	}
 	if pgErr.Code == cardinalityViolation {
-		e.FirstRow, e.Row = w.twiceInStage()
-		e.LastRow = e.Row
+		if w.table.exactKey(&w.options) {
+			e.FirstRow, e.Row = w.twiceInStage()
+			e.LastRow = e.Row
+		}
 		w.abort()
 		return
 	}
@@ -124,6 +126,9 @@ func (w *writer) explainBind(e *Error, pgErr *pgconn.PgError) {
 	e.Row, e.LastRow = first, last
 	// The rows are still there only if none came after them.
 	if first == last || w.chunk.first != first || w.pc.IsClosed() {
+		return
+	}
+	if pgErr.Code == cardinalityViolation && w.blind {
 		return
 	}
 	if pgErr.Code == cardinalityViolation {

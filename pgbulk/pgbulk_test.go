@@ -99,7 +99,7 @@ func TestConflicts(t *testing.T) {
 			}{
 				{pgbulk.Options{}, [][]any{{1, "a", "b"}, {2, "c", nil}}, 2, "1 a b, 2 c"},
 				{pgbulk.Options{}, [][]any{{2, "d", "e"}, {3, "f", ""}}, 2, "1 a b, 2 d e, 3 f "},
-				{pgbulk.Options{Conflict: pgbulk.Nothing}, [][]any{{2, "x", "x"}, {4, "g", "h"}}, 1, "1 a b, 2 d e, 3 f , 4 g h"},
+				{pgbulk.Options{Conflict: pgbulk.DoNothing}, [][]any{{2, "x", "x"}, {4, "g", "h"}}, 1, "1 a b, 2 d e, 3 f , 4 g h"},
 				{pgbulk.Options{Set: []string{"b"}}, [][]any{{1, "x", "y"}}, 1, "1 a y, 2 d e, 3 f , 4 g h"},
 				{pgbulk.Options{}, nil, 0, "1 a y, 2 d e, 3 f , 4 g h"},
 			} {

@@ -40,26 +40,27 @@ const (
 	Copy Strategy = "copy"
 )
 
-// Conflict says what becomes of a row whose key exists.
-type Conflict int
-
-// What to do on conflict. The zero value is Update for Upsert and Fail for Insert.
-const (
-	Default Conflict = iota
-	// Update sets the row's other columns to the new values.
-	Update
-	// Nothing keeps the row as it is. Insert with Nothing and without a key keeps the row on a conflict with any unique index.
-	Nothing
-	// Fail is PostgreSQL's unique violation.
-	Fail
-)
-
-// Options are the settings of Upsert and Insert. The zero value is ready for use.
+// Options are the settings of a call. The zero value is ready for use.
 type Options struct {
 	Strategy Strategy
 	Conflict Conflict
-	// Set are the columns that Update sets; when nil, all but the key.
+	// Constraint is the name of the unique constraint that decides whether a row exists, in place of Table.Key. If the key
+	// is not given, it is the constraint's columns.
+	Constraint string
+	// Target is what decides whether a row exists, in place of Table.Key: the expressions of a unique index, such as
+	// "lower(email)", with commas between them.
+	Target SQL
+	// TargetWhere is the predicate of a partial unique index that decides whether a row exists.
+	TargetWhere SQL
+	// Set are the columns that an update sets to the row's values; when nil, all but the key and those of SetTo.
 	Set []string
+	// SetTo are the columns that an update sets to what an expression says, such as "t.n + excluded.n".
+	SetTo map[string]SQL
+	// Where is which rows an update on conflict touches, such as "t.version < excluded.version". The others stay as they are and
+	// are not counted in Result.Affected.
+	Where SQL
+	// OverridingSystem has values go into columns that are GENERATED ALWAYS AS IDENTITY.
+	OverridingSystem bool
 	// ChunkRows is how many rows a statement of the Bind strategy has at most; 0 means as many as ChunkBytes and
 	// the protocol allow.
 	ChunkRows int
@@ -76,7 +77,7 @@ const DefaultChunkBytes = 256 << 10
 const maxParams = 65535
 
 // check fills in defaults and refuses what cannot work.
-func (t *Table) check(o *Options, upsert bool) error {
+func (t *Table) check(o *Options, op operation) error {
 	switch {
 	case len(t.Name) == 0:
 		return errors.New("no table name")
@@ -84,8 +85,6 @@ func (t *Table) check(o *Options, upsert bool) error {
 		return errors.New("no columns")
 	case len(t.Columns) > maxParams:
 		return fmt.Errorf("%d columns, more than %d", len(t.Columns), maxParams)
-	case upsert && len(t.Key) == 0:
-		return errors.New("no key columns")
 	case o.Strategy != Auto && o.Strategy != Bind && o.Strategy != Copy:
 		return fmt.Errorf("unknown strategy %q", o.Strategy)
 	case o.ChunkRows < 0 || o.ChunkBytes < 0:
@@ -101,28 +100,8 @@ func (t *Table) check(o *Options, upsert bool) error {
 			return fmt.Errorf("key column %q is not among the columns", k)
 		}
 	}
-	if o.Conflict == Default {
-		o.Conflict = Fail
-		if upsert {
-			o.Conflict = Update
-		}
-	}
-	switch {
-	case o.Conflict < Update || o.Conflict > Fail:
-		return fmt.Errorf("unknown conflict action %d", o.Conflict)
-	case o.Conflict == Update && len(t.Key) == 0:
-		return errors.New("an update on conflict needs key columns")
-	case o.Conflict == Update && o.Set == nil:
-		for _, c := range t.Columns {
-			if !slices.Contains(t.Key, c) {
-				o.Set = append(o.Set, c)
-			}
-		}
-	}
-	for _, c := range o.Set {
-		if !slices.Contains(t.Columns, c) {
-			return fmt.Errorf("column %q to set is not among the columns", c)
-		}
+	if err := t.checkConflict(o, op); err != nil {
+		return err
 	}
 	if o.ChunkBytes == 0 {
 		o.ChunkBytes = DefaultChunkBytes
@@ -138,38 +117,7 @@ func (t *Table) check(o *Options, upsert bool) error {
 func quoteAll(names []string) string {
 	quoted := make([]string, len(names))
 	for i, n := range names {
-		quoted[i] = pgx.Identifier{n}.Sanitize()
+		quoted[i] = quote(n)
 	}
 	return strings.Join(quoted, ", ")
-}
-
-// onConflict is the ON CONFLICT clause with a leading space, or nothing.
-func (t *Table) onConflict(o *Options) string {
-	if o.Conflict == Fail {
-		return ""
-	}
-	var b strings.Builder
-	b.WriteString(" on conflict ")
-	if len(t.Key) > 0 {
-		b.WriteString("(" + quoteAll(t.Key) + ") ")
-	}
-	// A row that is all key has nothing to be updated.
-	if o.Conflict == Nothing || len(o.Set) == 0 {
-		b.WriteString("do nothing")
-		return b.String()
-	}
-	b.WriteString("do update set ")
-	for i, c := range o.Set {
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		q := pgx.Identifier{c}.Sanitize()
-		b.WriteString(q + " = excluded." + q)
-	}
-	return b.String()
-}
-
-// insertInto is the beginning of an INSERT statement, up to the source of its rows.
-func (t *Table) insertInto() string {
-	return "insert into " + t.Name.Sanitize() + " (" + quoteAll(t.Columns) + ") "
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
@@ -18,55 +19,83 @@ type Result struct {
 
 // Upsert writes rows to a table. A row whose key exists is updated, or whatever o.Conflict says. The error is an *Error.
 func Upsert(ctx context.Context, db DB, t Table, rows Rows, o Options) (Result, error) {
-	return call(ctx, db, "upsert", t, rows, o)
+	return call(ctx, db, opUpsert, t, rows, o)
 }
 
 // Insert writes rows to a table. The key, if it is given, counts only for another o.Conflict than Fail. The error is an *Error.
 func Insert(ctx context.Context, db DB, t Table, rows Rows, o Options) (Result, error) {
-	return call(ctx, db, "insert", t, rows, o)
+	return call(ctx, db, opInsert, t, rows, o)
 }
 
-func call(ctx context.Context, db DB, op string, t Table, rows Rows, o Options) (Result, error) {
-	fail := func(err error) (Result, error) {
-		return Result{}, newError(op, t.Name.Sanitize(), err)
+func call(ctx context.Context, db DB, op operation, t Table, rows Rows, o Options) (Result, error) {
+	p, err := newPlan(ctx, db, op, t, rows.columns, o)
+	if err != nil {
+		return Result{}, err
 	}
+	defer p.release()
+	return p.send(ctx, rows)
+}
+
+// plan is a call that has been checked, on a connection that is ready, with what the server says about the table.
+type plan struct {
+	op         operation
+	table      Table
+	options    Options
+	conn       *pgx.Conn
+	release    func()
+	layout     *layout
+	head, tail string // of the statement, before and after the source of its rows
+}
+
+// newPlan asks the server about the table. columns are a struct's. The error is an *Error.
+func newPlan(ctx context.Context, db DB, op operation, t Table, columns []string, o Options) (*plan, error) {
+	p := &plan{op: op, table: t, options: o}
 	if len(t.Columns) == 0 {
-		t.Columns = rows.columns
+		p.table.Columns = columns
 	}
-	if err := t.check(&o, op == "upsert"); err != nil {
-		return fail(err)
+	if err := p.table.check(&p.options, op); err != nil {
+		return nil, p.error(err)
 	}
-	if rows.open == nil {
-		return fail(errors.New("no source of rows"))
+	var err error
+	if p.conn, p.release, err = acquire(ctx, db); err != nil {
+		return nil, p.error(err)
 	}
-	source, err := rows.open(t.Columns)
-	if err != nil {
-		return fail(err)
-	}
-	conn, release, err := acquire(ctx, db)
-	if err != nil {
-		return fail(err)
-	}
-	defer release()
-	pc := conn.PgConn()
 	b := pool.Get().(*buffers)
 	defer b.put()
-	l, err := describe(ctx, conn, &t, &o, b)
+	if p.layout, err = describe(ctx, p.conn, &p.table, &p.options, b); err != nil {
+		e := p.error(err)
+		e.Closed = p.conn.PgConn().IsClosed()
+		p.release()
+		return nil, e
+	}
+	p.options.fillSet(&p.table)
+	p.head, p.tail = p.table.insertParts(&p.options)
+	return p, nil
+}
+
+func (p *plan) error(err error) *Error { return newError(string(p.op), p.table.Name.Sanitize(), err) }
+
+// send writes rows. The error is an *Error.
+func (p *plan) send(ctx context.Context, rows Rows) (Result, error) {
+	if rows.open == nil {
+		return Result{}, p.error(errors.New("no source of rows"))
+	}
+	source, err := rows.open(p.table.Columns)
 	if err != nil {
-		e := newError(op, t.Name.Sanitize(), err)
-		e.Closed = pc.IsClosed()
-		return Result{}, e
+		return Result{}, p.error(err)
 	}
+	pc := p.conn.PgConn()
+	b := pool.Get().(*buffers)
+	defer b.put()
 	w := &writer{
-		ctx: ctx, pc: pc, table: &t, options: &o, layout: l, inTx: pc.TxStatus() == 'T', buffers: b,
-		encoder: encoder{m: conn.TypeMap(), columns: l.columns, scratch: b.values},
+		plan: p, ctx: ctx, pc: pc, strategy: p.options.Strategy, inTx: pc.TxStatus() == 'T', buffers: b,
+		encoder: encoder{m: p.conn.TypeMap(), columns: slices.Clone(p.layout.columns), scratch: b.values},
 	}
-	w.strategy = o.Strategy
 	err = w.run(source)
 	b.values = w.scratch
 	result := Result{Rows: w.n, Affected: w.affected, Strategy: w.strategy}
 	if err != nil {
-		e := newError(op, t.Name.Sanitize(), err)
+		e := p.error(err)
 		w.explain(e)
 		e.Closed = pc.IsClosed()
 		return Result{Rows: w.n, Strategy: w.strategy}, e
@@ -76,12 +105,10 @@ func call(ctx context.Context, db DB, op string, t Table, rows Rows, o Options) 
 
 // writer is a call of Upsert or Insert on its way.
 type writer struct {
-	ctx     context.Context
-	pc      *pgconn.PgConn
-	table   *Table
-	options *Options
-	layout  *layout
-	inTx    bool // in the caller's transaction
+	*plan
+	ctx  context.Context
+	pc   *pgconn.PgConn
+	inTx bool // in the caller's transaction
 	encoder
 	*buffers
 
@@ -94,6 +121,7 @@ type writer struct {
 	parsed   int   // rows of the statement that was parsed last
 	sent     []int // first rows of the statements
 	watching bool  // for keys that come again in a later statement
+	blind    bool  // to them, because what decides on conflicts is not known here
 	again    bool  // one has, in row n, and is sent twice in the last statement
 	firstRow int   // the row that had it first
 	// The first two rows of one statement that have the same key; the second is 0 if there are none.
@@ -124,14 +152,16 @@ func (w *writer) settle(row []any) {
 // choose settles the strategy as far as it can be from the first row.
 func (w *writer) choose() {
 	w.staging = w.options.Conflict != Fail
-	if w.watching = w.options.Conflict == Update && len(w.options.Set) > 0; w.watching {
+	updates := w.options.Conflict == DoUpdate && !w.options.setNothing()
+	w.blind = updates && !w.table.exactKey(&w.options)
+	if w.watching = updates && !w.blind; w.watching {
 		w.keys.reset()
 	}
 	w.isKey = make([]bool, len(w.columns))
 	for i, c := range w.table.Columns {
 		w.isKey[i] = slices.Contains(w.table.Key, c)
 	}
-	text := !w.layout.binary()
+	text := slices.ContainsFunc(w.columns, func(c column) bool { return c.format != binaryFormat })
 	switch {
 	case w.strategy == Copy && text && !w.staging:
 		w.staging = true // COPY in binary needs the help of a table whose columns are text
@@ -212,7 +242,7 @@ func (w *writer) row(row []any) error {
 	}
 	size, referred := w.size(row)
 	if w.chunk.rows() >= w.options.ChunkRows || size > w.options.ChunkBytes-w.chunk.size() {
-		if w.strategy == Auto && !w.large(size) {
+		if w.strategy == Auto && (w.blind || !w.large(size)) {
 			w.strategy = Copy
 			w.startCopy()
 			w.copyChunk()
