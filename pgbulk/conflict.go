@@ -181,7 +181,7 @@ func constraintKey(ctx context.Context, conn *pgx.Conn, t *Table, o *Options, b 
 	s := open(ctx, conn.PgConn(), b)
 	s.collect = true
 	s.parse([]byte(constraintQuery), nil, 0)
-	s.bind("", nil, 2, 4+len(name)+4+len(o.Constraint))
+	s.bind("", []byte{textFormat}, 2, 4+len(name)+4+len(o.Constraint))
 	for _, p := range []string{name, o.Constraint} {
 		s.int32(len(p))
 		s.string(p)

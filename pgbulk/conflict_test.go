@@ -1,0 +1,177 @@
+package pgbulk_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"postage/pgbulk"
+)
+
+// content is a table's rows as text.
+func content(t testing.TB, conn *pgx.Conn, table pgx.Identifier, order string) string {
+	t.Helper()
+	return get[string](t, conn, "select coalesce(string_agg(r::text, ' ' order by "+order+"), '') from "+table.Sanitize()+" r")
+}
+
+// TestConflictControl goes through each way to say what a conflict is and what becomes of it.
+func TestConflictControl(t *testing.T) {
+	conn := connect(t)
+	for _, c := range []struct {
+		name    string
+		columns string // of the table; the first row is there already
+		index   string // on TABLE
+		table   pgbulk.Table
+		o       pgbulk.Options
+		there   string
+		rows    [][]any
+		want    string
+		count   int64
+	}{
+		{
+			name: "counter", columns: "id int primary key, n int, note text default 'none'",
+			table: pgbulk.Table{Columns: []string{"id", "n"}, Key: []string{"id"}},
+			o:     pgbulk.Options{SetTo: map[string]pgbulk.SQL{"n": "t.n + excluded.n", "note": "'counted ' || t.note"}},
+			there: "(1, 10, 'x')", rows: [][]any{{1, 5}, {2, 7}}, want: `(1,15,"counted x") (2,7,none)`, count: 2,
+		},
+		{
+			name: "newer only", columns: "id int primary key, version int, a text",
+			table: pgbulk.Table{Columns: []string{"id", "version", "a"}, Key: []string{"id"}},
+			o:     pgbulk.Options{Where: "t.version < excluded.version"},
+			there: "(1, 5, 'old'), (2, 5, 'old')", rows: [][]any{{1, 4, "new"}, {2, 6, "new"}, {3, 1, "new"}}, want: "(1,5,old) (2,6,new) (3,1,new)", count: 2,
+		},
+		{
+			name: "constraint", columns: `id int, a text, n int, constraint "The One" unique (id, a)`,
+			table: pgbulk.Table{Columns: []string{"n", "a", "id"}},
+			o:     pgbulk.Options{Constraint: "The One"},
+			there: "(1, 'x', 1)", rows: [][]any{{2, "x", 1}, {3, "y", 1}}, want: "(1,x,2) (1,y,3)", count: 2,
+		},
+		{
+			name: "partial index", columns: "id int, live bool, n int", index: "(id) where live",
+			table: pgbulk.Table{Columns: []string{"id", "live", "n"}, Key: []string{"id"}},
+			o:     pgbulk.Options{TargetWhere: "live"},
+			there: "(1, true, 1), (1, false, 2)", rows: [][]any{{1, true, 3}, {1, false, 4}}, want: "(1,f,2) (1,f,4) (1,t,3)", count: 2,
+		},
+		{
+			name: "expression", columns: "email text, tenant int, n int", index: "(lower(email), tenant)",
+			table: pgbulk.Table{Columns: []string{"email", "tenant", "n"}},
+			o:     pgbulk.Options{Target: "lower(email), tenant", Set: []string{"n"}},
+			there: "('Ada', 1, 1)", rows: [][]any{{"aDA", 1, 2}, {"ada", 2, 3}}, want: "(Ada,1,2) (ada,2,3)", count: 2,
+		},
+		{
+			name: "expression, nothing", columns: "email text, n int", index: "(lower(email))",
+			table: pgbulk.Table{Columns: []string{"email", "n"}},
+			o:     pgbulk.Options{Target: "lower(email)", Conflict: pgbulk.DoNothing},
+			there: "('Ada', 1)", rows: [][]any{{"aDA", 2}, {"bob", 3}}, want: "(Ada,1) (bob,3)", count: 1,
+		},
+		{
+			name: "exclusion constraint", columns: "during int4range, n int, constraint free exclude using gist (during with &&)",
+			table: pgbulk.Table{Columns: []string{"during", "n"}},
+			o:     pgbulk.Options{Constraint: "free", Conflict: pgbulk.DoNothing},
+			there: "('[1,5)', 1)", rows: [][]any{{"[4,8)", 2}, {"[5,8)", 3}}, want: `("[1,5)",1) ("[5,8)",3)`, count: 1,
+		},
+		{
+			name: "identity", columns: "id int generated always as identity primary key, n int",
+			table: pgbulk.Table{Columns: []string{"id", "n"}, Key: []string{"id"}},
+			o:     pgbulk.Options{OverridingSystem: true},
+			rows:  [][]any{{7, 1}, {9, 2}}, want: "(7,1) (9,2)", count: 2,
+		},
+	} {
+		for _, s := range strategies {
+			t.Run(c.name+"/"+name(s), func(t *testing.T) {
+				c.table.Name = newTable(t, conn, c.columns)
+				if c.index != "" {
+					must(t, conn, "create unique index on "+c.table.Name.Sanitize()+" "+c.index)
+				}
+				if c.there != "" {
+					must(t, conn, "insert into "+c.table.Name.Sanitize()+" values "+c.there)
+				}
+				c.o.Strategy = s
+				r, err := pgbulk.Upsert(t.Context(), conn, c.table, pgbulk.Slice(c.rows), c.o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got := content(t, conn, c.table.Name, `r::text collate "C"`); got != c.want || r.Affected != c.count {
+					t.Errorf("%d affected, table %s; want %d, %s", r.Affected, got, c.count, c.want)
+				}
+			})
+		}
+	}
+}
+
+// TestIdentityIsRefused: without OverridingSystem a value for such a column is the server's error in an upsert.
+func TestIdentityIsRefused(t *testing.T) {
+	conn := connect(t)
+	for _, s := range strategies {
+		table := pgbulk.Table{Name: newTable(t, conn, "id int generated always as identity primary key"), Columns: []string{"id"}, Key: []string{"id"}}
+		_, err := pgbulk.Upsert(t.Context(), conn, table, pgbulk.Slice([][]any{{1}}), pgbulk.Options{Strategy: s})
+		if e, ok := errors.AsType[*pgconn.PgError](err); !ok || e.Code != "428C9" {
+			t.Errorf("%s: %v", name(s), err)
+		}
+	}
+}
+
+// TestConstraintKeyTwice: the constraint's columns are looked up, so that a key that comes again in another statement is
+// found, with both rows. Of an expression the server alone knows, and Auto leaves it to one statement.
+func TestConstraintKeyTwice(t *testing.T) {
+	conn := connect(t)
+	rows := make([][]any, 3000)
+	for i := range rows {
+		rows[i] = []any{fmt.Sprint("key", i), strings.Repeat("x", 900)}
+	}
+	rows[2900] = []any{"key17", "again"}
+	for _, s := range strategies {
+		t.Run(name(s), func(t *testing.T) {
+			table := pgbulk.Table{Name: newTable(t, conn, "email text constraint one"+name(s)+" unique, a text"), Columns: []string{"email", "a"}}
+			_, err := pgbulk.Upsert(t.Context(), conn, table, pgbulk.Slice(rows), pgbulk.Options{Strategy: s, Constraint: "one" + name(s)})
+			e, ok := errors.AsType[*pgbulk.Error](err)
+			if !ok || e.Row != 2900 || e.FirstRow != 17 {
+				t.Errorf("error %v", err)
+			}
+			if n := get[int](t, conn, "select count(*) from "+table.Name.Sanitize()); n != 0 {
+				t.Errorf("%d rows are in", n)
+			}
+		})
+	}
+	t.Run("expression", func(t *testing.T) {
+		table := pgbulk.Table{Name: newTable(t, conn, "email text, a text"), Columns: []string{"email", "a"}}
+		must(t, conn, "create unique index on "+table.Name.Sanitize()+" (lower(email))")
+		rows[2900][0] = "KEY17"
+		r, err := pgbulk.Upsert(t.Context(), conn, table, pgbulk.Slice(rows), pgbulk.Options{Target: "lower(email)"})
+		if e, ok := errors.AsType[*pgconn.PgError](err); !ok || e.Code != "21000" || r.Strategy != pgbulk.Copy {
+			t.Errorf("strategy %q, error %v", r.Strategy, err)
+		}
+		usable(t, conn)
+	})
+}
+
+// TestConflictRefusals are settings that are refused before the connection is asked for: there is none.
+func TestConflictRefusals(t *testing.T) {
+	table := pgbulk.Table{Name: pgx.Identifier{"t"}, Columns: []string{"id", "a"}, Key: []string{"id"}}
+	keyless := pgbulk.Table{Name: pgx.Identifier{"t"}, Columns: []string{"id", "a"}}
+	set := map[string]pgbulk.SQL{"a": "t.a"}
+	for _, c := range []struct {
+		table pgbulk.Table
+		o     pgbulk.Options
+		want  string
+	}{
+		{keyless, pgbulk.Options{}, "no key columns"},
+		{keyless, pgbulk.Options{TargetWhere: "live"}, "key columns or a target"},
+		{table, pgbulk.Options{Constraint: "c", Target: "lower(a)"}, "not both"},
+		{table, pgbulk.Options{Constraint: "c", Conflict: pgbulk.Fail}, "that are to fail"},
+		{table, pgbulk.Options{Conflict: pgbulk.DoNothing, Where: "true"}, "for updates"},
+		{table, pgbulk.Options{Conflict: pgbulk.DoNothing, SetTo: set}, "for updates"},
+		{table, pgbulk.Options{Set: []string{"a"}, SetTo: set}, "in Set and in SetTo"},
+		{table, pgbulk.Options{Set: []string{"a", "a"}}, "set twice"},
+		{table, pgbulk.Options{SetTo: map[string]pgbulk.SQL{"a": " "}}, "no expression"},
+	} {
+		_, err := pgbulk.Upsert(t.Context(), nil, c.table, pgbulk.Slice([][]any{{1, "x"}}), c.o)
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%+v: %v, want %q", c.o, err, c.want)
+		}
+	}
+}
