@@ -42,7 +42,7 @@ func TestDSNReachesServices(t *testing.T) {
 		t.Error(err)
 	}
 	for _, row := range rec.Rows {
-		if !strings.HasPrefix(row.Proof, record.ProofNotMeasured+"postgres: server of the given DSN: ") {
+		if !row.Proof.Is(record.ProofNotMeasured + "postgres: server of the given DSN: ") {
 			t.Errorf("%s: %s", row.Name, row.Proof)
 		}
 	}

@@ -70,7 +70,7 @@ func printMarkdown(cmd *cobra.Command, rec *record.Record) error {
 // failedRow is errFailedRow if a row of the record failed its proof.
 func failedRow(rec *record.Record) error {
 	for i := range rec.Rows {
-		if strings.HasPrefix(rec.Rows[i].Proof, record.ProofFailed) {
+		if rec.Rows[i].Proof.Is(record.ProofFailed) {
 			return errFailedRow
 		}
 	}

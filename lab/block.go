@@ -71,11 +71,11 @@ func (r *run) block(ctx context.Context, cs *runCase) (record.Block, error) {
 	}
 	for _, s := range seats {
 		if s.err != nil && s.entry.Old != nil && strings.HasPrefix(s.err.Error(), noSuchRow) {
-			s.row.Proof = record.ProofNotPossible + "revision " + s.entry.Old.Name + " has no such row"
+			s.row.Proof = record.ProofNotPossible.Because("revision " + s.entry.Old.Name + " has no such row")
 			continue
 		}
 		if s.err != nil {
-			s.row.Proof = fmt.Sprintf("%s%s (block %d)", record.ProofFailed, abridged(s.err.Error()), block.Number)
+			s.row.Proof = record.ProofFailed.Because(fmt.Sprintf("%s (block %d)", abridged(s.err.Error()), block.Number))
 			continue
 		}
 		block.Series = append(block.Series, s.series)

@@ -243,7 +243,7 @@ func TestFaultsStayInTheirRow(t *testing.T) {
 		switch {
 		case broken && r.NSOp != nil:
 			t.Errorf("%s: has figures", r.Row.Contender)
-		case broken && !strings.Contains(r.Row.Proof, want):
+		case broken && !strings.Contains(string(r.Row.Proof), want):
 			t.Errorf("%s: proof is %q, want %q in it", r.Row.Contender, r.Row.Proof, want)
 		case !broken && (r.NSOp == nil || r.Blocks < 6):
 			t.Errorf("%s: lost its figures: proof %q, %d blocks", r.Row.Contender, r.Row.Proof, r.Blocks)
@@ -270,7 +270,7 @@ func TestBaselineFails(t *testing.T) {
 				t.Errorf("is=sound: time %v, ratio %v, verdict %s", r.NSOp, r.Ratio, r.Verdict)
 			}
 		default:
-			if r.NSOp != nil || !strings.Contains(r.Row.Proof, "bad base") {
+			if r.NSOp != nil || !strings.Contains(string(r.Row.Proof), "bad base") {
 				t.Errorf("%s: time %v, proof %q", r.Row.Contender, r.NSOp, r.Row.Proof)
 			}
 		}

@@ -9,7 +9,6 @@ import (
 	"runtime"
 	"runtime/debug"
 	"slices"
-	"strings"
 	"time"
 
 	"postage/record"
@@ -35,9 +34,9 @@ func NewRecord(plan Plan, run record.Run, machine record.Machine) *record.Record
 	return rec
 }
 
-func newRow(e *Entry, proof string, modules map[string]string) record.Row {
+func newRow(e *Entry, proof record.Proof, modules map[string]string) record.Row {
 	if e.Contender.NotPossible != "" {
-		proof = record.ProofNotPossible + e.Contender.NotPossible
+		proof = record.ProofNotPossible.Because(e.Contender.NotPossible)
 	}
 	module := e.Contender.Module
 	revision, oldOf := "", ""
@@ -135,7 +134,7 @@ func Resume(rec *record.Record, suites []Suite, old *Revision, machine record.Ma
 		if now := newRow(&e, "", modules).Module; now != row.Module {
 			return nil, fmt.Errorf("resume: row %s was measured with %q, this program has %q", row.Name, row.Module, now)
 		}
-		if strings.HasPrefix(row.Proof, record.ProofNotMeasured) {
+		if row.Proof.Is(record.ProofNotMeasured) {
 			row.Proof = record.ProofOK
 		}
 		entries = append(entries, e)

@@ -48,10 +48,10 @@ func StartServices(ctx context.Context, entries []Entry, rec *record.Record) (en
 			}
 		}
 		if o.err != nil {
-			row.Proof = record.ProofNotMeasured + oneLine(o.err)
+			row.Proof = record.ProofNotMeasured.Because(oneLine(o.err))
 		} else if o.running.Serves != nil {
 			if err := o.running.Serves(e.Case, &e.Contender); err != nil {
-				row.Proof = record.ProofNotPossible + oneLine(err)
+				row.Proof = record.ProofNotPossible.Because(oneLine(err))
 			}
 		}
 	}

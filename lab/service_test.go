@@ -50,7 +50,7 @@ func TestStartServices(t *testing.T) {
 		"X/a=refused": "not possible: the server has no lz4",
 		"X/a=down":    "not measured: none on this machine; hint: install it",
 	} {
-		if got := rec.Row(name + "/lib=x").Proof; got != want {
+		if got := rec.Row(name + "/lib=x").Proof; string(got) != want {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}
 	}

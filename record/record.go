@@ -96,18 +96,10 @@ type Row struct {
 	Revision string             `json:"revision,omitempty"`
 	OldOf    string             `json:"old_of,omitempty"`
 	N        int                `json:"n,omitempty"` // operations a batch
-	Proof    string             `json:"proof"`
+	Proof    Proof              `json:"proof"`
 	Metrics  map[string]float64 `json:"metrics,omitempty"`
 	Warnings []string           `json:"warnings,omitempty"`
 }
-
-// What Row.Proof says, or begins with.
-const (
-	ProofOK          = "ok"
-	ProofFailed      = "failed: "
-	ProofNotPossible = "not possible: "
-	ProofNotMeasured = "not measured: " // the budget or an interruption came first
-)
 
 // OK says that the row's proof held and its figures may be shown.
 func (r *Row) OK() bool { return r.Proof == ProofOK }

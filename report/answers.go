@@ -40,19 +40,19 @@ func answers(cases []*caseOfRun) []answerView {
 		if c.Baseline == nil || c.Baseline.NSOp == nil {
 			continue
 		}
-		k := keysOf(c.Name)
-		verb := does[k.get("op")]
-		if verb[0] == "" || k.get("msg") == "" {
+		k := record.KeysOf(c.Name)
+		verb := does[k.Get("op")]
+		if verb[0] == "" || k.Get("msg") == "" {
 			who, text := c.clause([2]string{"is", "be"})
 			all = append(all, answerView{Subject: strings.ReplaceAll(c.Name, "/", " "), Link: c.id, Rest: ":", Clauses: []clauseView{{c.id, who, text}}})
 			continue
 		}
-		key := c.run + " " + k.without("op").join(" ")
+		key := c.run + " " + k.Without("op").Join(" ")
 		at, ok := messages[key]
 		if !ok {
 			at = len(all)
 			messages[key] = at
-			all = append(all, answerView{Lead: "For your", Subject: k.get("msg"), Rest: " message:"})
+			all = append(all, answerView{Lead: "For your", Subject: k.Get("msg"), Rest: " message:"})
 		}
 		who, text := c.clause(verb)
 		all[at].Clauses = append(all[at].Clauses, clauseView{c.id, who, text})

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"postage/record"
 	"postage/verdict"
 )
 
@@ -32,11 +33,11 @@ func breakdowns(cases []*caseOfRun) []*bars {
 }
 
 // label is what tells a row apart, with its run's name where there are several.
-func (c *caseOfRun) label(k keys) string {
+func (c *caseOfRun) label(k record.Keys) string {
 	if c.run == "" {
-		return k.join(" ")
+		return k.Join(" ")
 	}
-	return k.join(" ") + " (" + c.run + ")"
+	return k.Join(" ") + " (" + c.run + ")"
 }
 
 // timeOf is a row's time an operation.
@@ -59,17 +60,17 @@ func breakdownByReuse(cases []*caseOfRun) *bars {
 	var order []string
 	squares := map[string]*exchange{}
 	for _, c := range cases {
-		k := keysOf(c.Name)
-		if !strings.HasPrefix(c.Name, "Send/") || k.get("tls") == "" || k.get("reuse") == "" {
+		k := record.KeysOf(c.Name)
+		if !strings.HasPrefix(c.Name, "Send/") || k.Get("tls") == "" || k.Get("reuse") == "" {
 			continue
 		}
 		for _, r := range c.ways() {
-			title := c.label(keysOf(r.Row.Name).without("tls", "reuse"))
+			title := c.label(record.KeysOf(r.Row.Name).Without("tls", "reuse"))
 			if squares[title] == nil {
 				squares[title] = &exchange{title, map[[2]string]*verdict.Result{}}
 				order = append(order, title)
 			}
-			squares[title].corners[[2]string{k.get("tls"), k.get("reuse")}] = r
+			squares[title].corners[[2]string{k.Get("tls"), k.Get("reuse")}] = r
 		}
 	}
 	p := &bars{
@@ -116,8 +117,8 @@ func breakdownByHandshake(cases []*caseOfRun) *bars {
 		// Floors by what they hold fixed: cert=rsa4096.
 		floors := map[string]*verdict.Result{}
 		for _, r := range c.Rows {
-			if k := keysOf(r.Row.Contender); k.get("floor") == "handshake" {
-				floors[k.without("floor").join("/")] = r
+			if k := record.KeysOf(r.Row.Contender); k.Get("floor") == "handshake" {
+				floors[k.Without("floor").Join("/")] = r
 			}
 		}
 		if len(floors) == 0 {
@@ -128,13 +129,13 @@ func breakdownByHandshake(cases []*caseOfRun) *bars {
 			if r.NSOp == nil {
 				continue
 			}
-			b := bar{label: c.label(keysOf(r.Row.Contender)), total: timeOf(r), parts: make([]quantity, len(p.Parts))}
+			b := bar{label: c.label(record.KeysOf(r.Row.Contender)), total: timeOf(r), parts: make([]quantity, len(p.Parts))}
 			if len(floors) == 1 && floors[""] != nil {
-				b.label = c.label(append(keysOf(c.Name).without("tls", "reuse"), keysOf(r.Row.Contender)...))
+				b.label = c.label(append(record.KeysOf(c.Name).Without("tls", "reuse"), record.KeysOf(r.Row.Contender)...))
 			}
 			quic := strings.Contains(r.Row.Settings["lib"], "quic")
 			for held, floor := range floors {
-				if alone := timeOf(floor); !quic && alone.known && keysOf(r.Row.Contender).hold(held) {
+				if alone := timeOf(floor); !quic && alone.known && record.KeysOf(r.Row.Contender).Hold(record.KeysOf(held)) {
 					b.parts[0], b.parts[1] = alone, b.total.plus(-1, alone)
 				}
 			}

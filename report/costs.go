@@ -81,23 +81,23 @@ func newCosts(cases []*caseOfRun) *costs {
 			continue
 		}
 		seen[cr.Name] = true
-		k := keysOf(cr.Name)
-		stage, _, _ := strings.Cut(cr.Name, "/")
+		k := record.KeysOf(cr.Name)
+		stage := record.StageOf(cr.Name)
 		switch {
-		case stage == "Encode" && k.get("op") == "encode":
+		case stage == "Encode" && k.Get("op") == "encode":
 			encoding = append(encoding, cr)
-		case stage == "Encode" && k.get("op") == "decode":
-			decoding[k.get("msg")] = cr
-		case stage == "Seal" && k.get("pad") != "":
+		case stage == "Encode" && k.Get("op") == "decode":
+			decoding[k.Get("msg")] = cr
+		case stage == "Seal" && k.Get("pad") != "":
 			c.Seals = append(c.Seals, cr.options(sealing)...)
 		case stage == "Send":
 			c.Sends = append(c.Sends, cr.options(sending)...)
-		case stage == "Store" && k.get("rows") != "":
+		case stage == "Store" && k.Get("rows") != "":
 			c.Stores = append(c.Stores, cr.options(storing)...)
 		}
 	}
 	for _, cr := range encoding {
-		msg := keysOf(cr.Name).get("msg")
+		msg := record.KeysOf(cr.Name).Get("msg")
 		other := decoding[msg]
 		m := costMessage{Name: msg, Codecs: cr.options(func(cr *caseOfRun, r *verdict.Result, o *costOption) string {
 			return coding(cr, other, r, o)
@@ -121,7 +121,7 @@ func newCosts(cases []*caseOfRun) *costs {
 func (cr *caseOfRun) options(fill func(*caseOfRun, *verdict.Result, *costOption) string) []costOption {
 	var all []costOption
 	for _, r := range cr.ways() {
-		o := costOption{Label: short(r.Row.Contender), Heading: keysOf(cr.Name).join(" "), Group: cr.Name}
+		o := costOption{Label: short(r.Row.Contender), Heading: record.KeysOf(cr.Name).Join(" "), Group: cr.Name}
 		if r.NSOp == nil {
 			o.Why = reason(r)
 		} else {
@@ -165,8 +165,8 @@ func sealing(cr *caseOfRun, r *verdict.Result, o *costOption) string {
 // sending counts the exchanges whose payload is a hello: others carry a message of their
 // own, which would be counted beside the one that was chosen.
 func sending(cr *caseOfRun, r *verdict.Result, o *costOption) string {
-	k := keysOf(cr.Name)
-	o.Group = "slice=" + k.get("slice") + " tls=" + k.get("tls")
+	k := record.KeysOf(cr.Name)
+	o.Group = "slice=" + k.Get("slice") + " tls=" + k.Get("tls")
 	out, sent := r.Metrics["wire-out-B/op"]
 	in, received := r.Metrics["wire-in-B/op"]
 	switch size := r.Row.Settings["size"]; {
@@ -181,12 +181,12 @@ func sending(cr *caseOfRun, r *verdict.Result, o *costOption) string {
 
 // storing is an operation divided by its rows.
 func storing(cr *caseOfRun, r *verdict.Result, o *costOption) string {
-	k := keysOf(cr.Name)
-	rows, err := strconv.ParseFloat(k.get("rows"), 64)
+	k := record.KeysOf(cr.Name)
+	rows, err := strconv.ParseFloat(k.Get("rows"), 64)
 	if err != nil || rows < 1 {
 		return "it does not say how many rows it writes"
 	}
-	if k.get("peer") == "sink" {
+	if k.Get("peer") == "sink" {
 		o.Label += " (client alone)"
 		return cr.cpu(r, "store: client", rows, o)
 	}
@@ -264,7 +264,7 @@ func (c *costs) first() choice {
 	}
 	ch.codec = firstFree(c.Messages[ch.message].Codecs, "protobuf")
 	for i, o := range c.Sends {
-		if k := keysOf(strings.ReplaceAll(o.Heading, " ", "/")); o.Why == "" && k.get("tls") == "on" && k.get("reuse") == "yes" {
+		if k := record.KeysOf(strings.ReplaceAll(o.Heading, " ", "/")); o.Why == "" && k.Get("tls") == "on" && k.Get("reuse") == "yes" {
 			ch.send = i
 			break
 		}

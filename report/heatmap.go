@@ -4,7 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
-	"strings"
+
+	"postage/record"
 )
 
 // heatMap is a table of contenders by messages (by cases, where these have no
@@ -38,19 +39,19 @@ func heatMaps(cases []*caseOfRun) []heatMap {
 	groups := map[string][]*caseOfRun{}
 	columns := map[*caseOfRun]string{}
 	for _, c := range cases {
-		k := keysOf(c.Name)
-		stage, _, _ := strings.Cut(c.Name, "/")
+		k := record.KeysOf(c.Name)
+		stage := record.StageOf(c.Name)
 		title := stage
 		switch {
-		case k.get("msg") != "":
-			title += " " + k.without("msg").join(" ")
-			columns[c] = "msg=" + k.get("msg")
-		case k.get("slice") != "":
-			title += " slice=" + k.get("slice")
-			columns[c] = k.without("slice").join(" ")
+		case k.Get("msg") != "":
+			title += " " + k.Without("msg").Join(" ")
+			columns[c] = "msg=" + k.Get("msg")
+		case k.Get("slice") != "":
+			title += " slice=" + k.Get("slice")
+			columns[c] = k.Without("slice").Join(" ")
 		case len(k) > 0:
-			title += " by " + k[0][0]
-			columns[c] = k.join(" ")
+			title += " by " + k[0].Name
+			columns[c] = k.Join(" ")
 		}
 		if c.run != "" {
 			title = c.run + ": " + title

@@ -254,9 +254,9 @@ func newCase(rec *record.Record, c *verdict.CaseResult, id string) caseView {
 	}
 	common := commonSettings(with)
 	var settings []string
-	named := keysOf(c.Name)
+	named := record.KeysOf(c.Name)
 	for _, key := range slices.Sorted(maps.Keys(common)) {
-		if named.get(key) == common[key] || common[key] == "" {
+		if named.Get(key) == common[key] || common[key] == "" {
 			continue
 		}
 		settings = append(settings, key+": "+common[key])
@@ -325,10 +325,10 @@ func hint(r *verdict.Result, common map[string]string) string {
 	if r.Row.Module != "" && r.Row.Module != common[moduleKey] {
 		lines = append(lines, r.Row.Module)
 	}
-	named := keysOf(r.Row.Name)
+	named := record.KeysOf(r.Row.Name)
 	for _, key := range slices.Sorted(maps.Keys(r.Row.Settings)) {
 		value := r.Row.Settings[key]
-		if named.get(key) != value && (common[key] != value || r.Row.Role == record.RoleFloor) {
+		if named.Get(key) != value && (common[key] != value || r.Row.Role == record.RoleFloor) {
 			lines = append(lines, key+": "+value)
 		}
 	}

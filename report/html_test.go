@@ -50,7 +50,7 @@ func addStages(rec *record.Record) {
 		extra      float64
 	}
 	for _, c := range []corner{{"off", "yes", 0}, {"on", "yes", 400}, {"off", "no", 40_000}, {"on", "no", 900_000}} {
-		http3 := ""
+		http3 := record.Proof("")
 		if c.tls == "off" {
 			http3 = "not possible: RFC 9001: QUIC has no cleartext"
 		}

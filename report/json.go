@@ -51,7 +51,7 @@ type (
 		Case       string              `json:"case"`
 		Contender  string              `json:"contender"`
 		Role       record.Role         `json:"role"`
-		Proof      string              `json:"proof"`
+		Proof      record.Proof        `json:"proof"`
 		Blocks     int                 `json:"blocks"`
 		Flagged    int                 `json:"flagged"`
 		NSOp       *jsonValue          `json:"ns_op"`

@@ -54,7 +54,7 @@ func sample() *record.Record {
 type spec struct {
 	contender string
 	role      record.Role
-	proof     string
+	proof     record.Proof
 	ns        float64
 	allocs    int64
 }
@@ -77,7 +77,7 @@ func addCase(rec *record.Record, rng *rand.Rand, c string, blocks int, specs ...
 		block := record.Block{Case: c, Number: b + 1, Elapsed: time.Second}
 		process := 1 + 0.02*rng.NormFloat64()
 		for _, s := range specs {
-			if strings.HasPrefix(s.proof, "not") {
+			if s.proof.Is("not") {
 				continue
 			}
 			series := record.Series{Row: c + "/" + s.contender}

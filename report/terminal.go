@@ -136,19 +136,19 @@ func (t *terminal) grid(indent string, header []string, rows [][]string, left ..
 func unmeasured(c *verdict.CaseResult) string {
 	why := c.Rows[0].Row.Proof
 	for _, r := range c.Rows {
-		if r.Row.Proof != why || !strings.HasPrefix(why, record.ProofNotMeasured) {
+		if r.Row.Proof != why || !why.Is(record.ProofNotMeasured) {
 			return ""
 		}
 	}
-	return why
+	return string(why)
 }
 
 // reason says why a row has no figures.
 func reason(r *verdict.Result) string {
 	if r.Row.OK() {
-		return record.ProofNotMeasured + "the run ended before its first block"
+		return string(record.ProofNotMeasured) + "the run ended before its first block"
 	}
-	return r.Row.Proof
+	return string(r.Row.Proof)
 }
 
 func (t *terminal) cell(r *verdict.Result, text string) string {

@@ -210,7 +210,7 @@ func why(r *Result) string {
 	case r.Row.OK():
 		return ": it has no blocks in the other"
 	}
-	return ": the other says " + r.Row.Proof
+	return ": the other says " + string(r.Row.Proof)
 }
 
 // test finds each row's anchor, its shift, and its p-value among all.

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -17,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"postage/lab"
+	"postage/record"
 	"postage/service/apiserver"
 )
 
@@ -120,7 +120,7 @@ func running(ctx context.Context, s *apiserver.Server, variable string) (*lab.Ru
 		Environment: []string{variable + "=" + string(text), gate + "=true"},
 		Serves: func(c *lab.Case, contender *lab.Contender) error {
 			for kind, err := range refused {
-				if slices.Contains(strings.Split(c.Name, "/"), "kind="+kind) {
+				if record.KeysOf(c.Name).Get("kind") == kind {
 					return err
 				}
 			}

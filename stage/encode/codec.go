@@ -3,11 +3,9 @@ package encode
 import (
 	"context"
 	"fmt"
-	"maps"
 	"math/rand/v2"
-	"strings"
-
 	"postage/lab"
+	"postage/record"
 	"postage/stage/encode/internal/bind"
 )
 
@@ -162,7 +160,7 @@ func (c *codec[M, V]) rows(msg *message[M], o op) []lab.Contender {
 		Name:     name,
 		Floor:    c.floor,
 		Module:   c.module,
-		Settings: settings(name, c.settings),
+		Settings: record.KeysOf(name).Settings(c.settings),
 		Checks:   checks(o),
 	}
 	if why, ok := c.impossible[o]; ok {
@@ -190,7 +188,7 @@ func (c *codec[M, V]) rows(msg *message[M], o op) []lab.Contender {
 		return []lab.Contender{row}
 	}
 	return []lab.Contender{{
-		Name: c.insteadOf, Module: c.module, Settings: settings(c.insteadOf, nil), NotPossible: c.because,
+		Name: c.insteadOf, Module: c.module, Settings: record.KeysOf(c.insteadOf).Settings(nil), NotPossible: c.because,
 	}, row}
 }
 
@@ -204,17 +202,6 @@ func (c *codec[M, V]) does(o op) bool {
 		}
 	}
 	return false
-}
-
-// settings splits a row's name and adds what it does not say.
-func settings(name string, more map[string]string) map[string]string {
-	out := map[string]string{}
-	for part := range strings.SplitSeq(name, "/") {
-		key, value, _ := strings.Cut(part, "=")
-		out[key] = value
-	}
-	maps.Copy(out, more)
-	return out
 }
 
 func checks(o op) string {

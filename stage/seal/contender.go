@@ -3,12 +3,11 @@ package seal
 import (
 	"context"
 	"fmt"
-	"maps"
 	"net/http"
-	"strings"
 	"time"
 
 	"postage/lab"
+	"postage/record"
 	"postage/webpush"
 )
 
@@ -76,7 +75,7 @@ type product struct {
 func (c *contender) row(pad padding) lab.Contender {
 	row := lab.Contender{
 		Name: c.name, Module: c.module, OwnFloor: c.ownFloor, NotPossible: c.impossible,
-		Settings: settings(c.name, c.settings),
+		Settings: record.KeysOf(c.name).Settings(c.settings),
 	}
 	if c.impossible != "" {
 		return row
@@ -95,19 +94,6 @@ func (c *contender) row(pad padding) lab.Contender {
 		return &instance{contender: c, workload: w, pad: pad, maker: m}, nil
 	}
 	return row
-}
-
-// settings are the parts of a name, and more.
-func settings(name string, more map[string]string) map[string]string {
-	s := maps.Clone(more)
-	if s == nil {
-		s = map[string]string{}
-	}
-	for part := range strings.SplitSeq(name, "/") {
-		key, value, _ := strings.Cut(part, "=")
-		s[key] = value
-	}
-	return s
 }
 
 // instance is a contender at work.

@@ -14,6 +14,7 @@ import (
 	"fmt"
 
 	"postage/lab"
+	"postage/record"
 )
 
 // A primitive is a step that sealing is made of, as fast as the standard library does it.
@@ -154,7 +155,7 @@ func composed(mode string, pad padding, primitives ...primitive) lab.Contender {
 		sum += p.name
 	}
 	return lab.Contender{
-		Name: name, Floor: true, OwnFloor: name, Settings: settings(name, map[string]string{"sum": sum}),
+		Name: name, Floor: true, OwnFloor: name, Settings: record.KeysOf(name).Settings(map[string]string{"sum": sum}),
 		Checks: "every primitive of the sum runs and gives a result",
 		Open:   openPrimitives(pad, primitives),
 	}
@@ -169,7 +170,7 @@ func part(p primitive, pad padding) lab.Case {
 	return lab.Case{
 		Name: name, Doc: "What does it cost alone: " + p.doc + "?", Baseline: "lib=std",
 		Contenders: []lab.Contender{{
-			Name: "lib=std", Settings: settings("lib=std", nil),
+			Name: "lib=std", Settings: record.KeysOf("lib=std").Settings(nil),
 			Checks: "it runs and gives a result",
 			Open:   openPrimitives(pad, []primitive{p}),
 		}},

@@ -16,6 +16,7 @@ import (
 	webpushgo "github.com/SherClockHolmes/webpush-go"
 
 	"postage/lab"
+	"postage/record"
 	"postage/service/peer"
 	"postage/webpush"
 )
@@ -67,7 +68,7 @@ type serviceCounts struct {
 
 func loopbackRow(name, module string, open func(*serviceAddress) (broadcast, func() error, error)) lab.Contender {
 	return lab.Contender{
-		Name: name, Module: module, Settings: settings(name, map[string]string{"inflight": fmt.Sprint(inflight)}),
+		Name: name, Module: module, Settings: record.KeysOf(name).Settings(map[string]string{"inflight": fmt.Sprint(inflight)}),
 		Checks: "the push service verifies the token of a message to each of twenty subscriptions, opens it and reads the right text; it counts as many requests as were sent",
 		Open: func(context.Context, lab.Env) (lab.Instance, error) {
 			keys, err := webpush.GenerateVAPIDKeys()

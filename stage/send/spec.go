@@ -5,8 +5,8 @@ import (
 	"maps"
 	"runtime"
 	"strconv"
-	"strings"
 
+	"postage/record"
 	"postage/service/tlscert"
 	"postage/stage/send/internal/hello"
 )
@@ -68,11 +68,7 @@ func (s *spec) settings(name string, more map[string]string) map[string]string {
 	if s.tls {
 		out["cert"], out["resume"], out["verify"] = string(s.cert), string(s.resume), "yes"
 	}
-	for part := range strings.SplitSeq(name, "/") {
-		key, value, _ := strings.Cut(part, "=")
-		out[key] = value
-	}
-	maps.Copy(out, more)
+	maps.Copy(out, record.KeysOf(name).Settings(more))
 	return out
 }
 

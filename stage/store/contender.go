@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"strings"
-
 	"postage/lab"
+	"postage/record"
 )
 
 // contender is one way to write the rows.
@@ -59,7 +57,7 @@ type place interface {
 // row makes the contender a row of a case.
 // floor is the one that bounds it, "" for the case's fastest.
 func (c *contender) row(open func(context.Context, lab.Env) (place, error), checks, floor string) lab.Contender {
-	row := lab.Contender{Name: c.name, Module: c.module, Floor: c.floor, Settings: settings(c.name, c.settings), Checks: checks}
+	row := lab.Contender{Name: c.name, Module: c.module, Floor: c.floor, Settings: record.KeysOf(c.name).Settings(c.settings), Checks: checks}
 	if c.writesNothing {
 		row.Checks = "the copy has the bytes of the original"
 	} else if !c.floor {
@@ -77,19 +75,6 @@ func (c *contender) row(open func(context.Context, lab.Env) (place, error), chec
 		return &instance{contender: c, place: p, writer: w}, nil
 	}
 	return row
-}
-
-// settings are the parts of a name, and more.
-func settings(name string, more map[string]string) map[string]string {
-	s := maps.Clone(more)
-	if s == nil {
-		s = map[string]string{}
-	}
-	for part := range strings.SplitSeq(name, "/") {
-		key, value, _ := strings.Cut(part, "=")
-		s[key] = value
-	}
-	return s
 }
 
 // instance is a contender at work.

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 
 	"postage/lab"
+	"postage/record"
 )
 
 // capacity is that of a buffer before anything is in it.
@@ -54,7 +55,7 @@ func directCase(w workload) lab.Case {
 		directRow("lib=pgproto3-v5", pgxModule, v5, w, capacities[0], bufferStart),
 		directRow("lib=pgproto3-v5", pgxModule, v5, w, capacities[2], bufferStart),
 		lab.Contender{
-			Name: "floor=memcpy", Floor: true, Settings: settings("floor=memcpy", nil), Checks: "the copy has the bytes of the original",
+			Name: "floor=memcpy", Floor: true, Settings: record.KeysOf("floor=memcpy").Settings(nil), Checks: "the copy has the bytes of the original",
 			Open: func(_ context.Context, env lab.Env) (lab.Instance, error) {
 				d := newDirect(w, env.Seed)
 				message, err := v2(nil, d.name, d.parameters)
@@ -74,7 +75,7 @@ type encoder func(dst []byte, name string, parameters [][]byte) ([]byte, error)
 func directRow(lib, module string, encode encoder, w workload, start capacity, buffer string) lab.Contender {
 	name := lib + "/start=" + start.name + "/buffer=" + buffer
 	return lab.Contender{
-		Name: name, Module: module, Settings: settings(name, nil),
+		Name: name, Module: module, Settings: record.KeysOf(name).Settings(nil),
 		Checks: "the message, taken apart by a reader of ours, has the statement's name, all parameters and no byte more",
 		Open: func(_ context.Context, env lab.Env) (lab.Instance, error) {
 			d := newDirect(w, env.Seed)

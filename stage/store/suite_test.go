@@ -88,7 +88,7 @@ func TestServerThatDoesNotStart(t *testing.T) {
 	for _, e := range entries {
 		proof := rec.Row(e.Row()).Proof
 		onServer := strings.HasPrefix(e.Case.Name, "Store/peer=postgres/")
-		if onServer && (!strings.HasPrefix(proof, record.ProofNotMeasured+"postgres: server of POSTAGE_DSN: ") || strings.Contains(proof, "\n")) || !onServer && proof != record.ProofOK {
+		if onServer && (!proof.Is(record.ProofNotMeasured+"postgres: server of POSTAGE_DSN: ") || strings.Contains(string(proof), "\n")) || !onServer && proof != record.ProofOK {
 			t.Fatalf("%s: %q", e.Row(), proof)
 		}
 	}
