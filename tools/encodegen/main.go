@@ -27,10 +27,16 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"golang.org/x/mod/modfile"
 )
 
+// registered is what descriptors and schemas say of the generated packages' place. It is a name that
+// nothing resolves, so it stays when the repository's modules get another address.
+const registered = "postage/stage/encode/internal/"
+
 // module is the import path under which the generated packages live.
-const module = "postage/stage/encode/internal/"
+var module string
 
 func main() {
 	if err := run(context.Background(), filepath.Join("..", "stage", "encode")); err != nil {
@@ -40,6 +46,11 @@ func main() {
 }
 
 func run(ctx context.Context, stage string) error {
+	mod, err := os.ReadFile(filepath.Join("..", "go.mod"))
+	if err != nil {
+		return err
+	}
+	module = modfile.ModulePath(mod) + "/stage/encode/internal/"
 	s, err := loadSchema(ctx, filepath.Join(stage, "schema"))
 	if err != nil {
 		return err

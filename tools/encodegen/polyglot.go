@@ -25,7 +25,7 @@ func writePolyglot(s *schema, internal string) error {
 	merged := &descriptorpb.FileDescriptorProto{
 		Name:    proto.String("messages.proto"),
 		Syntax:  proto.String("proto3"),
-		Options: &descriptorpb.FileOptions{GoPackage: proto.String(module + "polymsg")},
+		Options: &descriptorpb.FileOptions{GoPackage: proto.String(registered + "polymsg")},
 	}
 	wrappers := map[string]bool{}
 	for _, file := range s.descriptorProtos() {

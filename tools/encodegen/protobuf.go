@@ -32,7 +32,7 @@ func writeProtobuf(s *schema, internal string) error {
 	}
 	parameters := []string{"features=size+marshal+unmarshal+pool"}
 	for _, md := range s.messages {
-		parameters = append(parameters, fmt.Sprintf("pool=%spbpool.%s", module, md.Name()))
+		parameters = append(parameters, fmt.Sprintf("pool=%spbpool.%s", registered, md.Name()))
 	}
 	if err := runPlugin("protoc-gen-go", "", dir, pool); err != nil {
 		return err
@@ -48,7 +48,7 @@ func protobufFiles(s *schema, protoPackage, goPackage string) []*descriptorpb.Fi
 		old := "." + file.GetPackage() + "."
 		file.Name = proto.String(strings.ReplaceAll(protoPackage, ".", "/") + "/" + file.GetName())
 		file.Package = proto.String(protoPackage)
-		file.Options = &descriptorpb.FileOptions{GoPackage: proto.String(module + goPackage)}
+		file.Options = &descriptorpb.FileOptions{GoPackage: proto.String(registered + goPackage)}
 		for _, message := range file.MessageType {
 			retarget(message, old, "."+protoPackage+".")
 		}
