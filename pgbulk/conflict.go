@@ -41,6 +41,9 @@ const (
 
 // checkConflict refuses settings about conflicts that do not go together, before anything is sent.
 func (t *Table) checkConflict(o *Options, op operation) error {
+	if op.byKey() {
+		return t.checkByKey(o, op)
+	}
 	target := o.Constraint != "" || o.Target != "" || o.TargetWhere != ""
 	if o.Conflict == 0 {
 		o.Conflict = Fail
@@ -81,6 +84,9 @@ func (t *Table) checkSet(o *Options) error {
 		}
 	}
 	for c, sql := range o.SetTo {
+		if slices.Contains(t.Key, c) {
+			return fmt.Errorf("column %q is of the key, by which rows are found, and cannot be set to another value", c)
+		}
 		if strings.TrimSpace(string(sql)) == "" {
 			return fmt.Errorf("column %q is to be set to no expression", c)
 		}

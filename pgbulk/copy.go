@@ -69,14 +69,11 @@ func (w *writer) alterStage() []string {
 func (w *writer) insertSelect(where string) string {
 	var b strings.Builder
 	b.WriteString(w.head + "select ")
-	for i, c := range w.columns {
+	for i := range w.columns {
 		if i > 0 {
 			b.WriteString(", ")
 		}
-		b.WriteString(pgx.Identifier{c.name}.Sanitize())
-		if c.format != binaryFormat {
-			b.WriteString("::" + w.layout.types[i])
-		}
+		b.WriteString(w.fromStage(i))
 	}
 	b.WriteString(" from pg_temp." + stage + where)
 	// Without a condition, SELECT ... ON would be taken for a join's.
@@ -85,6 +82,15 @@ func (w *writer) insertSelect(where string) string {
 	}
 	b.WriteString(w.tail)
 	return b.String()
+}
+
+// fromStage is the i-th column as the stage has it, of the table's type.
+func (w *writer) fromStage(i int) string {
+	c := &w.columns[i]
+	if c.format != binaryFormat {
+		return quote(c.name) + "::" + w.layout.types[i]
+	}
+	return quote(c.name)
 }
 
 // copyRow writes a row straight to the stream. Nothing of it is kept that may change.

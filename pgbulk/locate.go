@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
 )
@@ -79,12 +80,18 @@ func (w *writer) explainCopy(e *Error, pgErr *pgconn.PgError) {
 // of the rows.
 func (w *writer) twiceInStage() (first, second int) {
 	key, where := quoteAll(w.table.Key), ""
+	var typed []string
+	for i, c := range w.columns {
+		if w.isKey[i] {
+			typed = append(typed, w.fromStage(i)+" as "+quote(c.name))
+		}
+	}
 	if !w.layout.nullsAlike { // as GROUP BY takes them for
 		where = "where row(" + key + ") is not null"
 	}
 	sql := fmt.Sprintf(`select n[1], n[2] from (select array_agg(n order by n) as n from
 		(select row_number() over (order by ctid) - 1 as n, %s from pg_temp.%s) as numbered
-		%s group by %s having count(*) > 1) as twice order by n[2] limit 1`, key, stage, where, key)
+		%s group by %s having count(*) > 1) as twice order by n[2] limit 1`, strings.Join(typed, ", "), stage, where, key)
 	s := open(w.ctx, w.pc, w.buffers)
 	s.collect = true
 	s.command(sql)

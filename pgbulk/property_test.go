@@ -255,7 +255,7 @@ var kinds = []kind{
 	{"tid", func(r source) any {
 		return pgtype.TID{BlockNumber: uint32(r.intn(99)), OffsetNumber: uint16(r.intn(99)), Valid: true}
 	}},
-	{"aclitem", func(r source) any { return "=r/postage" }},
+	{"aclitem", func(r source) any { return "=r/postgres" }},
 	{"int4range", func(r source) any {
 		return span(r, func(r source) int32 { return int32(r.intn(1000)) }, func(a, b int32) bool { return a < b })
 	}},
@@ -349,6 +349,16 @@ func compare(t interface {
 	if err := tx.Commit(ctx); err != nil {
 		t.Fatalf("%v", err)
 	}
+	same(t, conn, columns, ours, theirs)
+}
+
+// same compares two tables with an id, column by column.
+func same(t interface {
+	Helper()
+	Fatalf(string, ...any)
+}, conn *pgx.Conn, columns []string, ours, theirs string) {
+	t.Helper()
+	ctx := context.Background()
 	// As text, because not every type can be compared.
 	for _, c := range columns {
 		var id *int
@@ -364,7 +374,7 @@ func compare(t interface {
 			}
 			return *s
 		}
-		t.Fatalf("column %s of %v: %v: pgbulk wrote %s, pgx %s", c, use, err, text(a), text(b))
+		t.Fatalf("column %s: %v: pgbulk wrote %s, pgx %s", c, err, text(a), text(b))
 	}
 }
 

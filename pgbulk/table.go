@@ -16,7 +16,7 @@ type Table struct {
 	// Columns are those that the rows have values for, in the order of the values. With [Structs] they may be left
 	// out: then they are all the struct's.
 	Columns []string
-	// Key are the columns of the unique index that decides whether a row exists. Upsert needs them; Insert does not.
+	// Key are the columns of the unique index that decides whether a row exists. All calls but Insert need them.
 	Key []string
 }
 
@@ -56,7 +56,7 @@ type Options struct {
 	Set []string
 	// SetTo are the columns that an update sets to what an expression says, such as "t.n + excluded.n".
 	SetTo map[string]SQL
-	// Where is which rows an update on conflict touches, such as "t.version < excluded.version". The others stay as they are and
+	// Where is which of the rows that exist are touched, such as "t.version < excluded.version". The others stay as they are and
 	// are not counted in Result.Affected.
 	Where SQL
 	// OverridingSystem has values go into columns that are GENERATED ALWAYS AS IDENTITY.

@@ -13,7 +13,7 @@ import (
 // Result is what a call did.
 type Result struct {
 	Rows     int      // rows that the source had
-	Affected int64    // rows that the server inserted or updated
+	Affected int64    // rows that the server inserted, updated or deleted
 	Strategy Strategy // Bind or Copy
 }
 
@@ -69,7 +69,11 @@ func newPlan(ctx context.Context, db DB, op operation, t Table, columns []string
 		return nil, e
 	}
 	p.options.fillSet(&p.table)
-	p.head, p.tail = p.table.insertParts(&p.options)
+	if op.byKey() {
+		p.head, p.tail = p.table.byKeyParts(op, &p.options)
+	} else {
+		p.head, p.tail = p.table.insertParts(&p.options)
+	}
 	return p, nil
 }
 
@@ -151,8 +155,8 @@ func (w *writer) settle(row []any) {
 
 // choose settles the strategy as far as it can be from the first row.
 func (w *writer) choose() {
-	w.staging = w.options.Conflict != Fail
-	updates := w.options.Conflict == DoUpdate && !w.options.setNothing()
+	w.staging = w.options.Conflict != Fail || w.op.byKey()
+	updates := w.op == opUpdate || w.options.Conflict == DoUpdate && !w.options.setNothing()
 	w.blind = updates && !w.table.exactKey(&w.options)
 	if w.watching = updates && !w.blind; w.watching {
 		w.keys.reset()

@@ -1,0 +1,95 @@
+package pgbulk
+
+import (
+	"context"
+	"errors"
+	"strings"
+)
+
+// Update updates the rows of a table whose key a row of the call has. Set, SetTo and Where of the options say what is set,
+// and which rows are touched. A key that exists nowhere is no error, and one with a NULL is nowhere: Result.Affected is how many
+// rows were updated. A key that comes twice in the call is an error, SQLSTATE 21000, as in Upsert. The error is an *Error.
+//
+// The table's key here need not have an index, though without one the server reads the whole table.
+func Update(ctx context.Context, db DB, t Table, rows Rows, o Options) (Result, error) {
+	return call(ctx, db, opUpdate, t, rows, o)
+}
+
+// Delete deletes the rows of a table whose key a row of the call has, and for which Where of the options holds. The
+// table's columns are the key if they are left out; more of them serve Where alone, such as "t.version = excluded.version".
+// A key that exists nowhere, or comes twice, is no error: Result.Affected is how many rows were deleted. The error is an *Error.
+func Delete(ctx context.Context, db DB, t Table, rows Rows, o Options) (Result, error) {
+	if len(t.Columns) == 0 {
+		t.Columns = t.Key
+	}
+	return call(ctx, db, opDelete, t, rows, o)
+}
+
+const (
+	opUpdate operation = "update"
+	opDelete operation = "delete"
+)
+
+// byKey says that the operation finds its rows by the key, and that there can be no conflict.
+func (op operation) byKey() bool { return op == opUpdate || op == opDelete }
+
+// checkByKey refuses settings that an update or a delete cannot have.
+func (t *Table) checkByKey(o *Options, op operation) error {
+	switch {
+	case len(t.Key) == 0:
+		return errors.New("no key columns")
+	case o.Conflict != 0 || o.Constraint != "" || o.Target != "" || o.TargetWhere != "":
+		return errors.New("only what inserts can be in conflict")
+	case o.OverridingSystem:
+		return errors.New("OverridingSystem is for what inserts")
+	case op == opDelete && (o.Set != nil || len(o.SetTo) > 0):
+		return errors.New("a delete sets nothing")
+	}
+	o.Conflict = Fail
+	if op == opDelete {
+		return nil
+	}
+	if err := t.checkSet(o); err != nil {
+		return err
+	}
+	set := *o
+	if set.fillSet(t); set.setNothing() {
+		return errors.New("no columns to set")
+	}
+	return nil
+}
+
+// times is a column of the source of an update's rows: how many of them have the same key.
+const times = "pgbulk_times"
+
+// byKeyParts are an UPDATE or DELETE statement before and after the source of its rows, VALUES or SELECT.
+//
+// Where two rows have the same key, PostgreSQL's UPDATE ... FROM takes either one. Like INSERT ... ON CONFLICT it is to fail, with
+// the same SQLSTATE: that of a subquery with two rows where there may be one. MERGE would do so by itself, but is not to be had
+// before PostgreSQL 15, nor for every kind of table.
+func (t *Table) byKeyParts(op operation, o *Options) (head, tail string) {
+	same, given := make([]string, len(t.Key)), make([]string, len(t.Key))
+	for i, k := range t.Key {
+		q := quote(k)
+		same[i] = "t." + q + " = excluded." + q
+		given[i] = "excluded." + q + " is not null"
+	}
+	columns := quoteAll(t.Columns)
+	if op == opDelete {
+		head = "delete from " + t.Name.Sanitize() + " as t using ("
+		tail = ") as excluded (" + columns + ")"
+	} else {
+		head = "update " + t.Name.Sanitize() + " as t set " + o.assignments() +
+			" from (select *, count(*) over (partition by " + quoteAll(t.Key) + ") as " + times + " from ("
+		tail = ") as given (" + columns + ")) as excluded"
+	}
+	tail += " where " + strings.Join(same, " and ")
+	if op == opUpdate {
+		tail += " and case when excluded." + times + " > 1 and " + strings.Join(given, " and ") +
+			" then (select true from generate_series(1, 2)) else true end"
+	}
+	if o.Where != "" {
+		tail += " and (" + string(o.Where) + ")"
+	}
+	return head, tail
+}

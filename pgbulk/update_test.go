@@ -1,0 +1,201 @@
+package pgbulk_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"pgregory.net/rapid"
+
+	"postage/pgbulk"
+)
+
+func TestUpdateAndDelete(t *testing.T) {
+	conn := connect(t)
+	for _, s := range strategies {
+		t.Run(name(s), func(t *testing.T) {
+			table := pgbulk.Table{Name: newTable(t, conn, "a int, b text, v int, note varchar(5), primary key (a, b)"), Columns: []string{"note", "b", "v", "a"}, Key: []string{"a", "b"}}
+			must(t, conn, "insert into "+table.Name.Sanitize()+" values (1, 'x', 10, 'old'), (1, 'y', 20, 'old'), (2, 'x', 30, null)")
+			for i, c := range []struct {
+				call  func(context.Context, pgbulk.DB, pgbulk.Table, pgbulk.Rows, pgbulk.Options) (pgbulk.Result, error)
+				o     pgbulk.Options
+				rows  [][]any
+				want  string
+				count int64
+			}{
+				{pgbulk.Update, pgbulk.Options{}, [][]any{{"new", "x", 11, 1}, {nil, "none", 1, 1}, {nil, nil, 1, nil}}, "(1,x,11,new) (1,y,20,old) (2,x,30,)", 1},
+				{pgbulk.Update, pgbulk.Options{Set: []string{"v"}}, [][]any{{"not", "y", 21, 1}, {"not", "x", nil, 2}}, "(1,x,11,new) (1,y,21,old) (2,x,,)", 2},
+				{pgbulk.Update, pgbulk.Options{SetTo: map[string]pgbulk.SQL{"v": "t.v + excluded.v"}, Where: "t.note = 'old'"}, [][]any{{"more", "y", 9, 1}, {"more", "x", 9, 1}}, "(1,x,11,new) (1,y,30,more) (2,x,,)", 1},
+				{pgbulk.Update, pgbulk.Options{Set: []string{}, SetTo: map[string]pgbulk.SQL{"note": "default"}}, [][]any{{"", "y", 0, 1}}, "(1,x,11,new) (1,y,30,) (2,x,,)", 1},
+				{pgbulk.Delete, pgbulk.Options{Where: "t.v = excluded.v"}, [][]any{{"", "x", 10, 1}, {"", "y", 30, 1}, {"", "y", 30, 1}}, "(1,x,11,new) (2,x,,)", 1},
+			} {
+				c.o.Strategy = s
+				r, err := c.call(t.Context(), conn, table, pgbulk.Slice(c.rows), c.o)
+				if err != nil {
+					t.Fatalf("step %d: %v", i, err)
+				}
+				if got := content(t, conn, table.Name, "a, b"); got != c.want || r.Affected != c.count || r.Rows != len(c.rows) {
+					t.Errorf("step %d: result %+v, table %s; want %d, %s", i, r, got, c.count, c.want)
+				}
+			}
+			table.Columns = nil
+			r, err := pgbulk.Delete(t.Context(), conn, table, pgbulk.Slice([][]any{{2, "x"}, {3, "x"}}), pgbulk.Options{Strategy: s})
+			if got := content(t, conn, table.Name, "a, b"); err != nil || got != "(1,x,11,new)" || r.Affected != 1 {
+				t.Errorf("delete by key alone: %+v, %v, table %s", r, err, got)
+			}
+			// The server's error about a row of an update: the third is too long for its column.
+			table.Columns = []string{"a", "b", "note"}
+			_, err = pgbulk.Update(t.Context(), conn, table, pgbulk.Slice([][]any{{5, "", ""}, {6, "", ""}, {1, "x", "far too long"}, {7, "", ""}}), pgbulk.Options{Strategy: s})
+			if e, ok := errors.AsType[*pgbulk.Error](err); !ok || e.Row != 2 {
+				t.Errorf("error %v, want row 2", err)
+			}
+			usable(t, conn)
+		})
+	}
+}
+
+// TestUpdateKeyTwice: PostgreSQL's UPDATE ... FROM would take either row. It is an error instead, also where the database alone
+// knows that the keys are the same, and with both rows where the client or the staging table can tell.
+func TestUpdateKeyTwice(t *testing.T) {
+	conn := connect(t)
+	for _, s := range []pgbulk.Strategy{pgbulk.Bind, pgbulk.Copy} {
+		for _, chunk := range []int{0, 3} {
+			for _, c := range []struct {
+				key    string
+				values []any
+				first  int
+				again  int
+			}{
+				{"int8", []any{1, 2, 3, 4, 5, 6, 7, 3, 9}, 2, 7},
+				{"text", []any{"a", "b", "c", "d", "e", "e", "g", "h", "i"}, 4, 5},
+				{"numeric", []any{"0", "1.0", "1.00", "4", "5", "6", "7", "8", "9"}, 1, 2},
+				{"interval", []any{"0", "30 days", "1 mon", "4 s", "5 s", "6 s", "7 s", "8 s", "9 s"}, 1, 2},
+			} {
+				t.Run(fmt.Sprint(s, "/", chunk, "/", c.key), func(t *testing.T) {
+					table := pgbulk.Table{Name: newTable(t, conn, "k "+c.key+" unique, v int"), Columns: []string{"k", "v"}, Key: []string{"k"}}
+					var rows [][]any
+					for i, k := range c.values {
+						rows = append(rows, []any{k, i})
+						must(t, conn, "insert into "+table.Name.Sanitize()+" values ($1, -1) on conflict do nothing", k)
+					}
+					before := digest(t, conn, table.Name)
+					_, err := pgbulk.Update(t.Context(), conn, table, pgbulk.Slice(rows), pgbulk.Options{Strategy: s, ChunkRows: chunk})
+					e, ok := errors.AsType[*pgbulk.Error](err)
+					if pg, is := errors.AsType[*pgconn.PgError](err); !ok || !is || pg.Code != "21000" {
+						t.Fatalf("error %v", err)
+					}
+					bytesTell := c.key == "int8" || c.key == "text"
+					if (s == pgbulk.Copy || bytesTell) && (e.Row != c.again || e.FirstRow != c.first) {
+						t.Errorf("rows %d and %d, want %d and %d: %v", e.FirstRow, e.Row, c.first, c.again, err)
+					}
+					if after := digest(t, conn, table.Name); after != before {
+						t.Errorf("rows were updated")
+					}
+					usable(t, conn)
+				})
+			}
+		}
+	}
+}
+
+func TestByKeyRefusals(t *testing.T) {
+	table := pgbulk.Table{Name: pgx.Identifier{"t"}, Columns: []string{"id", "a"}, Key: []string{"id"}}
+	keys := pgbulk.Table{Name: pgx.Identifier{"t"}, Columns: []string{"id"}, Key: []string{"id"}}
+	for _, c := range []struct {
+		call  func(context.Context, pgbulk.DB, pgbulk.Table, pgbulk.Rows, pgbulk.Options) (pgbulk.Result, error)
+		table pgbulk.Table
+		o     pgbulk.Options
+		want  string
+	}{
+		{pgbulk.Update, pgbulk.Table{Name: table.Name, Columns: table.Columns}, pgbulk.Options{}, "no key columns"},
+		{pgbulk.Delete, pgbulk.Table{Name: table.Name, Columns: table.Columns}, pgbulk.Options{}, "no key columns"},
+		{pgbulk.Update, table, pgbulk.Options{Conflict: pgbulk.DoNothing}, "in conflict"},
+		{pgbulk.Update, table, pgbulk.Options{OverridingSystem: true}, "what inserts"},
+		{pgbulk.Update, keys, pgbulk.Options{}, "no columns to set"},
+		{pgbulk.Update, table, pgbulk.Options{SetTo: map[string]pgbulk.SQL{"id": "t.id + 1"}}, "of the key"},
+		{pgbulk.Delete, table, pgbulk.Options{Set: []string{"a"}}, "sets nothing"},
+	} {
+		_, err := c.call(t.Context(), nil, c.table, pgbulk.Slice([][]any{{1, "x"}}), c.o)
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%+v: %v, want %q", c.o, err, c.want)
+		}
+	}
+}
+
+// TestByKeyProperty updates and deletes random rows of random types with pgbulk and, one by one, with pgx.
+func TestByKeyProperty(t *testing.T) {
+	conn := connect(t)
+	must(t, conn, types)
+	ctx := context.Background()
+	rapid.Check(t, func(t *rapid.T) {
+		var use []kind
+		for range rapid.IntRange(1, 5).Draw(t, "columns") {
+			use = append(use, kinds[rapid.IntRange(0, len(kinds)-1).Draw(t, "kind")])
+		}
+		run := func(sql string, args ...any) {
+			if _, err := conn.Exec(ctx, sql, args...); err != nil {
+				t.Fatalf("%s: %v", sql, err)
+			}
+		}
+		tables++
+		ours, theirs := fmt.Sprintf("ours%d", tables), fmt.Sprintf("theirs%d", tables)
+		definition, sets, columns := "id int primary key, grp text", "", []string{"id"}
+		for i, k := range use {
+			definition += fmt.Sprintf(", c%d %s", i, k.sql)
+			sets += fmt.Sprintf(", c%d = $%d", i, i+2)
+			columns = append(columns, fmt.Sprintf("c%d", i))
+		}
+		defer run("drop table if exists " + ours + ", " + theirs)
+		for _, name := range []string{ours, theirs} {
+			run("create table " + name + " (" + definition + ")")
+			run("insert into " + name + " (id, grp) select n, n % 3 from generate_series(1, 25) as n")
+		}
+		ids := rapid.Permutation(slices.Collect(func(yield func(int) bool) {
+			for i := range 30 {
+				if !yield(i) {
+					return
+				}
+			}
+		})).Draw(t, "ids")[:rapid.IntRange(0, 30).Draw(t, "rows")]
+		var rows [][]any
+		for _, id := range ids {
+			row := []any{id}
+			for _, k := range use {
+				row = append(row, value(shrinking{t}, k))
+			}
+			rows = append(rows, row)
+		}
+		o := pgbulk.Options{Strategy: rapid.SampledFrom(strategies).Draw(t, "strategy"), ChunkRows: rapid.IntRange(0, 7).Draw(t, "chunk"), Where: "t.grp <> '0'"}
+		table := pgbulk.Table{Name: pgx.Identifier{ours}, Columns: columns, Key: []string{"id"}}
+		remove := rapid.Bool().Draw(t, "delete")
+		call, sql := pgbulk.Update, "update "+theirs+" set "+strings.TrimPrefix(sets, ", ")+" where id = $1 and grp <> '0'"
+		if remove {
+			call, sql = pgbulk.Delete, "delete from "+theirs+" where id = $1 and grp <> '0'"
+			table.Columns = nil
+			for i := range rows {
+				rows[i] = rows[i][:1]
+			}
+		}
+		r, err := call(ctx, conn, table, pgbulk.Slice(rows), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var affected int64
+		for _, row := range rows {
+			tag, err := conn.Exec(ctx, sql, row...)
+			if err != nil {
+				t.Fatalf("pgx: %v", err)
+			}
+			affected += tag.RowsAffected()
+		}
+		if r.Affected != affected || r.Rows != len(rows) {
+			t.Fatalf("%+v, pgx affected %d of %d", r, affected, len(rows))
+		}
+		same(t, conn, append(columns, "grp"), ours, theirs)
+	})
+}
