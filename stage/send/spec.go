@@ -68,7 +68,8 @@ func (s *spec) settings(name string, more map[string]string) map[string]string {
 	if s.tls {
 		out["cert"], out["resume"], out["verify"] = string(s.cert), string(s.resume), "yes"
 	}
-	maps.Copy(out, record.KeysOf(name).Settings(more))
+	maps.Copy(out, record.KeysOf(name).Settings(nil))
+	maps.Copy(out, more)
 	return out
 }
 
