@@ -5,7 +5,7 @@
 // a multiple of another row's, beside the ratio that the page publishes. Times themselves
 // are not compared, as they are another machine's.
 //
-//  1. A measure of time holds if its whole 95% interval lies within a factor of [report.ClaimTolerance]
+//  1. A measure of time holds if its whole 95% interval lies within a factor of [Tolerance]
 //     of what was published, as one page's machine is not another's; it differs if the
 //     whole interval lies outside; else it is undecided.
 //  2. Allocations are counted, not estimated: they have no interval, and hold or differ.
@@ -15,16 +15,37 @@
 //     certificate) was an artefact if it holds the page's way, and what it implies
 //     differs once that is put right.
 //
-// What comes of it is a [report.Claim] each, which package report prints.
+// What comes of it are [report.Claims], which package report prints.
 package claims
 
 import (
+	"cmp"
+	"fmt"
 	"math"
 
 	"postage/record"
 	"postage/report"
+	"postage/stats"
 	"postage/verdict"
 )
+
+// Verdict is what became of a claim.
+type Verdict string
+
+const (
+	Holds        Verdict = "holds"
+	Differs      Verdict = "differs"
+	WasArtefact  Verdict = "was an artefact"
+	Undecided    Verdict = "undecided"
+	NotMeasured  Verdict = "not measured"
+	NotAvailable Verdict = "not available" // no stage of this program measures it
+)
+
+// like are the verdicts on rows that a page's reader knows the colours of.
+var like = map[Verdict]stats.Verdict{Holds: stats.Faster, Differs: stats.Slower, WasArtefact: stats.Slower}
+
+// Tolerance is the factor within which a ratio counts as reproduced.
+const Tolerance = 1.25
 
 // Claim is what a page says.
 type Claim struct {
@@ -72,45 +93,44 @@ func Patterns(all []Claim) []string {
 
 // Check compares claims with runs; each measure is taken from the first that has both
 // its rows.
-func Check(all []Claim, runs []*record.Record) []report.Claim {
+func Check(all []Claim, runs []*record.Record) report.Claims {
 	results := make([]map[string]*verdict.Result, len(runs))
 	for i, run := range runs {
 		results[i] = byRow(run)
 	}
-	var checked []report.Claim
+	checked := report.Claims{Note: fmt.Sprintf("Published and measured are ratios, those of times with 95%% intervals. A claim holds if they lie within a factor of %v of what was published; allocations are counted, and none published means none allowed.", Tolerance)}
 	for _, c := range all {
-		out := report.Claim{Number: c.Number, Page: c.Page, Stage: c.Stage, Text: c.Text, Why: c.Why, Verdict: report.NotAvailable}
-		number := map[report.ClaimVerdict]int{}
+		out := report.Claim{Number: c.Number, Page: c.Page, Stage: c.Stage, Text: c.Text, Why: c.Why}
+		number := map[Verdict]int{}
 		own, held := 0, 0 // the page's own way
 		for _, m := range c.Measures {
-			r := report.ClaimMeasure{What: m.What, Of: m.Of, Row: m.Row, Base: m.Base, Published: m.Published, AtMost: m.AtMost, Implied: m.Implied, Verdict: report.NotMeasured}
-			if r.Of == "" {
-				r.Of = report.Time
+			r := report.ClaimMeasure{What: m.What, Of: cmp.Or(m.Of, report.Time), Row: m.Row, Base: m.Base, Published: m.Published, AtMost: m.AtMost, Implied: m.Implied}
+			verdict := NotMeasured
+			for i := 0; i < len(runs) && verdict == NotMeasured; i++ {
+				verdict = m.take(runs[i], results[i], &r)
 			}
-			for i, run := range runs {
-				if m.take(run, results[i], &r) {
-					break
-				}
-			}
-			number[r.Verdict]++
+			r.Verdict = string(verdict)
+			number[verdict]++
 			if !m.Implied {
 				own++
-				if r.Verdict == report.Holds {
+				if verdict == Holds {
 					held++
 				}
 			}
 			out.Measures = append(out.Measures, r)
 		}
-		for _, verdict := range []report.ClaimVerdict{report.Differs, report.NotMeasured, report.Undecided, report.Holds} {
+		became := NotAvailable
+		for _, verdict := range []Verdict{Differs, NotMeasured, Undecided, Holds} {
 			if number[verdict] > 0 {
-				out.Verdict = verdict
+				became = verdict
 				break
 			}
 		}
-		if out.Verdict == report.Differs && own > 0 && held == own {
-			out.Verdict = report.WasArtefact
+		if became == Differs && own > 0 && held == own {
+			became = WasArtefact
 		}
-		checked = append(checked, out)
+		out.Verdict, out.Like = string(became), like[became]
+		checked.List = append(checked.List, out)
 	}
 	return checked
 }
@@ -125,23 +145,23 @@ func byRow(run *record.Record) map[string]*verdict.Result {
 	return rows
 }
 
-// take fills in what a run says of the measure; false if it lacks a row's figures.
-func (m *Measure) take(run *record.Record, rows map[string]*verdict.Result, r *report.ClaimMeasure) bool {
+// take fills in what a run says of the measure; it is not measured if a row has no figures.
+func (m *Measure) take(run *record.Record, rows map[string]*verdict.Result, r *report.ClaimMeasure) Verdict {
 	switch m.Of {
 	case report.Allocs, report.Bytes:
 		a, b := count(rows[m.Row], m.Of), count(rows[m.Base], m.Of)
 		if a == nil || b == nil {
-			return false
+			return NotMeasured
 		}
 		r.Counts = &[2]int64{*a, *b}
-		r.Verdict = m.judgeCounts(*a, *b)
-		return true
+		return m.judgeCounts(*a, *b)
 	}
 	here, ok := verdict.RatioOf(run, m.Row, m.Base)
-	if ok {
-		r.Here, r.Verdict = &here, m.judge(here)
+	if !ok {
+		return NotMeasured
 	}
-	return ok
+	r.Here = &here
+	return m.judge(here)
 }
 
 func count(r *verdict.Result, of report.Figure) *int64 {
@@ -157,29 +177,29 @@ func count(r *verdict.Result, of report.Figure) *int64 {
 // bounds are what a ratio may be to hold.
 func (m *Measure) bounds() (low, high float64) {
 	if m.AtMost {
-		return 0, m.Published * report.ClaimTolerance
+		return 0, m.Published * Tolerance
 	}
-	return m.Published / report.ClaimTolerance, m.Published * report.ClaimTolerance
+	return m.Published / Tolerance, m.Published * Tolerance
 }
 
-func (m *Measure) judge(here verdict.Interval) report.ClaimVerdict {
+func (m *Measure) judge(here verdict.Interval) Verdict {
 	low, high := m.bounds()
 	switch {
 	case here.Low <= 0 || math.IsInf(here.High, 1) || math.IsNaN(here.Value):
-		return report.Undecided
+		return Undecided
 	case here.Low >= low && here.High <= high:
-		return report.Holds
+		return Holds
 	case here.High < low || here.Low > high:
-		return report.Differs
+		return Differs
 	}
-	return report.Undecided
+	return Undecided
 }
 
 // judgeCounts multiplies, as the base may allocate nothing.
-func (m *Measure) judgeCounts(row, base int64) report.ClaimVerdict {
+func (m *Measure) judgeCounts(row, base int64) Verdict {
 	low, high := m.bounds()
 	if x, y := float64(row), float64(base); x >= low*y && x <= high*y {
-		return report.Holds
+		return Holds
 	}
-	return report.Differs
+	return Differs
 }

@@ -56,24 +56,24 @@ func TestCheck(t *testing.T) {
 		name  string
 		claim Claim
 		run   *record.Record
-		want  report.ClaimVerdict
+		want  Verdict
 	}{
-		{"as published", Claim{Measures: []Measure{timed("", a, b, 0.6)}}, run, report.Holds},
-		{"of two cases", Claim{Measures: []Measure{timed("", a, c, 0.6)}}, run, report.Holds},
-		{"far off", Claim{Measures: []Measure{timed("", a, b, 0.2)}}, run, report.Differs},
-		{"one of two off", Claim{Measures: []Measure{timed("", a, b, 0.6), timed("", a, b, 0.2)}}, run, report.Differs},
-		{"artefact", Claim{Measures: []Measure{timed("", a, b, 0.6), implied(timed("", a, b, 0.2))}}, run, report.WasArtefact},
-		{"no artefact: the page's way differs", Claim{Measures: []Measure{timed("", a, b, 0.2), implied(timed("", a, b, 0.6))}}, run, report.Differs},
-		{"no artefact: both differ", Claim{Measures: []Measure{timed("", a, b, 0.2), implied(timed("", a, b, 0.2))}}, run, report.Differs},
-		{"no artefact: the page's way is undecided", Claim{Measures: []Measure{timed("", a, b, 0.6/report.ClaimTolerance), implied(timed("", a, b, 0.2))}}, run, report.Differs},
-		{"holds, put right too", Claim{Measures: []Measure{timed("", a, b, 0.6), implied(timed("", a, b, 0.6))}}, run, report.Holds},
-		{"at most", Claim{Measures: []Measure{atMost(timed("", a, b, 1))}}, run, report.Holds},
-		{"on the edge", Claim{Measures: []Measure{timed("", a, b, 0.6/report.ClaimTolerance)}}, run, report.Undecided},
-		{"few blocks", Claim{Measures: []Measure{timed("", a, b, 0.6)}}, few, report.Undecided},
-		{"without rows", Claim{}, run, report.NotAvailable},
-		{"not in the run", Claim{Measures: []Measure{timed("", a, "Encode/x", 1)}}, run, report.NotMeasured},
+		{"as published", Claim{Measures: []Measure{timed("", a, b, 0.6)}}, run, Holds},
+		{"of two cases", Claim{Measures: []Measure{timed("", a, c, 0.6)}}, run, Holds},
+		{"far off", Claim{Measures: []Measure{timed("", a, b, 0.2)}}, run, Differs},
+		{"one of two off", Claim{Measures: []Measure{timed("", a, b, 0.6), timed("", a, b, 0.2)}}, run, Differs},
+		{"artefact", Claim{Measures: []Measure{timed("", a, b, 0.6), implied(timed("", a, b, 0.2))}}, run, WasArtefact},
+		{"no artefact: the page's way differs", Claim{Measures: []Measure{timed("", a, b, 0.2), implied(timed("", a, b, 0.6))}}, run, Differs},
+		{"no artefact: both differ", Claim{Measures: []Measure{timed("", a, b, 0.2), implied(timed("", a, b, 0.2))}}, run, Differs},
+		{"no artefact: the page's way is undecided", Claim{Measures: []Measure{timed("", a, b, 0.6/Tolerance), implied(timed("", a, b, 0.2))}}, run, Differs},
+		{"holds, put right too", Claim{Measures: []Measure{timed("", a, b, 0.6), implied(timed("", a, b, 0.6))}}, run, Holds},
+		{"at most", Claim{Measures: []Measure{atMost(timed("", a, b, 1))}}, run, Holds},
+		{"on the edge", Claim{Measures: []Measure{timed("", a, b, 0.6/Tolerance)}}, run, Undecided},
+		{"few blocks", Claim{Measures: []Measure{timed("", a, b, 0.6)}}, few, Undecided},
+		{"without rows", Claim{}, run, NotAvailable},
+		{"not in the run", Claim{Measures: []Measure{timed("", a, "Encode/x", 1)}}, run, NotMeasured},
 	} {
-		if f := Check([]Claim{r.claim}, []*record.Record{r.run})[0]; f.Verdict != r.want {
+		if f := Check([]Claim{r.claim}, []*record.Record{r.run}).List[0]; f.Verdict != string(r.want) {
 			t.Errorf("%s: %s, want %s: %+v", r.name, f.Verdict, r.want, f.Measures)
 		}
 	}
@@ -86,25 +86,25 @@ func TestCheck(t *testing.T) {
 		row, base        string
 		of               report.Figure
 		published, other float64
-		want             report.ClaimVerdict
+		want             Verdict
 	}{
-		{"none, as published", a, b, report.Allocs, 0, 100, report.Holds},
-		{"none published, some here", d, b, report.Allocs, 0, 100, report.Differs},
-		{"as published", d, b, report.Allocs, 150, 100, report.Holds},
-		{"at the edge", d, b, report.Allocs, 120, 100, report.Holds},
-		{"far off", d, b, report.Allocs, 300, 100, report.Differs},
-		{"the base has none", b, a, report.Allocs, 1, 100, report.Differs},
-		{"bytes", d, b, report.Bytes, 1, 1, report.Holds},
-		{"bytes, far off", d, b, report.Bytes, 1, 5, report.Differs},
-		{"no such row", d, c, report.Bytes, 1, 5, report.NotMeasured},
+		{"none, as published", a, b, report.Allocs, 0, 100, Holds},
+		{"none published, some here", d, b, report.Allocs, 0, 100, Differs},
+		{"as published", d, b, report.Allocs, 150, 100, Holds},
+		{"at the edge", d, b, report.Allocs, 120, 100, Holds},
+		{"far off", d, b, report.Allocs, 300, 100, Differs},
+		{"the base has none", b, a, report.Allocs, 1, 100, Differs},
+		{"bytes", d, b, report.Bytes, 1, 1, Holds},
+		{"bytes, far off", d, b, report.Bytes, 1, 5, Differs},
+		{"no such row", d, c, report.Bytes, 1, 5, NotMeasured},
 	} {
 		claim := Claim{Measures: []Measure{allocated("", r.row, r.base, r.of, r.published, r.other)}}
-		if f := Check([]Claim{claim}, []*record.Record{run})[0]; f.Verdict != r.want || (f.Measures[0].Counts == nil) != (r.want == report.NotMeasured) {
+		if f := Check([]Claim{claim}, []*record.Record{run}).List[0]; f.Verdict != string(r.want) || (f.Measures[0].Counts == nil) != (r.want == NotMeasured) {
 			t.Errorf("%s: %s, want %s: %+v", r.name, f.Verdict, r.want, f.Measures)
 		}
 	}
 	// The first run that has the rows counts.
-	f := Check([]Claim{{Measures: []Measure{timed("", c, a, 1)}}}, []*record.Record{few, r.Record()})[0]
+	f := Check([]Claim{{Measures: []Measure{timed("", c, a, 1)}}}, []*record.Record{few, r.Record()}).List[0]
 	if f.Measures[0].Here == nil || math.Abs(f.Measures[0].Here.Value/(5.0/3)-1) > 0.05 {
 		t.Errorf("%+v", f.Measures[0])
 	}

@@ -1,6 +1,8 @@
 package claims
 
-import "postage/report"
+import (
+	"postage/report"
+)
 
 // The pages.
 const (

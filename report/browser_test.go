@@ -135,7 +135,7 @@ func TestPageInBrowser(t *testing.T) {
 	accessible(t, ctx, "dark")
 	do(t, ctx, chromedp.EmulateViewport(375, 812))
 	if width := number(t, ctx, "document.documentElement.scrollWidth"); width > 375 {
-		t.Errorf("on a phone it is %d wide: %s", width, text(t, ctx, `Array.from(document.querySelectorAll("body *")).filter(e => e.getBoundingClientRect().right > 376 && !e.closest(".scroll")).map(e => e.tagName + "." + e.className).slice(0, 5).Join(" ")`))
+		t.Errorf("on a phone it is %d wide: %s", width, text(t, ctx, `Array.from(document.querySelectorAll("body *")).filter(e => e.getBoundingClientRect().right > 376 && !e.closest(".scroll")).map(e => e.tagName + "." + e.className).slice(0, 5).join(" ")`))
 	}
 	keep(t, "phone.jpg", value(t, ctx, chromedp.FullScreenshot(80)))
 	heard.mu.Lock()
@@ -162,7 +162,7 @@ func TestPageFiltersAndSorts(t *testing.T) {
 		visible = `Array.from(document.querySelectorAll("section.case tbody tr")).filter(r => r.getClientRects().length).length`
 		cases   = `Array.from(document.querySelectorAll("section.case")).filter(s => s.getClientRects().length).length`
 		count   = `document.getElementById("count").textContent`
-		order   = `Array.from(document.querySelector("section.case table").tBodies[0].rows).map(r => r.cells[0].textContent).Join(" ")`
+		order   = `Array.from(document.querySelector("section.case table").tBodies[0].rows).map(r => r.cells[0].textContent).join(" ")`
 		second  = chromedp.CSS("section.case thead th:nth-child(2)")
 		button  = chromedp.CSS("section.case thead th:nth-child(2) button")
 		filter  = chromedp.CSS("#filter")
@@ -242,7 +242,7 @@ func TestPageInPrint(t *testing.T) {
 	if n := number(t, ctx, `Array.from(document.querySelectorAll("input, select, nav")).filter(e => e.getClientRects().length).length`); n != 0 {
 		t.Errorf("%d controls are printed", n)
 	}
-	if wide := text(t, ctx, `Array.from(document.querySelectorAll("table, svg")).filter(e => e.getBoundingClientRect().right > 1001).map(e => (e.closest("section") || {}).id + ": " + e.getBoundingClientRect().right).Join(" ")`); wide != "" {
+	if wide := text(t, ctx, `Array.from(document.querySelectorAll("table, svg")).filter(e => e.getBoundingClientRect().right > 1001).map(e => (e.closest("section") || {}).id + ": " + e.getBoundingClientRect().right).join(" ")`); wide != "" {
 		t.Errorf("cut off at the side: %s", wide)
 	}
 	if color := text(t, ctx, `getComputedStyle(document.body).backgroundColor`); color != "rgb(255, 255, 255)" {

@@ -5,8 +5,16 @@ import (
 	"io"
 	"strings"
 
+	"postage/stats"
 	"postage/verdict"
 )
+
+// Claims are published claims that someone has judged, and how to read them. Package
+// claims decides; this one prints.
+type Claims struct {
+	List []Claim
+	Note string // how the figures and the verdicts are to be read
+}
 
 // Claim is what someone published, beside what was measured of it here.
 type Claim struct {
@@ -14,8 +22,9 @@ type Claim struct {
 	Page     string // where it was published
 	Stage    string // that it is about: "encode"
 	Text     string
-	Why      string // what was wrong with the page, or what explains a difference
-	Verdict  ClaimVerdict
+	Why      string         // what was wrong with the page, or what explains a difference
+	Verdict  string         // what became of it: "holds"
+	Like     stats.Verdict  // a page shows Verdict in the colour of this; "" for none
 	Measures []ClaimMeasure // none where no stage measures them
 }
 
@@ -31,7 +40,7 @@ type ClaimMeasure struct {
 	// operation, which is exact. Both are nil where nothing was measured.
 	Here    *verdict.Interval
 	Counts  *[2]int64
-	Verdict ClaimVerdict
+	Verdict string
 }
 
 // Figure is what a claim is about.
@@ -43,36 +52,16 @@ const (
 	Bytes  Figure = "bytes"  // heap bytes an operation
 )
 
-// ClaimVerdict is what became of a claim.
-type ClaimVerdict string
-
-const (
-	Holds        ClaimVerdict = "holds"
-	Differs      ClaimVerdict = "differs"
-	WasArtefact  ClaimVerdict = "was an artefact"
-	Undecided    ClaimVerdict = "undecided"
-	NotMeasured  ClaimVerdict = "not measured"
-	NotAvailable ClaimVerdict = "not available" // no stage of this program measures it
-)
-
-// ClaimTolerance is the factor within which a ratio counts as reproduced.
-const ClaimTolerance = 1.25
-
-// claimsNote says how the figures of claims are to be read.
-func claimsNote() string {
-	return fmt.Sprintf("Published and measured are ratios, those of times with 95%% intervals. A claim holds if they lie within a factor of %v of what was published; allocations are counted, and none published means none allowed.", ClaimTolerance)
-}
-
 // ClaimsTerminal writes claims with what was measured of them, for a person.
-func ClaimsTerminal(w io.Writer, all []Claim) error {
+func ClaimsTerminal(w io.Writer, all Claims) error {
 	var b strings.Builder
 	page := ""
-	for _, c := range all {
+	for _, c := range all.List {
 		if c.Page != page {
 			page = c.Page
 			fmt.Fprintf(&b, "%s\n", page)
 		}
-		fmt.Fprintf(&b, "  %2d. %s: %s\n", c.Number, c.Text, strings.ToUpper(string(c.Verdict)))
+		fmt.Fprintf(&b, "  %2d. %s: %s\n", c.Number, c.Text, strings.ToUpper(c.Verdict))
 		for i := range c.Measures {
 			m := &c.Measures[i]
 			fmt.Fprintf(&b, "      %s: published %s, here %s: %s\n", m.title(), m.published(), m.here(), m.Verdict)
@@ -82,25 +71,25 @@ func ClaimsTerminal(w io.Writer, all []Claim) error {
 		}
 		fmt.Fprintf(&b, "      why: %s\n", c.Why)
 	}
-	fmt.Fprintf(&b, "\n%s\n", claimsNote())
+	fmt.Fprintf(&b, "\n%s\n", all.Note)
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
 // ClaimsMarkdown writes claims as GitHub renders them.
-func ClaimsMarkdown(w io.Writer, all []Claim) error {
+func ClaimsMarkdown(w io.Writer, all Claims) error {
 	var b strings.Builder
 	table := markdownTable{}
 	for _, title := range []string{"claim", "published", "here (95% interval)", "verdict", "why"} {
 		table.column(title, true)
 	}
-	for i := range all {
-		c := &all[i]
+	for i := range all.List {
+		c := &all.List[i]
 		table.row(plain(fmt.Sprintf("%d. %s (%s)", c.Number, c.Text, c.Page)), plain(strings.Join(c.each((*ClaimMeasure).published), "; ")),
-			plain(strings.Join(c.measured(), "; ")), "**"+string(c.Verdict)+"**", plain(c.Why))
+			plain(strings.Join(c.measured(), "; ")), "**"+c.Verdict+"**", plain(c.Why))
 	}
 	table.write(&b)
-	fmt.Fprintf(&b, "> %s\n", plain(claimsNote()))
+	fmt.Fprintf(&b, "> %s\n", plain(all.Note))
 	_, err := io.WriteString(w, b.String())
 	return err
 }
@@ -175,21 +164,21 @@ type (
 		Page     string        `json:"page"`
 		Stage    string        `json:"stage"`
 		Claim    string        `json:"claim"`
-		Verdict  ClaimVerdict  `json:"verdict"`
+		Verdict  string        `json:"verdict"`
 		Why      string        `json:"why"`
 		Measures []jsonMeasure `json:"measures"`
 	}
 	jsonMeasure struct {
-		What      string       `json:"what"`
-		Of        Figure       `json:"of"`
-		Row       string       `json:"row"`
-		Base      string       `json:"base"`
-		Published float64      `json:"published_ratio"`
-		AtMost    bool         `json:"at_most"`
-		Implied   bool         `json:"implied"`
-		Here      *jsonValue   `json:"here_ratio"`
-		Counts    *[2]int64    `json:"here_counts"`
-		Verdict   ClaimVerdict `json:"verdict"`
+		What      string     `json:"what"`
+		Of        Figure     `json:"of"`
+		Row       string     `json:"row"`
+		Base      string     `json:"base"`
+		Published float64    `json:"published_ratio"`
+		AtMost    bool       `json:"at_most"`
+		Implied   bool       `json:"implied"`
+		Here      *jsonValue `json:"here_ratio"`
+		Counts    *[2]int64  `json:"here_counts"`
+		Verdict   string     `json:"verdict"`
 	}
 )
 
@@ -197,9 +186,9 @@ type (
 // rows; published_ratio is what its claim would mean for them. here_counts are what the row and its base
 // allocate, where that is what the claim is of; here_ratio is null then if the base
 // allocates nothing.
-func ClaimsJSON(w io.Writer, all []Claim) error {
+func ClaimsJSON(w io.Writer, all Claims) error {
 	out := jsonClaims{Version: 1, Claims: []jsonClaim{}}
-	for _, c := range all {
+	for _, c := range all.List {
 		j := jsonClaim{c.Number, c.Page, c.Stage, c.Text, c.Verdict, c.Why, []jsonMeasure{}}
 		for _, r := range c.Measures {
 			m := jsonMeasure{What: r.What, Of: r.Of, Row: r.Row, Base: r.Base, Published: r.Published, AtMost: r.AtMost, Implied: r.Implied, Counts: r.Counts, Verdict: r.Verdict}

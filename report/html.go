@@ -30,7 +30,7 @@ type NamedRun struct {
 type Contents struct {
 	Runs []NamedRun
 	// Claims are shown once something was measured of one.
-	Claims []Claim
+	Claims Claims
 	// History is how rows changed over earlier runs, a section of its own if there is any.
 	History []*trend.Trend
 }
@@ -191,7 +191,7 @@ func newPage(contents Contents) *page {
 	p.Maps = heatMaps(all)
 	p.Breakdown = breakdowns(all)
 	p.Costs = newCostView(newCosts(all))
-	p.Claims, p.ClaimsNote = claimViews(contents.Claims), claimsNote()
+	p.Claims, p.ClaimsNote = claimViews(contents.Claims.List), contents.Claims.Note
 	p.Parts = slices.Sorted(maps.Keys(parts))
 	return p
 }
@@ -202,7 +202,7 @@ func claimViews(all []Claim) []claimView {
 	measured := false
 	for i := range all {
 		c := &all[i]
-		views = append(views, claimView{Number: c.Number, Text: c.Text, Page: c.Page, Verdict: string(c.Verdict), Class: claimClass[c.Verdict], Why: c.Why,
+		views = append(views, claimView{Number: c.Number, Text: c.Text, Page: c.Page, Verdict: c.Verdict, Class: string(c.Like), Why: c.Why,
 			Published: c.each((*ClaimMeasure).published), Here: c.measured()})
 		for j := range c.Measures {
 			measured = measured || c.Measures[j].Here != nil || c.Measures[j].Counts != nil
@@ -213,9 +213,6 @@ func claimViews(all []Claim) []claimView {
 	}
 	return views
 }
-
-// claimClass gives verdicts the colours of those of rows.
-var claimClass = map[ClaimVerdict]string{Holds: "faster", Differs: "slower", WasArtefact: "slower"}
 
 func prefixed(name string, notes []noteView) []noteView {
 	var out []noteView

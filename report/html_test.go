@@ -246,15 +246,15 @@ func TestTicksAreFewAndWithin(t *testing.T) {
 func TestHTMLClaims(t *testing.T) {
 	all := checked()
 	for _, r := range []struct {
-		claims []Claim
+		claims Claims
 		want   bool
-	}{{all, true}, {nil, false}, {all[4:], false}} {
+	}{{all, true}, {Claims{}, false}, {Claims{List: all.List[4:]}, false}} {
 		var b bytes.Buffer
 		if err := HTML(&b, Contents{Runs: pageSample(), Claims: r.claims}); err != nil {
 			t.Fatal(err)
 		}
 		if got := strings.Contains(b.String(), `id="claims"`) && strings.Contains(b.String(), "0.178 (19,000,000 against 107,000,000)"); got != r.want {
-			t.Errorf("%d claims shown: %v, want %v", len(r.claims), got, r.want)
+			t.Errorf("%d claims shown: %v, want %v", len(r.claims.List), got, r.want)
 		}
 	}
 }

@@ -82,7 +82,7 @@ func TestTrendsInBrowser(t *testing.T) {
 func TestTrendsWithoutScripts(t *testing.T) {
 	ctx := browser(t)
 	do(t, ctx, command(emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true}), chromedp.Navigate(openedTrends(t)))
-	text := value(t, ctx, chromedp.Evaluate[string](`document.body.innerText + Array.from(document.querySelectorAll("section.trend details")).map(d => d.textContent).Join(" ")`))
+	text := value(t, ctx, chromedp.Evaluate[string](`document.body.innerText + Array.from(document.querySelectorAll("section.trend details")).map(d => d.textContent).join(" ")`))
 	for _, want := range []string{"History", "codec=slower", "9.8% slower", "run-40.txt", "example.org/base v2.0.0", "no change"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not shown", want)
