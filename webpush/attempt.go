@@ -5,6 +5,8 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptrace"
+	"net/url"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -22,6 +24,8 @@ type answer struct {
 	ttl           time.Duration // negative if not said
 	retryAfter    time.Duration
 	hasRetryAfter bool
+	throttled     bool // it says "too many", whatever the status
+	otherKey      bool // it says that the subscription was made with another key
 	reason        string
 
 	err     error // why no answer came
@@ -34,15 +38,23 @@ type answer struct {
 func (c *Client) attempt(ctx context.Context, sub *subscription, h Header, body []byte, connected func()) answer {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
-	var written atomic.Bool
-	trace := &httptrace.ClientTrace{WroteHeaders: func() { written.Store(true) }}
+	var headersWritten, traced atomic.Bool
+	trace := &httptrace.ClientTrace{
+		GetConn:      func(string) { traced.Store(true) },
+		WroteHeaders: func() { headersWritten.Store(true) },
+	}
 	if connected != nil {
 		trace.GotConn = func(httptrace.GotConnInfo) { connected() }
 	}
 	ctx = httptrace.WithClientTrace(ctx, trace)
-	response, err := c.transport.RoundTrip(newRequest(ctx, sub, h, body))
+	request, sent := newRequest(ctx, sub, h, body)
+	response, err := c.transport.RoundTrip(request)
 	if err != nil {
-		return answer{err: err, written: written.Load()}
+		// Nobody can have taken a message whose body was never read to its end. If it
+		// was, a RoundTripper that traces knows whether the request went out; of any
+		// other it has to be assumed.
+		written := sent.stop() && (headersWritten.Load() || !traced.Load())
+		return answer{err: err, written: written}
 	}
 	defer response.Body.Close()
 	a := answer{status: response.StatusCode, location: response.Header.Get("Location"), ttl: -1, written: true}
@@ -52,33 +64,50 @@ func (c *Client) attempt(ctx context.Context, sub *subscription, h Header, body 
 	if value := response.Header.Get("Retry-After"); value != "" {
 		a.retryAfter, a.hasRetryAfter = parseRetryAfter(value, c.now())
 	}
-	a.reason = readReason(response, cancel)
 	if a.status < 300 {
-		a.reason = ""
-	} else {
-		a.reason = cleanText(a.reason, sub, h.Authorization)
+		readReason(response, cancel)
+		return a
 	}
+	a.throttled = isThrottled(response, a.hasRetryAfter)
+	text := readReason(response, cancel)
+	a.otherKey = isOtherKey(a.status, text)
+	a.reason = cleanText(text, Subscription{sub}, h.Authorization, maxReasonBytes)
 	return a
 }
 
+// isThrottled knows the answers that mean "too many". WNS says 406 where others
+// say 429: learn.microsoft.com, "Push notification service request and response
+// headers". A 406 without a sign of that is another refusal.
+func isThrottled(r *http.Response, hasRetryAfter bool) bool {
+	return r.StatusCode == http.StatusTooManyRequests ||
+		r.StatusCode == http.StatusNotAcceptable && (hasRetryAfter || strings.Contains(strings.ToLower(r.Header.Get("X-Wns-Status")), "throttled"))
+}
+
+// isOtherKey knows the answers that say that a subscription was made with another
+// key: Apple's, with a status of 400, and Google's.
+func isOtherKey(status int, text string) bool {
+	return status >= 400 && status < 404 &&
+		(strings.Contains(text, "VapidPkHashMismatch") || strings.Contains(text, "do not correspond to the credentials used to create"))
+}
+
 // readReason reads the first bytes of the answer and leaves the rest, however
-// long or slow it is.
+// long or slow it is. It reads on beyond maxReasonBytes by the length of an
+// endpoint, so that no part of one is left when the text is cut.
 func readReason(response *http.Response, cancel func()) string {
 	if response.Body == http.NoBody || response.ContentLength == 0 {
 		return ""
 	}
 	timer := time.AfterFunc(bodyTimeout, cancel)
 	defer timer.Stop()
-	b, _ := io.ReadAll(io.LimitReader(response.Body, maxReasonBytes)) //nolint:errcheck // what came is enough
+	b, _ := io.ReadAll(io.LimitReader(response.Body, maxReasonBytes+maxEndpointBytes)) //nolint:errcheck // what came is enough
 	return string(b)
 }
 
-// cleanText makes text fit for an error: valid, printable, on one line, without
-// the endpoint or the token.
-func cleanText(text string, sub *subscription, authorization string) string {
-	text = strings.ReplaceAll(text, sub.endpoint, "[endpoint]")
-	if path := sub.url.EscapedPath(); len(path) > 8 {
-		text = strings.ReplaceAll(text, path, "[endpoint path]")
+// cleanText makes text fit for an error: valid, printable, on one line, at most
+// so long, without the endpoint, its path, its query, or the token.
+func cleanText(text string, sub Subscription, authorization string, maxBytes int) string {
+	for _, secret := range sub.secrets() {
+		text = strings.ReplaceAll(text, secret, "[endpoint]")
 	}
 	if token, _, ok := strings.Cut(strings.TrimPrefix(authorization, "vapid t="), ","); ok && token != "" {
 		text = strings.ReplaceAll(text, token, "[token]")
@@ -90,5 +119,36 @@ func cleanText(text string, sub *subscription, authorization string) string {
 		}
 		return r
 	}, text)
-	return strings.TrimSpace(text)
+	text = strings.TrimSpace(text)
+	if len(text) > maxBytes {
+		text = strings.TrimSpace(strings.ToValidUTF8(text[:maxBytes], ""))
+	}
+	return text
+}
+
+// secrets lists what of the endpoint must not be shown, the longest first: all of
+// it, path and query together and each alone, the last segment of the path, the
+// values of the query, and each of these unescaped.
+func (s Subscription) secrets() []string {
+	u, err := url.Parse(s.Endpoint())
+	if err != nil {
+		return nil // cannot be: it was parsed when the subscription was made
+	}
+	path := u.EscapedPath()
+	parts := []string{u.String(), s.Endpoint(), u.RequestURI(), path, path[strings.LastIndexByte(path, '/')+1:], u.RawQuery}
+	for pair := range strings.SplitSeq(u.RawQuery, "&") {
+		_, value, _ := strings.Cut(pair, "=")
+		parts = append(parts, value)
+	}
+	for _, part := range parts {
+		if plain, err := url.PathUnescape(part); err == nil {
+			parts = append(parts, plain)
+		}
+		if plain, err := url.QueryUnescape(part); err == nil {
+			parts = append(parts, plain)
+		}
+	}
+	parts = slices.DeleteFunc(parts, func(part string) bool { return len(part) <= 8 })
+	slices.SortFunc(parts, func(a, b string) int { return len(b) - len(a) })
+	return slices.Compact(parts)
 }

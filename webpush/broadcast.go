@@ -120,8 +120,8 @@ func (b *broadcast) dispatch(sub Subscription) {
 }
 
 func (b *broadcast) work(sub Subscription) {
-	d := delivery{client: b.client, sealer: b.sealer, gate: b.gate, doors: b.doors}
-	b.results <- broadcastResult{sub, d.run(b.ctx, sub, b.msg, &b.opts)}
+	d := delivery{client: b.client, sealer: b.sealer, sub: sub, msg: b.msg, opts: &b.opts, gate: b.gate, doors: b.doors}
+	b.results <- broadcastResult{sub, d.run(b.ctx)}
 }
 
 // handReady hands over the results that are there.

@@ -195,7 +195,8 @@ func (c *Client) NewRequest(ctx context.Context, sub Subscription, msg []byte, o
 	if err != nil {
 		return nil, err
 	}
-	return newRequest(ctx, sub.s, h, body), nil
+	request, _ := newRequest(ctx, sub.s, h, body)
+	return request, nil
 }
 
 // String shows the mode and the key ring.

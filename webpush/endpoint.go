@@ -95,7 +95,8 @@ func KnownPushService(origin string) bool {
 		return false
 	}
 	switch host {
-	case "fcm.googleapis.com", "android.googleapis.com":
+	case "fcm.googleapis.com", "android.googleapis.com",
+		"jmt17.google.com": // Chromium on every channel but Stable, and builds without Google's keys
 		return true
 	}
 	for _, suffix := range []string{".push.services.mozilla.com", ".push.apple.com", ".notify.windows.com"} {

@@ -5,6 +5,10 @@ import (
 	"time"
 )
 
+// maxSweepInterval is by how much a kept key may outlive its ttl in memory, where
+// nothing asks for it any more.
+const maxSweepInterval = 15 * time.Second
+
 // A janitor runs sweep from time to time in a goroutine of its own, so that a
 // key's life ends even if nothing is sent any more.
 type janitor struct {
@@ -16,7 +20,7 @@ type janitor struct {
 func startJanitor(ttl time.Duration, sweep func()) *janitor {
 	j := &janitor{done: make(chan struct{})}
 	j.wg.Go(func() {
-		ticker := time.NewTicker(min(max(ttl/2, time.Second), 10*time.Minute))
+		ticker := time.NewTicker(min(max(ttl/4, 50*time.Millisecond), maxSweepInterval))
 		defer ticker.Stop()
 		for {
 			select {

@@ -13,6 +13,8 @@ type keySource interface {
 
 func newKeySource(r Reuse, now func() time.Time) keySource {
 	switch r.mode {
+	case modeBroadcast:
+		return newBroadcastKeys(now)
 	case modeShared:
 		return newSharedKeys(r.ttl, now)
 	case modeSession:
@@ -35,13 +37,6 @@ func (freshKeys) agree(s *schedule, sub *subscription, _ time.Time) error {
 }
 
 func (freshKeys) close() {}
-
-// oneKey uses one key pair for every message: a broadcast's.
-type oneKey struct{ key *localKey }
-
-func (o oneKey) agree(s *schedule, sub *subscription, _ time.Time) error { return o.key.agree(s, sub) }
-
-func (oneKey) close() {}
 
 // fresh reports whether something made at the time made may still be used. The
 // wall clock decides, so that sleep counts; if it was set back to before the

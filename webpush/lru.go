@@ -6,6 +6,7 @@ import "sync"
 // safe for concurrent use. Values are returned as copies.
 type lru[K comparable, V any] struct {
 	mu     sync.Mutex
+	closed bool // nothing is put in any more
 	max    int
 	nodes  map[K]*lruNode[K, V]
 	newest *lruNode[K, V]
@@ -72,7 +73,24 @@ func (c *lru[K, V]) len() int {
 	return len(c.nodes)
 }
 
+// close forgets every entry, and what is put in from now on. leave is called with
+// each value first, if it is not nil.
+func (c *lru[K, V]) close(leave func(V)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.closed = true
+	for _, n := range c.nodes {
+		if leave != nil {
+			leave(n.value)
+		}
+		c.remove(n)
+	}
+}
+
 func (c *lru[K, V]) set(key K, value V) {
+	if c.closed {
+		return
+	}
 	if n, ok := c.nodes[key]; ok {
 		n.value = value
 		c.touch(n)

@@ -12,8 +12,8 @@ import (
 type Options struct {
 	// TTL is how long the push service keeps the message for a browser that is
 	// not connected (RFC 8030 section 5.2), rounded up to whole seconds. 0 is
-	// [DefaultTTL]; [TTLZero] delivers at once or not at all. The service may
-	// shorten it; see [Receipt.TTL].
+	// [DefaultTTL]; [TTLZero] delivers at once or not at all: it is never tried
+	// again after a wait. The service may shorten it; see [Receipt.TTL].
 	TTL time.Duration
 
 	// Urgency tells a device that saves power whether to wake for the message
@@ -112,6 +112,17 @@ func (o *Options) header() (h Header, err error) {
 		}
 	}
 	return h, nil
+}
+
+// ttl is how long the message lives.
+func (o *Options) ttl() time.Duration {
+	switch o.TTL {
+	case 0:
+		return DefaultTTL
+	case TTLZero:
+		return 0
+	}
+	return o.TTL
 }
 
 func ttlHeader(ttl time.Duration) (string, error) {

@@ -3,6 +3,8 @@ package webpush
 import (
 	"errors"
 	"fmt"
+	"regexp"
+	"strconv"
 )
 
 // Sizes of an encrypted message (RFC 8188 section 2.1, RFC 8291 section 4).
@@ -18,8 +20,17 @@ const (
 	// maxPlaintextBytes holds the message, its one byte of delimiter and the padding.
 	maxPlaintextBytes = MaxBodyBytes - headerBytes - tagBytes
 
+	maxCompatiblePlaintextBytes = MaxCompatibleMessageBytes + 1
+
 	// MaxMessageBytes is the longest message that fits, unpadded: 3993.
 	MaxMessageBytes = maxPlaintextBytes - 1
+
+	// MaxCompatibleMessageBytes is the longest message that, unpadded, every known
+	// push service delivers: 2820. Mozilla's reaches Firefox for Android through a
+	// bridge that takes 4096 bytes of base64 and some of its own, and answers 413 to
+	// a longer one, or loses it (web-push-libs/web-push-php issues 62 and 108, where
+	// the figure comes from; autopush-rs, routers/fcm/settings.rs).
+	MaxCompatibleMessageBytes = 2820
 
 	// OverheadBytes is what encryption adds to a message without padding: 103.
 	OverheadBytes = headerBytes + 1 + tagBytes
@@ -30,6 +41,7 @@ const (
 // (RFC 8188 section 4.8). The zero value pads nothing.
 type Padding struct {
 	block int
+	fits  bool // longer messages are refused
 }
 
 // PadNone adds no padding: the body is the message and 103 bytes.
@@ -43,18 +55,26 @@ func PadToBlock(sizeBytes int) Padding {
 	if sizeBytes == 0 {
 		sizeBytes = -1 // not the zero value: it has to fail
 	}
-	return Padding{sizeBytes}
+	return Padding{block: sizeBytes}
 }
 
+// PadToFit pads every message to the longest that all known push services
+// deliver, [MaxCompatibleMessageBytes]: all messages up to that length look alike,
+// each is about three kilobytes on the network, and none is lost on the way to
+// Firefox for Android. A longer message fails as too large. It is the one to
+// choose for hiding lengths.
+func PadToFit() Padding { return Padding{block: maxCompatiblePlaintextBytes, fits: true} }
+
 // PadToMax pads every body to 4096 bytes. All messages then look alike, and
-// each costs about four kilobytes on the network.
-func PadToMax() Padding { return Padding{maxPlaintextBytes} }
+// each costs about four kilobytes on the network. Firefox for Android gets none
+// of them: see [PadToFit].
+func PadToMax() Padding { return Padding{block: maxPlaintextBytes} }
 
 // plaintextBytes is the length of message, delimiter and padding.
 func (p Padding) plaintextBytes(messageBytes int) (int, error) {
 	n := messageBytes + 1
-	if messageBytes > MaxMessageBytes {
-		return 0, &MessageSizeError{Bytes: messageBytes}
+	if messageBytes > p.maxMessageBytes() {
+		return 0, &MessageSizeError{Bytes: messageBytes, Max: p.maxMessageBytes()}
 	}
 	if p.block == 0 {
 		return n, nil
@@ -68,15 +88,42 @@ func (p Padding) plaintextBytes(messageBytes int) (int, error) {
 
 var errPadding = errors.New("webpush: padding: block size not between 1 and 3994 bytes")
 
+// maxMessageBytes is the longest message.
+func (p Padding) maxMessageBytes() int {
+	if p.fits {
+		return MaxCompatibleMessageBytes
+	}
+	return MaxMessageBytes
+}
+
 // A MessageSizeError is a message too long to be sent: its body would be over
-// [MaxBodyBytes]. It matches [ErrTooLarge].
+// [MaxBodyBytes], or longer than [PadToFit] allows. It matches [ErrTooLarge].
 type MessageSizeError struct {
 	Bytes int // the message's length
+	Max   int // the longest that fits
 }
 
 func (e *MessageSizeError) Error() string {
-	return fmt.Sprintf("webpush: message of %d bytes, at most %d fit", e.Bytes, MaxMessageBytes)
+	return fmt.Sprintf("webpush: message of %d bytes, at most %d fit", e.Bytes, e.Max)
 }
 
 // Is reports whether target is [ErrTooLarge].
 func (e *MessageSizeError) Is(target error) bool { return target == ErrTooLarge }
+
+// limitText finds the limit that a service names when it refuses a body: "limited
+// to 3070 bytes" (Mozilla), "limit is 2048 bytes".
+var limitText = regexp.MustCompile(`limit(?:ed to| is) (\d{2,5}) bytes`)
+
+// fits is the longest message that a service which refused a body of this length
+// would take, or 0 if that is not known: what it says, or else what all take.
+func fits(bodyBytes int, reason string) int {
+	if m := limitText.FindStringSubmatch(reason); m != nil {
+		if n, err := strconv.Atoi(m[1]); err == nil && n > OverheadBytes && n < bodyBytes {
+			return min(n-OverheadBytes, MaxCompatibleMessageBytes)
+		}
+	}
+	if bodyBytes > MaxCompatibleMessageBytes+OverheadBytes {
+		return MaxCompatibleMessageBytes
+	}
+	return 0
+}

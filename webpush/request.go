@@ -3,33 +3,62 @@ package webpush
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"net/url"
+	"sync/atomic"
 )
 
 // requestParts is what a request points at, in one allocation.
 type requestParts struct {
 	url    url.URL
 	body   requestBody
+	sent   sentBody
 	values [6]string
 }
 
-// requestBody is a bytes.Reader that can be closed.
-type requestBody struct{ bytes.Reader }
+// requestBody is a body in memory that tells how far it was read.
+type requestBody struct {
+	reader bytes.Reader
+	sent   *sentBody
+}
+
+func (b *requestBody) Read(p []byte) (int, error) {
+	if b.sent.stopped.Load() {
+		return 0, errStopped
+	}
+	n, err := b.reader.Read(p)
+	if b.reader.Len() == 0 {
+		b.sent.whole.Store(true)
+	}
+	return n, err
+}
 
 func (*requestBody) Close() error { return nil }
+
+// sentBody is what is known of a request's body and its copies.
+type sentBody struct{ whole, stopped atomic.Bool }
+
+// stop ends all reading and reports whether the body was read to its end before.
+func (s *sentBody) stop() bool {
+	s.stopped.Store(true)
+	return s.whole.Load()
+}
+
+var errStopped = errors.New("webpush: the request has ended")
 
 // newRequest builds the POST that http.NewRequest would, without parsing the
 // URL again: its own copy of the URL, header values that share one array (each
 // clipped, so that appending to one cannot touch another), body, length and
 // GetBody.
-func newRequest(ctx context.Context, sub *subscription, h Header, body []byte) *http.Request {
+func newRequest(ctx context.Context, sub *subscription, h Header, body []byte) (*http.Request, *sentBody) {
 	parts := &requestParts{
 		url:    sub.url,
 		values: [...]string{h.Authorization, "aes128gcm", h.ContentType, h.TTL, h.Urgency, h.Topic},
 	}
-	parts.body.Reset(body)
+	parts.body.reader.Reset(body)
+	parts.body.sent = &parts.sent
 	v := &parts.values
 	header := make(http.Header, len(v))
 	header["Authorization"] = v[0:1:1]
@@ -53,10 +82,10 @@ func newRequest(ctx context.Context, sub *subscription, h Header, body []byte) *
 		ContentLength: int64(len(body)),
 		Host:          parts.url.Host,
 		GetBody: func() (io.ReadCloser, error) {
-			again := new(requestBody)
-			again.Reset(body)
+			again := &requestBody{sent: &parts.sent}
+			again.reader.Reset(body)
 			return again, nil
 		},
 	}
-	return r.WithContext(ctx)
+	return r.WithContext(ctx), &parts.sent
 }

@@ -43,15 +43,16 @@ const (
 	Accepted    Outcome = iota // the push service took it (2xx)
 	Gone                       // 404 or 410: the subscription has ended, delete it
 	TooLarge                   // 413, or longer than MaxMessageBytes and never sent
-	RateLimited                // 429: send less, later
+	RateLimited                // 429, or WNS's 406: send less, later
 	Rejected                   // another 3xx or 4xx: it will not work as it is
 	Unavailable                // 5xx
 	Unreachable                // no answer
 	Canceled                   // the context ended first
 	Invalid                    // refused here, never sent: see the error
+	KeyMismatch                // made with a VAPID key that is not in the ring: have the browser subscribe again
 )
 
-var outcomeNames = [...]string{"accepted", "gone", "too large", "rate limited", "rejected", "unavailable", "unreachable", "canceled", "invalid"}
+var outcomeNames = [...]string{"accepted", "gone", "too large", "rate limited", "rejected", "unavailable", "unreachable", "canceled", "invalid", "key mismatch"}
 
 func (o Outcome) String() string {
 	if int(o) < len(outcomeNames) {
@@ -75,6 +76,8 @@ func (o Outcome) sentinel() error {
 		return ErrUnavailable
 	case Unreachable:
 		return ErrUnreachable
+	case KeyMismatch:
+		return ErrKeyMismatch
 	}
 	return nil
 }
@@ -115,6 +118,10 @@ type SendError struct {
 	// RetryAfter is how long the service asked to wait, 0 if it did not.
 	RetryAfter time.Duration
 
+	// FitsBytes is, where the outcome is TooLarge, the longest message that would
+	// have fitted, without padding. 0 is not known.
+	FitsBytes int
+
 	// Attempts is how many requests were made; 0 means that none was.
 	Attempts int
 
@@ -151,6 +158,12 @@ func (e *SendError) Error() string {
 	}
 	if e.detail != "" {
 		text += ": " + e.detail
+	}
+	switch {
+	case e.Outcome == TooLarge && e.FitsBytes > 0 && e.Status != 0:
+		text += fmt.Sprintf("; %d bytes without padding would fit", e.FitsBytes)
+	case e.Outcome == KeyMismatch:
+		text += "; made with another VAPID key: the browser has to subscribe again"
 	}
 	return text
 }

@@ -10,10 +10,11 @@ import (
 	"time"
 )
 
-// Retry says when a message is sent again. Tried again are: 429 and 5xx, and
-// failures to connect. The wait doubles each time, with up to half of it
-// random, unless the service says how long (Retry-After, RFC 9110
-// section 10.2.3); then it is that long at least.
+// Retry says when a message is sent again. Tried again are: 429 (and 406 where it
+// means the same), 503 and other 5xx that took nothing, and failures to connect.
+// The wait doubles each time, with up to half of it random, unless the service
+// says how long (Retry-After, RFC 9110 section 10.2.3); then it is that long at
+// least. No attempt begins later than the message's TTL after the first.
 type Retry struct {
 	// Attempts is the most requests made for one message with one key of the
 	// ring; 0 is 3, 1 never tries again.
@@ -28,9 +29,10 @@ type Retry struct {
 	// [SendError.RetryAfter] says how long.
 	MaxRetryAfter time.Duration
 
-	// AfterWrite also tries again when the connection failed or timed out after
-	// the request was sent, so that the service may have taken it already. The
-	// browser may then get the message twice; [Receipt.MaybeDuplicate] says so.
+	// AfterWrite also tries again when the service may have taken the message
+	// already: the connection failed or timed out after the request was sent, or
+	// the answer was 500, 502 or 504. The browser may then get the message twice;
+	// [Receipt.MaybeDuplicate] says so.
 	AfterWrite bool
 }
 

@@ -40,6 +40,8 @@ const (
 	maxSessions     = 1 << 24
 	maxPregenerated = 1 << 16
 	maxSharedKeys   = 1024
+
+	broadcastKeyTTL = time.Hour // a sequence of subscriptions may never end
 )
 
 // Strict makes a new key pair and a new salt for every message: the default.
@@ -48,10 +50,10 @@ const (
 // not overwrite what it frees: a key just used may be there a while longer.
 func Strict() Reuse { return Reuse{} }
 
-// KeyPerBroadcast uses one key pair for all messages of one
-// [Client.Broadcast]; a single [Client.Send] stays strict. It departs from
-// RFC 8291 section 3.1. Who reads the memory during a broadcast can open the
-// bodies of that broadcast, all of which say the same, and no others.
+// KeyPerBroadcast uses one key pair for all messages of one [Client.Broadcast],
+// or for those of an hour if it takes longer; a single [Client.Send] stays strict.
+// It departs from RFC 8291 section 3.1. Who reads the memory during a broadcast can
+// open the bodies of that broadcast, all of which say the same, and no others.
 func KeyPerBroadcast() Reuse { return Reuse{mode: modeBroadcast} }
 
 // SharedKey uses one key pair for all messages to an origin until ttl has

@@ -25,7 +25,7 @@ func fixedSealer(t testing.TB, private, salt []byte) *Sealer {
 	}
 	k := new(localKey)
 	k.set(key)
-	s.keys = oneKey{k}
+	s.keys = oneKey{&sharedKey{key: k, made: time.Now()}}
 	s.fixSalt = func(b *[saltBytes]byte) { copy(b[:], salt) }
 	return s
 }

@@ -38,18 +38,16 @@ func newSealer(reuse Reuse, now func() time.Time) (*Sealer, error) {
 }
 
 // ForBroadcast returns the sealer to use for the messages of one broadcast. In
-// the mode [KeyPerBroadcast] that is a new one with a key pair of its own,
-// which need not be closed; in every other mode it is s.
+// the mode [KeyPerBroadcast] that is a new one with a key pair of its own, made
+// when it is first needed and replaced after an hour, which need not be closed:
+// closing s closes it too. In every other mode it is s.
 func (s *Sealer) ForBroadcast() (*Sealer, error) {
-	if s.reuse.mode != modeBroadcast {
+	keys, ok := s.keys.(*broadcastKeys)
+	if !ok {
 		return s, nil
 	}
-	key, err := newLocalKey()
-	if err != nil {
-		return nil, err
-	}
 	b := *s
-	b.keys = oneKey{key}
+	b.keys = keys.start()
 	return &b, nil
 }
 

@@ -3,18 +3,20 @@ package webpush
 import (
 	"context"
 	"errors"
+	"time"
 )
 
 // Send encrypts msg to sub, signs and posts it, and tries again as
 // [Config.Retry] says. A nil error means that the push service took the
 // message, not that the browser has it. Any other error is a [*SendError].
 //
-// All attempts carry the same encrypted body. Where the key ring has several
-// keys and it is not known which one sub was made with, a 401 or 403 leads to
-// an attempt with the next key.
+// All attempts carry the same encrypted body. No attempt begins later than the
+// message's TTL after the first, and each says how much of the TTL is left.
+// Where the key ring has several keys and it is not known which one sub was made
+// with, an answer that may mean another key leads to an attempt with the next.
 func (c *Client) Send(ctx context.Context, sub Subscription, msg []byte, opts Options) (Receipt, error) {
-	d := delivery{client: c, sealer: c.sealer}
-	r := d.run(ctx, sub, msg, &opts)
+	d := delivery{client: c, sealer: c.sealer, sub: sub, msg: msg, opts: &opts}
+	r := d.run(ctx)
 	return r.Receipt, r.Err
 }
 
@@ -22,79 +24,111 @@ func (c *Client) Send(ctx context.Context, sub Subscription, msg []byte, opts Op
 type delivery struct {
 	client *Client
 	sealer *Sealer
+	sub    Subscription
+	msg    []byte
+	opts   *Options
 	gate   chan struct{} // bounds the attempts under way, if not nil
 	doors  *doors        // keeps the others waiting for the first connection, if not nil
 
-	sub       Subscription
-	attempts  int
-	ambiguous bool // an attempt may have been taken though no answer said so
+	header     Header
+	body       []byte       // nil until it is sealed
+	candidates []*VAPIDKeys // that may sign: the first is the one to try
+	begun      time.Time    // of the first attempt
+	attempts   int
+	tries      int  // with this key
+	ambiguous  bool // an attempt may have been taken though no answer said so
 }
 
-func (d *delivery) run(ctx context.Context, sub Subscription, msg []byte, opts *Options) Result {
-	d.sub = sub
-	h, err := d.client.header(sub, opts)
-	if err != nil {
-		return d.fail(Invalid, err)
-	}
-	if err := ctx.Err(); err != nil {
-		return d.fail(Canceled, err)
-	}
-	body, err := d.sealer.AppendEncrypt(nil, msg, sub, opts.Padding)
-	if err != nil {
-		if errors.Is(err, ErrTooLarge) {
-			return d.fail(TooLarge, err)
-		}
-		return d.fail(Invalid, err)
-	}
-	return d.post(ctx, h, body)
-}
-
-// post makes attempts until one is answered for good.
-func (d *delivery) post(ctx context.Context, h Header, body []byte) Result {
-	c, sub := d.client, d.sub.s
-	candidates := c.signer.candidates(sub)
-	tries := 0 // with this key
+// run makes attempts until one is answered for good.
+func (d *delivery) run(ctx context.Context) Result {
 	for {
-		keys := candidates[0]
-		var err error
-		if h.Authorization, err = c.signer.authorization(sub.origin, keys, c.now()); err != nil {
-			return d.fail(Invalid, err)
-		}
-		a, err := d.attempt(ctx, h, body)
-		if err != nil {
-			return d.fail(Canceled, err)
-		}
-		tries++
-		outcome, again := c.judge(ctx, &a)
-		if outcome == Accepted {
-			return Result{Receipt: Receipt{
-				Status: a.status, Location: a.location, TTL: a.ttl,
-				Attempts: d.attempts, MaybeDuplicate: d.ambiguous, ServerKey: keys.public,
-			}}
-		}
-		d.ambiguous = d.ambiguous || a.isAmbiguous()
-		if outcome == Canceled {
-			return d.fail(Canceled, ctx.Err())
-		}
-		if (a.status == 401 || a.status == 403) && len(candidates) > 1 {
-			candidates, tries = candidates[1:], 0
-			continue
-		}
-		wait, ok := c.retry.wait(tries, &a)
-		if !again || !ok {
-			return d.refused(outcome, &a, h)
+		r, wait, done := d.step(ctx)
+		if done {
+			return r
 		}
 		if err := sleep(ctx, wait); err != nil {
 			if ctx.Err() == nil { // it would end during the wait
-				return d.refused(outcome, &a, h)
+				return r
 			}
 			return d.fail(Canceled, err)
 		}
 	}
 }
 
+// step seals the message if that is not done yet and makes an attempt, or several
+// where the first key is refused. If it is not done, the message may be tried
+// again after the wait; the result is what to say if it is not.
+func (d *delivery) step(ctx context.Context) (r Result, wait time.Duration, done bool) {
+	if err := ctx.Err(); err != nil && d.attempts == 0 && !d.sub.IsZero() {
+		return d.fail(Canceled, err), 0, true
+	}
+	if d.body == nil {
+		if r, ok := d.seal(); !ok {
+			return r, 0, true
+		}
+	}
+	for {
+		if err := d.stamp(); err != nil {
+			return d.fail(Invalid, err), 0, true
+		}
+		a, err := d.attempt(ctx)
+		if err != nil {
+			return d.fail(Canceled, err), 0, true
+		}
+		d.tries++
+		outcome, again := d.client.judge(ctx, &a)
+		if outcome == Accepted {
+			return Result{Receipt: Receipt{
+				Status: a.status, Location: a.location, TTL: a.ttl,
+				Attempts: d.attempts, MaybeDuplicate: d.ambiguous, ServerKey: d.candidates[0].public,
+			}}, 0, true
+		}
+		d.ambiguous = d.ambiguous || a.isAmbiguous()
+		if outcome == Canceled {
+			return d.fail(Canceled, ctx.Err()), 0, true
+		}
+		if a.mayBeOtherKey() && len(d.candidates) > 1 {
+			d.candidates, d.tries = d.candidates[1:], 0
+			continue
+		}
+		r := d.refused(outcome, &a)
+		wait, ok := d.client.retry.wait(d.tries, &a)
+		return r, wait, !again || !ok || !d.livesFor(wait)
+	}
+}
+
+// seal checks the message and encrypts it.
+func (d *delivery) seal() (r Result, ok bool) {
+	var err error
+	if d.header, err = d.client.header(d.sub, d.opts); err != nil {
+		return d.fail(Invalid, err), false
+	}
+	if d.body, err = d.sealer.AppendEncrypt(nil, d.msg, d.sub, d.opts.Padding); err != nil {
+		if errors.Is(err, ErrTooLarge) {
+			return d.fail(TooLarge, err), false
+		}
+		return d.fail(Invalid, err), false
+	}
+	d.candidates = d.client.signer.candidates(d.sub.s)
+	return Result{}, true
+}
+
+// stamp sets what may differ from attempt to attempt: the token, and what is left
+// of the TTL.
+func (d *delivery) stamp() (err error) {
+	if now := time.Now(); d.begun.IsZero() {
+		d.begun = now
+	} else if left := d.opts.ttl() - now.Sub(d.begun); left > 0 { // 0 stays as it is: now or never
+		if text, err := ttlHeader(left); err == nil {
+			d.header.TTL = text
+		}
+	}
+	d.header.Authorization, err = d.client.signer.authorization(d.sub.s.origin, d.candidates[0], d.client.now())
+	return err
+}
+
 // attempt makes one attempt when the gate lets it.
-func (d *delivery) attempt(ctx context.Context, h Header, body []byte) (answer, error) {
+func (d *delivery) attempt(ctx context.Context) (answer, error) {
 	var connected func()
 	if d.doors != nil {
 		if connected = d.doors.enter(ctx, d.sub.s.origin); connected != nil {
@@ -110,7 +144,13 @@ func (d *delivery) attempt(ctx context.Context, h Header, body []byte) (answer, 
 		}
 	}
 	d.attempts++
-	return d.client.attempt(ctx, d.sub.s, h, body, connected), nil
+	return d.client.attempt(ctx, d.sub.s, d.header, d.body, connected), nil
+}
+
+// livesFor reports whether the message is still of use after the wait: a browser
+// gets it no later than its TTL after the first attempt, or never.
+func (d *delivery) livesFor(wait time.Duration) bool {
+	return time.Since(d.begun)+wait < d.opts.ttl()
 }
 
 // judge sorts an answer and says whether trying again may help.
@@ -126,10 +166,12 @@ func (c *Client) judge(ctx context.Context, a *answer) (outcome Outcome, again b
 		return Gone, false
 	case s == 413:
 		return TooLarge, false
-	case s == 429:
+	case s == 429 || a.throttled:
 		return RateLimited, true
 	case s >= 500:
-		return Unavailable, true
+		return Unavailable, !a.isAmbiguous() || c.retry.AfterWrite
+	case a.otherKey:
+		return KeyMismatch, false
 	}
 	return Rejected, false
 }
@@ -140,25 +182,37 @@ func (a *answer) isAmbiguous() bool {
 	switch a.status {
 	case 0:
 		return a.written
-	case 500, 502, 504:
+	case 500, 502, 504: // a server that failed, or a gateway that lost the answer
 		return true
 	}
 	return false
 }
 
-// fail is the result of a message that something here stopped.
+// mayBeOtherKey reports whether the answer may mean that the subscription was made
+// with another key: it says so, or it refuses the token without a reason we know.
+func (a *answer) mayBeOtherKey() bool {
+	return a.otherKey || a.status == 401 || a.status == 403
+}
+
+// fail is the result of a message that err, not an answer, put an end to.
 func (d *delivery) fail(outcome Outcome, err error) Result {
 	e := d.newError(outcome)
 	e.Err, e.detail = err, err.Error()
+	if size, ok := errors.AsType[*MessageSizeError](err); ok {
+		e.FitsBytes = size.Max
+	}
 	return Result{Err: e}
 }
 
 // refused is the result of a message whose last attempt was answered by a.
-func (d *delivery) refused(outcome Outcome, a *answer, h Header) Result {
+func (d *delivery) refused(outcome Outcome, a *answer) Result {
 	e := d.newError(outcome)
 	e.Status, e.Reason, e.RetryAfter = a.status, a.reason, a.retryAfter
 	if a.err != nil {
-		e.Err, e.detail = a.err, cleanText(a.err.Error(), d.sub.s, h.Authorization)
+		e.Err, e.detail = a.err, cleanText(a.err.Error(), d.sub, d.header.Authorization, maxReasonBytes)
+	}
+	if outcome == TooLarge {
+		e.FitsBytes = fits(len(d.body), a.reason)
 	}
 	return Result{Err: e}
 }

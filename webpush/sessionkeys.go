@@ -65,6 +65,6 @@ func (k *sessionKeys) sweep() {
 func (k *sessionKeys) close() {
 	k.janitor.stop()
 	for _, shard := range k.shards {
-		shard.removeIf(func(session) bool { return true })
+		shard.close(nil)
 	}
 }

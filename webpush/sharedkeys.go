@@ -15,9 +15,10 @@ type sharedKeys struct {
 
 // A sharedKey is one origin's key pair, replaced when it is too old.
 type sharedKey struct {
-	mu   sync.Mutex
-	key  *localKey
-	made time.Time
+	mu     sync.Mutex
+	key    *localKey
+	made   time.Time
+	closed bool
 }
 
 func newSharedKeys(ttl time.Duration, now func() time.Time) *sharedKeys {
@@ -38,6 +39,9 @@ func (k *sharedKeys) agree(s *schedule, sub *subscription, now time.Time) error 
 func (o *sharedKey) get(now time.Time, ttl time.Duration) (*localKey, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	if o.closed {
+		return nil, ErrClosed
+	}
 	if o.key != nil && fresh(o.made, now, ttl) {
 		return o.key, nil
 	}
@@ -52,14 +56,28 @@ func (o *sharedKey) get(now time.Time, ttl time.Duration) (*localKey, error) {
 // sweep forgets keys that are too old, in use or not.
 func (k *sharedKeys) sweep() {
 	now := k.now()
-	k.origins.removeIf(func(o *sharedKey) bool {
-		o.mu.Lock()
-		defer o.mu.Unlock()
-		return o.key != nil && !fresh(o.made, now, k.ttl)
-	})
+	k.origins.removeIf(func(o *sharedKey) bool { return o.expire(now, k.ttl) })
+}
+
+// expire forgets a key that is too old.
+func (o *sharedKey) expire(now time.Time, ttl time.Duration) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.key == nil || fresh(o.made, now, ttl) {
+		return false
+	}
+	o.key = nil
+	return true
+}
+
+// end forgets the key; there will be no other.
+func (o *sharedKey) end() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.key, o.closed = nil, true
 }
 
 func (k *sharedKeys) close() {
 	k.janitor.stop()
-	k.origins.removeIf(func(*sharedKey) bool { return true })
+	k.origins.close((*sharedKey).end)
 }

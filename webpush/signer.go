@@ -26,8 +26,9 @@ type SignerConfig struct {
 	Subject string
 
 	// TokenLife is how long a token is valid: between 2 and 24 hours (RFC 8292
-	// section 2); 0 is 12 hours. It is replaced when an hour, or a quarter of
-	// its life if that is less, is left.
+	// section 2), of which ten minutes are left to clocks that differ; 0 is 12
+	// hours. It is replaced when an hour, or a quarter of its life if that is
+	// less, is left.
 	TokenLife time.Duration
 
 	// MaxOrigins bounds the cache; 0 is 1024. Endpoints come from strangers and
@@ -48,9 +49,9 @@ type SignerConfig struct {
 // no longer be sent and go on with it otherwise; messages to other origins
 // never wait.
 //
-// A token is used only while its expiry lies ahead by a minute or more and by
-// 24 hours or less, so that after the clock has jumped, forwards or backwards,
-// none is sent that the service would refuse. Unless the clock jumps, an origin
+// A token is used only while its expiry lies ahead by ten minutes or more and by
+// ten minutes less than 24 hours or less, so that none is sent that a service would
+// refuse whose clock is wrong by as much, or after ours has jumped. Unless the clock jumps, an origin
 // sees a new token no more than once an hour.
 //
 // A Signer is safe for concurrent use.
@@ -104,7 +105,7 @@ func NewSigner(cfg SignerConfig) (*Signer, error) {
 	return &Signer{
 		keys:     cfg.Keys,
 		subject:  subject,
-		life:     int64(life / time.Second),
+		life:     int64(min(life, longestToken) / time.Second),
 		renew:    int64(min(time.Hour, life/4) / time.Second),
 		eachTime: cfg.SignEachMessage,
 		now:      cfg.Now,

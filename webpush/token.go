@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/netip"
 	"net/url"
 	"strconv"
 	"strings"
@@ -17,9 +18,14 @@ import (
 // maxTokenLife is the longest a token may be valid (RFC 8292 section 2).
 const maxTokenLife = 24 * time.Hour
 
-// tokenSlack is how long a token must still be valid to be sent: the request
-// has to arrive, and clocks differ.
-const tokenSlack = time.Minute
+// tokenSlack is by how much a token keeps away from both ends of what a push
+// service takes: the request has to arrive, and clocks differ. A token that
+// expires in exactly 24 hours is refused by a service whose clock is a second
+// behind ours.
+const tokenSlack = 10 * time.Minute
+
+// longestToken is how far ahead a token of ours expires at most.
+const longestToken = maxTokenLife - tokenSlack
 
 // jwtHeader is the encoded JOSE header {"typ":"JWT","alg":"ES256"}.
 var jwtHeader = encodeBase64([]byte(`{"typ":"JWT","alg":"ES256"}`))
@@ -30,12 +36,12 @@ type token struct {
 	expires int64  // seconds since 1970
 }
 
-// usable reports whether a push service would take t now: it has not expired,
-// and does not expire more than 24 hours from now. The second fails after the
-// clock was set back.
+// usable reports whether a push service would take t now, also one whose clock
+// is off by a few minutes: it expires neither within tokenSlack nor later than a
+// token made now could. The second fails after the clock was set back.
 func (t *token) usable(now int64) bool {
 	left := t.expires - now
-	return left > int64(tokenSlack/time.Second) && left <= int64(maxTokenLife/time.Second)
+	return left > int64(tokenSlack/time.Second) && left <= int64(longestToken/time.Second)
 }
 
 // signToken makes a token of the claims aud, exp and sub (RFC 8292 section 2),
@@ -78,15 +84,31 @@ func signToken(keys *VAPIDKeys, origin string, expires int64, sub []byte) (*toke
 // subjectJSON checks a contact (RFC 8292 section 2.1) and encodes it.
 func subjectJSON(subject string) ([]byte, error) {
 	invalid := errors.New(`webpush: subject: want "mailto:" and an address, or an https URL, for the push service to contact you (RFC 8292 section 2.1)`)
+	var host string
 	if strings.ContainsFunc(subject, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '<' || r == '>' }) {
 		return nil, invalid
 	}
 	if address, ok := strings.CutPrefix(subject, "mailto:"); ok {
 		if at := strings.LastIndexByte(address, '@'); at <= 0 || at == len(address)-1 {
 			return nil, invalid
+		} else {
+			host = address[at+1:]
 		}
 	} else if u, err := url.Parse(subject); err != nil || u.Scheme != "https" || u.Host == "" {
 		return nil, invalid
+	} else {
+		host = u.Hostname()
+	}
+	if isLocal(host) {
+		return nil, fmt.Errorf("webpush: subject: %s is this machine, which nobody else can reach: Apple's push service answers 403 BadJwtToken to it; give an address or a page of yours on the internet", host)
 	}
 	return json.Marshal(subject)
+}
+
+// isLocal reports whether a host is this machine by its name (RFC 6761
+// section 6.3) or its address.
+func isLocal(host string) bool {
+	host = strings.ToLower(strings.TrimSuffix(host, "."))
+	address, err := netip.ParseAddr(strings.Trim(host, "[]"))
+	return host == "localhost" || strings.HasSuffix(host, ".localhost") || err == nil && address.IsLoopback()
 }

@@ -1,0 +1,80 @@
+package webpush
+
+import (
+	"testing"
+	"time"
+)
+
+// TestKeysDoNotOutliveClose has a message agree on keys at the moment at which the
+// sealer is closed: it passed the check before, and reaches the cache after.
+func TestKeysDoNotOutliveClose(t *testing.T) {
+	w := newWorkload(t)
+	for _, reuse := range []Reuse{SessionKeys(time.Hour, 10), SharedKey(time.Hour)} {
+		s := newTestSealer(t, reuse, time.Now)
+		s.Close()
+		schedule := getSchedule()
+		_ = s.keys.agree(schedule, w.subs[0].s, time.Now())
+		schedule.release()
+		switch keys := s.keys.(type) {
+		case *sessionKeys:
+			if n := keys.shards[0].len(); n != 0 {
+				t.Errorf("%s: %d sessions kept after Close", reuse, n)
+			}
+		case *sharedKeys:
+			if n := keys.origins.len(); n != 0 {
+				t.Errorf("%s: %d keys kept after Close", reuse, n)
+			}
+		}
+	}
+	s := newTestSealer(t, KeyPerBroadcast(), time.Now)
+	b, err := s.ForBroadcast()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.AppendEncrypt(nil, w.message, w.subs[0], PadNone()); err != nil {
+		t.Fatal(err)
+	}
+	s.Close()
+	if b.keys.(oneKey).key.key != nil {
+		t.Error("a broadcast's key is kept after Close")
+	}
+}
+
+// TestKeysDoNotOutliveTheirTTL waits for keys that nobody asks for any more.
+func TestKeysDoNotOutliveTheirTTL(t *testing.T) {
+	w := newWorkload(t)
+	s := newTestSealer(t, SessionKeys(100*time.Millisecond, 10), time.Now)
+	if _, err := s.AppendEncrypt(nil, w.message, w.subs[0], PadNone()); err != nil {
+		t.Fatal(err)
+	}
+	shard := s.keys.(*sessionKeys).shards[0]
+	for deadline := time.Now().Add(30 * time.Second); shard.len() != 0; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("the session is kept")
+		}
+	}
+	if maxSweepInterval > time.Minute {
+		t.Errorf("a key may outlive its ttl by %s", maxSweepInterval)
+	}
+}
+
+// TestEndlessBroadcastKey seals for longer than a broadcast's key may live.
+func TestEndlessBroadcastKey(t *testing.T) {
+	w, c := newWorkload(t), newClock()
+	b, err := newTestSealer(t, KeyPerBroadcast(), c.now).ForBroadcast()
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys := make(map[string]int)
+	for range 30 { // five hours
+		body, err := b.AppendEncrypt(nil, w.message, w.subs[0], PadNone())
+		if err != nil {
+			t.Fatal(err)
+		}
+		keys[senderKey(body)]++
+		c.add(10 * time.Minute)
+	}
+	if len(keys) != 5 {
+		t.Errorf("%d keys in five hours, want one an hour", len(keys))
+	}
+}
