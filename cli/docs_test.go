@@ -178,7 +178,7 @@ func TestWorkflow(t *testing.T) {
 	}
 }
 
-// docs/contributing.md is followed to the letter on a copy of the repository.
+// CONTRIBUTING.md is followed to the letter on a copy of the repository.
 func TestContributing(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds a copy of the repository")
@@ -187,7 +187,7 @@ func TestContributing(t *testing.T) {
 	if err := copyTree(repository, folder); err != nil {
 		t.Fatal(err)
 	}
-	code := fenced(t, "docs/contributing.md", "go")
+	code := fenced(t, "CONTRIBUTING.md", "go")
 	if err := os.WriteFile(filepath.Join(folder, "stage/encode/jsonindent.go"), []byte(code[0]), 0o666); err != nil {
 		t.Fatal(err)
 	}
@@ -203,7 +203,7 @@ func TestContributing(t *testing.T) {
 	if err := os.WriteFile(suite, bytes.Replace(text, []byte(neighbour), []byte(neighbour+code[1]), 1), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	args := words(strings.TrimSpace(fenced(t, "docs/contributing.md", "sh")[0]))
+	args := words(strings.TrimSpace(fenced(t, "CONTRIBUTING.md", "sh")[0]))
 	run := exec.Command(args[0], append(args[1:3], shortened(args[3:])...)...)
 	run.Dir = folder
 	var stdout, stderr bytes.Buffer
