@@ -16,6 +16,10 @@ func (w *writer) bindChunk() error {
 	if size := c.size() + bindOverhead + 4*columns; size > maxValue {
 		return &rowError{row: c.first, err: fmt.Errorf("statement of %d bytes: %w", size, ErrTooLarge)}
 	}
+	if w.strategy == Unnest && c.rows() > 1 {
+		w.unnestChunk()
+		return nil
+	}
 	w.startBind()
 	s := w.stream
 	if s.stop.Load() {

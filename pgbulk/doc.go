@@ -13,12 +13,13 @@
 //   - [Upsert] inserts rows and updates those whose key exists (INSERT ... ON CONFLICT).
 //   - [Insert] inserts rows.
 //
-// Rows are written by one of two strategies (see [Strategy]); Auto chooses:
+// Rows are written by one of three strategies (see [Strategy]); Auto chooses:
 //
 //   - Bind: INSERT ... VALUES with the rows as parameters, in statements of at most 65,535 parameters
 //     (the protocol's limit), all pipelined under one Sync.
 //   - Copy: COPY in binary format, for a plain insert straight into the table, otherwise into a temporary table
 //     that INSERT ... SELECT then reads, all of it in one round trip.
+//   - Unnest: INSERT ... SELECT unnest(...) with an array a column as parameters, pipelined as Bind is.
 //
 // A call is atomic: all rows are in, or none. Outside of a transaction it makes one of its own; inside the caller's
 // transaction (a pgx.Tx, or a connection on which BEGIN was run) it is part of that one, which a failed call leaves

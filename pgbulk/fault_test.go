@@ -182,7 +182,7 @@ func (p *proxy) connect(t testing.TB) *pgx.Conn {
 // TestConnectionReset cuts the connection at every 64 KB, in each strategy.
 func TestConnectionReset(t *testing.T) {
 	observer := connect(t)
-	for _, s := range []pgbulk.Strategy{pgbulk.Bind, pgbulk.Copy} {
+	for _, s := range []pgbulk.Strategy{pgbulk.Bind, pgbulk.Copy, pgbulk.Unnest} {
 		t.Run(name(s), func(t *testing.T) {
 			p := newProxy(t)
 			v := newVersioned(t, observer, 400, 4000)
@@ -242,7 +242,7 @@ func TestRandomFaults(t *testing.T) {
 		if conn.IsClosed() {
 			conn = p.connect(t)
 		}
-		o := pgbulk.Options{Strategy: strategies[rand.IntN(3)], ChunkBytes: []int{0, 5000, 50_000}[rand.IntN(3)]}
+		o := pgbulk.Options{Strategy: strategies[rand.IntN(len(strategies))], ChunkBytes: []int{0, 5000, 50_000}[rand.IntN(3)]}
 		ctx, cancel := context.WithCancel(t.Context())
 		rows := v.at(version + 1)
 		row := rand.IntN(v.rows)
@@ -601,7 +601,7 @@ func TestConcurrent(t *testing.T) {
 		all.Go(func() {
 			for r := range rounds {
 				source := pgbulk.Values(seq(rows, func(i int) []any { return []any{w*rows + i, r, strings.Repeat("z", 10*i)} }))
-				if _, err := pgbulk.Upsert(t.Context(), pool, table, source, pgbulk.Options{Strategy: strategies[(w+r)%3]}); err != nil {
+				if _, err := pgbulk.Upsert(t.Context(), pool, table, source, pgbulk.Options{Strategy: strategies[(w+r)%len(strategies)]}); err != nil {
 					t.Error(err)
 				}
 				if _, err := pgbulk.Exec(t.Context(), pool, "select $1::int, $2::text", r, strings.Repeat("q", 100_000)); err != nil {

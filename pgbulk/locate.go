@@ -122,7 +122,9 @@ func (w *writer) explainBind(e *Error, pgErr *pgconn.PgError) {
 	}
 	if n, ok := bindPosition(pgErr); ok {
 		n--
-		if row := first + n/len(w.columns); row <= last {
+		if w.strategy == Unnest && first < last {
+			e.Column = w.columns[n%len(w.columns)].name // which row of the column is not told
+		} else if row := first + n/len(w.columns); row <= last {
 			e.Row, e.LastRow, e.Column = row, row, w.columns[n%len(w.columns)].name
 			return
 		}

@@ -18,7 +18,7 @@ import (
 	"postage/pgbulk/pgtest"
 )
 
-var strategies = []pgbulk.Strategy{pgbulk.Auto, pgbulk.Bind, pgbulk.Copy}
+var strategies = []pgbulk.Strategy{pgbulk.Auto, pgbulk.Bind, pgbulk.Copy, pgbulk.Unnest}
 
 func name(s pgbulk.Strategy) string {
 	if s == pgbulk.Auto {

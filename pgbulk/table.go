@@ -38,6 +38,10 @@ const (
 	// Copy sends the rows as COPY data in binary format, straight into the table for a plain insert and otherwise into
 	// a temporary table that one INSERT ... SELECT reads. A key that is twice in the call is PostgreSQL's error.
 	Copy Strategy = "copy"
+	// Unnest is Bind with statements that have an array a column as their parameters, which the server turns into rows: it parses one
+	// short statement, whatever the number of rows. Where unnest cannot give a column back (an array, or a type whose arrays the
+	// connection's type map does not know), it is Bind.
+	Unnest Strategy = "unnest"
 )
 
 // Options are the settings of a call. The zero value is ready for use.
@@ -85,7 +89,7 @@ func (t *Table) check(o *Options, op operation) error {
 		return errors.New("no columns")
 	case len(t.Columns) > maxParams:
 		return fmt.Errorf("%d columns, more than %d", len(t.Columns), maxParams)
-	case o.Strategy != Auto && o.Strategy != Bind && o.Strategy != Copy:
+	case !slices.Contains([]Strategy{Auto, Bind, Copy, Unnest}, o.Strategy):
 		return fmt.Errorf("unknown strategy %q", o.Strategy)
 	case o.ChunkRows < 0 || o.ChunkBytes < 0:
 		return errors.New("negative chunk size")

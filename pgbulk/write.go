@@ -122,7 +122,7 @@ type writer struct {
 	affected int64
 
 	// Of Bind.
-	parsed   int   // rows of the statement that was parsed last
+	parsed   int   // rows of the statement that was parsed last, or unnested
 	sent     []int // first rows of the statements
 	watching bool  // for keys that come again in a later statement
 	blind    bool  // to them, because what decides on conflicts is not known here
@@ -132,6 +132,8 @@ type writer struct {
 	pairFirst, pairSecond int
 	// Of Copy.
 	staging bool // through a temporary table
+	// Of Unnest.
+	arrays []uint32 // types of arrays of the columns' types
 
 	uncertain bool
 }
@@ -167,6 +169,11 @@ func (w *writer) choose() {
 	}
 	text := slices.ContainsFunc(w.columns, func(c column) bool { return c.format != binaryFormat })
 	switch {
+	case w.strategy == Unnest:
+		var ok bool
+		if w.arrays, ok = arrayTypes(w.m, w.columns); !ok {
+			w.strategy = Bind
+		}
 	case w.strategy == Copy && text && !w.staging:
 		w.staging = true // COPY in binary needs the help of a table whose columns are text
 	case w.strategy == Auto && !w.staging && !text:
@@ -252,7 +259,9 @@ func (w *writer) row(row []any) error {
 			w.copyChunk()
 			return w.copyRow(row)
 		}
-		w.strategy = Bind
+		if w.strategy != Unnest {
+			w.strategy = Bind
+		}
 		if w.chunk.rows() > 0 {
 			if err := w.bindChunk(); err != nil {
 				return err
@@ -326,7 +335,9 @@ func (w *writer) last() error {
 		w.stream.endCopy()
 		return nil
 	}
-	w.strategy = Bind
+	if w.strategy != Unnest {
+		w.strategy = Bind
+	}
 	if w.stream == nil && w.chunk.rows() == 0 {
 		return nil
 	}
@@ -372,6 +383,8 @@ type buffers struct {
 	chunk   chunk
 	key     []byte // of the row at hand
 	keys    keys
+	fields  []field
+	sizes   []int
 }
 
 var pool = sync.Pool{New: func() any {

@@ -1,0 +1,103 @@
+package pgbulk
+
+import (
+	"encoding/binary"
+	"strconv"
+
+	"github.com/jackc/pgx/v5/pgtype"
+)
+
+// arrayTypes returns the types of arrays of the columns' types. ok is false if unnest cannot give the columns back: one has to be
+// sent as text, is an array itself (unnest would take it apart too), or has no array type that the type map knows.
+func arrayTypes(m *pgtype.Map, columns []column) (types []uint32, ok bool) {
+	for _, c := range columns {
+		t, known := m.TypeForOID(c.oid)
+		if !known || c.format != binaryFormat {
+			return nil, false
+		}
+		if _, isArray := t.Codec.(*pgtype.ArrayCodec); isArray {
+			return nil, false
+		}
+		array, known := m.TypeForName("_" + t.Name)
+		if !known {
+			return nil, false
+		}
+		types = append(types, array.OID)
+	}
+	return types, true
+}
+
+// field is a value of a chunk with its length before it.
+type field struct {
+	at, n int // where it is in data; of a value that is referred to, what comes before it
+	ref   int // which of refs it is, -1 if all of it is in data
+}
+
+// unnestHeader is what a binary array has before its elements: the number of dimensions, whether there are NULLs, the type of the
+// elements, their number, and the index of the first; see array_recv in PostgreSQL's arrayfuncs.c.
+const unnestHeader = 5 * 4
+
+// unnestChunk sends the chunk as one INSERT ... SELECT with an array a column, whose elements unnest has in step
+// (https://www.postgresql.org/docs/current/xfunc-sql.html#XFUNC-SQL-FUNCTIONS-RETURNING-SET). An element of a binary array looks as
+// a parameter does. The statement is the same for any number of rows, and is parsed once.
+func (w *writer) unnestChunk() {
+	c, columns := &w.chunk, len(w.columns)
+	w.startBind()
+	s := w.stream
+	if s.stop.Load() {
+		return
+	}
+	if w.parsed != unnested {
+		w.sql = append(append(w.sql[:0], w.head...), "select "...)
+		for i := range columns {
+			if i > 0 {
+				w.sql = append(w.sql, ',')
+			}
+			w.sql = append(strconv.AppendInt(append(w.sql, "unnest($"...), int64(i+1), 10), ')')
+		}
+		w.sql = append(w.sql, w.tail...)
+		s.parse(w.sql, w.arrays, columns)
+		w.parsed = unnested
+	}
+	w.sent = append(w.sent, c.first)
+	w.fields, w.sizes = c.appendFields(w.fields[:0], w.sizes, columns)
+	s.bind("", w.formats, columns, c.size()+columns*(4+unnestHeader))
+	for i := range columns {
+		s.int32(unnestHeader + w.sizes[i])
+		s.int32(1) // dimension
+		s.int32(1) // NULLs are allowed
+		s.int32(int(w.columns[i].oid))
+		s.int32(c.rows())
+		s.int32(1)
+		for j := i; j < len(w.fields); j += columns {
+			f := w.fields[j]
+			s.bytes(c.data[f.at : f.at+f.n])
+			if f.ref >= 0 {
+				s.refer(c.refs[f.ref].value)
+			}
+		}
+	}
+	s.execute()
+}
+
+// unnested stands for the number of rows of a statement that takes any.
+const unnested = -1
+
+// appendFields appends all fields, row by row, and returns how many bytes those of each column have together.
+func (c *chunk) appendFields(dst []field, sizes []int, columns int) ([]field, []int) {
+	sizes = append(sizes[:0], make([]int, columns)...)
+	at, ref := 0, 0
+	for i := range c.rows() * columns {
+		f := field{at: at, n: 4 + max(0, int(int32(binary.BigEndian.Uint32(c.data[at:])))), ref: -1}
+		size := f.n
+		// A field whose value is referred to has its length here, and perhaps the byte that jsonb begins with.
+		if ref < len(c.refs) && c.refs[ref].at <= at+5 {
+			f.n, f.ref = c.refs[ref].at-at, ref
+			size = f.n + len(c.refs[ref].value)
+			ref++
+		}
+		at += f.n
+		dst, sizes[i%columns] = append(dst, f), sizes[i%columns]+size
+	}
+	return dst, sizes
+}
