@@ -34,9 +34,9 @@ type http2 struct {
 	reserved int   // room that Serve has taken, but not yet a request: 0 or 1
 	// freed is when there was last room again after there was none.
 	freed time.Time
-	// barren is why the last connection ended, if it did so at once and without a
-	// request. The next one is charged with it, lest connections be made without end.
-	barren error
+	// failedEarly is why the last connection ended, if it did so at once and without a
+	// request. The next one is charged with it, or connections would be made without end.
+	failedEarly error
 	// again are requests that a connection took and the server did not.
 	again []time.Time
 }
@@ -60,8 +60,8 @@ func (l *http2) Serve(ctx context.Context, w *Work) {
 		more := true
 		switch {
 		case l.conn == nil:
-			err := l.barren
-			l.barren = nil
+			err := l.failedEarly
+			l.failedEarly = nil
 			if err == nil {
 				err = l.connect(ctx)
 			}

@@ -301,7 +301,7 @@ func (c *http2Conn) end(now time.Time) {
 		why = errGone
 	}
 	if c.next == 1 && why != nil && now.Sub(c.made) < time.Second {
-		l.barren = why
+		l.failedEarly = why
 	}
 	for _, s := range c.streams {
 		c.finish(s, now, why)

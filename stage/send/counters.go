@@ -42,7 +42,7 @@ func (in *instance) keptWord(now peer.Counters) error {
 		return nil
 	}
 	opened := now.Conns - in.last.Conns
-	if served := now.Requests - in.last.Requests; !in.transport.mute && served != ops {
+	if served := now.Requests - in.last.Requests; !in.transport.handshakeOnly && served != ops {
 		return fmt.Errorf("the server saw %d requests in %d operations", served, ops)
 	}
 	if most := int64(len(in.clients)) + in.replaced; in.spec.reuse && now.Conns > most {

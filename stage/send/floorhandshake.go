@@ -11,7 +11,7 @@ import (
 // the server, which has then done its half, to close.
 func handshakeAlone() *transport {
 	return &transport{
-		name: "floor=handshake", server: "handshake", floor: true, unnamed: true, mute: true,
+		name: "floor=handshake", server: "handshake", floor: true, unnamed: true, handshakeOnly: true,
 		settings: map[string]string{"lib": "crypto/tls"},
 		open:     func(t *target) (client, error) { return handshakeClient{t}, nil },
 	}

@@ -131,7 +131,7 @@ func (in *instance) proveConnections(before, after peer.Counters) error {
 }
 
 func (in *instance) proveProtocol(_, after peer.Counters) error {
-	if !in.transport.mute && after.Proto != in.transport.version {
+	if !in.transport.handshakeOnly && after.Proto != in.transport.version {
 		return fmt.Errorf("the server saw requests of %q, want %q", after.Proto, in.transport.version)
 	}
 	if in.transport.quic && after.QUIC != "v1" {
@@ -203,7 +203,7 @@ func (in *instance) proveBytes(after peer.Counters, out, received int64) error {
 	if exact && after.WireOut != received || received > after.WireOut {
 		return fmt.Errorf("the server sent %d bytes, the clients received %d", after.WireOut, received)
 	}
-	if least := in.begun * int64(in.spec.size); !in.transport.mute && (out < least || received < least) {
+	if least := in.begun * int64(in.spec.size); !in.transport.handshakeOnly && (out < least || received < least) {
 		return fmt.Errorf("%d bytes sent and %d received cannot hold %d payloads of %d", out, received, in.begun, in.spec.size)
 	}
 	return nil

@@ -37,8 +37,8 @@ type transport struct {
 	// idle is for how long it keeps a connection that nobody uses, if that is so short
 	// that it may be over between two batches; 0 if it is not.
 	idle time.Duration
-	// mute says that it sends no message at all, only does the handshake.
-	mute bool
+	// handshakeOnly says that it sends no message.
+	handshakeOnly bool
 	// open makes a client. It connects now or later.
 	open func(t *target) (client, error)
 }
