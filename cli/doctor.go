@@ -2,7 +2,6 @@ package cli
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -147,40 +146,16 @@ func conclusion(m *record.Machine) string {
 	return "Yes, for ratios and for times in ns. `postage doctor --calibrate` measures how far to trust the verdicts."
 }
 
-func doctorJSON(w io.Writer, m *record.Machine, calibration *calibrationJSON) error {
-	encoder := json.NewEncoder(w)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(struct {
-		Version     int                `json:"version"`
-		Machine     report.JSONMachine `json:"machine"`
-		Findings    []string           `json:"findings"`
-		Conclusion  string             `json:"conclusion"`
-		Calibration *calibrationJSON   `json:"calibration"`
-	}{1, report.Machine(m), findings(m), conclusion(m), calibration})
+func doctorJSON(w io.Writer, m *record.Machine, c *report.Calibration) error {
+	return report.DoctorJSON(w, m, findings(m), conclusion(m), c)
 }
 
-type calibrationJSON struct {
-	Comparisons int      `json:"comparisons"`
-	FalseAlarms rateJSON `json:"false_alarms"`
-	Misses      rateJSON `json:"interval_misses"`
-	Found       rateJSON `json:"slowdown_found"`
-	Blocks      float64  `json:"median_blocks"`
-	HalfWidth   float64  `json:"median_half_width"`
-}
-
-type rateJSON struct {
-	Count int     `json:"count"`
-	Value float64 `json:"value"`
-	Low   float64 `json:"low"`
-	High  float64 `json:"high"`
-}
-
-func rate(k, n int) rateJSON {
+func rate(k, n int) report.Rate {
 	low, high := stats.ClopperPearson(k, n, 0.95)
-	return rateJSON{k, float64(k) / float64(n), low, high}
+	return report.Rate{Count: k, Value: float64(k) / float64(n), Low: low, High: high}
 }
 
-func (r rateJSON) String() string {
+func rateText(r report.Rate) string {
 	return fmt.Sprintf("%5.1f%%  (95%% interval %.1f%% to %.1f%%, %d)", 100*r.Value, 100*r.Low, 100*r.High, r.Count)
 }
 
@@ -221,15 +196,18 @@ func (p program) runCalibration(cmd *cobra.Command, comparisons int, budget time
 	if c.Comparisons == 0 {
 		return errors.Join(interrupted, errors.New("calibrate: no comparison was finished; the record says why: "+out))
 	}
-	result := &calibrationJSON{c.Comparisons, rate(c.FalseAlarms, c.Comparisons), rate(c.Misses, c.Comparisons), rate(c.Found, c.Comparisons), c.Blocks, c.HalfWidth}
+	result := &report.Calibration{
+		Comparisons: c.Comparisons, FalseAlarms: rate(c.FalseAlarms, c.Comparisons), Misses: rate(c.Misses, c.Comparisons), Found: rate(c.Found, c.Comparisons),
+		Blocks: c.Blocks, HalfWidth: c.HalfWidth,
+	}
 	if asJSON {
 		return errors.Join(interrupted, doctorJSON(cmd.OutOrStdout(), &machine, result))
 	}
 	w := cmd.OutOrStdout()
 	fmt.Fprintf(w, "comparisons                    %d of %d, %g blocks each (median), interval ±%.2f%% (median)\n", c.Comparisons, comparisons, c.Blocks, 100*c.HalfWidth)
-	fmt.Fprintf(w, "equal things called different  %v\n", result.FalseAlarms)
-	fmt.Fprintf(w, "  their interval misses 1      %v\n", result.Misses)
-	fmt.Fprintf(w, "5%% slowdown found              %v\n", result.Found)
+	fmt.Fprintf(w, "equal things called different  %s\n", rateText(result.FalseAlarms))
+	fmt.Fprintf(w, "  their interval misses 1      %s\n", rateText(result.Misses))
+	fmt.Fprintf(w, "5%% slowdown found              %s\n", rateText(result.Found))
 	fmt.Fprintf(w, "record                         %s\n", out)
 	for _, advice := range calibrationAdvice(result, c, budget) {
 		fmt.Fprintf(w, "- %s\n", advice)
@@ -244,7 +222,7 @@ const (
 )
 
 // calibrationAdvice says what it would take where a calibration misses its limits.
-func calibrationAdvice(r *calibrationJSON, c lab.Calibration, budget time.Duration) []string {
+func calibrationAdvice(r *report.Calibration, c lab.Calibration, budget time.Duration) []string {
 	var advice []string
 	if r.FalseAlarms.High > alarmLimit {
 		s := fmt.Sprintf("The false-alarm rate may be as high as %.1f%%, above the %.0f%% aimed at.", 100*r.FalseAlarms.High, 100*alarmLimit)

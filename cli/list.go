@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
@@ -12,6 +11,7 @@ import (
 
 	"postage/lab"
 	"postage/record"
+	"postage/report"
 )
 
 func (p program) listCommand() *cobra.Command {
@@ -102,29 +102,12 @@ func pairs(m map[string]string) string {
 	return strings.Join(s, ", ")
 }
 
-// listedRow is a row in the JSON form of the list.
-type listedRow struct {
-	Name        string            `json:"name"`
-	Stage       string            `json:"stage"`
-	Case        string            `json:"case"`
-	Doc         string            `json:"doc"`
-	Headline    bool              `json:"headline"`
-	Contender   string            `json:"contender"`
-	Role        record.Role       `json:"role"`
-	Baseline    string            `json:"baseline"`
-	Module      string            `json:"module"`
-	Settings    map[string]string `json:"settings"`
-	Properties  map[string]string `json:"properties"`
-	Checks      string            `json:"checks"`
-	NotPossible *string           `json:"not_possible"`
-}
-
 func listJSON(w io.Writer, entries []lab.Entry) error {
 	modules := lab.Modules()
-	rows := []listedRow{}
+	var rows []report.Listed
 	for _, e := range entries {
 		c := &e.Contender
-		row := listedRow{
+		row := report.Listed{
 			Name: e.Row(), Stage: e.Stage, Case: e.Case.Name, Doc: e.Case.Doc, Headline: e.Case.Headline,
 			Contender: c.Name, Role: e.Role, Baseline: e.Case.Baseline,
 			Module: strings.TrimSpace(c.Module + " " + modules[c.Module]), Settings: c.Settings, Properties: c.Properties, Checks: c.Checks,
@@ -134,10 +117,7 @@ func listJSON(w io.Writer, entries []lab.Entry) error {
 		}
 		rows = append(rows, row)
 	}
-	encoder := json.NewEncoder(w)
-	encoder.SetIndent("", "  ")
-	encoder.SetEscapeHTML(false)
-	return encoder.Encode(map[string]any{"version": 1, "rows": rows})
+	return report.ListJSON(w, rows)
 }
 
 // completePatterns completes the parts that rows are made of.

@@ -22,6 +22,7 @@ import (
 
 	"postage/lab"
 	"postage/load"
+	"postage/report"
 	"postage/service/tlscert"
 	"postage/stage/send/peer"
 )
@@ -215,7 +216,7 @@ func runLoad(cmd *cobra.Command, args []string, f *loadFlags) (err error) {
 func (f *loadFlags) write(ctx context.Context, stdout, stderr io.Writer, result *load.Result) error {
 	print := result.WriteTable
 	if f.json {
-		print = result.WriteJSON
+		print = func(w io.Writer) error { return report.LoadJSON(w, loadForm(result)) }
 	}
 	if err := print(stdout); err != nil {
 		return err
@@ -235,6 +236,38 @@ func (f *loadFlags) write(ctx context.Context, stdout, stderr io.Writer, result 
 		return errFailedRow
 	}
 	return nil
+}
+
+// loadForm is a result as scripts read it.
+func loadForm(r *load.Result) report.Load {
+	text := func(s string) *string {
+		if s == "" {
+			return nil
+		}
+		return &s
+	}
+	number := func(f float64) *float64 { return &f }
+	form := report.Load{
+		Achieved: r.Achieved, Seconds: r.Elapsed.Seconds(), Requests: r.Done, Failed: r.Failed(), Errors: r.Errors,
+		Valid: r.Invalid() == "", Invalid: text(r.Invalid()), Corrected: r.Rate > 0,
+		Shortfall: text(r.Shortfall()), Interrupted: r.Interrupted, LatencyNS: map[string]*float64{"max": nil},
+	}
+	if r.Rate > 0 {
+		form.Rate, form.LateP99NS = number(r.Rate), number(float64(r.Late.ValueAtQuantile(99)))
+	}
+	if r.CPU >= 0 {
+		form.CPUSeconds, form.Busy = number(r.CPU.Seconds()), number(r.Busy())
+	}
+	for _, q := range load.Percentiles {
+		form.LatencyNS[fmt.Sprintf("p%g", q)] = nil
+		if form.Valid {
+			form.LatencyNS[fmt.Sprintf("p%g", q)] = number(float64(r.Latency.ValueAtQuantile(q)))
+		}
+	}
+	if form.Valid {
+		form.LatencyNS["max"] = number(float64(r.Latency.Max()))
+	}
+	return form
 }
 
 // target is what the flags describe, with the built-in server started if there is no URL.

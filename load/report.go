@@ -1,7 +1,6 @@
 package load
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
@@ -9,8 +8,8 @@ import (
 	"time"
 )
 
-// percentiles are those that a table shows.
-var percentiles = []float64{50, 75, 90, 99, 99.9, 99.99}
+// Percentiles are those that a table shows.
+var Percentiles = []float64{50, 75, 90, 99, 99.9, 99.99}
 
 // WriteTable writes a result for people. Latencies that are not the server's are left
 // out, and why is said in their place.
@@ -43,7 +42,7 @@ func (r *Result) WriteTable(w io.Writer) error {
 		} else {
 			p("latency   from when a request was sent: a server that stands still hides it (give --rate)")
 		}
-		for _, q := range percentiles {
+		for _, q := range Percentiles {
 			p("  %-7s %v", fmt.Sprintf("p%g", q), rounded(r.Latency.ValueAtQuantile(q)))
 		}
 		p("  %-7s %v", "max", rounded(r.Latency.Max()))
@@ -70,56 +69,6 @@ func rounded(ns int64) time.Duration {
 		return d.Round(10 * time.Microsecond)
 	}
 	return d.Round(time.Microsecond)
-}
-
-// resultJSON is a result as scripts read it; what is absent is null.
-type resultJSON struct {
-	Version     int                 `json:"version"`
-	Rate        *float64            `json:"rate"`
-	Achieved    float64             `json:"achieved"`
-	Seconds     float64             `json:"seconds"`
-	Requests    int64               `json:"requests"`
-	Failed      int64               `json:"failed"`
-	Errors      map[string]int64    `json:"errors"`
-	CPUSeconds  *float64            `json:"client_cpu_s"`
-	Busy        *float64            `json:"client_busy"`
-	Valid       bool                `json:"latency_valid"`
-	Invalid     string              `json:"latency_invalid,omitempty"`
-	Corrected   bool                `json:"latency_corrected"` // counted from when a request was due
-	LatencyNS   map[string]*float64 `json:"latency_ns"`
-	LateP99NS   *float64            `json:"late_p99_ns"`
-	Shortfall   string              `json:"shortfall,omitempty"`
-	Interrupted bool                `json:"interrupted"`
-}
-
-// WriteJSON writes a result for programs.
-func (r *Result) WriteJSON(w io.Writer) error {
-	out := resultJSON{
-		Version: 1, Achieved: r.Achieved, Seconds: r.Elapsed.Seconds(), Requests: r.Done, Failed: r.Failed(),
-		Errors: r.Errors, Invalid: r.Invalid(), Valid: r.Invalid() == "", Corrected: r.Rate > 0,
-		Shortfall: r.Shortfall(), Interrupted: r.Interrupted, LatencyNS: map[string]*float64{},
-	}
-	number := func(f float64) *float64 { return &f }
-	if r.Rate > 0 {
-		out.Rate = number(r.Rate)
-		out.LateP99NS = number(float64(r.Late.ValueAtQuantile(99)))
-	}
-	if r.CPU >= 0 {
-		out.CPUSeconds, out.Busy = number(r.CPU.Seconds()), number(r.Busy())
-	}
-	for _, q := range percentiles {
-		out.LatencyNS[fmt.Sprintf("p%g", q)] = nil
-		if out.Valid {
-			out.LatencyNS[fmt.Sprintf("p%g", q)] = number(float64(r.Latency.ValueAtQuantile(q)))
-		}
-	}
-	out.LatencyNS["max"] = nil
-	if out.Valid {
-		out.LatencyNS["max"] = number(float64(r.Latency.Max()))
-	}
-	encoder := json.NewEncoder(w)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(out)
 }
 
 // WriteHGRM writes the whole distribution in milliseconds, in the text form that the

@@ -21,8 +21,8 @@ type (
 		Warnings       []string        `json:"warnings"`
 	}
 	jsonMachines struct {
-		Old JSONMachine `json:"old"`
-		New JSONMachine `json:"new"`
+		Old jsonMachine `json:"old"`
+		New jsonMachine `json:"new"`
 	}
 	jsonThresholds struct {
 		Time   float64 `json:"time"`
@@ -66,7 +66,7 @@ type (
 func ChangesJSON(w io.Writer, c *verdict.Changes) error {
 	out := jsonChanges{
 		Version: 1, Outcome: c.Outcome(), AcrossMachines: c.AcrossMachines,
-		Machines:   jsonMachines{Machine(&c.Old.Machine), Machine(&c.New.Machine)},
+		Machines:   jsonMachines{newJSONMachine(&c.Old.Machine), newJSONMachine(&c.New.Machine)},
 		Thresholds: jsonThresholds(c.Limits),
 		Rows:       []jsonChange{}, Unmatched: []jsonUnmatched{}, Warnings: orEmpty(c.Warnings),
 	}
@@ -74,18 +74,12 @@ func ChangesJSON(w io.Writer, c *verdict.Changes) error {
 		r := &c.Rows[i]
 		row := jsonChange{
 			Name: r.New.Row.Name, Outcome: r.Outcome, TimeOutcome: r.Time, Verdict: r.Verdict,
-			Ratio: jsonValue{Value: r.Ratio.Value}, Anchor: known(r.Anchor), P: r.P, Noise: finite(r.Noise), Seen: finite(r.Seen),
+			Ratio: *newJSONValue(&r.Ratio), Anchor: known(r.Anchor), P: r.P, Noise: finite(r.Noise), Seen: finite(r.Seen),
 			OldNSOp: r.Old.NSOp.Value, NewNSOp: r.New.NSOp.Value, OldBlocks: r.Old.Blocks, NewBlocks: r.New.Blocks,
 			Counts: []jsonCount{}, Why: explain(c, r), AcrossMachines: c.AcrossMachines,
 		}
-		if high := finite(r.Ratio.High); high != nil {
-			row.Ratio.Low, row.Ratio.High = finite(r.Ratio.Low), high
-		}
 		if r.Fresh != nil {
-			row.Fresh = &jsonValue{Value: r.Fresh.Ratio.Value}
-			if high := finite(r.Fresh.Ratio.High); high != nil {
-				row.Fresh.Low, row.Fresh.High = finite(r.Fresh.Ratio.Low), high
-			}
+			row.Fresh = newJSONValue(&r.Fresh.Ratio)
 		}
 		for _, count := range r.Counts {
 			row.Counts = append(row.Counts, jsonCount(count))

@@ -191,13 +191,7 @@ func ClaimsJSON(w io.Writer, all Claims) error {
 	for _, c := range all.List {
 		j := jsonClaim{c.Number, c.Page, c.Stage, c.Text, c.Verdict, c.Why, []jsonMeasure{}}
 		for _, r := range c.Measures {
-			m := jsonMeasure{What: r.What, Of: r.Of, Row: r.Row, Base: r.Base, Published: r.Published, AtMost: r.AtMost, Implied: r.Implied, Counts: r.Counts, Verdict: r.Verdict}
-			if r.Here != nil {
-				m.Here = &jsonValue{Value: r.Here.Value}
-				if high := finite(r.Here.High); high != nil && r.Here.Low > 0 {
-					m.Here.Low, m.Here.High = finite(r.Here.Low), high
-				}
-			}
+			m := jsonMeasure{What: r.What, Of: r.Of, Row: r.Row, Base: r.Base, Published: r.Published, AtMost: r.AtMost, Implied: r.Implied, Here: newJSONValue(r.Here), Counts: r.Counts, Verdict: r.Verdict}
 			if r.Counts != nil && r.Counts[1] != 0 {
 				x := float64(r.Counts[0]) / float64(r.Counts[1])
 				m.Here = &jsonValue{x, &x, &x}

@@ -16,7 +16,7 @@ import (
 type (
 	jsonRecord struct {
 		Version  int         `json:"version"`
-		Machine  JSONMachine `json:"machine"`
+		Machine  jsonMachine `json:"machine"`
 		Seed     uint64      `json:"seed"`
 		Duty     *float64    `json:"duty"`
 		Partial  bool        `json:"partial"`
@@ -24,8 +24,7 @@ type (
 		Rows     []jsonRow   `json:"rows"`
 		Warnings []string    `json:"warnings"`
 	}
-	// JSONMachine is record.Machine with null for what is not known.
-	JSONMachine struct {
+	jsonMachine struct {
 		GOOS            string   `json:"goos"`
 		GOARCH          string   `json:"goarch"`
 		CPU             *string  `json:"cpu"`
@@ -66,16 +65,15 @@ type (
 		Module     string              `json:"module"`
 		Warnings   []string            `json:"warnings"`
 	}
+	// jsonValue is a figure with its 95% interval, null where there are too few blocks for one.
 	jsonValue struct {
 		Value float64  `json:"value"`
 		Low   *float64 `json:"low"`
 		High  *float64 `json:"high"`
 	}
 	jsonRatio struct {
-		To    string   `json:"to"`
-		Value float64  `json:"value"`
-		Low   *float64 `json:"low"`
-		High  *float64 `json:"high"`
+		To string `json:"to"`
+		jsonValue
 	}
 )
 
@@ -87,7 +85,7 @@ func JSON(w io.Writer, rec *record.Record) error {
 	a := verdict.Analyze(rec)
 	out := jsonRecord{
 		Version:  record.Version,
-		Machine:  Machine(&rec.Machine),
+		Machine:  newJSONMachine(&rec.Machine),
 		Seed:     rec.Run.Seed,
 		Partial:  !rec.Run.Complete,
 		Rows:     []jsonRow{},
@@ -115,9 +113,8 @@ func JSON(w io.Writer, rec *record.Record) error {
 	return writeJSON(w, out)
 }
 
-// Machine is the JSON form of a machine.
-func Machine(m *record.Machine) JSONMachine {
-	return JSONMachine{
+func newJSONMachine(m *record.Machine) jsonMachine {
+	return jsonMachine{
 		GOOS: m.GOOS, GOARCH: m.GOARCH, CPU: known(m.CPU), Cores: m.Cores, MemoryBytes: known(m.MemoryBytes),
 		Kernel: known(m.Kernel), Virtualised: known(m.Virtualised), Governor: known(m.Governor), Go: m.Go,
 		Load: m.Load, StealPercent: m.StealPercent, PressurePercent: m.PressurePercent, Counters: known(m.Counters),
@@ -139,23 +136,12 @@ func newJSONRow(r *verdict.Result, baseline string) jsonRow {
 		Name: row.Name, Stage: row.Stage, Case: row.Case, Contender: row.Contender, Role: row.Role,
 		Proof: row.Proof, Blocks: r.Blocks, Flagged: r.Flagged, Verdict: r.Verdict,
 		FloorRatio: r.FloorRatio, BytesOp: r.BytesOp, AllocsOp: r.AllocsOp,
-		Metrics: map[string]*float64{}, Settings: row.Settings, Properties: row.Properties,
+		Metrics: map[string]*float64{}, Settings: orEmptyMap(row.Settings), Properties: orEmptyMap(row.Properties),
 		Module: row.Module, Warnings: orEmpty(row.Warnings),
 	}
-	if j.Settings == nil {
-		j.Settings = map[string]string{}
-	}
-	if j.Properties == nil {
-		j.Properties = map[string]string{}
-	}
-	if r.NSOp != nil {
-		j.NSOp = &jsonValue{r.NSOp.Value, finite(r.NSOp.Low), finite(r.NSOp.High)}
-	}
-	if r.Ratio != nil {
-		j.Ratio = &jsonRatio{To: baseline, Value: r.Ratio.Ratio}
-		if !math.IsInf(r.Ratio.HalfWidth, 0) {
-			j.Ratio.Low, j.Ratio.High = finite(r.Ratio.Low), finite(r.Ratio.High)
-		}
+	j.NSOp = newJSONValue(r.NSOp)
+	if x := r.Ratio; x != nil {
+		j.Ratio = &jsonRatio{To: baseline, jsonValue: *newJSONValue(&verdict.Interval{Value: x.Ratio, Low: x.Low, High: x.High})}
 	}
 	for _, unit := range commonMetrics {
 		j.Metrics[unit] = nil
@@ -164,6 +150,17 @@ func newJSONRow(r *verdict.Result, baseline string) jsonRow {
 		j.Metrics[unit] = finite(value)
 	}
 	return j
+}
+
+// newJSONValue is nil for a figure that is not known.
+func newJSONValue(i *verdict.Interval) *jsonValue {
+	switch {
+	case i == nil:
+		return nil
+	case !bounded(i):
+		return &jsonValue{Value: i.Value}
+	}
+	return &jsonValue{i.Value, &i.Low, &i.High}
 }
 
 func finite(x float64) *float64 {
@@ -178,6 +175,13 @@ func orEmpty(s []string) []string {
 		return []string{}
 	}
 	return s
+}
+
+func orEmptyMap(m map[string]string) map[string]string {
+	if m == nil {
+		return map[string]string{}
+	}
+	return m
 }
 
 func writeJSON(w io.Writer, v any) error {

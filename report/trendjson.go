@@ -104,13 +104,7 @@ func TrendJSON(w io.Writer, row string, trends []*trend.Trend) error {
 		for i := range t.Points {
 			p := &t.Points[i]
 			m := jsonMoment{Record: p.Record, Run: p.Run, Started: timestamp(p.Started), Commit: known(p.Commit), Go: p.Go, Module: p.Module, Partial: p.Partial, Blocks: p.Blocks,
-				NSOp: jsonValue{p.NSOp.Value, finite(p.NSOp.Low), finite(p.NSOp.High)}, BytesOp: p.BytesOp, AllocsOp: p.AllocsOp, Metrics: p.Metrics}
-			if r := p.Ratio; r != nil {
-				m.Ratio = &jsonValue{Value: r.Value}
-				if bounded(r) {
-					m.Ratio.Low, m.Ratio.High = &r.Low, &r.High
-				}
-			}
+				Ratio: newJSONValue(p.Ratio), NSOp: *newJSONValue(&p.NSOp), BytesOp: p.BytesOp, AllocsOp: p.AllocsOp, Metrics: p.Metrics}
 			j.Points = append(j.Points, m)
 		}
 		out.Trends = append(out.Trends, j)

@@ -1,0 +1,97 @@
+package report
+
+import (
+	"io"
+
+	"postage/record"
+)
+
+// What commands print that is of no record. Whoever runs the command fills these in; their
+// form, version 1, is a stable interface as all JSON is (docs/json.md).
+type (
+	// Listed is a row that can be measured, as `list` prints it.
+	Listed struct {
+		Name        string            `json:"name"`
+		Stage       string            `json:"stage"`
+		Case        string            `json:"case"`
+		Doc         string            `json:"doc"`
+		Headline    bool              `json:"headline"`
+		Contender   string            `json:"contender"`
+		Role        record.Role       `json:"role"`
+		Baseline    string            `json:"baseline"`
+		Module      string            `json:"module"`
+		Settings    map[string]string `json:"settings"`
+		Properties  map[string]string `json:"properties"`
+		Checks      string            `json:"checks"`
+		NotPossible *string           `json:"not_possible"`
+	}
+	jsonList struct {
+		Version int      `json:"version"`
+		Rows    []Listed `json:"rows"`
+	}
+
+	// Calibration is what `doctor --calibrate` found; nil where it was not asked to.
+	Calibration struct {
+		Comparisons int     `json:"comparisons"`
+		FalseAlarms Rate    `json:"false_alarms"`
+		Misses      Rate    `json:"interval_misses"`
+		Found       Rate    `json:"slowdown_found"`
+		Blocks      float64 `json:"median_blocks"`
+		HalfWidth   float64 `json:"median_half_width"`
+	}
+	// Rate is how often something happened, with its 95% interval.
+	Rate struct {
+		Count int     `json:"count"`
+		Value float64 `json:"value"`
+		Low   float64 `json:"low"`
+		High  float64 `json:"high"`
+	}
+	jsonDoctor struct {
+		Version     int          `json:"version"`
+		Machine     jsonMachine  `json:"machine"`
+		Findings    []string     `json:"findings"`
+		Conclusion  string       `json:"conclusion"`
+		Calibration *Calibration `json:"calibration"`
+	}
+
+	// Load is what `load` measured.
+	Load struct {
+		Version     int                 `json:"version"`
+		Rate        *float64            `json:"rate"`
+		Achieved    float64             `json:"achieved"`
+		Seconds     float64             `json:"seconds"`
+		Requests    int64               `json:"requests"`
+		Failed      int64               `json:"failed"`
+		Errors      map[string]int64    `json:"errors"`
+		CPUSeconds  *float64            `json:"client_cpu_s"`
+		Busy        *float64            `json:"client_busy"`
+		Valid       bool                `json:"latency_valid"`
+		Invalid     *string             `json:"latency_invalid"`
+		Corrected   bool                `json:"latency_corrected"`
+		LatencyNS   map[string]*float64 `json:"latency_ns"`
+		LateP99NS   *float64            `json:"late_p99_ns"`
+		Shortfall   *string             `json:"shortfall"`
+		Interrupted bool                `json:"interrupted"`
+	}
+)
+
+// ListJSON writes rows that can be measured.
+func ListJSON(w io.Writer, rows []Listed) error {
+	list := jsonList{1, []Listed{}}
+	for _, row := range rows {
+		row.Settings, row.Properties = orEmptyMap(row.Settings), orEmptyMap(row.Properties)
+		list.Rows = append(list.Rows, row)
+	}
+	return writeJSON(w, list)
+}
+
+// DoctorJSON writes what is to be thought of a machine.
+func DoctorJSON(w io.Writer, m *record.Machine, findings []string, conclusion string, c *Calibration) error {
+	return writeJSON(w, jsonDoctor{1, newJSONMachine(m), orEmpty(findings), conclusion, c})
+}
+
+// LoadJSON writes what a load generator measured.
+func LoadJSON(w io.Writer, l Load) error {
+	l.Version = 1
+	return writeJSON(w, l)
+}
