@@ -30,15 +30,13 @@ func (w *writer) script() string {
 	if !w.inTx {
 		b.WriteString("begin; ")
 	}
-	// The copy has each column's storage and compression, so that large values are compressed once, on the way
-	// into it, and move on to the table as they are.
-	fmt.Fprintf(&b, "create temporary table %s (like %s including storage", stage, w.table.Name.Sanitize())
-	if w.layout.major >= 14 {
-		b.WriteString(" including compression")
-	}
-	b.WriteString(") on commit drop; ")
-	if alter := w.alterStage(); len(alter) > 0 {
-		fmt.Fprintf(&b, "alter table pg_temp.%s %s; ", stage, strings.Join(alter, ", "))
+	// The stage has each column's storage and compression, so that large values are compressed once, on the way
+	// into it, and move on to the table as they are. It is not made by LIKE, for which one must be allowed to read all of the table.
+	fmt.Fprintf(&b, "create temporary table %s (%s) on commit drop; ", stage, strings.Join(w.stageColumns(), ", "))
+	for i, c := range w.columns {
+		if storage := w.layout.attributes[i].storage; storage != "" && c.format == binaryFormat {
+			fmt.Fprintf(&b, "alter table pg_temp.%s alter %s set storage %s; ", stage, pgx.Identifier{c.name}.Sanitize(), storage)
+		}
 	}
 	fmt.Fprintf(&b, "copy pg_temp.%s (%s) from stdin (format binary); savepoint %s; %s; release savepoint %s; ",
 		stage, columns, savepoint, w.insertSelect(""), savepoint)
@@ -50,19 +48,18 @@ func (w *writer) script() string {
 	return b.String()
 }
 
-// alterStage takes back what LIKE copies and the stage must not have: NOT NULL, because the stage has no values for the
-// table's other columns, and ours may still be filled in by a trigger; and types that have no binary codec here.
-func (w *writer) alterStage() []string {
-	var alter []string
-	for _, c := range w.layout.notNull {
-		alter = append(alter, "alter "+pgx.Identifier{c}.Sanitize()+" drop not null")
-	}
-	for _, c := range w.columns {
-		if c.format != binaryFormat {
-			alter = append(alter, "alter "+pgx.Identifier{c.name}.Sanitize()+" type text")
+// stageColumns are the definitions of the stage's columns. Those that are sent as text are text there.
+func (w *writer) stageColumns() []string {
+	definitions := make([]string, len(w.columns))
+	for i, c := range w.columns {
+		definitions[i] = pgx.Identifier{c.name}.Sanitize() + " "
+		if c.format == binaryFormat {
+			definitions[i] += w.layout.attributes[i].definition
+		} else {
+			definitions[i] += "text"
 		}
 	}
-	return alter
+	return definitions
 }
 
 // insertSelect is the statement that takes the rows out of the stage, those for which where holds.
@@ -88,7 +85,7 @@ func (w *writer) insertSelect(where string) string {
 func (w *writer) fromStage(i int) string {
 	c := &w.columns[i]
 	if c.format != binaryFormat {
-		return quote(c.name) + "::" + w.layout.types[i]
+		return quote(c.name) + "::" + w.layout.attributes[i].cast
 	}
 	return quote(c.name)
 }

@@ -14,27 +14,56 @@ import (
 // layout is what the server says about a table.
 type layout struct {
 	columns    []column
-	notNull    []string // columns that are declared NOT NULL, ours and others
-	types      []string // SQL names of our columns' types
-	mayStage   bool     // this role may make temporary tables here
-	nullsAlike bool     // two keys with a NULL may be the same; otherwise they never are
-	major      int      // the server's major version
+	attributes []attribute // of our columns
+	notNull    []string    // columns that are declared NOT NULL, ours and others
+	direct     bool        // COPY straight into it does what INSERT does
+	mayStage   bool        // this role may make temporary tables like it here
+	nullsAlike bool        // two keys with a NULL may be the same; otherwise they never are
+	major      int         // the server's major version
 }
 
-const layoutQuery = `select a.attname, a.attnotnull, format_type(a.atttypid, a.atttypmod),
-	has_database_privilege(current_database(), 'temp')
-	from pg_attribute a where a.attrelid = $1::text::regclass and a.attnum > 0 and not a.attisdropped`
+// attribute is a column as SQL has it.
+type attribute struct {
+	cast       string // its type without a length, to which text is cast: casts to a type with one cut values short
+	definition string // its type, collation and compression, as in CREATE TABLE
+	storage    string // if it is not the type's own
+}
+
+// layoutQuery asks about a table's columns. COPY into a table under row-level security is refused; it does not apply rules; into a view it works only by
+// triggers; and it overrides identity columns that are GENERATED ALWAYS
+// (https://www.postgresql.org/docs/current/sql-copy.html).
+func layoutQuery(major int) string {
+	generated, compression := "a.attgenerated <> ''", "case a.attcompression when 'p' then ' compression pglz' when 'l' then ' compression lz4' else '' end"
+	if major < 12 {
+		generated = "false"
+	}
+	if major < 14 {
+		compression = "''"
+	}
+	return `select a.attname, a.attnotnull, format_type(a.atttypid, -1),
+	format_type(a.atttypid, a.atttypmod) || coalesce((select ' collate ' || quote_ident(n.nspname) || '.' || quote_ident(l.collname)
+		from pg_collation l join pg_namespace n on n.oid = l.collnamespace where l.oid = a.attcollation and a.attcollation <> t.typcollation), '') || ` + compression + `,
+	case when a.attstorage = t.typstorage then '' else case a.attstorage when 'p' then 'plain' when 'e' then 'external' when 'm' then 'main' else 'extended' end end,
+	c.relkind in ('r', 'p', 'f') and not c.relhasrules and not row_security_active(c.oid) and a.attidentity <> 'a' and not ` + generated + `,
+	has_database_privilege(current_database(), 'temp') and has_type_privilege(t.oid, 'usage')
+	from pg_attribute a join pg_class c on c.oid = a.attrelid join pg_type t on t.oid = a.atttypid
+	where a.attrelid = $1::text::regclass and a.attnum > 0 and not a.attisdropped`
+}
 
 // describe asks the server for a table's columns, in one round trip, and in another about its indexes if a key may have NULLs.
 // The types come from the description of a query: there a domain is the type that it is based on, which is what has a codec.
 func describe(ctx context.Context, conn *pgx.Conn, t *Table, o *Options, b *buffers) (*layout, error) {
 	pc := conn.PgConn()
 	name := t.Name.Sanitize()
+	l := &layout{direct: true, mayStage: true}
+	version := pc.ParameterStatus("server_version")
+	version = version[:len(version)-len(strings.TrimLeft(version, "0123456789"))]
+	l.major, _ = strconv.Atoi(version)
 	s := open(ctx, pc, b)
 	s.collect = true
 	s.parse([]byte("select "+quoteAll(t.Columns)+" from "+name), nil, 0)
 	s.about('D', "")
-	s.parse([]byte(layoutQuery), nil, 0)
+	s.parse([]byte(layoutQuery(l.major)), nil, 0)
 	s.bind("", []byte{textFormat}, 1, 4+len(name))
 	s.int32(len(name))
 	s.string(name)
@@ -43,32 +72,37 @@ func describe(ctx context.Context, conn *pgx.Conn, t *Table, o *Options, b *buff
 	if err := s.close(); err != nil {
 		return nil, err
 	}
-	l := &layout{}
 	fields, rows := s.fields, s.rows
 	if len(fields) != len(t.Columns) {
 		return nil, fmt.Errorf("%d columns described, want %d", len(fields), len(t.Columns))
 	}
-	l.types = make([]string, len(fields))
+	l.attributes = make([]attribute, len(fields))
 	for _, r := range rows {
-		if i := slices.Index(t.Columns, string(r[0])); i >= 0 {
-			l.types[i] = string(r[2])
-		}
 		if string(r[1]) == "t" {
 			l.notNull = append(l.notNull, string(r[0]))
 		}
-		l.mayStage = string(r[3]) == "t"
+		if i := slices.Index(t.Columns, string(r[0])); i >= 0 {
+			l.attributes[i] = attribute{string(r[2]), string(r[3]), string(r[4])}
+			l.direct = l.direct && string(r[5]) == "t"
+			l.mayStage = l.mayStage && string(r[6]) == "t"
+		}
 	}
 	m := conn.TypeMap()
+	unknown := false
 	for i, f := range fields {
 		c := column{name: t.Columns[i], oid: f, shape: shapeOf(m, f)}
-		if typ, ok := m.TypeForOID(c.oid); ok && typ.Codec.FormatSupported(binaryFormat) {
+		typ, ok := m.TypeForOID(c.oid)
+		if ok && typ.Codec.FormatSupported(binaryFormat) {
 			c.format = binaryFormat
 		}
+		unknown = unknown || !ok
 		l.columns = append(l.columns, c)
 	}
-	version := pc.ParameterStatus("server_version")
-	version = version[:len(version)-len(strings.TrimLeft(version, "0123456789"))]
-	l.major, _ = strconv.Atoi(version)
+	if unknown {
+		if err := findLabels(ctx, conn, l.columns, b); err != nil {
+			return nil, err
+		}
+	}
 	nullable := func(key string) bool { return !slices.Contains(l.notNull, key) }
 	if o.Conflict == DoUpdate && o.Constraint != "" && len(t.Key) == 0 {
 		var err error
@@ -110,4 +144,54 @@ func nullsAlike(ctx context.Context, conn *pgx.Conn, t *Table, b *buffers) (bool
 		return false, err
 	}
 	return len(s.rows) == 1 && string(s.rows[0][0]) == "t", nil
+}
+
+// labelQuery asks which types' values are the same in binary as in text: enums, and what is text by another name, such as citext.
+const labelQuery = `select t.oid, p.prolang = 12 and p.prosrc in ('enum_recv', 'textrecv', 'varcharrecv')
+	from pg_type t left join pg_proc p on p.oid = t.typreceive where t.oid = any($1::oid[])`
+
+// findLabels marks the columns of types that the type map does not know and that take text as it is. The server is asked
+// once for a type and connection.
+func findLabels(ctx context.Context, conn *pgx.Conn, columns []column, b *buffers) error {
+	const key = "postage/pgbulk labels"
+	data := conn.PgConn().CustomData()
+	known, ok := data[key].(map[uint32]bool)
+	if !ok {
+		known = map[uint32]bool{}
+		data[key] = known
+	}
+	var ask []string
+	for _, c := range columns {
+		_, mapped := conn.TypeMap().TypeForOID(c.oid)
+		if _, ok := known[c.oid]; !ok && !mapped {
+			ask = append(ask, strconv.FormatUint(uint64(c.oid), 10))
+		}
+	}
+	if len(ask) > 0 {
+		oids := "{" + strings.Join(ask, ",") + "}"
+		s := open(ctx, conn.PgConn(), b)
+		s.collect = true
+		s.parse([]byte(labelQuery), nil, 0)
+		s.bind("", []byte{textFormat}, 1, 4+len(oids))
+		s.int32(len(oids))
+		s.string(oids)
+		s.execute()
+		s.sync()
+		if err := s.close(); err != nil {
+			return err
+		}
+		for _, r := range s.rows {
+			oid, err := strconv.ParseUint(string(r[0]), 10, 32)
+			if err != nil {
+				return err
+			}
+			known[uint32(oid)] = string(r[1]) == "t"
+		}
+	}
+	for i := range columns {
+		if c := &columns[i]; known[c.oid] {
+			c.format, c.shape = binaryFormat, shapeLabel
+		}
+	}
+	return nil
 }

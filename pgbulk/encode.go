@@ -29,6 +29,7 @@ const (
 	shapeJSON               // json: as they are, in both formats
 	shapeJSONB              // jsonb: as they are in text, after a version byte in binary
 	shapeBytea              // bytea: bytes as they are, in binary
+	shapeLabel              // enum, citext: a string as it is, in both formats
 )
 
 func shapeOf(m *pgtype.Map, oid uint32) shape {
@@ -52,7 +53,7 @@ func shapeOf(m *pgtype.Map, oid uint32) shape {
 // plain returns v's bytes if they are what a value of that shape consists of. They alias v.
 func (h shape) plain(v any) (string, bool) {
 	switch h {
-	case shapeText, shapeJSON, shapeJSONB:
+	case shapeText, shapeJSON, shapeJSONB, shapeLabel:
 		switch v := v.(type) {
 		case string:
 			return v, true
@@ -63,6 +64,9 @@ func (h shape) plain(v any) (string, bool) {
 		}
 	case shapeBytea:
 	default:
+		return "", false
+	}
+	if h == shapeLabel {
 		return "", false
 	}
 	switch v := v.(type) {
@@ -89,8 +93,16 @@ func alias(p []byte) string { return unsafe.String(unsafe.SliceData(p), len(p)) 
 type column struct {
 	name   string
 	oid    uint32
-	format int16 // binary if the type map has a codec for it
+	format int16 // binary if the type map has a codec for it, or text is the same in binary
 	shape  shape
+}
+
+// codecFormat is the format that a value's codec is asked for.
+func (c *column) codecFormat() int16 {
+	if c.shape == shapeLabel {
+		return textFormat
+	}
+	return c.format
 }
 
 // encoder turns values into the bytes that both COPY and Bind have for them: a length, -1 for NULL, and the value.
@@ -207,39 +219,39 @@ func (e *encoder) refers(i int, s string, v any) bool {
 
 // encode has the type map append v. The result is nil for NULL.
 //
-// A value that has no binary encoding is given as text by its owner, such as a string for a number. Like pgx's own
-// CopyFrom we then parse the text and encode what comes out.
+// A value that has no binary encoding is given as text by its owner, such as a string for a number. If that is sure to be
+// read as the server would, we parse it and encode what comes out.
 func (e *encoder) encode(c *column, v any, dst []byte) (out []byte, err error) {
-	out, err = e.encodeAs(c, c.format, v, dst)
-	if err == nil || c.format != binaryFormat {
+	out, err = e.encodeAs(c, c.codecFormat(), v, dst)
+	if err == nil || c.codecFormat() != binaryFormat {
 		return out, err
 	}
-	text, ok := v.(string)
+	text, ok := e.text(c, v)
 	if !ok {
-		if p, isPointer := v.(*string); isPointer && p != nil {
-			text, ok = *p, true
-		}
+		return nil, err
 	}
-	if !ok {
-		b, textErr := e.encodeAs(c, textFormat, v, []byte{})
-		if textErr != nil {
-			return nil, err
-		}
-		text = string(b)
-	}
-	if t, found := e.m.TypeForOID(c.oid); found {
-		if _, isArray := t.Codec.(*pgtype.ArrayCodec); isArray {
-			var a pgtype.Array[any] // keeps dimensions
-			if scanErr := e.m.Scan(c.oid, textFormat, []byte(text), &a); scanErr == nil {
-				return e.m.Encode(c.oid, binaryFormat, a, dst)
-			}
-		}
+	if !readsAlike(c.oid, text) {
+		return nil, fmt.Errorf("%w: only the server can read %.50q, and its text can be sent only if the column's value in the first row is such a text too", err, text)
 	}
 	var parsed any
 	if scanErr := e.m.Scan(c.oid, textFormat, []byte(text), &parsed); scanErr != nil {
 		return nil, fmt.Errorf("%w (as text: %w)", err, scanErr)
 	}
 	return e.m.Encode(c.oid, binaryFormat, parsed, dst)
+}
+
+// text is a value as text, if it can be had so.
+func (e *encoder) text(c *column, v any) (string, bool) {
+	switch v := v.(type) {
+	case string:
+		return v, true
+	case *string:
+		if v != nil {
+			return *v, true
+		}
+	}
+	b, err := e.encodeAs(c, textFormat, v, []byte{})
+	return string(b), err == nil && b != nil
 }
 
 // encodeAs is the type map's Encode. It calls methods of the value's type; if they panic, that is an error about the value.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"postage/pgbulk"
 	"postage/pgbulk/pgtest"
 )
 
@@ -146,3 +147,6 @@ func pageStatement(table pgx.Identifier, rows [][]any) (sql string, args []any) 
 func contextWithTimeout(t testing.TB, d time.Duration) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(t.Context(), d)
 }
+
+// callFunc is Insert or Upsert.
+type callFunc = func(context.Context, pgbulk.DB, pgbulk.Table, pgbulk.Rows, pgbulk.Options) (pgbulk.Result, error)

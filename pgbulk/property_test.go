@@ -292,15 +292,24 @@ var kinds = []kind{
 	}},
 	{"jsonb[]", func(r source) any { return []string{`{"a": 1}`, "null"} }},
 	{"mood", func(r source) any { return []string{"sad", "ok", "happy"}[r.intn(3)] }},
+	{"mood[]", func(r source) any { return "{sad,ok}" }},
+	{"citext", func(r source) any { return r.word() }},
+	{"citext", func(r source) any { w := long(r); return &w }},
 	{"score", func(r source) any { return int32(r.intn(100)) }},
+	{"feeling", func(r source) any { return feeling([]string{"ok", "happy"}[r.intn(2)]) }},
+	{"numeric", func(r source) any {
+		return pgtype.Text{String: fmt.Sprintf("%d.%03d", r.intn(1e6), r.intn(1000)), Valid: true}
+	}},
 	{"tsvector", func(r source) any { return fmt.Sprintf("'a%d':1A 'b':2", r.intn(9)) }},
 	{"int4", func(r source) any { return fmt.Sprint(integer(r, 32)) }}, // as text
 	{"timestamptz", func(r source) any { return moment(r).Format("2006-01-02 15:04:05.999999Z07:00") }},
 }
 
-// user-defined types: an enum, which the type map does not know, and a domain.
-const types = `do $$ begin create type mood as enum ('sad', 'ok', 'happy'); create domain score as int4 check (value between 0 and 100);
-	exception when duplicate_object then end $$`
+type feeling string
+
+// user-defined types, which the type map does not know: an enum, citext, and domains.
+const types = `create extension if not exists citext; do $$ begin create type mood as enum ('sad', 'ok', 'happy'); create domain score as int4 check (value between 0 and 100);
+	create domain feeling as mood check (value <> 'sad'); exception when duplicate_object then end $$`
 
 // compare writes the same rows with pgbulk and with pgx, one by one, and compares the tables.
 func compare(t interface {

@@ -138,17 +138,16 @@ type writer struct {
 	uncertain bool
 }
 
-// settle looks at the first row. As in pgx, a string may stand for a value of any type; a column whose first value is a string that
-// cannot be encoded in binary, because only the server can read it, is sent as text.
+// settle looks at the first row. As in pgx, a string may stand for a value of any type; a column whose first value is such a text, and one that
+// only the server can be trusted to read, is sent as text.
 func (w *writer) settle(row []any) {
 	for i, v := range row {
 		c := &w.columns[i]
-		if c.format != binaryFormat || c.shape == shapeText || c.shape == shapeJSON || c.shape == shapeJSONB {
+		if _, plain := c.shape.plain(v); plain || c.codecFormat() != binaryFormat {
 			continue
 		}
-		switch v.(type) {
-		case string, *string:
-			if _, err := w.encode(c, v, w.scratch[:0]); err != nil {
+		if _, err := w.encode(c, v, w.scratch[:0]); err != nil {
+			if _, ok := w.text(c, v); ok {
 				c.format, c.shape = textFormat, shapeOther
 			}
 		}
@@ -168,17 +167,19 @@ func (w *writer) choose() {
 		w.isKey[i] = slices.Contains(w.table.Key, c)
 	}
 	text := slices.ContainsFunc(w.columns, func(c column) bool { return c.format != binaryFormat })
+	// COPY in binary needs the help of a table whose columns are text, and INSERT's where COPY does otherwise than INSERT.
+	plain := !w.staging
+	w.staging = w.staging || text || !w.layout.direct
 	switch {
 	case w.strategy == Unnest:
 		var ok bool
 		if w.arrays, ok = arrayTypes(w.m, w.columns); !ok {
 			w.strategy = Bind
 		}
-	case w.strategy == Copy && text && !w.staging:
-		w.staging = true // COPY in binary needs the help of a table whose columns are text
-	case w.strategy == Auto && !w.staging && !text:
+	case w.strategy != Auto:
+	case !w.staging:
 		w.strategy = Copy
-	case w.strategy == Auto && (!w.layout.mayStage || text):
+	case plain || text || !w.layout.mayStage:
 		w.strategy = Bind
 	}
 }

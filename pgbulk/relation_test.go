@@ -1,0 +1,180 @@
+package pgbulk_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"postage/pgbulk"
+	"postage/pgbulk/pgtest"
+)
+
+// newRole makes a role and has the test's connection act as it until the test ends.
+func newRole(t testing.TB, conn *pgx.Conn) string {
+	t.Helper()
+	role := fmt.Sprintf("r%d", rand.Uint64())
+	must(t, conn, "create role "+role)
+	t.Cleanup(func() {
+		c, err := pgx.Connect(context.Background(), server.DSN(pgtest.Unix))
+		if err != nil {
+			return
+		}
+		defer c.Close(context.Background())
+		c.Exec(context.Background(), "drop owned by "+role+" cascade")
+		c.Exec(context.Background(), "drop role "+role)
+	})
+	return role
+}
+
+// TestRights has a role that may do just what plain statements need: what it can do with few rows it can do with many.
+func TestRights(t *testing.T) {
+	conn := connect(t)
+	role := newRole(t, conn)
+	must(t, conn, `create domain private as int`)
+	defer must(t, conn, "drop domain private cascade")
+	for _, c := range []struct{ what, setup string }{
+		{"columns", "grant insert (id, a), update (a), select (id, a) on T to R"},
+		{"insert alone", "grant insert on T to R"},
+		{"insert columns alone", "grant insert (id, a) on T to R"},
+		{"no temporary tables", "grant insert, update, select on T to R; revoke temp on database postgres from public"},
+		{"no use of a type", "grant insert, update, select on T to R; revoke usage on type private from public"},
+	} {
+		insertOnly := strings.HasPrefix(c.what, "insert")
+		for _, n := range []int{10, 20_000} {
+			for _, s := range strategies {
+				table := pgbulk.Table{Name: newTable(t, conn, "id int primary key, a private, secret text"), Columns: []string{"id", "a"}, Key: []string{"id"}}
+				must(t, conn, strings.NewReplacer("T", table.Name.Sanitize(), "R", role).Replace(c.setup))
+				must(t, conn, "set role "+role)
+				rows := pgbulk.Values(seq(n, func(i int) []any { return []any{i, i} }))
+				_, err := pgbulk.Insert(t.Context(), conn, table, rows, pgbulk.Options{Strategy: s})
+				if err != nil {
+					t.Errorf("%s: insert %d rows, %s: %v", c.what, n, name(s), err)
+				}
+				if !insertOnly {
+					_, err = pgbulk.Upsert(t.Context(), conn, table, rows, pgbulk.Options{Strategy: s})
+					if refused := s == pgbulk.Copy && strings.HasPrefix(c.what, "no "); (err != nil) != refused {
+						t.Errorf("%s: upsert %d rows, %s: %v", c.what, n, name(s), err)
+					}
+				}
+				must(t, conn, "reset role; grant temp on database postgres to public; grant usage on type private to public")
+			}
+		}
+	}
+}
+
+func codeOf(err error) string {
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return e.Code
+	}
+	if err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+// TestRelations writes to whatever takes plain INSERTs, by every call and strategy, and to the same by pgx: what comes to be
+// in it, or the error, must be the same. In the statements T is the table, and S its schema.
+func TestRelations(t *testing.T) {
+	conn := connect(t)
+	role := newRole(t, conn)
+	var database string
+	if err := conn.QueryRow(t.Context(), "select current_database()").Scan(&database); err != nil {
+		t.Fatal(err)
+	}
+	config := conn.Config()
+	must(t, conn, `create extension if not exists postgres_fdw; drop server if exists loop cascade;
+		create server loop foreign data wrapper postgres_fdw options (host '`+config.Host+`', port '`+fmt.Sprint(config.Port)+`', dbname '`+database+`');
+		create user mapping for current_user server loop options (user '`+config.User+`', password_required 'false')`)
+	defer must(t, conn, "drop server loop cascade")
+	for _, c := range []struct {
+		what, setup string
+		as          bool // as an unprivileged role
+		upsert      bool // INSERT ... ON CONFLICT is possible
+		copies      bool // COPY straight into it does the same
+		read        string
+	}{
+		{"table", "create table T (id int primary key, a text)", false, true, true, "T"},
+		{"view", "create table T_base (id int primary key, a text); create view T as select id, a from T_base", false, true, false, "T_base"},
+		{"view with a trigger", `create table T_base (id int primary key, a text); create view T as select id, 'x' || a as a from T_base;
+			create function T_put() returns trigger language plpgsql as $$ begin insert into T_base values (new.id, new.a || '!'); return new; end $$;
+			create trigger put instead of insert on T for each row execute function T_put()`, false, false, false, "T_base"},
+		{"view with check option", "create table T_base (id int primary key, a text); create view T as select id, a from T_base where id < 2 with check option", false, true, false, "T_base"},
+		{"row-level security", `create table T (id int primary key, a text); alter table T enable row level security;
+			create policy p on T using (true) with check (id < 100); grant all on T to ` + role, true, true, false, "T"},
+		{"row-level security that refuses", `create table T (id int primary key, a text); alter table T enable row level security;
+			create policy p on T using (true) with check (id < 2); grant all on T to ` + role, true, true, false, "T"},
+		{"identity always", "create table T (id int primary key, a int generated always as identity)", false, true, false, "T"},
+		{"types of a length", "create table T (id int primary key, a bit(3))", false, true, false, "T"},
+		{"identity by default", "create table T (id int primary key, a int generated by default as identity)", false, true, true, "T"},
+		{"generated column", "create table T (id int primary key, a int generated always as (id + 1) stored)", false, true, true, "T"},
+		{"rule", "create table T (id int primary key, a text); create rule r as on insert to T do instead nothing", false, false, false, "T"},
+		{"partitioned", `create table T (id int primary key, a text) partition by range (id);
+			create table T_1 partition of T for values from (0) to (2); create table T_2 partition of T for values from (2) to (100)`, false, true, true, "T"},
+		{"partitioned, no partition", `create table T (id int primary key, a text) partition by range (id);
+			create table T_1 partition of T for values from (0) to (2)`, false, true, true, "T"},
+		{"foreign", `create table T_far (id int primary key, a text); create foreign table T (id int, a text) server loop options (schema_name 'S', table_name 'T_far')`, false, false, true, "T_far"},
+		{"foreign partition", `create table T (id int, a text) partition by range (id); create table T_far (id int primary key, a text);
+			create foreign table T_1 partition of T for values from (0) to (100) server loop options (schema_name 'S', table_name 'T_far')`, false, false, true, "T_far"},
+	} {
+		rows := [][]any{{1, "1"}, {2, "2"}, {3, nil}}
+		if c.what == "types of a length" {
+			rows = [][]any{{1, "101"}, {2, "1011"}}
+		}
+		for _, upsert := range []bool{false, true} {
+			if upsert && !c.upsert {
+				continue
+			}
+			run := func(how string, write func(pgbulk.Table) error) (outcome string) {
+				const name = "tt"
+				schema := fmt.Sprintf("s%d", rand.Uint32())
+				must(t, conn, "create schema "+schema+"; grant usage on schema "+schema+" to public; set search_path to "+schema)
+				must(t, conn, strings.NewReplacer("T", name, "S", schema).Replace(c.setup))
+				defer must(t, conn, "reset role; reset search_path; drop schema "+schema+" cascade")
+				if c.as {
+					must(t, conn, "set role "+role)
+				}
+				err := write(pgbulk.Table{Name: pgx.Identifier{name}, Columns: []string{"id", "a"}, Key: []string{"id"}})
+				usable(t, conn)
+				must(t, conn, "reset role")
+				code := codeOf(err)
+				return code + " " + get[string](t, conn, "select coalesce(string_agg(r::text, ' ' order by r::text), '') from "+strings.ReplaceAll(c.read, "T", name)+" r")
+			}
+			want := run("pgx", func(table pgbulk.Table) error {
+				return pgx.BeginFunc(t.Context(), conn, func(tx pgx.Tx) error {
+					for _, row := range rows {
+						sql := "insert into " + table.Name.Sanitize() + " (id, a) values ($1, $2)"
+						if upsert {
+							sql += " on conflict (id) do update set a = excluded.a"
+						}
+						if _, err := tx.Exec(t.Context(), sql, append([]any{pgx.QueryExecModeExec}, row...)...); err != nil {
+							return err
+						}
+					}
+					return nil
+				})
+			})
+			for _, s := range strategies {
+				call := pgbulk.Insert
+				if upsert {
+					call = pgbulk.Upsert
+				}
+				got := run(name(s), func(table pgbulk.Table) error {
+					r, err := call(t.Context(), conn, table, pgbulk.Slice(rows), pgbulk.Options{Strategy: s})
+					if s == pgbulk.Auto && err == nil && !upsert && (r.Strategy == pgbulk.Copy) != c.copies {
+						t.Errorf("%s: Auto took %s", c.what, r.Strategy)
+					}
+					return err
+				})
+				if got != want {
+					t.Errorf("%s, upsert %v, %s: %q, want %q", c.what, upsert, name(s), got, want)
+				}
+			}
+		}
+	}
+}
