@@ -67,7 +67,7 @@ func TestTexts(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 0))
-	n := 12
+	n := 6
 	if testing.Short() {
 		n = 3
 	}

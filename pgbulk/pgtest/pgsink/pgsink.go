@@ -239,17 +239,17 @@ func (s *session) execute(sql string) {
 	s.send('C', []byte(tag+"\x00"))
 }
 
-// attributes answers pgbulk's question about a table: name, not null (the first column, its key), type, and whether
-// temporary tables may be made.
+// attributes answers pgbulk's question about a table: name, not null (the first column, its key), type for a cast and for a
+// definition, storage, whether COPY is as good as INSERT, and whether temporary tables may be made.
 func (s *session) attributes() {
 	for i, c := range s.columns {
 		notNull := "f"
 		if i == 0 {
 			notNull = "t"
 		}
-		var b []byte
-		b = binary.BigEndian.AppendUint16(b, 4)
-		for _, v := range []string{c, notNull, "text", "t"} {
+		values := []string{c, notNull, "text", "text", "", "t", "t"}
+		b := binary.BigEndian.AppendUint16(nil, uint16(len(values)))
+		for _, v := range values {
 			b = binary.BigEndian.AppendUint32(b, uint32(len(v)))
 			b = append(b, v...)
 		}
@@ -345,7 +345,7 @@ func (s *Server) results(sql string) []string {
 	case m == nil:
 		return nil
 	case strings.Contains(sql, "pg_attribute"):
-		return []string{"attname", "attnotnull", "format_type", "has_database_privilege"}
+		return []string{"attname", "attnotnull", "cast", "definition", "storage", "direct", "stage"}
 	}
 	return names(m[1])
 }
