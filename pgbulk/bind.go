@@ -31,14 +31,14 @@ func (w *writer) bindChunk() error {
 		w.parsed = c.rows()
 	}
 	w.sent = append(w.sent, c.first)
-	s.bind("", w.formats, params, c.size())
+	s.bind("", w.formats, params, c.size()+w.resultFormats())
 	if c.referred > 0 || len(c.data) < bufferSize/2 {
 		c.write(s, 0, c.rows())
 	} else {
 		s.refer(alias(c.data))
 		s.flush() // before the chunk is used again
 	}
-	s.execute()
+	w.executeRows()
 	return nil
 }
 
@@ -47,15 +47,18 @@ func (w *writer) startBind() {
 	if w.stream != nil {
 		return
 	}
-	w.stream = open(w.ctx, w.pc, w.buffers)
+	w.openStream()
 	w.types = w.types[:0]
 	w.formats = w.formats[:0]
 	for _, col := range w.columns {
 		w.types = append(w.types, col.oid)
 		w.formats = append(w.formats, byte(col.format))
 	}
-	if w.inTx {
+	switch {
+	case w.inTx:
 		w.stream.command("savepoint " + savepoint)
+	case w.returned != nil:
+		w.stream.command("begin")
 	}
 }
 
@@ -109,7 +112,7 @@ func (w *writer) bindRow(row []any) error {
 		w.parsed = rows
 	}
 	w.sent = append(w.sent, w.n)
-	s.bind("", w.formats, rows*len(row), rows*size)
+	s.bind("", w.formats, rows*len(row), rows*size+w.resultFormats())
 	for range rows {
 		others := w.scratch
 		for i, v := range row {
@@ -127,7 +130,7 @@ func (w *writer) bindRow(row []any) error {
 			others = others[n:]
 		}
 	}
-	s.execute()
+	w.executeRows()
 	s.flush() // while the row is ours
 	w.chunk.reset(w.n + 1)
 	if rows == 2 {
@@ -188,8 +191,8 @@ func (w *writer) appendInsert(sql []byte, rows int) []byte {
 // failedStatement returns the rows of the statement that the server's error was about.
 func (w *writer) failedStatement() (first, last int, ok bool) {
 	i := w.stream.commands
-	if w.inTx {
-		i-- // the savepoint
+	if w.inTx || w.returned != nil {
+		i-- // the savepoint, or BEGIN
 	}
 	if i < 0 || i >= len(w.sent) {
 		return 0, 0, false // not about a statement of rows: a deferred constraint, say

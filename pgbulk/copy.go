@@ -15,7 +15,7 @@ const stage = "pgbulk_stage"
 // ready for them; were it to fail before, it would ignore them
 // (https://www.postgresql.org/docs/current/protocol-flow.html#PROTOCOL-COPY).
 func (w *writer) startCopy() {
-	w.stream = open(w.ctx, w.pc, w.buffers)
+	w.openStream()
 	w.stream.query(w.script())
 	w.stream.startCopy()
 }
@@ -40,9 +40,10 @@ func (w *writer) script() string {
 	}
 	fmt.Fprintf(&b, "copy pg_temp.%s (%s) from stdin (format binary); savepoint %s; %s; release savepoint %s; ",
 		stage, columns, savepoint, w.insertSelect(""), savepoint)
-	if w.inTx {
+	switch {
+	case w.inTx:
 		fmt.Fprintf(&b, "drop table pg_temp.%s", stage)
-	} else {
+	case w.returned == nil:
 		b.WriteString("commit")
 	}
 	return b.String()

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 	"unsafe"
 
 	"github.com/jackc/pgx/v5/pgtype"
@@ -109,8 +110,9 @@ func (c *column) codecFormat() int16 {
 type encoder struct {
 	m       *pgtype.Map
 	columns []column
-	isKey   []bool // by column
-	scratch []byte // of the value that is being encoded
+	isKey   []bool      // by column
+	scratch []byte      // of the value that is being encoded
+	lock    *sync.Mutex // of the type map, if another goroutine uses it too
 }
 
 // prefix is how many bytes of a column's plain value are not the value's own.
@@ -137,6 +139,10 @@ func (e *encoder) append(dst []byte, i int, v any) ([]byte, error) {
 	}
 	start := len(dst)
 	dst = append(dst, 0xff, 0xff, 0xff, 0xff)
+	if e.lock != nil {
+		e.lock.Lock()
+		defer e.lock.Unlock()
+	}
 	out, err := e.encode(c, v, dst)
 	if err != nil {
 		return dst[:start], err

@@ -18,6 +18,10 @@ import (
 func (w *writer) explain(e *Error) {
 	e.Uncertain = w.uncertain
 	defer w.rollback()
+	if w.stream != nil && w.stream.refused() {
+		w.abort()
+		return
+	}
 	pgErr, ok := errors.AsType[*pgconn.PgError](e.Err)
 	if !ok || w.stream == nil || w.stream.gaveUp != nil || w.ctx.Err() != nil {
 		return
@@ -147,8 +151,11 @@ func (w *writer) explainBind(e *Error, pgErr *pgconn.PgError) {
 		return
 	}
 	begin := "begin"
-	if w.inTx {
+	switch {
+	case w.inTx:
 		begin = "rollback to savepoint " + savepoint
+	case w.returned != nil:
+		begin = "rollback; begin"
 	}
 	if w.exec(w.ctx, w.pc, begin) != nil {
 		return

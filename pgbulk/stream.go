@@ -59,10 +59,11 @@ type stream struct {
 	commands int         // CommandComplete messages
 	affected int64       // rows that the commands say they affected, all together
 	tag      pgconn.CommandTag
-	ready    bool // ReadyForQuery has come
-	parsed   bool // a Parse was answered
-	bound    bool // a Bind was answered: what has an error after that may have run
-	collect  bool // what is described and returned, into these:
+	ready    bool      // ReadyForQuery has come
+	parsed   bool      // a Parse was answered
+	bound    bool      // a Bind was answered: what has an error after that may have run
+	returner *returner // of rows, to the caller; nil if they are not asked for
+	collect  bool      // what is described and returned, into these:
 	params   []uint32
 	fields   []uint32
 	rows     [][][]byte
@@ -132,10 +133,16 @@ func (s *stream) read() {
 				s.params = slices.Clone(msg.ParameterOIDs)
 			}
 		case *pgproto3.RowDescription:
+			if s.returner != nil {
+				s.returner.describe(msg.Fields)
+			}
 			for i := 0; s.collect && i < len(msg.Fields); i++ {
 				s.fields = append(s.fields, msg.Fields[i].DataTypeOID)
 			}
 		case *pgproto3.DataRow:
+			if s.returner != nil && !s.returner.take(msg.Values) {
+				s.stop.Store(true)
+			}
 			if s.collect {
 				row := make([][]byte, len(msg.Values))
 				for i, v := range msg.Values {
@@ -198,7 +205,7 @@ func (s *stream) write() {
 	if s.err != nil {
 		return
 	}
-	if !s.long && time.Since(s.begun) > readAfter {
+	if !s.long && (s.returner != nil || time.Since(s.begun) > readAfter) {
 		s.long = true
 		go s.readNow()
 	}
@@ -420,7 +427,11 @@ const invalidCursorName = "34000"
 // close waits for the end of the exchange, and returns how it went: nil if the server has confirmed all of it.
 // Afterwards the connection is usable, or closed.
 func (s *stream) close() error {
-	s.readNow()
+	if s.returner != nil {
+		go s.readNow() // what the caller does with rows may end the goroutine
+	} else {
+		s.readNow()
+	}
 	<-s.done
 	if !s.unwatch() {
 		<-s.cancelled
@@ -441,6 +452,8 @@ func (s *stream) close() error {
 		s.shut()
 	}
 	switch {
+	case s.refused():
+		return s.returner.err
 	case s.gaveUp != nil:
 		return s.gaveUp
 	case s.ready && s.pgErr == nil && s.complete:

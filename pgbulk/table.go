@@ -63,6 +63,8 @@ type Options struct {
 	// Where is which of the rows that exist are touched, such as "t.version < excluded.version". The others stay as they are and
 	// are not counted in Result.Affected.
 	Where SQL
+	// Returning has the rows handed out as they are in the table then.
+	Returning *Returning
 	// OverridingSystem has values go into columns that are GENERATED ALWAYS AS IDENTITY.
 	OverridingSystem bool
 	// ChunkRows is how many rows a statement of the Bind strategy has at most; 0 means as many as ChunkBytes and

@@ -61,7 +61,7 @@ func (w *writer) unnestChunk() {
 	}
 	w.sent = append(w.sent, c.first)
 	w.fields, w.sizes = c.appendFields(w.fields[:0], w.sizes, columns)
-	s.bind("", w.formats, columns, c.size()+columns*(4+unnestHeader))
+	s.bind("", w.formats, columns, c.size()+columns*(4+unnestHeader)+w.resultFormats())
 	for i := range columns {
 		s.int32(unnestHeader + w.sizes[i])
 		s.int32(1) // dimension
@@ -77,7 +77,7 @@ func (w *writer) unnestChunk() {
 			}
 		}
 	}
-	s.execute()
+	w.executeRows()
 }
 
 // unnested stands for the number of rows of a statement that takes any.

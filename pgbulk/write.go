@@ -44,7 +44,8 @@ type plan struct {
 	conn       *pgx.Conn
 	release    func()
 	layout     *layout
-	head, tail string // of the statement, before and after the source of its rows
+	head, tail string    // of the statement, before and after the source of its rows
+	returned   *returned // nil if nothing is
 }
 
 // newPlan asks the server about the table. columns are a struct's. The error is an *Error.
@@ -60,19 +61,28 @@ func newPlan(ctx context.Context, db DB, op operation, t Table, columns []string
 	if p.conn, p.release, err = acquire(ctx, db); err != nil {
 		return nil, p.error(err)
 	}
-	b := pool.Get().(*buffers)
-	defer b.put()
-	if p.layout, err = describe(ctx, p.conn, &p.table, &p.options, b); err != nil {
+	fail := func(err error) (*plan, error) {
 		e := p.error(err)
 		e.Closed = p.conn.PgConn().IsClosed()
 		p.release()
 		return nil, e
+	}
+	b := pool.Get().(*buffers)
+	defer b.put()
+	if p.layout, err = describe(ctx, p.conn, &p.table, &p.options, b); err != nil {
+		return fail(err)
 	}
 	p.options.fillSet(&p.table)
 	if op.byKey() {
 		p.head, p.tail = p.table.byKeyParts(op, &p.options)
 	} else {
 		p.head, p.tail = p.table.insertParts(&p.options)
+	}
+	if p.options.Returning != nil {
+		if p.returned, err = p.describeReturning(ctx, b); err != nil {
+			return fail(err)
+		}
+		p.tail += p.returned.clause
 	}
 	return p, nil
 }
@@ -122,12 +132,13 @@ type writer struct {
 	affected int64
 
 	// Of Bind.
-	parsed   int   // rows of the statement that was parsed last, or unnested
-	sent     []int // first rows of the statements
-	watching bool  // for keys that come again in a later statement
-	blind    bool  // to them, because what decides on conflicts is not known here
-	again    bool  // one has, in row n, and is sent twice in the last statement
-	firstRow int   // the row that had it first
+	parsed    int   // rows of the statement that was parsed last, or unnested
+	sent      []int // first rows of the statements
+	described bool  // what they return
+	watching  bool  // for keys that come again in a later statement
+	blind     bool  // to them, because what decides on conflicts is not known here
+	again     bool  // one has, in row n, and is sent twice in the last statement
+	firstRow  int   // the row that had it first
 	// The first two rows of one statement that have the same key; the second is 0 if there are none.
 	pairFirst, pairSecond int
 	// Of Copy.
@@ -156,7 +167,7 @@ func (w *writer) settle(row []any) {
 
 // choose settles the strategy as far as it can be from the first row.
 func (w *writer) choose() {
-	w.staging = w.options.Conflict != Fail || w.op.byKey()
+	w.staging = w.options.Conflict != Fail || w.op.byKey() || w.returned != nil
 	updates := w.op == opUpdate || w.options.Conflict == DoUpdate && !w.options.setNothing()
 	w.blind = updates && !w.table.exactKey(&w.options)
 	if w.watching = updates && !w.blind; w.watching {
@@ -363,14 +374,14 @@ func (w *writer) last() error {
 func (w *writer) end() error {
 	s := w.stream
 	err := s.close()
-	w.uncertain = err != nil && !w.inTx && s.uncertain()
+	w.uncertain = err != nil && !w.inTx && w.returned == nil && s.uncertain()
 	if err == nil {
 		w.affected = s.affected
 		if w.strategy == Copy && !w.staging {
 			w.affected = s.tag.RowsAffected()
 		}
 	}
-	return err
+	return w.settleReturned(err)
 }
 
 // buffers are what a call needs, kept for the next one.

@@ -1,0 +1,292 @@
+package pgbulk
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/jackc/pgx/v5/pgproto3"
+	"github.com/jackc/pgx/v5/pgtype"
+)
+
+// Returning has a call hand out the rows that it wrote, as they are in the table then: with what defaults and triggers
+// made of them, for Delete as they were. See [Return] and [ReturnInserted].
+//
+// Rows come while others are still being sent, and are not collected: memory stays the same however many there are. They
+// are handed out one at a time, in another goroutine than the one in which the source is run, and before the call's transaction
+// is committed: an error undoes all of it and is the call's error, and a panic is passed on. The function must not use the connection,
+// nor wait for the source. Rows that the call leaves alone, because of DoNothing or Options.Where, are not handed
+// out, and their order is not promised; a field with the key says which is which.
+//
+// It takes a round trip more before the rows, and one more for the commit if there is no transaction yet. Insert cannot copy
+// straight into the table then: it is as Upsert in what it costs and in the strategy that Auto chooses.
+type Returning struct {
+	row      reflect.Type
+	inserted bool
+	open     func() handler
+}
+
+// handler gives out one row after the other, always from the same place.
+type handler struct {
+	row      reflect.Value // to be filled in
+	inserted *bool
+	each     func() error
+}
+
+// Return has each called with every row that was written. T is a struct; its fields are matched with the table's columns as
+// [Structs] does, and those columns are returned. The role needs SELECT on them.
+func Return[T any](each func(row T) error) *Returning {
+	return &Returning{row: reflect.TypeFor[T](), open: func() handler {
+		row := new(T)
+		return handler{reflect.ValueOf(row).Elem(), nil, func() error { return each(*row) }}
+	}}
+}
+
+// ReturnInserted is Return that tells, for Upsert, the rows that were inserted from those that were updated. Before PostgreSQL
+// 18 that cannot be told of partitioned tables and views: there it is an error, before anything is sent.
+func ReturnInserted[T any](each func(row T, inserted bool) error) *Returning {
+	return &Returning{row: reflect.TypeFor[T](), inserted: true, open: func() handler {
+		row, inserted := new(T), new(bool)
+		return handler{reflect.ValueOf(row).Elem(), inserted, func() error { return each(*row, *inserted) }}
+	}}
+}
+
+// returned is what a statement returns.
+type returned struct {
+	*Returning
+	names   []string // columns
+	paths   [][]int  // of their fields
+	formats []byte   // for Bind
+	clause  string   // RETURNING, with a leading space
+}
+
+// returningQuery asks for a table's columns, their types and the table's kind.
+const returningQuery = `select a.attname, a.atttypid, c.relkind from pg_attribute a join pg_class c on c.oid = a.attrelid
+	where a.attrelid = $1::text::regclass and a.attnum > 0 and not a.attisdropped order by a.attnum`
+
+// describeReturning finds the columns for the fields.
+func (p *plan) describeReturning(ctx context.Context, b *buffers) (*returned, error) {
+	r := &returned{Returning: p.options.Returning}
+	if r.row.Kind() != reflect.Struct {
+		return nil, fmt.Errorf("returned rows of type %v: not a struct", r.row)
+	}
+	fields := structFields(r.row)
+	if len(fields) == 0 {
+		return nil, fmt.Errorf("returned rows of type %v: no exported fields", r.row)
+	}
+	table := p.table.Name.Sanitize()
+	s := open(ctx, p.conn.PgConn(), b)
+	s.collect = true
+	s.parse([]byte(returningQuery), nil, 0)
+	s.bind("", []byte{textFormat}, 1, 4+len(table))
+	s.int32(len(table))
+	s.string(table)
+	s.execute()
+	s.sync()
+	if err := s.close(); err != nil {
+		return nil, err
+	}
+	var list []string
+	var kind string
+	for _, row := range s.rows {
+		name := string(row[0])
+		kind = string(row[2])
+		path := fieldFor(fields, name)
+		if path == nil {
+			continue
+		}
+		i := slices.IndexFunc(r.paths, func(p []int) bool { return slices.Equal(p, path) })
+		if i >= 0 {
+			return nil, fmt.Errorf("field %s of %v may be column %q or %q: say which by a tag", r.row.FieldByIndex(path).Name, r.row, r.names[i], name)
+		}
+		r.names, r.paths, list = append(r.names, name), append(r.paths, path), append(list, "t."+quote(name))
+		r.formats = append(r.formats, formatOf(p.conn.TypeMap(), string(row[1])))
+	}
+	for _, f := range fields {
+		if !slices.ContainsFunc(r.paths, func(p []int) bool { return slices.Equal(p, f.path) }) {
+			return nil, fmt.Errorf("field %s of %v has no column in the table", r.row.FieldByIndex(f.path).Name, r.row)
+		}
+	}
+	r.clause = " returning "
+	if r.inserted {
+		inserted := "true"
+		switch {
+		case p.op.byKey():
+			inserted = "false"
+		case p.options.Conflict != DoUpdate || p.options.setNothing():
+		case p.layout.major >= 18:
+			// All of the old row is NULL if there was none; IS NULL would be true of a row of NULLs too.
+			r.clause += "with (old as pgbulk_old) "
+			inserted = "pgbulk_old is not distinct from null"
+		case kind != "r":
+			return nil, errors.New("whether a row was inserted or updated can be told only of plain tables before PostgreSQL 18: use Return")
+		default:
+			// A row that ON CONFLICT found is locked before it is updated, which leaves a mark in xmax.
+			inserted = "t.xmax = 0"
+		}
+		list = append(list, "("+inserted+") as pgbulk_inserted")
+		r.formats = append(r.formats, textFormat)
+	}
+	r.clause += strings.Join(list, ", ")
+	return r, nil
+}
+
+// formatOf is binary if the type map has a binary codec for the type.
+func formatOf(m *pgtype.Map, oid string) byte {
+	var n uint32
+	fmt.Sscan(oid, &n)
+	if t, ok := m.TypeForOID(n); ok && t.Codec.FormatSupported(binaryFormat) {
+		return binaryFormat
+	}
+	return textFormat
+}
+
+// returner decodes the rows of one exchange and hands them out. It is used by the goroutine that reads.
+type returner struct {
+	handler
+	names    []string
+	targets  []any
+	m        *pgtype.Map
+	lock     *sync.Mutex // of the type map, which the writing goroutine uses too
+	fields   []pgproto3.FieldDescription
+	plans    []pgtype.ScanPlan
+	err      error // why nothing is handed out any more
+	panicked any
+}
+
+func (r *returned) returner(m *pgtype.Map, lock *sync.Mutex) *returner {
+	t := &returner{handler: r.open(), names: r.names, m: m, lock: lock}
+	for _, path := range r.paths {
+		t.targets = append(t.targets, t.row.FieldByIndex(path).Addr().Interface())
+	}
+	if t.inserted != nil {
+		t.names = append(slices.Clip(t.names), "inserted")
+		t.targets = append(t.targets, t.inserted)
+	}
+	return t
+}
+
+// describe takes the types and formats of the rows to come.
+func (t *returner) describe(fields []pgproto3.FieldDescription) {
+	t.fields = slices.Clone(fields)
+	t.plans = nil
+}
+
+// take takes a row, and reports whether to go on.
+func (t *returner) take(values [][]byte) bool {
+	if t.err != nil {
+		return false
+	}
+	if t.err = t.scan(values); t.err == nil {
+		t.err = t.hand()
+	}
+	return t.err == nil
+}
+
+func (t *returner) scan(values [][]byte) error {
+	if len(values) != len(t.targets) || len(t.fields) != len(t.targets) {
+		return fmt.Errorf("a row of %d columns was returned, want %d", len(values), len(t.targets))
+	}
+	t.lock.Lock()
+	defer t.lock.Unlock()
+	if t.plans == nil {
+		for i, f := range t.fields {
+			t.plans = append(t.plans, t.m.PlanScan(f.DataTypeOID, f.Format, t.targets[i]))
+		}
+	}
+	t.row.SetZero()
+	for i, v := range values {
+		if err := t.plans[i].Scan(v, t.targets[i]); err != nil {
+			return fmt.Errorf("returned column %q: %w", t.names[i], err)
+		}
+	}
+	return nil
+}
+
+var errPanicked = errors.New("the function that rows are returned to panicked")
+
+func (t *returner) hand() (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			t.panicked, err = p, errPanicked
+		}
+	}()
+	return t.each()
+}
+
+// refused says that the exchange's rows were returned to someone who did not want them.
+func (s *stream) refused() bool { return s.returner != nil && s.returner.err != nil }
+
+// resultFormats is how many bytes the formats of what is returned take in a Bind message.
+func (p *plan) resultFormats() int {
+	if p.returned == nil {
+		return 0
+	}
+	return 2 * len(p.returned.formats)
+}
+
+// executeRows ends the Bind message of a statement with rows, and sends an Execute message. What is returned is described before,
+// once: it is the same for all statements of the call.
+func (w *writer) executeRows() {
+	s := w.stream
+	if w.returned == nil {
+		s.execute()
+		return
+	}
+	s.int16(len(w.returned.formats))
+	for _, f := range w.returned.formats {
+		s.int16(int(f))
+	}
+	if !w.described {
+		w.described = true
+		s.byte('D')
+		s.int32(4 + 1 + 1)
+		s.byte('P')
+		s.byte(0)
+	}
+	p := s.room(1 + 4 + 1 + 4)
+	p[0] = 'E'
+	binary.BigEndian.PutUint32(p[1:], 4+1+4)
+	p[5] = 0
+	binary.BigEndian.PutUint32(p[6:], 0)
+}
+
+// openStream begins the exchange with the rows.
+func (w *writer) openStream() {
+	w.stream = open(w.ctx, w.pc, w.buffers)
+	if w.returned != nil {
+		w.lock = new(sync.Mutex)
+		w.stream.returner = w.returned.returner(w.m, w.lock)
+	}
+}
+
+// settleReturned ends a transaction that was begun so that rows could be returned before they are committed. err is how
+// the exchange with the rows went.
+func (w *writer) settleReturned(err error) error {
+	if w.returned == nil {
+		return err
+	}
+	if p := w.stream.returner.panicked; p != nil {
+		w.abort()
+		w.rollback()
+		panic(p)
+	}
+	if err != nil || w.inTx {
+		return err
+	}
+	if w.ctx.Err() != nil {
+		return context.Cause(w.ctx)
+	}
+	s := open(w.ctx, w.pc, w.buffers)
+	s.query("commit")
+	s.flush()
+	s.complete = s.err == nil
+	err = s.close()
+	w.uncertain = err != nil && s.uncertain()
+	return err
+}

@@ -1,0 +1,416 @@
+package pgbulk_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"reflect"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"pgregory.net/rapid"
+
+	"postage/pgbulk"
+	"postage/pgbulk/pgtest"
+)
+
+type written struct {
+	ID      int
+	Name    *string `db:"full_name"`
+	Created time.Time
+	Tags    []string
+	Mood    string
+}
+
+const writtenColumns = `id int primary key, full_name text, created timestamptz default '2020-02-02 20:20:20+00', tags text[] default '{a,b}', mood mood default 'ok', other int`
+
+func TestReturning(t *testing.T) {
+	conn := connect(t)
+	must(t, conn, types)
+	born := time.Date(2020, 2, 2, 20, 20, 20, 0, time.UTC)
+	row := func(id int, name string) written {
+		return written{ID: id, Name: &name, Created: born, Tags: []string{"a", "b"}, Mood: "ok"}
+	}
+	for _, s := range strategies {
+		for _, inTx := range []bool{false, true} {
+			t.Run(fmt.Sprint(name(s), "/", inTx), func(t *testing.T) {
+				table := pgbulk.Table{Name: newTable(t, conn, writtenColumns), Columns: []string{"id", "full_name"}, Key: []string{"id"}}
+				got, inserted := map[int]written{}, map[int]bool{}
+				o := pgbulk.Options{Strategy: s, ChunkRows: 2}
+				returning := pgbulk.ReturnInserted(func(r written, in bool) error {
+					r.Created = r.Created.UTC()
+					got[r.ID], inserted[r.ID] = r, in
+					return nil
+				})
+				check := func(what string, r pgbulk.Result, err error, want map[int]bool, names string) {
+					t.Helper()
+					if err != nil {
+						t.Fatalf("%s: %v", what, err)
+					}
+					if !maps.Equal(inserted, want) || r.Affected != int64(len(want)) {
+						t.Errorf("%s: %+v, inserted %v, want %v", what, r, inserted, want)
+					}
+					for id := range want {
+						if w := row(id, names+fmt.Sprint(id)); !reflect.DeepEqual(got[id], w) {
+							t.Errorf("%s: row %+v, want %+v", what, got[id], w)
+						}
+					}
+					clear(got)
+					clear(inserted)
+				}
+				rows := func(name string, ids ...int) pgbulk.Rows {
+					return pgbulk.Values(seq(len(ids), func(i int) []any { return []any{ids[i], name + fmt.Sprint(ids[i])} }))
+				}
+				var db pgbulk.DB = conn
+				if inTx {
+					tx, err := conn.Begin(t.Context())
+					if err != nil {
+						t.Fatal(err)
+					}
+					defer tx.Rollback(context.Background())
+					db = tx
+				}
+				o.Returning = returning
+				r, err := pgbulk.Insert(t.Context(), db, table, rows("in", 1, 2, 3), o)
+				check("insert", r, err, map[int]bool{1: true, 2: true, 3: true}, "in")
+				r, err = pgbulk.Upsert(t.Context(), db, table, rows("up", 2, 3, 4, 5, 6), o)
+				check("upsert", r, err, map[int]bool{2: false, 3: false, 4: true, 5: true, 6: true}, "up")
+				o.Conflict = pgbulk.DoNothing
+				r, err = pgbulk.Upsert(t.Context(), db, table, rows("no", 2, 3, 7), o)
+				check("nothing", r, err, map[int]bool{7: true}, "no")
+				o.Conflict = 0
+				r, err = pgbulk.Update(t.Context(), db, table, rows("set", 1, 99, 3), o)
+				check("update", r, err, map[int]bool{1: false, 3: false}, "set")
+				table.Columns = nil
+				r, err = pgbulk.Delete(t.Context(), db, table, pgbulk.Slice([][]any{{1}, {3}, {98}}), o)
+				check("delete", r, err, map[int]bool{1: false, 3: false}, "set")
+				if status := conn.PgConn().TxStatus(); (status == 'T') != inTx {
+					t.Errorf("transaction status %c", status)
+				}
+				if n := get[int](t, conn, "select count(*) from "+table.Name.Sanitize()); n != 5 {
+					t.Errorf("%d rows are left", n)
+				}
+			})
+		}
+	}
+}
+
+// TestReturningFailures: whoever gets the rows fails, panics, or the context ends while he has one; then no row is in.
+func TestReturningFailures(t *testing.T) {
+	conn := connect(t)
+	refusal := errors.New("I do not like this one")
+	type id struct{ ID int }
+	for _, s := range strategies {
+		for _, inTx := range []bool{false, true} {
+			for _, size := range []int{10, 20_000} {
+				t.Run(fmt.Sprint(name(s), "/", inTx, "/", size), func(t *testing.T) {
+					table := pgbulk.Table{Name: newTable(t, conn, "id int primary key, pad text check (pad <> 'bad'), back text default repeat('y', 100)"), Columns: []string{"id", "pad"}, Key: []string{"id"}}
+					rows := func(bad int) pgbulk.Rows {
+						return pgbulk.Values(seq(300, func(i int) []any {
+							if i == bad {
+								return []any{i, "bad"}
+							}
+							return []any{i, strings.Repeat("x", size)}
+						}))
+					}
+					call := func(ctx context.Context, rows pgbulk.Rows, each func(id) error) (err error, status byte) {
+						var db pgbulk.DB = conn
+						if inTx {
+							tx, err := conn.Begin(t.Context())
+							if err != nil {
+								t.Fatal(err)
+							}
+							defer tx.Rollback(context.Background())
+							db = tx
+						}
+						defer func() {
+							if p := recover(); p != nil {
+								err = fmt.Errorf("panic: %v", p)
+							}
+							status = conn.PgConn().TxStatus()
+						}()
+						_, err = pgbulk.Upsert(ctx, db, table, rows, pgbulk.Options{Strategy: s, Returning: pgbulk.Return(each)})
+						return err, 0
+					}
+					check := func(what string, status byte) {
+						t.Helper()
+						if want := map[bool]byte{false: 'I', true: 'E'}[inTx]; status != want {
+							t.Errorf("%s: transaction status %c, want %c", what, status, want)
+						}
+						if n := get[int](t, conn, "select count(*) from "+table.Name.Sanitize()); n != 0 {
+							t.Errorf("%s: %d rows are in", what, n)
+						}
+						usable(t, conn)
+					}
+					for _, at := range []int{0, 150, 299} {
+						n := 0
+						err, status := call(t.Context(), rows(-1), func(id) error {
+							if n++; n > at {
+								return refusal
+							}
+							return nil
+						})
+						if e, ok := errors.AsType[*pgbulk.Error](err); !ok || !errors.Is(err, refusal) || e.Uncertain || e.Closed || n != at+1 {
+							t.Errorf("after %d rows: %v", n, err)
+						}
+						check("refusal", status)
+					}
+					err, status := call(t.Context(), rows(-1), func(r id) error {
+						if r.ID == 200 {
+							panic("no")
+						}
+						return nil
+					})
+					if err == nil || err.Error() != "panic: no" {
+						t.Errorf("panic: %v", err)
+					}
+					check("panic", status)
+					ctx, cancel := context.WithCancel(t.Context())
+					err, status = call(ctx, rows(-1), func(r id) error {
+						if r.ID == 299 {
+							cancel()
+						}
+						return nil
+					})
+					cancel()
+					if !inTx || err != nil { // in a transaction all had been done by then
+						if !errors.Is(err, context.Canceled) {
+							t.Errorf("cancel: %v", err)
+						}
+						check("cancel", status)
+					}
+					err, status = call(t.Context(), rows(222), func(id) error { return nil })
+					if e, ok := errors.AsType[*pgbulk.Error](err); !ok || e.Row < 0 || e.Row > 222 || e.LastRow < 222 || (s == pgbulk.Copy && e.Row != 222) {
+						t.Errorf("violation: %v", err)
+					}
+					check("violation", status)
+				})
+			}
+		}
+	}
+	// A NULL for a field that cannot be NULL.
+	table := pgbulk.Table{Name: newTable(t, conn, "id int primary key, a text"), Columns: []string{"id"}, Key: []string{"id"}}
+	_, err := pgbulk.Upsert(t.Context(), conn, table, pgbulk.Slice([][]any{{1}}), pgbulk.Options{Returning: pgbulk.Return(func(struct{ A string }) error { return nil })})
+	if err == nil || !strings.Contains(err.Error(), `returned column "a"`) {
+		t.Errorf("NULL: %v", err)
+	}
+	usable(t, conn)
+}
+
+// TestReturningDeferred: a constraint that is checked at the end fails the commit, after all rows were handed out.
+func TestReturningDeferred(t *testing.T) {
+	conn := connect(t)
+	for _, s := range strategies {
+		table := pgbulk.Table{Name: newTable(t, conn, "id int primary key, a int unique deferrable initially deferred"), Columns: []string{"id", "a"}, Key: []string{"id"}}
+		n := 0
+		_, err := pgbulk.Upsert(t.Context(), conn, table, pgbulk.Slice([][]any{{1, 1}, {2, 1}}), pgbulk.Options{Strategy: s, Returning: pgbulk.Return(func(struct{ ID int }) error { n++; return nil })})
+		e, ok := errors.AsType[*pgbulk.Error](err)
+		if pg, is := errors.AsType[*pgconn.PgError](err); !ok || !is || pg.Code != "23505" || e.Uncertain || n != 2 {
+			t.Errorf("%s: %d rows, %v", name(s), n, err)
+		}
+		if n := get[int](t, conn, "select count(*) from "+table.Name.Sanitize()); n != 0 {
+			t.Errorf("%d rows are in", n)
+		}
+		usable(t, conn)
+	}
+}
+
+func TestReturningRefusals(t *testing.T) {
+	conn := connect(t)
+	plain := pgbulk.Table{Name: newTable(t, conn, "id int primary key, fullname text, full_name text"), Columns: []string{"id"}, Key: []string{"id"}}
+	parted := pgbulk.Table{Name: newTable(t, conn, "id int primary key, a text) partition by range (id"), Columns: []string{"id", "a"}, Key: []string{"id"}}
+	must(t, conn, "create table "+pgx.Identifier{parted.Name[0] + "p"}.Sanitize()+" partition of "+parted.Name.Sanitize()+" default")
+	type id struct{ ID int }
+	for _, c := range []struct {
+		table pgbulk.Table
+		r     *pgbulk.Returning
+		want  string
+	}{
+		{plain, pgbulk.Return(func(int) error { return nil }), "not a struct"},
+		{plain, pgbulk.Return(func(struct{}) error { return nil }), "no exported fields"},
+		{plain, pgbulk.Return(func(struct{ Nope int }) error { return nil }), "field Nope of struct { Nope int } has no column"},
+		{plain, pgbulk.Return(func(struct{ FullName string }) error { return nil }), `may be column "fullname" or "full_name"`},
+		{parted, pgbulk.ReturnInserted(func(id, bool) error { return nil }), "plain tables before PostgreSQL 18"},
+	} {
+		if c.table.Name[0] == parted.Name[0] && major(t, conn) >= 18 {
+			continue
+		}
+		_, err := pgbulk.Upsert(t.Context(), conn, c.table, pgbulk.Slice([][]any{[]any{1, "x"}[:len(c.table.Columns)]}), pgbulk.Options{Returning: c.r})
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v, want %q", err, c.want)
+		}
+		if n := get[int](t, conn, "select count(*) from "+c.table.Name.Sanitize()); n != 0 {
+			t.Errorf("%d rows are in", n)
+		}
+	}
+	for i, s := range strategies {
+		n := 0
+		_, err := pgbulk.Upsert(t.Context(), conn, parted, pgbulk.Slice([][]any{{1, "x"}, {10 + i, "x"}}), pgbulk.Options{Strategy: s, Conflict: pgbulk.DoNothing, Returning: pgbulk.ReturnInserted(func(_ id, in bool) error {
+			if n++; !in {
+				t.Error("not inserted")
+			}
+			return nil
+		})})
+		if want := map[bool]int{true: 2, false: 1}[i == 0]; err != nil || n != want {
+			t.Errorf("partitioned, nothing: %d rows, %v", n, err)
+		}
+	}
+}
+
+func major(t testing.TB, conn *pgx.Conn) int {
+	return get[int](t, conn, "select current_setting('server_version_num')::int / 10000")
+}
+
+// TestReturningInsertedEverywhere: from PostgreSQL 18 on the server says whether there was a row before, of any kind of table.
+func TestReturningInsertedEverywhere(t *testing.T) {
+	conn := connect(t)
+	if major(t, conn) < 18 {
+		t.Skip("needs PostgreSQL 18")
+	}
+	parted := newTable(t, conn, "id int, a text, unique nulls not distinct (id)) partition by range (id")
+	must(t, conn, "create table "+pgx.Identifier{parted[0] + "p"}.Sanitize()+" partition of "+parted.Sanitize()+" default")
+	view := pgx.Identifier{parted[0] + "v"}
+	must(t, conn, "create view "+view.Sanitize()+" as select * from "+parted.Sanitize())
+	type row struct{ ID *int }
+	for _, table := range []pgx.Identifier{parted, view} {
+		for _, s := range []pgbulk.Strategy{pgbulk.Bind, pgbulk.Copy} {
+			must(t, conn, "delete from "+parted.Sanitize())
+			for _, want := range []bool{true, false} {
+				n := 0
+				_, err := pgbulk.Upsert(t.Context(), conn, pgbulk.Table{Name: table, Columns: []string{"id", "a"}, Key: []string{"id"}}, pgbulk.Slice([][]any{{1, "x"}, {nil, nil}}),
+					pgbulk.Options{Strategy: s, Returning: pgbulk.ReturnInserted(func(r row, in bool) error {
+						if n++; in != want {
+							t.Errorf("%v, %s: row %v: inserted %v", table, s, r, in)
+						}
+						return nil
+					})})
+				if err != nil || n != 2 {
+					t.Errorf("%v, %s: %d rows, %v", table, s, n, err)
+				}
+			}
+		}
+	}
+}
+
+// TestReturningBothWays: the server has as much to send as the client, far more than sockets hold. Neither may wait for the
+// other, and the client must not collect what comes.
+func TestReturningBothWays(t *testing.T) {
+	for _, transport := range []pgtest.Transport{pgtest.Unix, pgtest.TCP} {
+		for _, s := range []pgbulk.Strategy{pgbulk.Bind, pgbulk.Copy} {
+			t.Run(fmt.Sprint(transport, "/", s), func(t *testing.T) {
+				conn, err := pgx.Connect(t.Context(), dsn(t, transport))
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer conn.Close(context.Background())
+				table := pgbulk.Table{Name: newTable(t, conn, "id int primary key, pad text, back text"), Columns: []string{"id", "pad"}, Key: []string{"id"}}
+				must(t, conn, "alter table "+table.Name.Sanitize()+" alter pad set storage external, alter back set storage external")
+				const rows, size = 500, 64 << 10
+				must(t, conn, "alter table "+table.Name.Sanitize()+" alter back set default repeat('b', 65536)")
+				pad := strings.Repeat("p", size)
+				var before runtime.MemStats
+				runtime.GC()
+				runtime.ReadMemStats(&before)
+				var most uint64
+				n := 0
+				returning := pgbulk.Return(func(r struct {
+					ID        int
+					Pad, Back string
+				}) error {
+					if n++; len(r.Pad) != size || len(r.Back) != size {
+						return fmt.Errorf("row %d: %d and %d bytes", r.ID, len(r.Pad), len(r.Back))
+					}
+					if n%100 == 0 {
+						runtime.GC()
+						var m runtime.MemStats
+						runtime.ReadMemStats(&m)
+						most = max(most, m.HeapAlloc)
+					}
+					return nil
+				})
+				ctx, cancel := contextWithTimeout(t, 2*time.Minute)
+				defer cancel()
+				source := pgbulk.Values(seq(rows, func(i int) []any { return []any{i, pad} }))
+				if _, err := pgbulk.Upsert(ctx, conn, table, source, pgbulk.Options{Strategy: s, Returning: returning}); err != nil {
+					t.Fatal(err)
+				}
+				if n != rows {
+					t.Errorf("%d rows came back", n)
+				}
+				if grown := int64(most) - int64(before.HeapAlloc); grown > 16<<20 {
+					t.Errorf("the heap grew by %d bytes while %d came back", grown, 2*rows*size)
+				}
+			})
+		}
+	}
+}
+
+// TestReturningProperty reads random values of random types back as they were written, and compares them with what pgx reads.
+func TestReturningProperty(t *testing.T) {
+	conn := connect(t)
+	must(t, conn, types)
+	type row struct {
+		ID int
+		C0 any
+		C1 any
+		C2 *string
+	}
+	ctx := context.Background()
+	n := 0
+	rapid.Check(t, func(t *rapid.T) {
+		k0 := kinds[rapid.IntRange(0, len(kinds)-1).Draw(t, "kind")]
+		k1 := kinds[rapid.IntRange(0, len(kinds)-1).Draw(t, "kind")]
+		if n++; n > 60 && os.Getenv("POSTAGE_LONG") == "" {
+			return
+		}
+		tables++
+		table := pgbulk.Table{Name: pgx.Identifier{fmt.Sprintf("back%d", tables)}, Columns: []string{"id", "c0", "c1", "c2"}, Key: []string{"id"}}
+		if _, err := conn.Exec(ctx, fmt.Sprintf("create table %s (id int primary key, c0 %s, c1 %s, c2 text)", table.Name.Sanitize(), k0.sql, k1.sql)); err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Exec(ctx, "drop table "+table.Name.Sanitize())
+		o := pgbulk.Options{Strategy: rapid.SampledFrom(strategies).Draw(t, "strategy"), ChunkRows: rapid.IntRange(0, 7).Draw(t, "chunk")}
+		for round := range 2 {
+			var rows [][]any
+			for i := range rapid.IntRange(0, 20).Draw(t, "rows") {
+				rows = append(rows, []any{i, value(shrinking{t}, k0), value(shrinking{t}, k1), fmt.Sprint(round)})
+			}
+			returned := map[int]row{}
+			o.Returning = pgbulk.Return(func(r row) error {
+				returned[r.ID] = r
+				return nil
+			})
+			r, err := pgbulk.Upsert(ctx, conn, table, pgbulk.Slice(rows), o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			mode := pgx.QueryExecModeDescribeExec
+			if r.Strategy == pgbulk.Copy {
+				mode = pgx.QueryExecModeSimpleProtocol // text, as there
+			}
+			got, err := conn.Query(ctx, "select * from "+table.Name.Sanitize()+" where c2 = $1 order by id", mode, fmt.Sprint(round))
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, err := pgx.CollectRows(got, pgx.RowToStructByPos[row])
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(want) != len(returned) {
+				t.Fatalf("%d rows were returned, %d are there", len(returned), len(want))
+			}
+			for _, w := range want {
+				// As %#v, in which NaN is like NaN.
+				if r := returned[w.ID]; fmt.Sprintf("%#v", []any{r.C0, r.C1}) != fmt.Sprintf("%#v", []any{w.C0, w.C1}) && !reflect.DeepEqual(r, w) {
+					t.Fatalf("%v, %v: returned %#v, pgx reads %#v", k0, k1, r, w)
+				}
+			}
+		}
+	})
+}
