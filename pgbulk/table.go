@@ -65,6 +65,13 @@ type Options struct {
 	Where SQL
 	// Returning has the rows handed out as they are in the table then.
 	Returning *Returning
+	// SkipUnchanged leaves a row alone that has the values of Set already, byte for byte: it is read, and not written, compressed and
+	// logged once more. Result.Affected does not count it.
+	SkipUnchanged bool
+	// Compression is how values of the call are compressed whose column names no method, in place of the server's
+	// default_toast_compression. It changes how they are stored, and nothing else. It takes a transaction, in which
+	// the call is made, and two round trips more, or three in the caller's transaction.
+	Compression Compression
 	// OverridingSystem has values go into columns that are GENERATED ALWAYS AS IDENTITY.
 	OverridingSystem bool
 	// ChunkRows is how many rows a statement of the Bind strategy has at most; 0 means as many as ChunkBytes and
@@ -107,6 +114,12 @@ func (t *Table) check(o *Options, op operation) error {
 		}
 	}
 	if err := t.checkConflict(o, op); err != nil {
+		return err
+	}
+	if err := o.checkUnchanged(op); err != nil {
+		return err
+	}
+	if err := o.Compression.check(); err != nil {
 		return err
 	}
 	if o.ChunkBytes == 0 {

@@ -3,6 +3,7 @@ package pgbulk
 import (
 	"context"
 	"errors"
+	"iter"
 	"slices"
 	"sync"
 
@@ -73,6 +74,7 @@ func newPlan(ctx context.Context, db DB, op operation, t Table, columns []string
 		return fail(err)
 	}
 	p.options.fillSet(&p.table)
+	p.options.fillWhere()
 	if op.byKey() {
 		p.head, p.tail = p.table.byKeyParts(op, &p.options)
 	} else {
@@ -98,6 +100,13 @@ func (p *plan) send(ctx context.Context, rows Rows) (Result, error) {
 	if err != nil {
 		return Result{}, p.error(err)
 	}
+	if p.options.Compression != "" {
+		return p.compressing(ctx, func() (Result, error) { return p.deliver(ctx, source) })
+	}
+	return p.deliver(ctx, source)
+}
+
+func (p *plan) deliver(ctx context.Context, source iter.Seq2[[]any, error]) (Result, error) {
 	pc := p.conn.PgConn()
 	b := pool.Get().(*buffers)
 	defer b.put()
@@ -105,7 +114,7 @@ func (p *plan) send(ctx context.Context, rows Rows) (Result, error) {
 		plan: p, ctx: ctx, pc: pc, strategy: p.options.Strategy, inTx: pc.TxStatus() == 'T', buffers: b,
 		encoder: encoder{m: p.conn.TypeMap(), columns: slices.Clone(p.layout.columns), scratch: b.values},
 	}
-	err = w.run(source)
+	err := w.run(source)
 	b.values = w.scratch
 	result := Result{Rows: w.n, Affected: w.affected, Strategy: w.strategy}
 	if err != nil {

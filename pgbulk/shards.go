@@ -1,0 +1,267 @@
+package pgbulk
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"iter"
+	"slices"
+	"sync"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// Shard is what became of the rows that went over one of the connections of a call of UpsertSharded.
+type Shard struct {
+	Result
+	// Err is why the shard's rows are not in, nil if they are. It is an *Error, whose rows are counted as in the call.
+	Err error
+}
+
+// errUndone is the error of a shard that was given up because another one failed.
+var errUndone = errors.New("given up because another shard failed")
+
+// UpsertSharded is Upsert over n connections of a pool at once, for where the server's work is the cost. Rows with the same key go over
+// the same connection, in their order; o holds for each shard.
+//
+// It is not one transaction but n: other sessions see one shard's rows before another's. An error while rows are
+// being sent undoes all shards. Only when all rows have been sent the shards commit, side by side and each by itself, and if
+// one of them fails then, the others' rows are in. The shards say what became of each; the error joins theirs.
+//
+// The call needs n connections of the pool at the same time. Keys that only the database takes for equal (case-insensitive
+// text, 1.0 and 1.00) may be in different shards. Of each row 4 bytes are remembered, to number the rows in errors.
+func UpsertSharded(ctx context.Context, db *pgxpool.Pool, n int, t Table, rows Rows, o Options) ([]Shard, error) {
+	return sharded(ctx, db, n, opUpsert, t, rows, o)
+}
+
+// InsertSharded is Insert over n connections of a pool at once, as UpsertSharded is Upsert. Rows go to the shards by the table's
+// key, or in turn if it has none.
+func InsertSharded(ctx context.Context, db *pgxpool.Pool, n int, t Table, rows Rows, o Options) ([]Shard, error) {
+	return sharded(ctx, db, n, opInsert, t, rows, o)
+}
+
+func sharded(ctx context.Context, db *pgxpool.Pool, n int, op operation, t Table, rows Rows, o Options) ([]Shard, error) {
+	fail := func(err error) ([]Shard, error) { return nil, newError(string(op), t.Name.Sanitize(), err) }
+	if most := int(db.Config().MaxConns); n < 1 || n > most {
+		return fail(fmt.Errorf("%d shards: want 1 to %d, the most connections that the pool makes (MaxConns)", n, most))
+	}
+	if rows.open == nil {
+		return fail(errors.New("no source of rows"))
+	}
+	d, err := newDistributor(ctx, db, n, op, t, rows, o)
+	if err != nil {
+		return nil, err
+	}
+	defer d.close()
+	source, err := rows.open(d.plan.table.Columns)
+	if err != nil {
+		return fail(err)
+	}
+	return d.run(ctx, source)
+}
+
+// distributor shares the rows of a call out.
+type distributor struct {
+	plan    *plan // of the first shard
+	shards  []*shard
+	encoder       // of keys
+	key     []int // the key's columns
+	buffer  []byte
+	seed    maphash.Seed
+	n       int
+}
+
+// shard is a connection at work. Its call runs as a coroutine, which has a turn for each of its rows: rows need not be copied to get
+// from one goroutine to another, and keep to the promise that each is done with before the next is asked for.
+type shard struct {
+	plan    *plan
+	resume  func() (struct{}, bool)
+	stop    func()
+	row     []any // for the next turn
+	ended   bool  // there are no more
+	numbers []uint32
+	Shard
+}
+
+func newDistributor(ctx context.Context, db *pgxpool.Pool, n int, op operation, t Table, rows Rows, o Options) (_ *distributor, err error) {
+	d := &distributor{seed: maphash.MakeSeed()}
+	defer func() {
+		if err != nil {
+			d.close()
+		}
+	}()
+	done, err := takeTurn(ctx, db)
+	if err != nil {
+		return nil, newError(string(op), t.Name.Sanitize(), err)
+	}
+	defer done()
+	if d.plan, err = newPlan(ctx, db, op, t, rows.columns, o); err != nil {
+		return nil, err
+	}
+	d.shards = append(d.shards, &shard{plan: d.plan})
+	for len(d.shards) < n {
+		p := *d.plan
+		if p.conn, p.release, err = acquire(ctx, db); err != nil {
+			return nil, p.error(err)
+		}
+		d.shards = append(d.shards, &shard{plan: &p})
+	}
+	if op == opUpsert && !d.plan.table.exactKey(&d.plan.options) {
+		return nil, d.plan.error(errors.New("rows are shared by their key: a target of conflicts cannot take its place"))
+	}
+	d.encoder = encoder{m: d.plan.conn.TypeMap(), columns: d.plan.layout.columns}
+	for i, c := range d.plan.table.Columns {
+		if slices.Contains(d.plan.table.Key, c) {
+			d.key = append(d.key, i)
+		}
+	}
+	return d, nil
+}
+
+func (d *distributor) close() {
+	for _, s := range d.shards {
+		if s.stop != nil {
+			s.stop()
+		}
+		s.plan.release()
+	}
+}
+
+// run goes through the rows. If the source panics, close has the shards undone.
+func (d *distributor) run(ctx context.Context, source iter.Seq2[[]any, error]) ([]Shard, error) {
+	for _, s := range d.shards {
+		s.start(ctx)
+	}
+	var failed error
+	for row, err := range source {
+		if err == nil && len(row) != len(d.columns) {
+			err = errTooMany
+		}
+		if err != nil {
+			failed = d.plan.error(&rowError{row: d.n, err: err})
+			break
+		}
+		s := d.shards[d.shardOf(row)]
+		s.row = row
+		s.numbers = append(s.numbers, uint32(d.n))
+		d.n++
+		if _, more := s.resume(); !more {
+			failed = s.Err
+			break
+		}
+	}
+	var wg sync.WaitGroup
+	for _, s := range d.shards {
+		wg.Go(func() { s.end(failed != nil) })
+	}
+	wg.Wait()
+	var list []Shard
+	var all []error
+	for _, s := range d.shards {
+		list = append(list, s.Shard)
+		if s.Err != nil && !errors.Is(s.Err, errUndone) {
+			all = append(all, s.Err)
+		}
+	}
+	if len(all) == 0 && failed != nil {
+		all = append(all, failed)
+	}
+	return list, errors.Join(all...)
+}
+
+// shardOf is the number of a row's shard.
+func (d *distributor) shardOf(row []any) int {
+	if len(d.key) == 0 {
+		return d.n % len(d.shards)
+	}
+	d.buffer = d.buffer[:0]
+	for _, i := range d.key {
+		var err error
+		if d.buffer, err = d.append(d.buffer, i, row[i]); err != nil {
+			return 0 // the shard finds the same error, or has the server read the value
+		}
+	}
+	return int(maphash.Bytes(d.seed, d.buffer) % uint64(len(d.shards)))
+}
+
+// start begins the shard's call, which comes back for its first row.
+func (s *shard) start(ctx context.Context) {
+	s.resume, s.stop = iter.Pull(func(yield func(struct{}) bool) {
+		s.Result, s.Err = s.plan.send(ctx, Fallible(func(give func([]any, error) bool) {
+			for {
+				if !yield(struct{}{}) {
+					give(nil, errUndone)
+					return
+				}
+				if s.ended || !give(s.row, nil) {
+					return
+				}
+			}
+		}))
+		if e, ok := errors.AsType[*Error](s.Err); ok {
+			s.renumber(e)
+		}
+	})
+	s.resume()
+}
+
+// end has the shard commit, or give up.
+func (s *shard) end(giveUp bool) {
+	s.ended = true
+	if giveUp {
+		s.stop()
+		return
+	}
+	s.resume()
+}
+
+// renumber counts the rows of an error as the call does.
+func (s *shard) renumber(e *Error) {
+	if errors.Is(e, errUndone) {
+		e.Row, e.LastRow = -1, -1
+	}
+	for _, row := range []*int{&e.Row, &e.LastRow, &e.FirstRow} {
+		if *row >= 0 && *row < len(s.numbers) {
+			*row = int(s.numbers[*row])
+		}
+	}
+}
+
+// turns are the pools of which a call is taking its connections.
+var turns = struct {
+	sync.Mutex
+	of map[*pgxpool.Pool]*turn
+}{of: map[*pgxpool.Pool]*turn{}}
+
+type turn struct {
+	taken chan struct{}
+	calls int // that have it, or wait for it
+}
+
+// takeTurn waits until no other call is taking several connections of the pool. Two calls with half of their connections each would
+// wait for each other.
+func takeTurn(ctx context.Context, db *pgxpool.Pool) (done func(), err error) {
+	turns.Lock()
+	t := turns.of[db]
+	if t == nil {
+		t = &turn{taken: make(chan struct{}, 1)}
+		turns.of[db] = t
+	}
+	t.calls++
+	turns.Unlock()
+	leave := func() {
+		turns.Lock()
+		defer turns.Unlock()
+		if t.calls--; t.calls == 0 {
+			delete(turns.of, db)
+		}
+	}
+	select {
+	case t.taken <- struct{}{}:
+		return func() { <-t.taken; leave() }, nil
+	case <-ctx.Done():
+		leave()
+		return nil, context.Cause(ctx)
+	}
+}

@@ -1,0 +1,41 @@
+package pgbulk
+
+import (
+	"errors"
+	"strings"
+)
+
+// checkUnchanged refuses SkipUnchanged where it would not do what it says.
+func (o *Options) checkUnchanged(op operation) error {
+	switch {
+	case !o.SkipUnchanged:
+		return nil
+	case op.byKey() || o.Conflict != DoUpdate:
+		return errors.New("SkipUnchanged is for updates on conflict")
+	case len(o.SetTo) > 0:
+		return errors.New("SkipUnchanged does not know what SetTo sets: use Where")
+	}
+	return nil
+}
+
+// fillWhere adds the condition that a row of the table is not already as the row of the call would make it.
+//
+// It compares bytes (*<> of two records, https://www.postgresql.org/docs/current/functions-comparisons.html#COMPOSITE-TYPE-COMPARISON)
+// and not values: every type can, json too, and what is equal without being the same, such as 1.0 and 1.00, is written.
+func (o *Options) fillWhere() {
+	if !o.SkipUnchanged || len(o.Set) == 0 {
+		return
+	}
+	of := func(row string) string {
+		columns := make([]string, len(o.Set))
+		for i, c := range o.Set {
+			columns[i] = row + "." + quote(c)
+		}
+		return "row(" + strings.Join(columns, ", ") + ")::record" // without the cast it would be a comparison column by column
+	}
+	changed := SQL(of("t") + " operator(pg_catalog.*<>) " + of("excluded"))
+	if o.Where != "" {
+		changed = "(" + o.Where + ") and " + changed
+	}
+	o.Where = changed
+}
