@@ -165,7 +165,7 @@ func (t *Table) onConflict(o *Options) string {
 	return b.String()
 }
 
-// insertParts are an INSERT statement before and after the source of its rows, VALUES or SELECT.
+// insertParts are the parts of an INSERT statement.
 func (t *Table) insertParts(o *Options) (head, tail string) {
 	head = "insert into " + t.Name.Sanitize() + " as t (" + quoteAll(t.Columns) + ") "
 	if o.OverridingSystem {

@@ -24,12 +24,14 @@ import (
 //
 // A pgx.QueryRewriter, such as pgx.NamedArgs, may be the only argument. The error is an *Error, whose Column is the
 // parameter, such as "$3".
-func Exec(ctx context.Context, db DB, sql string, args ...any) (pgconn.CommandTag, error) {
+func Exec(ctx context.Context, db DB, sql string, args ...any) (tag pgconn.CommandTag, err error) {
 	conn, release, err := acquire(ctx, db)
 	if err != nil {
 		return pgconn.CommandTag{}, newError("exec", "", err)
 	}
 	defer release()
+	ctx, ended := traceQuery(ctx, conn, sql, args)
+	defer func() { ended(tag, err) }()
 	pc := conn.PgConn()
 	fail := func(err error) (pgconn.CommandTag, error) {
 		e := newError("exec", "", err)

@@ -421,6 +421,14 @@ func value(r source, k kind) any {
 	return k.draw(r)
 }
 
+// valueOf is value for the i-th row. The first row has none that is NULL, as it decides how a text of the others is sent.
+func valueOf(r source, k kind, i int) any {
+	if i == 0 {
+		return k.draw(r)
+	}
+	return value(r, k)
+}
+
 // TestRandomRows is the same for many rows of a table with every type: 2,000, or 100,000 if POSTAGE_LONG is set.
 func TestRandomRows(t *testing.T) {
 	conn := connect(t)

@@ -379,7 +379,7 @@ func TestReturningProperty(t *testing.T) {
 		for round := range 2 {
 			var rows [][]any
 			for i := range rapid.IntRange(0, 20).Draw(t, "rows") {
-				rows = append(rows, []any{i, value(shrinking{t}, k0), value(shrinking{t}, k1), fmt.Sprint(round)})
+				rows = append(rows, []any{i, valueOf(shrinking{t}, k0, i), valueOf(shrinking{t}, k1, i), fmt.Sprint(round)})
 			}
 			returned := map[int]row{}
 			o.Returning = pgbulk.Return(func(r row) error {

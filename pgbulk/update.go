@@ -59,10 +59,18 @@ func (t *Table) checkByKey(o *Options, op operation) error {
 	return nil
 }
 
+// parts are the statement before and after the source of its rows, VALUES or SELECT.
+func (t *Table) parts(op operation, o *Options) (head, tail string) {
+	if op.byKey() {
+		return t.byKeyParts(op, o)
+	}
+	return t.insertParts(o)
+}
+
 // times is a column of the source of an update's rows: how many of them have the same key.
 const times = "pgbulk_times"
 
-// byKeyParts are an UPDATE or DELETE statement before and after the source of its rows, VALUES or SELECT.
+// byKeyParts are the parts of an UPDATE or DELETE statement.
 //
 // Where two rows have the same key, PostgreSQL's UPDATE ... FROM takes either one. Like INSERT ... ON CONFLICT it is to fail, with
 // the same SQLSTATE: that of a subquery with two rows where there may be one. MERGE would do so by itself, but is not to be had

@@ -163,10 +163,10 @@ func TestByKeyProperty(t *testing.T) {
 			}
 		})).Draw(t, "ids")[:rapid.IntRange(0, 30).Draw(t, "rows")]
 		var rows [][]any
-		for _, id := range ids {
+		for i, id := range ids {
 			row := []any{id}
 			for _, k := range use {
-				row = append(row, value(shrinking{t}, k))
+				row = append(row, valueOf(shrinking{t}, k, i))
 			}
 			rows = append(rows, row)
 		}

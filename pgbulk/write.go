@@ -34,10 +34,15 @@ func call(ctx context.Context, db DB, op operation, t Table, rows Rows, o Option
 		return Result{}, err
 	}
 	defer p.release()
-	return p.send(ctx, rows)
+	return p.traced(ctx, func(ctx context.Context) (Result, error) {
+		if err := p.describe(ctx); err != nil {
+			return Result{}, err
+		}
+		return p.send(ctx, rows)
+	})
 }
 
-// plan is a call that has been checked, on a connection that is ready, with what the server says about the table.
+// plan is a call that has been checked, on a connection that is ready, with what the server says about the table once it was described.
 type plan struct {
 	op         operation
 	table      Table
@@ -49,7 +54,7 @@ type plan struct {
 	returned   *returned // nil if nothing is
 }
 
-// newPlan asks the server about the table. columns are a struct's. The error is an *Error.
+// newPlan checks a call and takes its connection. columns are a struct's. The error is an *Error.
 func newPlan(ctx context.Context, db DB, op operation, t Table, columns []string, o Options) (*plan, error) {
 	p := &plan{op: op, table: t, options: o}
 	if len(t.Columns) == 0 {
@@ -62,11 +67,15 @@ func newPlan(ctx context.Context, db DB, op operation, t Table, columns []string
 	if p.conn, p.release, err = acquire(ctx, db); err != nil {
 		return nil, p.error(err)
 	}
-	fail := func(err error) (*plan, error) {
+	return p, nil
+}
+
+// describe asks the server about the table. The error is an *Error.
+func (p *plan) describe(ctx context.Context) (err error) {
+	fail := func(err error) error {
 		e := p.error(err)
 		e.Closed = p.conn.PgConn().IsClosed()
-		p.release()
-		return nil, e
+		return e
 	}
 	b := pool.Get().(*buffers)
 	defer b.put()
@@ -75,18 +84,14 @@ func newPlan(ctx context.Context, db DB, op operation, t Table, columns []string
 	}
 	p.options.fillSet(&p.table)
 	p.options.fillWhere()
-	if op.byKey() {
-		p.head, p.tail = p.table.byKeyParts(op, &p.options)
-	} else {
-		p.head, p.tail = p.table.insertParts(&p.options)
-	}
+	p.head, p.tail = p.table.parts(p.op, &p.options)
 	if p.options.Returning != nil {
 		if p.returned, err = p.describeReturning(ctx, b); err != nil {
 			return fail(err)
 		}
 		p.tail += p.returned.clause
 	}
-	return p, nil
+	return nil
 }
 
 func (p *plan) error(err error) *Error { return newError(string(p.op), p.table.Name.Sanitize(), err) }

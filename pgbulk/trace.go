@@ -1,0 +1,89 @@
+package pgbulk
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// tracerOf returns the tracer of the connection's configuration, or nil. Config makes a copy of all of it, so the answer is kept.
+func tracerOf(conn *pgx.Conn) pgx.QueryTracer {
+	const key = "postage/pgbulk tracer"
+	type kept struct{ pgx.QueryTracer }
+	data := conn.PgConn().CustomData()
+	k, ok := data[key].(kept)
+	if !ok {
+		k = kept{conn.Config().Tracer}
+		data[key] = k
+	}
+	return k.QueryTracer
+}
+
+// traceQuery tells a connection's tracer that a statement begins, and returns what tells it that it has ended.
+func traceQuery(ctx context.Context, conn *pgx.Conn, sql string, args []any) (context.Context, func(pgconn.CommandTag, error)) {
+	tracer := tracerOf(conn)
+	if tracer == nil {
+		return ctx, func(pgconn.CommandTag, error) {}
+	}
+	ctx = tracer.TraceQueryStart(ctx, conn, pgx.TraceQueryStartData{SQL: sql, Args: args})
+	return ctx, func(tag pgconn.CommandTag, err error) {
+		tracer.TraceQueryEnd(ctx, conn, pgx.TraceQueryEndData{CommandTag: tag, Err: err})
+	}
+}
+
+// errNoEnd is what a tracer is told of a call that never returned.
+var errNoEnd = errors.New("pgbulk: the source of rows panicked or ended the goroutine")
+
+// traced runs a call between the tracer's two calls. An insert that lets conflicts fail and returns nothing is traced as
+// pgx's CopyFrom, whichever strategy it takes, if the tracer knows of that; all else as one query, whose text is the statement
+// for a single row, and whose arguments are not told.
+func (p *plan) traced(ctx context.Context, call func(context.Context) (Result, error)) (result Result, err error) {
+	tracer := tracerOf(p.conn)
+	if tracer == nil {
+		return call(ctx)
+	}
+	copies, ok := tracer.(pgx.CopyFromTracer)
+	var end func(Result, error)
+	if ok && p.op == opInsert && p.options.Conflict == Fail && p.options.Returning == nil {
+		ctx = copies.TraceCopyFromStart(ctx, p.conn, pgx.TraceCopyFromStartData{TableName: p.table.Name, ColumnNames: p.table.Columns})
+		end = func(r Result, err error) {
+			copies.TraceCopyFromEnd(ctx, p.conn, pgx.TraceCopyFromEndData{CommandTag: pgconn.NewCommandTag(fmt.Sprint("COPY ", r.Affected)), Err: err})
+		}
+	} else {
+		var ended func(pgconn.CommandTag, error)
+		ctx, ended = traceQuery(ctx, p.conn, p.oneRow(), nil)
+		end = func(r Result, err error) { ended(p.op.tag(r.Affected), err) }
+	}
+	err = errNoEnd
+	defer func() { end(result, err) }()
+	return call(ctx)
+}
+
+// oneRow is the statement for one row.
+func (p *plan) oneRow() string {
+	o := p.options
+	o.fillSet(&p.table)
+	o.fillWhere()
+	head, tail := p.table.parts(p.op, &o)
+	var values strings.Builder
+	for i := range p.table.Columns {
+		if i > 0 {
+			values.WriteString(", ")
+		}
+		fmt.Fprintf(&values, "$%d", i+1)
+	}
+	return head + "values (" + values.String() + ")" + tail
+}
+
+// tag is the command tag of a statement.
+func (op operation) tag(affected int64) pgconn.CommandTag {
+	switch op {
+	case opUpdate, opDelete:
+		return pgconn.NewCommandTag(fmt.Sprint(strings.ToUpper(string(op)), " ", affected))
+	}
+	return pgconn.NewCommandTag(fmt.Sprint("INSERT 0 ", affected))
+}
