@@ -48,6 +48,7 @@ require (
 	k8s.io/apimachinery v0.36.3
 	k8s.io/client-go v0.36.3
 	pgregory.net/rapid v1.3.0
+	postage/pbfast v0.0.0
 )
 
 require github.com/golang-jwt/jwt/v5 v5.3.1 // indirect
@@ -139,3 +140,5 @@ require (
 replace postage/pgbulk => ./pgbulk
 
 replace postage/webpush => ./webpush
+
+replace postage/pbfast => ./pbfast

@@ -256,12 +256,12 @@ func TestDependenciesAreJustified(t *testing.T) {
 		t.Fatal(err)
 	}
 	direct := map[string]bool{}
-	for _, folder := range []string{"", "pgbulk", "webpush"} {
+	for _, folder := range []string{"", "pbfast", "pgbulk", "webpush"} {
 		mod, err := os.ReadFile(filepath.Join(repository, folder, "go.mod"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		found := regexp.MustCompile(`(?m)^\t(\S+\.\S+) v\S+$`).FindAllStringSubmatch(string(mod), -1)
+		found := regexp.MustCompile(`(?m)^(?:\t|require )(\S+\.\S+) v\S+$`).FindAllStringSubmatch(string(mod), -1)
 		if len(found) == 0 {
 			t.Errorf("%s/go.mod requires nothing: read wrongly", folder)
 		}

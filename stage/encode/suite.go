@@ -42,9 +42,15 @@ type plainMessage[M any] interface {
 	easyjsonMessage[M]
 }
 
+// pbMessage is what generators add to protobuf's structs.
+type pbMessage[V any] interface {
+	vtMessage[V]
+	pbfastMessage[V]
+}
+
 // contenders returns the contenders for one message, in the order in which they are
 // listed. To add one, write a file like its shortest neighbour and a line here.
-func contenders[M, PB, Pool, Poly, Cap, Flat any, MP plainMessage[M], PBP vtMessage[PB], PoolP pooledMessage[Pool], PolyP polyglotMessage[Poly]](k bind.Kit[M, PB, Pool, Poly, Cap, Flat], msg *message[M]) []contender[M] {
+func contenders[M, PB, Hook, Pool, Poly, Cap, Flat any, MP plainMessage[M], PBP pbMessage[PB], HookP protoMessage[Hook], PoolP pooledMessage[Pool], PolyP polyglotMessage[Poly]](k bind.Kit[M, PB, Hook, Pool, Poly, Cap, Flat], msg *message[M]) []contender[M] {
 	return []contender[M]{
 		memcpy(msg),
 		protobuf[M, PB, PBP](k.Protobuf, false),
@@ -52,6 +58,10 @@ func contenders[M, PB, Pool, Poly, Cap, Flat any, MP plainMessage[M], PBP vtMess
 		vtprotobuf[M, PB, PBP](k.Protobuf, false),
 		vtprotobuf[M, PB, PBP](k.Protobuf, true),
 		vtPool[M, Pool, PoolP](k.Pooled, k.FromPool),
+		pbFast[M, PB, PBP](k.Protobuf, pbfastShared),
+		pbFast[M, PB, PBP](k.Protobuf, pbfastOwn),
+		pbFast[M, PB, PBP](k.Protobuf, pbfastAlias),
+		pbFastHook[M, Hook, HookP](k.Hooked),
 		easyProto(k.Plain, k.Easyproto, false),
 		easyProto(k.Plain, k.Easyproto, true),
 		hyperPB(k.Hyperpb, false),
@@ -78,10 +88,10 @@ func contenders[M, PB, Pool, Poly, Cap, Flat any, MP plainMessage[M], PBP vtMess
 
 // cases returns a message's cases, one an operation. Extra contenders are for this message
 // alone.
-func cases[M, PB, Pool, Poly, Cap, Flat any, MP plainMessage[M], PBP vtMessage[PB], PoolP pooledMessage[Pool], PolyP polyglotMessage[Poly]](k bind.Kit[M, PB, Pool, Poly, Cap, Flat], msg message[M], extra ...contender[M]) []lab.Case {
+func cases[M, PB, Hook, Pool, Poly, Cap, Flat any, MP plainMessage[M], PBP pbMessage[PB], HookP protoMessage[Hook], PoolP pooledMessage[Pool], PolyP polyglotMessage[Poly]](k bind.Kit[M, PB, Hook, Pool, Poly, Cap, Flat], msg message[M], extra ...contender[M]) []lab.Case {
 	msg.diff, msg.read = k.Diff, k.Plain.Read
 	msg.marshal, msg.unmarshal = reference[M, PB, PBP](k.Protobuf)
-	rows := append(contenders[M, PB, Pool, Poly, Cap, Flat, MP, PBP, PoolP, PolyP](k, &msg), extra...)
+	rows := append(contenders[M, PB, Hook, Pool, Poly, Cap, Flat, MP, PBP, HookP, PoolP, PolyP](k, &msg), extra...)
 	var out []lab.Case
 	for _, o := range []op{opEncode, opDecode, opReuse, opValidate} {
 		c := lab.Case{

@@ -178,7 +178,7 @@ func TestUnboundedMemoryIsUnbounded(t *testing.T) {
 }
 
 // observeUnbounded decodes changed bits too, as a proof would not.
-func observeUnbounded[M, PB, Pool, Poly, Cap, Flat any](t *testing.T, contender contender[M], draw func(*rand.Rand) M, k bind.Kit[M, PB, Pool, Poly, Cap, Flat]) damage {
+func observeUnbounded[M, PB, Hook, Pool, Poly, Cap, Flat any](t *testing.T, contender contender[M], draw func(*rand.Rand) M, k bind.Kit[M, PB, Hook, Pool, Poly, Cap, Flat]) damage {
 	c := contender.(*codec[M, M])
 	c.damage = damagePanics
 	msg := &message[M]{draw: draw, count: 1, diff: k.Diff, read: k.Plain.Read}

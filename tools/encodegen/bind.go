@@ -18,6 +18,7 @@ type structForm struct {
 var structForms = []structForm{
 	{pkg: "plain"},
 	{pkg: "pb", pointers: true},
+	{pkg: "pbhook", pointers: true},
 	{pkg: "pbpool", pointers: true},
 	{pkg: "polymsg", pointers: true, wrapped: true},
 }

@@ -9,10 +9,10 @@ import (
 // writeKits writes, for every root message T, the function T, which returns all that
 // contenders need to know of it.
 func writeKits(s *schema, path string) error {
-	out := newSource("bind", module+"capnmsg", module+"flatmsg", module+"pb", module+"pbpool", module+"plain", module+"polymsg", "capnproto.org/go/capnp/v3", "flatbuffers github.com/google/flatbuffers/go")
+	out := newSource("bind", module+"capnmsg", module+"flatmsg", module+"pb", module+"pbhook", module+"pbpool", module+"plain", module+"polymsg", "capnproto.org/go/capnp/v3", "flatbuffers github.com/google/flatbuffers/go")
 	for _, md := range s.roots {
 		name := md.Name()
-		kit := fmt.Sprintf("Kit[plain.%s, pb.%s, pbpool.%s, polymsg.%s, capnmsg.%s, flatmsg.%s]", name, name, name, name, name, name)
+		kit := fmt.Sprintf("Kit[plain.%s, pb.%s, pbhook.%s, pbpool.%s, polymsg.%s, capnmsg.%s, flatmsg.%s]", name, name, name, name, name, name, name)
 		out.f("// %s is the kit of message %s.", name, name)
 		out.f("func %s() %s {\nreturn %s{", name, kit, kit)
 		out.f("Diff: Diff%s,", name)
@@ -48,7 +48,7 @@ func writeKits(s *schema, path string) error {
 }
 
 // kitField names the fields of bind.Kit.
-var kitField = map[string]string{"plain": "Plain", "pb": "Protobuf", "pbpool": "Pooled", "polymsg": "Polyglot"}
+var kitField = map[string]string{"plain": "Plain", "pb": "Protobuf", "pbhook": "Hooked", "pbpool": "Pooled", "polymsg": "Polyglot"}
 
 // hasOptionals says whether there is an optional scalar in the message.
 func hasOptionals(md protoreflect.MessageDescriptor) bool {

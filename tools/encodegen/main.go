@@ -10,7 +10,8 @@
 //     two messages of one name;
 //  3. schemas of the other formats (Cap'n Proto, FlatBuffers) and what their own
 //     compilers make of them;
-//  4. package bind: for each of these forms the conversions from and to the plain
+//  4. the messages that pbfast's own tests use, in its module;
+//  5. package bind: for each of these forms the conversions from and to the plain
 //     structs, a function that reads every field, and one that compares every field.
 //
 // Generators are run from tools/go.mod, so that their versions are pinned; capnp and
@@ -62,6 +63,7 @@ func run(ctx context.Context, stage string) error {
 	}{
 		{"plain structs", writePlain},
 		{"protobuf forms", writeProtobuf},
+		{"pbfast form", writePbfast},
 		{"polyglot form", writePolyglot},
 		{"Cap'n Proto form", writeCapnp},
 		{"FlatBuffers form", writeFlatbuffers},
@@ -70,6 +72,9 @@ func run(ctx context.Context, stage string) error {
 		if err := step.do(s, internal); err != nil {
 			return fmt.Errorf("%s: %w", step.name, err)
 		}
+	}
+	if err := writePbfastTests(ctx, filepath.Join("..", "pbfast", "internal", "testmessages")); err != nil {
+		return fmt.Errorf("pbfast's test messages: %w", err)
 	}
 	return nil
 }

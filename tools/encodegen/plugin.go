@@ -14,12 +14,8 @@ import (
 
 // runTool runs a tool of tools/go.mod, which is the module of the working directory.
 func runTool(name string, args ...string) error {
-	_, err := pipeTool(nil, name, args...)
+	_, err := pipe(nil, "go", append([]string{"tool", name}, args...)...)
 	return err
-}
-
-func pipeTool(stdin []byte, name string, args ...string) ([]byte, error) {
-	return pipe(stdin, "go", append([]string{"tool", name}, args...)...)
 }
 
 func pipe(stdin []byte, name string, args ...string) ([]byte, error) {
@@ -46,24 +42,35 @@ func pipeFrom(dir string, stdin []byte, name string, args ...string) ([]byte, er
 // runPlugin hands the files to a protoc plug-in, as protoc would, and writes what it
 // answers into dir. The files' go_package is import path and package of dir.
 func runPlugin(plugin, parameter, dir string, files []*descriptorpb.FileDescriptorProto) error {
-	request := &pluginpb.CodeGeneratorRequest{ProtoFile: files, Parameter: proto.String(parameter)}
+	return runPluginOn([]string{"tool", plugin}, parameter, dir, files, names(files)...)
+}
+
+func names(files []*descriptorpb.FileDescriptorProto) []string {
+	var names []string
 	for _, file := range files {
-		request.FileToGenerate = append(request.FileToGenerate, file.GetName())
+		names = append(names, file.GetName())
 	}
+	return names
+}
+
+// runPluginOn is runPlugin for some of the files, which come after those that they import. The plug-in is given as
+// arguments for the go command.
+func runPluginOn(plugin []string, parameter, dir string, files []*descriptorpb.FileDescriptorProto, names ...string) error {
+	request := &pluginpb.CodeGeneratorRequest{ProtoFile: files, Parameter: proto.String(parameter), FileToGenerate: names}
 	stdin, err := proto.Marshal(request)
 	if err != nil {
 		return err
 	}
-	stdout, err := pipeTool(stdin, plugin)
+	stdout, err := pipe(stdin, "go", plugin...)
 	if err != nil {
 		return err
 	}
 	response := new(pluginpb.CodeGeneratorResponse)
 	if err := proto.Unmarshal(stdout, response); err != nil {
-		return fmt.Errorf("%s: read its answer: %w", plugin, err)
+		return fmt.Errorf("%q: read its answer: %w", plugin, err)
 	}
 	if response.Error != nil {
-		return fmt.Errorf("%s: %s", plugin, response.GetError())
+		return fmt.Errorf("%q: %s", plugin, response.GetError())
 	}
 	for _, file := range response.File {
 		path := filepath.Join(dir, filepath.Base(file.GetName()))

@@ -9,8 +9,8 @@ import (
 	"google.golang.org/protobuf/types/descriptorpb"
 )
 
-// writeProtobuf writes package pb, which protobuf, hyperpb and vtprotobuf share since
-// vtprotobuf only adds methods that protobuf does not call, and package pbpool, whose
+// writeProtobuf writes package pb, which protobuf, hyperpb, vtprotobuf and pbfast share since
+// the last two only add methods that protobuf does not call, and package pbpool, whose
 // vtprotobuf methods draw parts of messages from pools.
 func writeProtobuf(s *schema, internal string) error {
 	pb := protobufFiles(s, "postage.encode", "pb")
@@ -22,6 +22,9 @@ func writeProtobuf(s *schema, internal string) error {
 		return err
 	}
 	if err := runPlugin("protoc-gen-go-vtproto", "features=size+marshal+unmarshal+unmarshal_unsafe", dir, pb); err != nil {
+		return err
+	}
+	if err := runPluginOn(pbfastPlugin(), "hook=false", dir, pb, names(pb)...); err != nil {
 		return err
 	}
 

@@ -37,8 +37,8 @@ type Form[M, V any] struct {
 }
 
 // A Kit is what contenders need to know of one message: its plain struct M, its form for
-// protobuf PB, for vtprotobuf's pools Pool, and so on.
-type Kit[M, PB, Pool, Poly, Cap, Flat any] struct {
+// protobuf PB, with pbfast behind protobuf Hook, for vtprotobuf's pools Pool, and so on.
+type Kit[M, PB, Hook, Pool, Poly, Cap, Flat any] struct {
 	// Diff names the first field in which two messages differ and says how, or
 	// returns "". Empty and nil slices and maps are the same, and so is any NaN; 0
 	// and -0 are not.
@@ -48,6 +48,7 @@ type Kit[M, PB, Pool, Poly, Cap, Flat any] struct {
 
 	Plain       Form[M, M]
 	Protobuf    Form[M, PB]
+	Hooked      Form[M, Hook] // of which protobuf has pbfast encode and decode
 	Pooled      Form[M, Pool]
 	FromPool    func() *Pool
 	Polyglot    Form[M, Poly]

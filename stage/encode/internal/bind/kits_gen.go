@@ -8,14 +8,15 @@ import (
 	"postage/stage/encode/internal/capnmsg"
 	"postage/stage/encode/internal/flatmsg"
 	"postage/stage/encode/internal/pb"
+	"postage/stage/encode/internal/pbhook"
 	"postage/stage/encode/internal/pbpool"
 	"postage/stage/encode/internal/plain"
 	"postage/stage/encode/internal/polymsg"
 )
 
 // Benchmark is the kit of message Benchmark.
-func Benchmark() Kit[plain.Benchmark, pb.Benchmark, pbpool.Benchmark, polymsg.Benchmark, capnmsg.Benchmark, flatmsg.Benchmark] {
-	return Kit[plain.Benchmark, pb.Benchmark, pbpool.Benchmark, polymsg.Benchmark, capnmsg.Benchmark, flatmsg.Benchmark]{
+func Benchmark() Kit[plain.Benchmark, pb.Benchmark, pbhook.Benchmark, pbpool.Benchmark, polymsg.Benchmark, capnmsg.Benchmark, flatmsg.Benchmark] {
+	return Kit[plain.Benchmark, pb.Benchmark, pbhook.Benchmark, pbpool.Benchmark, polymsg.Benchmark, capnmsg.Benchmark, flatmsg.Benchmark]{
 		Diff:      DiffBenchmark,
 		Optionals: false,
 		Plain: Form[plain.Benchmark, plain.Benchmark]{
@@ -29,6 +30,12 @@ func Benchmark() Kit[plain.Benchmark, pb.Benchmark, pbpool.Benchmark, polymsg.Be
 			To:   func(v *pb.Benchmark, m *plain.Benchmark) error { pbToBenchmark(v, m); return nil },
 			Read: pbUseBenchmark,
 			Same: pbSameBenchmark,
+		},
+		Hooked: Form[plain.Benchmark, pbhook.Benchmark]{
+			From: pbhookFromBenchmark,
+			To:   func(v *pbhook.Benchmark, m *plain.Benchmark) error { pbhookToBenchmark(v, m); return nil },
+			Read: pbhookUseBenchmark,
+			Same: pbhookSameBenchmark,
 		},
 		Pooled: Form[plain.Benchmark, pbpool.Benchmark]{
 			From: pbpoolFromBenchmark,
@@ -74,8 +81,8 @@ func Benchmark() Kit[plain.Benchmark, pb.Benchmark, pbpool.Benchmark, polymsg.Be
 }
 
 // Blob is the kit of message Blob.
-func Blob() Kit[plain.Blob, pb.Blob, pbpool.Blob, polymsg.Blob, capnmsg.Blob, flatmsg.Blob] {
-	return Kit[plain.Blob, pb.Blob, pbpool.Blob, polymsg.Blob, capnmsg.Blob, flatmsg.Blob]{
+func Blob() Kit[plain.Blob, pb.Blob, pbhook.Blob, pbpool.Blob, polymsg.Blob, capnmsg.Blob, flatmsg.Blob] {
+	return Kit[plain.Blob, pb.Blob, pbhook.Blob, pbpool.Blob, polymsg.Blob, capnmsg.Blob, flatmsg.Blob]{
 		Diff:      DiffBlob,
 		Optionals: false,
 		Plain: Form[plain.Blob, plain.Blob]{
@@ -89,6 +96,12 @@ func Blob() Kit[plain.Blob, pb.Blob, pbpool.Blob, polymsg.Blob, capnmsg.Blob, fl
 			To:   func(v *pb.Blob, m *plain.Blob) error { pbToBlob(v, m); return nil },
 			Read: pbUseBlob,
 			Same: pbSameBlob,
+		},
+		Hooked: Form[plain.Blob, pbhook.Blob]{
+			From: pbhookFromBlob,
+			To:   func(v *pbhook.Blob, m *plain.Blob) error { pbhookToBlob(v, m); return nil },
+			Read: pbhookUseBlob,
+			Same: pbhookSameBlob,
 		},
 		Pooled: Form[plain.Blob, pbpool.Blob]{
 			From: pbpoolFromBlob,
@@ -124,8 +137,8 @@ func Blob() Kit[plain.Blob, pb.Blob, pbpool.Blob, polymsg.Blob, capnmsg.Blob, fl
 }
 
 // Metrics is the kit of message Metrics.
-func Metrics() Kit[plain.Metrics, pb.Metrics, pbpool.Metrics, polymsg.Metrics, capnmsg.Metrics, flatmsg.Metrics] {
-	return Kit[plain.Metrics, pb.Metrics, pbpool.Metrics, polymsg.Metrics, capnmsg.Metrics, flatmsg.Metrics]{
+func Metrics() Kit[plain.Metrics, pb.Metrics, pbhook.Metrics, pbpool.Metrics, polymsg.Metrics, capnmsg.Metrics, flatmsg.Metrics] {
+	return Kit[plain.Metrics, pb.Metrics, pbhook.Metrics, pbpool.Metrics, polymsg.Metrics, capnmsg.Metrics, flatmsg.Metrics]{
 		Diff:      DiffMetrics,
 		Optionals: false,
 		Plain: Form[plain.Metrics, plain.Metrics]{
@@ -139,6 +152,12 @@ func Metrics() Kit[plain.Metrics, pb.Metrics, pbpool.Metrics, polymsg.Metrics, c
 			To:   func(v *pb.Metrics, m *plain.Metrics) error { pbToMetrics(v, m); return nil },
 			Read: pbUseMetrics,
 			Same: pbSameMetrics,
+		},
+		Hooked: Form[plain.Metrics, pbhook.Metrics]{
+			From: pbhookFromMetrics,
+			To:   func(v *pbhook.Metrics, m *plain.Metrics) error { pbhookToMetrics(v, m); return nil },
+			Read: pbhookUseMetrics,
+			Same: pbhookSameMetrics,
 		},
 		Pooled: Form[plain.Metrics, pbpool.Metrics]{
 			From: pbpoolFromMetrics,
@@ -181,8 +200,8 @@ func Metrics() Kit[plain.Metrics, pb.Metrics, pbpool.Metrics, polymsg.Metrics, c
 }
 
 // Order is the kit of message Order.
-func Order() Kit[plain.Order, pb.Order, pbpool.Order, polymsg.Order, capnmsg.Order, flatmsg.Order] {
-	return Kit[plain.Order, pb.Order, pbpool.Order, polymsg.Order, capnmsg.Order, flatmsg.Order]{
+func Order() Kit[plain.Order, pb.Order, pbhook.Order, pbpool.Order, polymsg.Order, capnmsg.Order, flatmsg.Order] {
+	return Kit[plain.Order, pb.Order, pbhook.Order, pbpool.Order, polymsg.Order, capnmsg.Order, flatmsg.Order]{
 		Diff:      DiffOrder,
 		Optionals: true,
 		Plain: Form[plain.Order, plain.Order]{
@@ -196,6 +215,12 @@ func Order() Kit[plain.Order, pb.Order, pbpool.Order, polymsg.Order, capnmsg.Ord
 			To:   func(v *pb.Order, m *plain.Order) error { pbToOrder(v, m); return nil },
 			Read: pbUseOrder,
 			Same: pbSameOrder,
+		},
+		Hooked: Form[plain.Order, pbhook.Order]{
+			From: pbhookFromOrder,
+			To:   func(v *pbhook.Order, m *plain.Order) error { pbhookToOrder(v, m); return nil },
+			Read: pbhookUseOrder,
+			Same: pbhookSameOrder,
 		},
 		Pooled: Form[plain.Order, pbpool.Order]{
 			From: pbpoolFromOrder,
@@ -234,8 +259,8 @@ func Order() Kit[plain.Order, pb.Order, pbpool.Order, polymsg.Order, capnmsg.Ord
 }
 
 // Tiny is the kit of message Tiny.
-func Tiny() Kit[plain.Tiny, pb.Tiny, pbpool.Tiny, polymsg.Tiny, capnmsg.Tiny, flatmsg.Tiny] {
-	return Kit[plain.Tiny, pb.Tiny, pbpool.Tiny, polymsg.Tiny, capnmsg.Tiny, flatmsg.Tiny]{
+func Tiny() Kit[plain.Tiny, pb.Tiny, pbhook.Tiny, pbpool.Tiny, polymsg.Tiny, capnmsg.Tiny, flatmsg.Tiny] {
+	return Kit[plain.Tiny, pb.Tiny, pbhook.Tiny, pbpool.Tiny, polymsg.Tiny, capnmsg.Tiny, flatmsg.Tiny]{
 		Diff:      DiffTiny,
 		Optionals: false,
 		Plain: Form[plain.Tiny, plain.Tiny]{
@@ -249,6 +274,12 @@ func Tiny() Kit[plain.Tiny, pb.Tiny, pbpool.Tiny, polymsg.Tiny, capnmsg.Tiny, fl
 			To:   func(v *pb.Tiny, m *plain.Tiny) error { pbToTiny(v, m); return nil },
 			Read: pbUseTiny,
 			Same: pbSameTiny,
+		},
+		Hooked: Form[plain.Tiny, pbhook.Tiny]{
+			From: pbhookFromTiny,
+			To:   func(v *pbhook.Tiny, m *plain.Tiny) error { pbhookToTiny(v, m); return nil },
+			Read: pbhookUseTiny,
+			Same: pbhookSameTiny,
 		},
 		Pooled: Form[plain.Tiny, pbpool.Tiny]{
 			From: pbpoolFromTiny,

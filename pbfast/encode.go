@@ -1,0 +1,303 @@
+package pbfast
+
+import (
+	"cmp"
+	"errors"
+	"math"
+	"math/bits"
+	"slices"
+	"sync/atomic"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/runtime/protoiface"
+)
+
+// smallBytes is how much of a message is written before its size is asked for. Below that, bytes are
+// written at the end of what room there is and moved down once; above, the size says where each goes.
+const smallBytes = 4096
+
+// An Encoder is what one encoding keeps beside the message. It is for generated code.
+//
+// A message is written from its last byte to its first, so that the length of a part is known when it has
+// to be written. Generated functions hand on the window w, whose end is the message's end, and i, the
+// index of the first byte written: what is free is w[:i]. They ask Grow for room once for a group of
+// fields.
+type Encoder struct {
+	// Flags are those of the call.
+	Flags protoiface.MarshalInputFlags
+
+	buf   []byte // all of it, to its capacity
+	start int    // where the message is to begin: before it is the caller's
+	root  Sizer  // until the size has been asked for
+	err   error
+}
+
+// A Sizer knows the length of what its encoding will be, in bytes.
+type Sizer interface{ PbfastSize() int }
+
+// Start returns the window for a message that is to be appended to b.
+func (e *Encoder) Start(b []byte, root Sizer) (w []byte, i int) {
+	e.buf, e.start, e.root = b[:cap(b)], len(b), root
+	i = min(cap(b)-len(b), smallBytes)
+	return e.buf[e.start : e.start+i : e.start+i], i
+}
+
+// StartSized returns the window for a message of the given size that is to be appended to b.
+func (e *Encoder) StartSized(b []byte, size int) (w []byte, i int) {
+	b = slices.Grow(b, size)
+	e.buf, e.start = b[:cap(b)], len(b)
+	return e.buf[e.start : e.start+size : e.start+size], size
+}
+
+// StartCached is Start, or StartSized where the size has been asked for and kept in cache.
+func (e *Encoder) StartCached(b []byte, root Sizer, cache *int32) (w []byte, i int) {
+	if size, ok := CachedSize(cache, e.Flags); ok {
+		return e.StartSized(b, size)
+	}
+	return e.Start(b, root)
+}
+
+// CachedSize returns the size that is in a message's cache, if the flags allow that to be asked for. As
+// protobuf-go has it, the cache holds one more than the size.
+func CachedSize(cache *int32, flags protoiface.MarshalInputFlags) (int, bool) {
+	if flags&protoiface.MarshalUseCachedSize == 0 {
+		return 0, false
+	}
+	size := atomic.LoadInt32(cache)
+	return int(size) - 1, size > 0
+}
+
+// CacheSize puts a size into a message's cache.
+func CacheSize(cache *int32, size int) {
+	if size >= math.MaxInt32 {
+		size = -1
+	}
+	atomic.StoreInt32(cache, int32(size+1))
+}
+
+// Written returns the length of a message that was written to the end of a window.
+func (e *Encoder) Written(w []byte, i int) (int, error) { return len(w) - i, e.err }
+
+// Finish returns the caller's bytes with the message after them.
+func (e *Encoder) Finish(w []byte, i int) ([]byte, error) {
+	if e.err != nil {
+		return e.buf[:e.start], e.err
+	}
+	if i > 0 {
+		copy(w, w[i:])
+	}
+	return e.buf[:e.start+len(w)-i], nil
+}
+
+// Grow is called where there may be no room for need bytes. What is free afterwards is enough for the
+// rest of the message, be it less than need: need is the most that a group of fields may take.
+func (e *Encoder) Grow(w []byte, i, need int) ([]byte, int) {
+	if e.root == nil {
+		return w, i
+	}
+	size := e.root.PbfastSize()
+	e.root = nil
+	return e.widen(w, i, max(size, len(w)-i))
+}
+
+// widen makes the window size bytes long.
+func (e *Encoder) widen(w []byte, i, size int) ([]byte, int) {
+	written := w[i:]
+	if e.start+size > len(e.buf) {
+		// The room beyond is for the next message of about this size, into the same buffer.
+		buf := make([]byte, e.start+size+size/8+64)
+		copy(buf, e.buf[:e.start])
+		e.buf = buf
+	}
+	w = e.buf[e.start : e.start+size : e.start+size]
+	copy(w[size-len(written):], written)
+	return w, size - len(written)
+}
+
+// room is Grow for need bytes that are sure to be written.
+func (e *Encoder) room(w []byte, i, need int) ([]byte, int) {
+	if i < need {
+		w, i = e.Grow(w, i, need)
+	}
+	if i < need {
+		w, i = e.widen(w, i, len(w)+need-i)
+	}
+	return w, i
+}
+
+// InvalidUTF8 notes that a string field is not UTF-8, of which Finish makes an error.
+func (e *Encoder) InvalidUTF8() { e.fail(errUTF8) }
+
+func (e *Encoder) fail(err error) {
+	if e.err == nil {
+		e.err = err
+	}
+}
+
+// Deterministic says whether maps are written in the order of their keys.
+func (e *Encoder) Deterministic() bool { return e.Flags&protoiface.MarshalDeterministic != 0 }
+
+// Fallback writes m as protobuf-go does, for what generated code leaves to it: messages that have
+// extensions.
+func (e *Encoder) Fallback(w []byte, i int, m proto.Message) ([]byte, int) {
+	r := m.ProtoReflect()
+	methods := Original(r)
+	size := methods.Size(protoiface.SizeInput{Message: r, Flags: e.Flags &^ protoiface.MarshalUseCachedSize}).Size
+	w, i = e.room(w, i, size)
+	out, err := methods.Marshal(protoiface.MarshalInput{
+		Message: r,
+		Buf:     w[i-size : i-size : i],
+		Flags:   e.Flags | protoiface.MarshalUseCachedSize,
+	})
+	return e.take(w, i, size, out.Buf, err)
+}
+
+// Foreign writes m, whose code was generated by someone else, by proto.MarshalAppend.
+func (e *Encoder) Foreign(w []byte, i int, m proto.Message) ([]byte, int) {
+	o := proto.MarshalOptions{AllowPartial: true, Deterministic: e.Deterministic()}
+	size := o.Size(m)
+	w, i = e.room(w, i, size)
+	o.UseCachedSize = true
+	out, err := o.MarshalAppend(w[i-size:i-size:i], m)
+	return e.take(w, i, size, out, err)
+}
+
+// take sees to it that out is at w[i-size:i].
+func (e *Encoder) take(w []byte, i, size int, out []byte, err error) ([]byte, int) {
+	if err != nil {
+		e.fail(err)
+		return w, i
+	}
+	if len(out) != size { // lazily decoded parts may be shorter than their size
+		w, i = e.room(w, i, len(out))
+		copy(w[i-len(out):], out)
+	}
+	return w, i - len(out)
+}
+
+// ForeignSize is the size of what Foreign writes.
+func ForeignSize(m proto.Message) int { return proto.Size(m) }
+
+// FallbackSize is the size of what Fallback writes.
+func FallbackSize(m proto.Message) int {
+	r := m.ProtoReflect()
+	return Original(r).Size(protoiface.SizeInput{Message: r}).Size
+}
+
+// SizeVarint is the length of v as a varint: 1 to 10 bytes.
+func SizeVarint(v uint64) int { return int(9*uint32(bits.Len64(v))+64) / 64 }
+
+// PutVarint writes v before w[i] and returns where it begins.
+func PutVarint(w []byte, i int, v uint64) int {
+	if v < 0x80 {
+		w[i-1] = byte(v)
+		return i - 1
+	}
+	return putVarint(w, i, v)
+}
+
+//go:noinline
+func putVarint(w []byte, i int, v uint64) int {
+	i -= SizeVarint(v)
+	for j := i; ; j++ {
+		if v < 0x80 {
+			w[j] = byte(v)
+			return i
+		}
+		w[j] = byte(v) | 0x80
+		v >>= 7
+	}
+}
+
+// ZigZag maps signed to unsigned as sint32 and sint64 do: 0, -1, 1, -2 to 0, 1, 2, 3.
+func ZigZag(v int64) uint64 { return uint64(v)<<1 ^ uint64(v>>63) }
+
+// Bit is 1 for true.
+func Bit(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+type varint interface {
+	~int32 | ~int64 | ~uint32 | ~uint64
+}
+
+// PutVarints writes the elements of v before w[i]. There must be room.
+func PutVarints[T varint](w []byte, i int, v []T) int {
+	for k := len(v) - 1; k >= 0; k-- {
+		i = PutVarint(w, i, uint64(int64(v[k])))
+	}
+	return i
+}
+
+// SizeVarints is the length of what PutVarints writes.
+func SizeVarints[T varint](v []T) (n int) {
+	for _, x := range v {
+		n += SizeVarint(uint64(int64(x)))
+	}
+	return n
+}
+
+// PutZigZags is PutVarints for sint32 and sint64.
+func PutZigZags[T ~int32 | ~int64](w []byte, i int, v []T) int {
+	for k := len(v) - 1; k >= 0; k-- {
+		i = PutVarint(w, i, ZigZag(int64(v[k])))
+	}
+	return i
+}
+
+// SizeZigZags is the length of what PutZigZags writes.
+func SizeZigZags[T ~int32 | ~int64](v []T) (n int) {
+	for _, x := range v {
+		n += SizeVarint(ZigZag(int64(x)))
+	}
+	return n
+}
+
+// PutBools writes the elements of v before w[i].
+func PutBools(w []byte, i int, v []bool) int {
+	for k := len(v) - 1; k >= 0; k-- {
+		i--
+		w[i] = byte(Bit(v[k]))
+	}
+	return i
+}
+
+// SortedKeys returns the map's keys in the order in which deterministic encoding has them.
+func SortedKeys[K cmp.Ordered, V any](m map[K]V) []K {
+	keys := make([]K, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// SortedBools is SortedKeys for a map from bool: false before true.
+func SortedBools[V any](m map[bool]V) []bool {
+	keys := make([]bool, 0, 2)
+	for _, k := range [...]bool{false, true} {
+		if _, ok := m[k]; ok {
+			keys = append(keys, k)
+		}
+	}
+	return keys
+}
+
+// Errors of encoding and decoding. All are [proto.Error].
+var (
+	errUTF8 = failure{errors.New("string field contains invalid UTF-8")}
+	// ErrMalformed is of input that is not in the wire format.
+	ErrMalformed error = failure{errors.New("cannot parse invalid wire-format data")}
+	// ErrUTF8 is of text that is not UTF-8.
+	ErrUTF8 error = errUTF8
+	// ErrDepth is of messages nested deeper than the limit.
+	ErrDepth error = failure{errors.New("exceeded maximum recursion depth")}
+)
+
+type failure struct{ cause error }
+
+func (f failure) Error() string        { return "pbfast: " + f.cause.Error() }
+func (f failure) Is(target error) bool { return target == proto.Error }

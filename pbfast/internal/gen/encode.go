@@ -1,0 +1,308 @@
+package gen
+
+import (
+	"fmt"
+	"strings"
+
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/reflect/protoreflect"
+)
+
+// encode writes the function that writes a message from its last byte to its first.
+func (g *generator) encode(msg *message) {
+	g.f("func (m *%s) pbfastEncode(e *%s, w []byte, i int) ([]byte, int) {", msg.GoIdent.GoName, g.rt("Encoder"))
+	g.f("if m == nil { return w, i }")
+	if msg.ext {
+		g.f("if len(m.extensionFields) > 0 { return e.Fallback(w, i, m) }")
+	}
+	g.f("if n := len(m.unknownFields); n > 0 {")
+	g.room(0, "n")
+	g.f("i -= n\ncopy(w[i:], m.unknownFields)\n}")
+	for k := len(msg.ordered) - 1; k >= 0; {
+		if f := msg.ordered[k]; f.inOneof() {
+			first := k
+			for first > 0 && msg.ordered[first-1].Oneof == f.Oneof {
+				first--
+			}
+			g.f("switch v := m.%s.(type) {", f.Oneof.GoName)
+			for _, f := range msg.ordered[first : k+1] {
+				g.f("case *%s:\nif v != nil {", g.QualifiedGoIdent(f.GoIdent))
+				g.encodeAlone(f, "v."+f.GoName)
+				g.f("}")
+			}
+			g.f("}")
+			k = first - 1
+			continue
+		}
+		// A group is of fields whose room can be asked for at once.
+		last := k
+		for k >= 0 && simple(msg.ordered[k]) {
+			k--
+		}
+		if k < last {
+			g.encodeGroup(msg.ordered[k+1 : last+1])
+			continue
+		}
+		g.encodeField(msg.ordered[k])
+		k--
+	}
+	g.f("return w, i\n}\n")
+}
+
+// simple says whether a field is one number, string or bytes.
+func simple(f *field) bool {
+	return !f.inOneof() && !f.list() && !f.isMap() && !f.isMessage()
+}
+
+// room asks for a constant and some variable numbers of bytes.
+func (g *generator) room(constant int, variable ...string) {
+	need := strings.Join(variable, " + ")
+	if constant > 0 {
+		need = fmt.Sprint(constant)
+		if len(variable) > 0 {
+			need += " + " + strings.Join(variable, " + ")
+		}
+	}
+	if g.options.Drop == "room" {
+		return
+	}
+	if len(variable) <= 1 {
+		if len(variable) == 1 && constant == 0 {
+			need = variable[0]
+		}
+		g.f("if i < %s { w, i = e.Grow(w, i, %s) }", need, need)
+		return
+	}
+	g.f("if need := %s; i < need { w, i = e.Grow(w, i, need) }", need)
+}
+
+// most is the most bytes that a number or a length takes.
+func most(f *field) int {
+	switch {
+	case f.text():
+		return 10
+	case f.kind == protoreflect.BoolKind:
+		return 1
+	case wireOf(f.kind) == protowire.Fixed32Type:
+		return 4
+	case wireOf(f.kind) == protowire.Fixed64Type:
+		return 8
+	case f.kind == protoreflect.Uint32Kind, f.kind == protoreflect.Sint32Kind:
+		return 5
+	}
+	return 10
+}
+
+func (g *generator) encodeGroup(fields []*field) {
+	constant := 0
+	var variable []string
+	for _, f := range fields {
+		constant += tagSize(f) + most(f)
+		if f.text() && !f.pointer() {
+			variable = append(variable, "len(m."+f.GoName+")")
+		}
+	}
+	g.room(constant, variable...)
+	for k := len(fields) - 1; k >= 0; k-- {
+		f := fields[k]
+		condition, value := g.present(f)
+		g.f("if %s {", condition)
+		if f.pointer() && f.text() {
+			// Its length is known once it is known to be there.
+			g.f("v := %s", value)
+			value = "v"
+			g.room(constant, append(variable, "len(v)")...)
+		}
+		g.put(f, value)
+		g.f("}")
+	}
+}
+
+// encodeAlone asks for room and writes one value with its tag.
+func (g *generator) encodeAlone(f *field, value string) {
+	switch {
+	case f.isMessage():
+		g.putMessage(f, value)
+		return
+	case f.text():
+		g.room(tagSize(f)+most(f), "len("+value+")")
+	default:
+		g.room(tagSize(f) + most(f))
+	}
+	g.put(f, value)
+}
+
+// putTag writes a tag.
+func (g *generator) putTag(tag uint64) {
+	bytes := protowire.AppendVarint(nil, tag)
+	if len(bytes) == 1 {
+		g.f("i--\nw[i] = %#x", bytes[0])
+		return
+	}
+	g.f("i -= %d\n_ = w[i+%d]", len(bytes), len(bytes)-1)
+	for k, b := range bytes {
+		if k == 0 {
+			g.f("w[i] = %#x", b)
+		} else {
+			g.f("w[i+%d] = %#x", k, b)
+		}
+	}
+}
+
+// put writes a value that is no message, with its tag, where there is room.
+func (g *generator) put(f *field, value string) {
+	g.putBare(f, value)
+	g.putTag(f.tag(wireOf(f.kind)))
+}
+
+// putBare is put without the tag.
+func (g *generator) putBare(f *field, value string) {
+	switch {
+	case f.text():
+		if f.utf8 {
+			g.checkText(value)
+		}
+		g.f("i -= len(%s)\ncopy(w[i:], %s)", value, value)
+		g.f("i = %s(w, i, uint64(len(%s)))", g.rt("PutVarint"), value)
+	case f.kind == protoreflect.BoolKind:
+		g.f("i--\nw[i] = byte(%s(%s))", g.rt("Bit"), value)
+	case f.kind == protoreflect.FloatKind:
+		g.f("i = %s(w, i, %s(%s))", g.rt("PutFixed32"), g.QualifiedGoIdent(mathPkg.Ident("Float32bits")), value)
+	case f.kind == protoreflect.DoubleKind:
+		g.f("i = %s(w, i, %s(%s))", g.rt("PutFixed64"), g.QualifiedGoIdent(mathPkg.Ident("Float64bits")), value)
+	case wireOf(f.kind) == protowire.Fixed32Type:
+		g.f("i = %s(w, i, uint32(%s))", g.rt("PutFixed32"), value)
+	case wireOf(f.kind) == protowire.Fixed64Type:
+		g.f("i = %s(w, i, uint64(%s))", g.rt("PutFixed64"), value)
+	default:
+		g.f("i = %s(w, i, %s)", g.rt("PutVarint"), g.varint(f, value))
+	}
+}
+
+func (g *generator) checkText(value string) {
+	if g.options.Drop != "encode-utf8" {
+		g.f("if !%s(%s) { e.InvalidUTF8() }", g.QualifiedGoIdent(validate.Ident("String")), value)
+	}
+}
+
+// putMessage writes a message with its length and tag, or a group with its tags.
+func (g *generator) putMessage(f *field, value string) {
+	tag := tagSize(f)
+	write := func() {
+		if g.model.local(f) != nil {
+			g.f("w, i = %s.pbfastEncode(e, w, i)", value)
+		} else {
+			g.f("w, i = e.Foreign(w, i, %s)", value)
+		}
+	}
+	if f.kind == protoreflect.GroupKind {
+		g.room(tag)
+		g.putTag(f.tag(protowire.EndGroupType))
+		write()
+		g.room(tag)
+		g.putTag(f.tag(protowire.StartGroupType))
+		return
+	}
+	g.f("end := len(w) - i")
+	write()
+	g.room(tag + 10)
+	g.f("i = %s(w, i, uint64(len(w)-i-end))", g.rt("PutVarint"))
+	g.putTag(f.tag(protowire.BytesType))
+}
+
+func (g *generator) encodeField(f *field) {
+	name := "m." + f.GoName
+	switch {
+	case f.isMap():
+		g.encodeMap(f)
+	case f.list() && f.packable():
+		g.f("if n := len(%s); n > 0 {", name)
+		if f.Desc.IsPacked() {
+			g.room(tagSize(f)+10, fmt.Sprintf("%d*n", most(f)))
+			g.f("end := i")
+			g.putElements(f, name)
+			g.f("i = %s(w, i, uint64(end-i))", g.rt("PutVarint"))
+			g.putTag(f.ownTag())
+		} else {
+			g.room(0, fmt.Sprintf("%d*n", most(f)+tagSize(f)))
+			g.f("for k := n - 1; k >= 0; k-- {")
+			g.put(f, name+"[k]")
+			g.f("}")
+		}
+		g.f("}")
+	case f.list():
+		g.f("for k := len(%s) - 1; k >= 0; k-- {", name)
+		if f.isMessage() {
+			g.encodeAlone(f, name+"[k]")
+		} else {
+			g.f("v := %s[k]", name)
+			g.encodeAlone(f, "v")
+		}
+		g.f("}")
+	default: // a message
+		g.f("if v := %s; v != nil {", name)
+		g.encodeAlone(f, "v")
+		g.f("}")
+	}
+}
+
+// putElements writes the elements of a packed list.
+func (g *generator) putElements(f *field, list string) {
+	put := "PutVarints"
+	switch {
+	case wireOf(f.kind) == protowire.Fixed32Type:
+		put = "PutFixed32s"
+	case wireOf(f.kind) == protowire.Fixed64Type:
+		put = "PutFixed64s"
+	case f.kind == protoreflect.BoolKind:
+		put = "PutBools"
+	case f.kind == protoreflect.Sint32Kind, f.kind == protoreflect.Sint64Kind:
+		put = "PutZigZags"
+	}
+	g.f("i = %s(w, i, %s)", g.rt(put), list)
+}
+
+// encodeMap writes a map in one pass, or from its last key to its first.
+func (g *generator) encodeMap(f *field) {
+	name := "m." + f.GoName
+	key, value := newField(f.Message.Fields[0]), newField(f.Message.Fields[1])
+	sorted := "SortedKeys"
+	if key.kind == protoreflect.BoolKind {
+		sorted = "SortedBools"
+	}
+	g.f("if len(%s) > 0 {", name)
+	g.f("if e.Deterministic() {")
+	g.f("keys := %s(%s)", g.rt(sorted), name)
+	g.f("for n := len(keys) - 1; n >= 0; n-- {\nk := keys[n]\nv := %s[k]", name)
+	g.encodeEntry(f, key, value)
+	g.f("}\n} else {")
+	g.f("for k, v := range %s {", name)
+	g.encodeEntry(f, key, value)
+	g.f("}\n}\n}")
+}
+
+func (g *generator) encodeEntry(f, key, value *field) {
+	constant := tagSize(f) + 10 + 1 + most(key)
+	var variable []string
+	if key.text() {
+		variable = append(variable, "len(k)")
+	}
+	if !value.isMessage() {
+		constant += 1 + most(value)
+		if value.text() {
+			variable = append(variable, "len(v)")
+		}
+		g.room(constant, variable...)
+		g.f("last := i")
+		g.put(value, "v")
+		g.put(key, "k")
+		g.f("i = %s(w, i, uint64(last-i))", g.rt("PutVarint"))
+	} else {
+		g.f("last := len(w) - i")
+		g.putMessage(value, "v")
+		g.room(constant, variable...)
+		g.put(key, "k")
+		g.f("i = %s(w, i, uint64(len(w)-i-last))", g.rt("PutVarint"))
+	}
+	g.putTag(f.tag(protowire.BytesType))
+}

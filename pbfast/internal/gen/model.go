@@ -1,0 +1,276 @@
+package gen
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"google.golang.org/protobuf/compiler/protogen"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/descriptorpb"
+	"google.golang.org/protobuf/types/gofeaturespb"
+)
+
+// A message is one that methods are generated for.
+type message struct {
+	*protogen.Message
+	file    *protogen.File
+	fields  []*field // by number
+	ordered []*field // as protobuf-go encodes them
+	slots   []*field // those whose values are in the parts
+	ext     bool     // has extension ranges
+}
+
+// A field is a field of a message, or a map's key or value.
+type field struct {
+	*protogen.Field
+	kind protoreflect.Kind
+	utf8 bool // text is checked
+}
+
+func newField(f *protogen.Field) *field {
+	check, ok := f.Desc.(interface{ EnforceUTF8() bool })
+	return &field{
+		Field: f,
+		kind:  f.Desc.Kind(),
+		utf8:  f.Desc.Kind() == protoreflect.StringKind && (!ok || check.EnforceUTF8()),
+	}
+}
+
+func (f *field) number() protowire.Number { return f.Desc.Number() }
+func (f *field) list() bool               { return f.Desc.IsList() }
+func (f *field) isMap() bool              { return f.Desc.IsMap() }
+func (f *field) inOneof() bool            { return f.Oneof != nil && !f.Oneof.Desc.IsSynthetic() }
+func (f *field) isMessage() bool {
+	return f.kind == protoreflect.MessageKind || f.kind == protoreflect.GroupKind
+}
+func (f *field) text() bool {
+	return f.kind == protoreflect.StringKind || f.kind == protoreflect.BytesKind
+}
+
+// pointer says whether the struct holds a pointer to a scalar.
+func (f *field) pointer() bool {
+	return !f.list() && !f.isMap() && !f.inOneof() && f.Desc.HasPresence() && !f.isMessage() && f.kind != protoreflect.BytesKind
+}
+
+// single is a message that is no element, no map's value, and not in a oneof.
+func (f *field) single() bool {
+	return f.isMessage() && !f.list() && !f.isMap() && !f.inOneof()
+}
+
+// A wire is how a kind is encoded.
+func wireOf(kind protoreflect.Kind) protowire.Type {
+	switch kind {
+	case protoreflect.Fixed32Kind, protoreflect.Sfixed32Kind, protoreflect.FloatKind:
+		return protowire.Fixed32Type
+	case protoreflect.Fixed64Kind, protoreflect.Sfixed64Kind, protoreflect.DoubleKind:
+		return protowire.Fixed64Type
+	case protoreflect.StringKind, protoreflect.BytesKind, protoreflect.MessageKind:
+		return protowire.BytesType
+	case protoreflect.GroupKind:
+		return protowire.StartGroupType
+	}
+	return protowire.VarintType
+}
+
+func (f *field) packable() bool {
+	switch wireOf(f.kind) {
+	case protowire.BytesType, protowire.StartGroupType:
+		return false
+	}
+	return f.list()
+}
+
+// tag is the field's tag with the given wire type.
+func (f *field) tag(wire protowire.Type) uint64 { return protowire.EncodeTag(f.number(), wire) }
+
+// ownTag is the tag that it is encoded with.
+func (f *field) ownTag() uint64 {
+	if f.list() && f.Desc.IsPacked() {
+		return f.tag(protowire.BytesType)
+	}
+	return f.tag(wireOf(f.kind))
+}
+
+// A model is all that generation knows of a package.
+type model struct {
+	messages map[protoreflect.FullName]*message
+	// parts are whether a message has any, by name.
+	text map[protoreflect.FullName]int
+}
+
+// newModel collects the messages of the files of one Go package that can be generated for. skipped are those
+// that cannot, with the reason.
+func newModel(files []*protogen.File) (m *model, skipped []string) {
+	m = &model{messages: map[protoreflect.FullName]*message{}, text: map[protoreflect.FullName]int{}}
+	var add func(file *protogen.File, list []*protogen.Message)
+	add = func(file *protogen.File, list []*protogen.Message) {
+		for _, msg := range list {
+			add(file, msg.Messages)
+			if msg.Desc.IsMapEntry() {
+				continue
+			}
+			if why := unsupported(msg); why != "" {
+				skipped = append(skipped, fmt.Sprintf("%s: %s", msg.Desc.FullName(), why))
+				continue
+			}
+			m.messages[msg.Desc.FullName()] = newMessage(file, msg)
+		}
+	}
+	for _, file := range files {
+		add(file, file.Messages)
+	}
+	for _, msg := range m.messages {
+		m.slotsOf(msg)
+	}
+	return m, skipped
+}
+
+func unsupported(msg *protogen.Message) string {
+	if o, ok := msg.Desc.Options().(*descriptorpb.MessageOptions); ok && o.GetMessageSetWireFormat() {
+		return "has the MessageSet wire format"
+	}
+	if msg.APILevel == gofeaturespb.GoFeatures_API_OPAQUE {
+		return "has the opaque API"
+	}
+	return ""
+}
+
+func newMessage(file *protogen.File, msg *protogen.Message) *message {
+	m := &message{Message: msg, file: file, ext: msg.Desc.ExtensionRanges().Len() > 0}
+	for _, f := range msg.Fields {
+		m.fields = append(m.fields, newField(f))
+	}
+	slices.SortFunc(m.fields, func(a, b *field) int { return cmp.Compare(a.number(), b.number()) })
+	m.ordered = slices.Clone(m.fields)
+	// Oneofs last, in the order of their declaration: protobuf-go's order, for historic reasons.
+	oneof := func(f *field) int {
+		if !f.inOneof() {
+			return -1
+		}
+		return f.Oneof.Desc.Index()
+	}
+	slices.SortStableFunc(m.ordered, func(a, b *field) int { return cmp.Compare(oneof(a), oneof(b)) })
+	return m
+}
+
+// local returns the message of a field if methods are generated for it too.
+func (m *model) local(f *field) *message {
+	if f.Message == nil {
+		return nil
+	}
+	return m.messages[f.Message.Desc.FullName()]
+}
+
+// slotsOf sets the fields whose values are allocated together: optional scalars, and messages that
+// do not contain themselves.
+func (m *model) slotsOf(msg *message) {
+	for _, f := range msg.fields {
+		switch {
+		case f.pointer():
+			msg.slots = append(msg.slots, f)
+		case f.single() && f.kind == protoreflect.MessageKind:
+			if child := m.local(f); child != nil && m.sizeOf(child, nil) <= maxSlotBytes {
+				msg.slots = append(msg.slots, f)
+			}
+		}
+	}
+}
+
+// A slot may be as large as this, with all that is within it. It bounds what two bytes of hostile input, an
+// empty message, make a decoder allocate.
+const (
+	maxSlotBytes = 512
+	huge         = 1 << 30
+)
+
+// sizeOf estimates the bytes of a message's struct and all of its slots; it is huge for those that contain
+// themselves.
+func (m *model) sizeOf(msg *message, within []*message) int {
+	if slices.Contains(within, msg) {
+		return huge
+	}
+	within = append(within, msg)
+	size := 48 // state, size cache, unknown fields
+	for _, f := range msg.fields {
+		switch {
+		case f.list() || !f.inOneof() && f.kind == protoreflect.BytesKind:
+			size += 24
+		case f.inOneof() || f.kind == protoreflect.StringKind && !f.pointer():
+			size += 16
+		default:
+			size += 8
+		}
+		if f.pointer() {
+			size += 16
+		}
+		if child := m.local(f); child != nil && f.single() && f.kind == protoreflect.MessageKind {
+			if s := m.sizeOf(child, within); s <= maxSlotBytes {
+				size += s
+			} else if s >= huge {
+				return huge
+			}
+		}
+	}
+	return size
+}
+
+// hasText says how many fields of strings or bytes can be within a message: 0, 1 or 2 for more. Those within
+// messages that are repeated, or that others generate code for, count as more.
+func (m *model) hasText(msg *message) int {
+	seen := map[*message]bool{}
+	n := 0
+	var walk func(*message, int)
+	walk = func(msg *message, weight int) {
+		if seen[msg] {
+			return
+		}
+		seen[msg] = true
+		for _, f := range msg.fields {
+			switch {
+			case f.isMap():
+				key, value := newField(f.Message.Fields[0]), newField(f.Message.Fields[1])
+				if key.text() || value.text() {
+					n += 2
+				}
+				if child := m.local(value); child != nil {
+					walk(child, 2)
+				}
+			case f.isMessage():
+				if child := m.local(f); child != nil {
+					if f.list() {
+						walk(child, 2)
+					} else {
+						walk(child, weight)
+					}
+				}
+			case f.text() && f.list():
+				n += 2
+			case f.text():
+				n += weight
+			}
+		}
+	}
+	walk(msg, 1)
+	return min(n, 2)
+}
+
+// needsInit says whether a message can lack required fields.
+func (m *model) needsInit(msg *protogen.Message) bool {
+	seen := map[protoreflect.FullName]bool{}
+	var walk func(*protogen.Message) bool
+	walk = func(msg *protogen.Message) bool {
+		if seen[msg.Desc.FullName()] {
+			return false
+		}
+		seen[msg.Desc.FullName()] = true
+		if msg.Desc.ExtensionRanges().Len() > 0 || msg.Desc.RequiredNumbers().Len() > 0 {
+			return true
+		}
+		return slices.ContainsFunc(msg.Fields, func(f *protogen.Field) bool {
+			return f.Message != nil && walk(f.Message)
+		})
+	}
+	return walk(msg)
+}

@@ -1,0 +1,90 @@
+package encode
+
+import (
+	"errors"
+
+	"postage/pbfast"
+	"postage/stage/encode/internal/bind"
+)
+
+type pbfastMessage[V any] interface {
+	protoMessage[V]
+	MarshalAppend([]byte) ([]byte, error)
+	Unmarshal([]byte) error
+	UnmarshalOwn([]byte) error
+	UnmarshalAlias([]byte) error
+}
+
+// A pbfastMode is how pbfast's methods treat the strings and bytes of what they decode.
+type pbfastMode int
+
+const (
+	pbfastShared pbfastMode = iota // parts of one copy of the input
+	pbfastOwn                      // in memory of their own
+	pbfastAlias                    // parts of the input
+)
+
+// pbFast is this repository's code for protobuf's wire format, by its methods on the messages. It makes every check
+// that protobuf makes.
+func pbFast[M, V any, P pbfastMessage[V]](form bind.Form[M, V], mode pbfastMode) contender[M] {
+	c := &codec[M, V]{
+		name:     "codec=pbfast",
+		module:   "postage/pbfast",
+		form:     form,
+		can:      []op{opDecode},
+		protobuf: true,
+		damage:   damagePartly,
+		utf8:     "error",
+	}
+	unmarshal := P.Unmarshal
+	switch mode {
+	case pbfastShared:
+		c.can = []op{opEncode, opDecode}
+	case pbfastOwn:
+		c.name += "/own=yes"
+		unmarshal = P.UnmarshalOwn
+	case pbfastAlias:
+		c.alias = true
+		unmarshal = P.UnmarshalAlias
+	}
+	c.open = func() (loops[M, V], error) {
+		return loops[M, V]{
+			encode: func(r *run[M, V], n int) (err error) {
+				for range n {
+					if r.out, err = P(r.value()).MarshalAppend(r.out[:0]); err != nil {
+						return err
+					}
+				}
+				return nil
+			},
+			decode: func(r *run[M, V], n int) error {
+				for range n {
+					data, original := r.input()
+					v := new(V)
+					if err := unmarshal(v, data); err != nil {
+						return err
+					}
+					if err := r.took(v, original); err != nil {
+						return err
+					}
+				}
+				return nil
+			},
+		}, nil
+	}
+	return c
+}
+
+// pbFastHook is protobuf called as ever, by proto.MarshalAppend and proto.Unmarshal, on messages that have
+// pbfast's methods behind those.
+func pbFastHook[M, V any, P protoMessage[V]](form bind.Form[M, V]) contender[M] {
+	c := protobuf[M, V, P](form, false).(*codec[M, V])
+	c.name, c.module, c.can = "codec=pbfast/hook=yes", "postage/pbfast", []op{opEncode, opDecode}
+	c.check = func() error {
+		if !pbfast.Hooked(P(new(V)).ProtoReflect().Interface()) {
+			return errors.New("proto.Marshal does not use pbfast's methods")
+		}
+		return nil
+	}
+	return c
+}

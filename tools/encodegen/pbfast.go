@@ -1,0 +1,91 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/bufbuild/protocompile"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protodesc"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/descriptorpb"
+)
+
+// writePbfast writes package pbhook, whose messages are encoded by pbfast through protobuf's own functions. Its
+// methods that are called directly are in package pb.
+func writePbfast(s *schema, internal string) error {
+	dir := filepath.Join(internal, "pbhook")
+	if err := clear(dir, "*.go"); err != nil {
+		return err
+	}
+	files := protobufFiles(s, "postage.encode.hook", "pbhook")
+	if err := runPlugin("protoc-gen-go", "", dir, files); err != nil {
+		return err
+	}
+	return runPluginOn(pbfastPlugin(), "", dir, files, names(files)...)
+}
+
+// pbfastPlugin runs pbfast's plug-in, which is this repository's and so in no go.mod of tools.
+func pbfastPlugin(flags ...string) []string {
+	return append(append([]string{"run", "-C", filepath.Join("..", "pbfast")}, flags...), "./cmd/protoc-gen-pbfast")
+}
+
+// writePbfastTests writes the messages that pbfast's own tests use: those of protobuf's conformance suite, each
+// file in a package of its own, and the suite's protocol, which pbfast has no part in.
+func writePbfastTests(ctx context.Context, dir string) error {
+	compiler := protocompile.Compiler{
+		Resolver: protocompile.WithStandardImports(&protocompile.SourceResolver{ImportPaths: []string{filepath.Join(dir, "proto")}}),
+	}
+	paths, err := filepath.Glob(filepath.Join(dir, "proto", "*.proto"))
+	if err != nil {
+		return err
+	}
+	for _, path := range paths {
+		name := filepath.Base(path)
+		files, err := compiler.Compile(ctx, name)
+		if err != nil {
+			return err
+		}
+		pkg := strings.ReplaceAll(strings.TrimPrefix(strings.TrimSuffix(name, ".proto"), "test_messages_"), "_", "")
+		into := filepath.Join(dir, pkg)
+		if err := clear(into, "*.go"); err != nil {
+			return err
+		}
+		request := append(dependencies(files[0]), protodesc.ToFileDescriptorProto(files[0]))
+		own := request[len(request)-1]
+		own.Options.GoPackage = proto.String("postage/pbfast/internal/testmessages/" + pkg)
+		// Some of the messages have MessageSets, which plug-ins refuse unless they are built so.
+		const legacy = "-tags=protolegacy"
+		if err := runPluginOn([]string{"run", legacy, "google.golang.org/protobuf/cmd/protoc-gen-go"}, "", into, request, own.GetName()); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		if pkg == "conformance" {
+			continue
+		}
+		if err := runPluginOn(pbfastPlugin(legacy), "names=vt", into, request, own.GetName()); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// dependencies returns the files that a file imports, each before those that import it.
+func dependencies(file protoreflect.FileDescriptor) []*descriptorpb.FileDescriptorProto {
+	var out []*descriptorpb.FileDescriptorProto
+	seen := map[string]bool{}
+	var add func(protoreflect.FileDescriptor)
+	add = func(file protoreflect.FileDescriptor) {
+		for i := range file.Imports().Len() {
+			imported := file.Imports().Get(i).FileDescriptor
+			if !seen[imported.Path()] {
+				seen[imported.Path()] = true
+				add(imported)
+				out = append(out, protodesc.ToFileDescriptorProto(imported))
+			}
+		}
+	}
+	add(file)
+	return out
+}
