@@ -109,6 +109,6 @@ contender did the work, an honest interval, and the distance to the physical flo
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return hinted{err, fmt.Sprintf("`%s --help` shows the flags", cmd.CommandPath())}
 	})
-	root.AddCommand(p.runCommand(), p.listCommand(), showCommand(), reportCommand(), compareCommand(), historyCommand(), p.gateCommand(), p.claimsCommand(), p.doctorCommand(), pushCommand(), loadCommand(), p.workerCommand(), servePushCommand(), serveCommand(), serveStoreSinkCommand())
+	root.AddCommand(p.runCommand(), p.listCommand(), showCommand(), p.reportCommand(), compareCommand(), historyCommand(), p.gateCommand(), p.claimsCommand(), p.doctorCommand(), pushCommand(), loadCommand(), p.workerCommand(), servePushCommand(), serveCommand(), serveStoreSinkCommand())
 	return root
 }

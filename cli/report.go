@@ -11,11 +11,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"postage/claims"
+	"postage/lab"
 	"postage/record"
 	"postage/report"
 )
 
-func reportCommand() *cobra.Command {
+func (p program) reportCommand() *cobra.Command {
 	var out string
 	var open, withTrends bool
 	var historyDB string
@@ -49,7 +50,7 @@ plots and tables. It needs no network and no other file, and is complete without
 				runs = append(runs, report.NamedRun{Name: name, Record: rec})
 			}
 			shorten(runs)
-			contents := report.Contents{Runs: runs, Claims: claims.Check(claims.All(), records)}
+			contents := report.Contents{Runs: runs, Stages: lab.Stages(p.suites), Claims: claims.Check(claims.All(), records)}
 			if withTrends {
 				var err error
 				if contents.History, err = reportedTrends(cmd, historyDB, runs); err != nil {

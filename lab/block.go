@@ -193,7 +193,7 @@ func disturbed(before, after record.Disturbance, wall, selfMade time.Duration) s
 // processors times that in CPU time. A contender without a server of its own has no more
 // threads at work than there are processors, and keeps nobody waiting.
 func selfMade(b *batch) time.Duration {
-	server, known := b.Counters["server-cpu-ns/op"]
+	server, known := b.Counters[record.ServerCPU]
 	if !known || b.CPUNS < 0 {
 		return 0
 	}

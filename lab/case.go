@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"postage/verdict"
 )
 
 // Suite is what a stage hands to the instrument: its cases, with their contenders.
@@ -12,6 +14,18 @@ type Suite struct {
 	Stage string // "encode": what the JSON calls the stage; row names begin with it, capitalised
 	Doc   string // the question the stage answers, one sentence
 	Cases []Case
+	// Figures say what the stage's figures mean, to whoever presents them or reckons costs
+	// with them. Optional.
+	Figures verdict.Figures
+}
+
+// Stages are what the suites say of their figures.
+func Stages(suites []Suite) []verdict.Stage {
+	var stages []verdict.Stage
+	for i := range suites {
+		stages = append(stages, verdict.Stage{Name: suites[i].Stage, Figures: suites[i].Figures})
+	}
+	return stages
 }
 
 // Case is one piece of work that its contenders do alike.

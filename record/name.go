@@ -69,3 +69,11 @@ func (k Keys) Settings(more map[string]string) map[string]string {
 	}
 	return settings
 }
+
+// Short is a contender without the key of its first part: "json" of "codec=json".
+func Short(contender string) string {
+	if _, name, found := strings.Cut(contender, "="); found {
+		return name
+	}
+	return contender
+}

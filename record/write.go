@@ -77,7 +77,7 @@ func (r *Record) result(row *Row, series *Series) *benchfmt.Result {
 	add(float64(series.BytesPerOp(row.N)), "B/op")
 	add(float64(series.AllocsPerOp(row.N)), "allocs/op")
 	if series.CPUNS != nil {
-		add(median(series.CPUNSPerOp(row.N)), "client-cpu-ns/op")
+		add(median(series.CPUNSPerOp(row.N)), ClientCPU)
 	}
 	for _, unit := range slices.Sorted(maps.Keys(row.Metrics)) {
 		add(row.Metrics[unit], unit)

@@ -38,44 +38,10 @@ type segment struct {
 // bar is a row of bars before it has a place.
 type bar struct {
 	label, hint string
-	parts       []quantity // one a part; unknown where it is not known
-	total       quantity
+	parts       []verdict.Quantity // one a part; unknown where it is not known
+	total       verdict.Quantity
 	text        string // of the total
 }
-
-// quantity is a figure with its interval.
-type quantity struct {
-	verdict.Interval
-	known bool
-}
-
-func quantityOf(v verdict.Interval) quantity { return quantity{v, true} }
-
-// exactly is a figure that was counted.
-func exactly(v float64) quantity { return quantity{verdict.Interval{Value: v, Low: v, High: v}, true} }
-
-// bounded says whether the interval is one: finite.
-func (q quantity) bounded() bool {
-	return q.known && !math.IsInf(q.Low, 0) && !math.IsInf(q.High, 0) && !math.IsNaN(q.Value)
-}
-
-// plus adds s times another figure. The errors of figures that were measured apart are
-// independent, so half-widths add in quadrature, each side for itself.
-func (q quantity) plus(s float64, o quantity) quantity {
-	low, high := s*o.Low, s*o.High
-	if s < 0 {
-		low, high = high, low
-	}
-	value := q.Value + s*o.Value
-	return quantity{verdict.Interval{
-		Value: value,
-		Low:   value - math.Hypot(q.Value-q.Low, s*o.Value-low),
-		High:  value + math.Hypot(q.High-q.Value, high-s*o.Value),
-	}, q.known && o.known}
-}
-
-// undecided says that 0 is within the interval, or that there is none.
-func (q quantity) undecided() bool { return !q.bounded() || q.Low <= 0 && q.High >= 0 }
 
 // linear maps values from 0 to places.
 type linear struct{ high, from, to float64 }
@@ -116,7 +82,7 @@ func (p *bars) place(all []bar, text func(float64) string) {
 		sum := 0.0
 		for _, q := range b.parts {
 			switch {
-			case !q.known:
+			case !q.Known:
 			case p.apart:
 				sum = max(sum, q.Value)
 			default:
@@ -124,10 +90,10 @@ func (p *bars) place(all []bar, text func(float64) string) {
 			}
 		}
 		high = max(high, sum)
-		if b.total.known {
+		if b.total.Known {
 			high = max(high, b.total.Value)
 		}
-		if b.total.bounded() {
+		if b.total.Bounded() {
 			high = max(high, b.total.High)
 		}
 	}
@@ -142,11 +108,11 @@ func (p *bars) place(all []bar, text func(float64) string) {
 		end := 0.0
 		for j, q := range b.parts {
 			cell := "n/a"
-			if q.known {
+			if q.Known {
 				cell = spanText(q, text)
 			}
 			row.Cells = append(row.Cells, cell)
-			if !q.known || q.Value <= 0 {
+			if !q.Known || q.Value <= 0 {
 				continue
 			}
 			part := segment{Class: fmt.Sprintf("part%d", j), From: x.at(end), Top: -13, Thickness: 16}
@@ -165,7 +131,7 @@ func (p *bars) place(all []bar, text func(float64) string) {
 			row.Cells = append(row.Cells, spanText(b.total, text))
 		}
 		row.At = x.at(end)
-		if b.total.bounded() && b.total.High > b.total.Low {
+		if b.total.Bounded() && b.total.High > b.total.Low {
 			row.Whisker, row.Low, row.High = true, x.at(b.total.Low), x.at(b.total.High)
 			row.At = max(row.At, row.High)
 		}
@@ -174,15 +140,15 @@ func (p *bars) place(all []bar, text func(float64) string) {
 }
 
 // spanText is a figure with its interval, and whether that says anything.
-func spanText(q quantity, text func(float64) string) string {
+func spanText(q verdict.Quantity, text func(float64) string) string {
 	switch {
-	case !q.known:
+	case !q.Known:
 		return "n/a"
-	case !q.bounded():
+	case !q.Bounded():
 		return text(q.Value) + " (no interval yet)"
 	case q.Low == q.High:
 		return text(q.Value)
-	case q.undecided():
+	case q.Undecided():
 		return fmt.Sprintf("undecided (%s to %s)", text(q.Low), text(q.High))
 	}
 	return fmt.Sprintf("%s (%s to %s)", text(q.Value), text(q.Low), text(q.High))

@@ -13,15 +13,15 @@ import (
 // breakdowns split what an exchange on a new connection takes into parts, each the
 // difference of rows that were measured:
 //
-//  1. Rows that differ in nothing but their keys tls and reuse are four corners of a
+//  1. Rows that differ in nothing but TLS and reuse are four corners of a
 //     square: the exchange on a kept connection in cleartext, what TLS adds to it, what
 //     a new connection adds to it, and the rest, which is the handshake. Where a
 //     protocol has no cleartext, the square is a line: exchange, and connection with
 //     handshake.
-//  2. Rows of a case that has floor=handshake rows are split in the handshake alone (the
+//  2. Rows of a case with floors that connect and shake hands alone are split in that (the
 //     floor of the same certificate and resumption) and all else.
 //
-// Which rows there are is read from their names alone.
+// Which rows they are is said by their stage, see [verdict.Connecting].
 func breakdowns(cases []*caseOfRun) []*bars {
 	var all []*bars
 	for _, b := range []*bars{breakdownByReuse(cases), breakdownByHandshake(cases)} {
@@ -41,11 +41,11 @@ func (c *caseOfRun) label(k record.Keys) string {
 }
 
 // timeOf is a row's time an operation.
-func timeOf(r *verdict.Result) quantity {
+func timeOf(r *verdict.Result) verdict.Quantity {
 	if r == nil || r.NSOp == nil {
-		return quantity{}
+		return verdict.Quantity{}
 	}
-	return quantityOf(*r.NSOp)
+	return verdict.QuantityOf(*r.NSOp)
 }
 
 // exchange is the four corners of a square, some of which are not measured.
@@ -54,23 +54,26 @@ type exchange struct {
 	corners map[[2]string]*verdict.Result // by tls and reuse: "on" and "yes"
 }
 
-func (e *exchange) time(tls, reuse string) quantity { return timeOf(e.corners[[2]string{tls, reuse}]) }
+func (e *exchange) time(tls, reuse string) verdict.Quantity {
+	return timeOf(e.corners[[2]string{tls, reuse}])
+}
 
 func breakdownByReuse(cases []*caseOfRun) *bars {
 	var order []string
 	squares := map[string]*exchange{}
 	for _, c := range cases {
 		k := record.KeysOf(c.Name)
-		if !strings.HasPrefix(c.Name, "Send/") || k.Get("tls") == "" || k.Get("reuse") == "" {
+		keys := c.says.Connecting
+		if keys == nil || k.Get(keys.TLS) == "" || k.Get(keys.Reuse) == "" {
 			continue
 		}
-		for _, r := range c.ways() {
-			title := c.label(record.KeysOf(r.Row.Name).Without("tls", "reuse"))
+		for _, r := range c.Ways() {
+			title := c.label(record.KeysOf(r.Row.Name).Without(keys.TLS, keys.Reuse))
 			if squares[title] == nil {
 				squares[title] = &exchange{title, map[[2]string]*verdict.Result{}}
 				order = append(order, title)
 			}
-			squares[title].corners[[2]string{k.Get("tls"), k.Get("reuse")}] = r
+			squares[title].corners[[2]string{k.Get(keys.TLS), k.Get(keys.Reuse)}] = r
 		}
 	}
 	p := &bars{
@@ -82,20 +85,20 @@ func breakdownByReuse(cases []*caseOfRun) *bars {
 	for _, key := range order {
 		e := squares[key]
 		total, kept := e.time("on", "no"), e.time("on", "yes")
-		if !total.known || !kept.known {
+		if !total.Known || !kept.Known {
 			continue
 		}
-		b := bar{label: e.title, total: total, parts: make([]quantity, len(p.Parts))}
+		b := bar{label: e.title, total: total, parts: make([]verdict.Quantity, len(p.Parts))}
 		raw, connected := e.time("off", "yes"), e.time("off", "no")
-		if raw.known && connected.known {
+		if raw.Known && connected.Known {
 			b.parts[0] = raw
-			b.parts[1] = kept.plus(-1, raw)
-			b.parts[2] = connected.plus(-1, raw)
+			b.parts[1] = kept.Plus(-1, raw)
+			b.parts[2] = connected.Plus(-1, raw)
 			// The same four rows, each once: the intervals of the parts are not independent.
-			b.parts[3] = total.plus(-1, kept).plus(-1, connected).plus(1, raw)
+			b.parts[3] = total.Plus(-1, kept).Plus(-1, connected).Plus(1, raw)
 		} else {
 			b.parts[0] = kept
-			b.parts[4] = total.plus(-1, kept)
+			b.parts[4] = total.Plus(-1, kept)
 		}
 		all = append(all, b)
 	}
@@ -111,35 +114,35 @@ func breakdownByHandshake(cases []*caseOfRun) *bars {
 	}
 	var all []bar
 	for _, c := range cases {
-		if !strings.HasPrefix(c.Name, "Send/") {
+		keys := c.says.Connecting
+		if keys == nil {
 			continue
 		}
 		// Floors by what they hold fixed: cert=rsa4096.
 		floors := map[string]*verdict.Result{}
 		for _, r := range c.Rows {
-			if k := record.KeysOf(r.Row.Contender); k.Get("floor") == "handshake" {
-				floors[k.Without("floor").Join("/")] = r
+			if k := record.KeysOf(r.Row.Contender); k.Get(keys.Alone.Name) == keys.Alone.Value {
+				floors[k.Without(keys.Alone.Name).Join("/")] = r
 			}
 		}
 		if len(floors) == 0 {
 			continue
 		}
 		var group []bar
-		for _, r := range c.ways() {
+		for _, r := range c.Ways() {
 			if r.NSOp == nil {
 				continue
 			}
-			b := bar{label: c.label(record.KeysOf(r.Row.Contender)), total: timeOf(r), parts: make([]quantity, len(p.Parts))}
+			b := bar{label: c.label(record.KeysOf(r.Row.Contender)), total: timeOf(r), parts: make([]verdict.Quantity, len(p.Parts))}
 			if len(floors) == 1 && floors[""] != nil {
-				b.label = c.label(append(record.KeysOf(c.Name).Without("tls", "reuse"), record.KeysOf(r.Row.Contender)...))
+				b.label = c.label(append(record.KeysOf(c.Name).Without(keys.TLS, keys.Reuse), record.KeysOf(r.Row.Contender)...))
 			}
-			quic := strings.Contains(r.Row.Settings["lib"], "quic")
 			for held, floor := range floors {
-				if alone := timeOf(floor); !quic && alone.known && record.KeysOf(r.Row.Contender).Hold(record.KeysOf(held)) {
-					b.parts[0], b.parts[1] = alone, b.total.plus(-1, alone)
+				if alone := timeOf(floor); !keys.Unlike(r.Row) && alone.Known && record.KeysOf(r.Row.Contender).Hold(record.KeysOf(held)) {
+					b.parts[0], b.parts[1] = alone, b.total.Plus(-1, alone)
 				}
 			}
-			if !b.parts[0].known {
+			if !b.parts[0].Known {
 				b.parts[2] = b.total
 			}
 			group = append(group, b)
@@ -157,7 +160,7 @@ func (p *bars) filled(all []bar) *bars {
 		return nil
 	}
 	for i := len(p.Parts) - 1; i >= 0; i-- {
-		if !slices.ContainsFunc(all, func(b bar) bool { return b.parts[i].known }) {
+		if !slices.ContainsFunc(all, func(b bar) bool { return b.parts[i].Known }) {
 			p.Parts = slices.Delete(p.Parts, i, i+1)
 			for j := range all {
 				all[j].parts = slices.Delete(all[j].parts, i, i+1)
@@ -168,7 +171,7 @@ func (p *bars) filled(all []bar) *bars {
 		b := &all[i]
 		lines := []string{b.label}
 		for j, q := range b.parts {
-			if q.known {
+			if q.Known {
 				lines = append(lines, fmt.Sprintf("%s: %s", p.Parts[j], spanText(q, signedDuration)))
 			}
 		}

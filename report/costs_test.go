@@ -4,81 +4,51 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
 
+	"postage/cost"
+	"postage/record"
 	"postage/verdict"
 )
 
-// sampleCosts are those of the page's sample.
-func sampleCosts(t *testing.T) *costs {
-	t.Helper()
-	rec := pageSample()[0].Record
+// costsOf are those of a record.
+func costsOf(rec *record.Record) *cost.Model {
 	a := verdict.Analyze(rec)
-	var cases []*caseOfRun
+	var cases []cost.Case
 	for i := range a.Cases {
-		cases = append(cases, &caseOfRun{CaseResult: &a.Cases[i], rec: rec})
+		cases = append(cases, cost.Case{CaseResult: &a.Cases[i], Record: rec})
 	}
-	c := newCosts(cases)
-	if c == nil {
-		t.Fatal("no costs")
-	}
-	return c
+	return cost.New(stages, cases)
 }
 
-// A bill that can be reckoned by hand.
-func TestCostsByHand(t *testing.T) {
-	bound := func(x float64) *float64 { return &x }
-	c := &costs{
-		Messages: []costMessage{{"m", []costOption{
-			{Label: "a", Parts: []costPart{{"encode", 3000, bound(2700), bound(3300)}, {"decode", 4000, bound(3600), bound(4400)}}, Bytes: 100},
-			{Label: "b", Parts: []costPart{{"encode", 1000, bound(1000), bound(1000)}, {"decode", 1000, bound(1000), bound(1000)}}, Bytes: 150},
-		}}},
-		Seals:  []costOption{{Label: "none"}, {Label: "sealed", Parts: []costPart{{"seal", 5000, nil, nil}}, Bytes: 500, Whole: true}},
-		Sends:  []costOption{{Label: "none"}, {Label: "http", Bytes: 900}},
-		Stores: []costOption{{Label: "none"}},
+// sampleCosts are those of the page's sample, with the messages' places by name.
+func sampleCosts(t *testing.T) *cost.Model {
+	t.Helper()
+	m := costsOf(pageSample()[0].Record)
+	if m == nil {
+		t.Fatal("no costs")
 	}
-	// 2,628,000 messages a month; of 3600 s, 0.0026 h the microsecond; 2.628 GB the 1000 bytes.
-	ch := choice{send: 1, rate: 1, cpuHour: 1000, gb: 10}
-	b := c.sum(ch)
-	near := func(what string, got, want float64) {
-		t.Helper()
-		if math.Abs(got-want) > 1e-9*math.Abs(want) {
-			t.Errorf("%s: %v, want %v", what, got, want)
-		}
-	}
-	near("encode", b.lines[0].usd.Value, 2.19) // 3 µs × 2,628,000 / 3600 s × 1000
-	near("decode", b.lines[1].usd.Value, 2.92)
-	near("traffic", b.lines[2].usd.Value, 26.28)
-	near("total", b.total.Value, 31.39)
-	near("half-width", b.total.High-b.total.Value, math.Hypot(0.219, 0.292))
-	if got := b.dominant(); got != "Most of it is traffic: 84%." {
-		t.Error(got)
-	}
-	near("saving", b.switches[0].saving.Value, 2.19+2.92-1.46-1.314)
-	if got := b.switches[0].text(); got != "codec: b in place of a saves 2.34 (1.97 to 2.70) USD a month." {
-		t.Error(got)
-	}
-	// What is sealed has the seal's size, and its part has no interval.
-	ch.seal = 1
-	b = c.sum(ch)
-	near("sealed traffic", b.lines[3].usd.Value, 1400*26.28/1000)
-	if b.total.bounded() || !strings.Contains(moneyText(b.total), "no interval yet") {
-		t.Errorf("an interval from nothing: %s", moneyText(b.total))
-	}
-	// Nothing sent is no traffic.
-	near("unsent", c.sum(choice{rate: 1, cpuHour: 1000, gb: 10}).lines[2].usd.Value, 0)
+	return m
 }
+
+// The places of the steps.
+const (
+	codec = iota
+	sealing
+	sending
+	storing
+)
 
 // What was not measured cannot be chosen, and says why.
 func TestCostsSayWhatIsMissing(t *testing.T) {
-	c := sampleCosts(t)
-	order := c.Messages[slices.IndexFunc(c.Messages, func(m costMessage) bool { return m.Name == "order" })]
+	m := sampleCosts(t)
 	why := map[string]string{}
-	for _, o := range slices.Concat(order.Codecs, c.Sends) {
+	for _, o := range slices.Concat(m.Steps[codec].Options(slices.Index(m.Messages, "order")), m.Steps[sending].Options(0)) {
 		why[strings.TrimSpace(o.Heading+" "+o.Label)] = o.Why
 		if o.Why != "" && o.Parts != nil {
 			t.Errorf("%s has costs, though %s", o.Label, o.Why)
@@ -103,24 +73,20 @@ func TestCostsSayWhatIsMissing(t *testing.T) {
 			delete(rec.Blocks[i].Series[j].Counters, "server-cpu-ns/op")
 		}
 	}
-	a := verdict.Analyze(rec)
-	var cases []*caseOfRun
-	for i := range a.Cases {
-		cases = append(cases, &caseOfRun{CaseResult: &a.Cases[i], rec: rec})
-	}
-	c = newCosts(cases)
-	for _, o := range c.Sends[1:] {
+	m = costsOf(rec)
+	for _, o := range m.Steps[sending].Options(0)[1:] {
 		if o.Why == "" {
 			t.Errorf("%s can be chosen without its server's CPU time", o.Label)
 		}
 	}
-	if first := c.first(); first.send != 0 {
+	if first := m.First(); first.At[sending] != 0 {
 		t.Errorf("the page begins with %+v", first)
 	}
-	if newCosts(nil) != nil {
+	if cost.New(stages, nil) != nil || cost.New(nil, []cost.Case{{CaseResult: &verdict.Analyze(rec).Cases[0], Record: rec}}) != nil {
 		t.Error("costs of nothing")
 	}
-	if v := newCostView(newCosts([]*caseOfRun{{CaseResult: &a.Cases[len(a.Cases)-1], rec: rec}})); v == nil {
+	a := verdict.Analyze(rec)
+	if v := newCostView(cost.New(stages, []cost.Case{{CaseResult: &a.Cases[len(a.Cases)-1], Record: rec}})); v == nil {
 		t.Error("no costs of a store alone")
 	}
 }
@@ -129,43 +95,43 @@ func TestCostsSayWhatIsMissing(t *testing.T) {
 func TestCostsInBrowser(t *testing.T) {
 	ctx := browser(t)
 	do(t, ctx, chromedp.Navigate(opened(t, pageSample())))
-	c := sampleCosts(t)
-	first := c.first()
-	choices := []choice{first}
-	add := func(change func(*choice)) {
-		ch := first
+	m := sampleCosts(t)
+	first := m.First()
+	choices := []cost.Choice{first}
+	add := func(change func(*cost.Choice)) {
+		ch := first.With(codec, first.At[codec])
 		change(&ch)
 		choices = append(choices, ch)
 	}
-	for i, m := range c.Messages {
-		for j, o := range m.Codecs {
+	for i := range m.Messages {
+		for j, o := range m.Steps[codec].Options(i) {
 			if o.Why == "" {
-				add(func(ch *choice) { ch.message, ch.codec = i, j })
+				add(func(ch *cost.Choice) { ch.Message, ch.At[codec] = i, j })
 			}
 		}
 	}
-	for i, o := range c.Sends {
+	for i, o := range m.Steps[sending].Options(0) {
 		if o.Why == "" {
-			add(func(ch *choice) { ch.send, ch.rate = i, 123456 })
+			add(func(ch *cost.Choice) { ch.At[sending], ch.Rate = i, 123456 })
 		}
 	}
-	for i := range c.Seals {
-		add(func(ch *choice) { ch.seal, ch.cpuHour = i, 0.31 })
+	for i := range m.Steps[sealing].Options(0) {
+		add(func(ch *cost.Choice) { ch.At[sealing], ch.CPUHour = i, 0.31 })
 	}
-	for i := range c.Stores {
-		add(func(ch *choice) { ch.store, ch.gb = i, 0 })
+	for i := range m.Steps[storing].Options(0) {
+		add(func(ch *cost.Choice) { ch.At[storing], ch.GB = i, 0 })
 	}
-	add(func(ch *choice) { ch.rate, ch.codec = 0, 0 })
+	add(func(ch *cost.Choice) { ch.Rate, ch.At[codec] = 0, 0 })
 	was := text(t, ctx, shownBill)
 	for _, ch := range choices {
 		for _, set := range []struct {
 			id string
 			to any
-		}{{"message", ch.message}, {"codec", ch.codec}, {"seal", ch.seal}, {"send", ch.send}, {"store", ch.store}, {"rate", ch.rate}, {"cpu", ch.cpuHour}, {"gb", ch.gb}} {
+		}{{"message", ch.Message}, {"codec", ch.At[codec]}, {"seal", ch.At[sealing]}, {"send", ch.At[sending]}, {"store", ch.At[storing]}, {"rate", ch.Rate}, {"cpu", ch.CPUHour}, {"gb", ch.GB}} {
 			do(t, ctx, chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`(e => { e.value = "%v"; e.dispatchEvent(new Event("input", {bubbles: true})); })(document.getElementById("cost-%s"))`, set.to, set.id)))
 		}
-		compareBill(t, ch, c.sum(ch), text(t, ctx, shownBill))
-		if ch == first && text(t, ctx, shownBill) != was {
+		compareBill(t, ch, m.Bill(ch), text(t, ctx, shownBill))
+		if reflect.DeepEqual(ch, first) && text(t, ctx, shownBill) != was {
 			t.Errorf("the script writes\n%s\nwhere Go wrote\n%s", text(t, ctx, shownBill), was)
 		}
 	}
@@ -174,7 +140,7 @@ func TestCostsInBrowser(t *testing.T) {
 	}
 	// By hand, as a user does: another message brings its codecs.
 	do(t, ctx, chromedp.SetValue(chromedp.CSS("#cost-message"), "0"), chromedp.Evaluate[chromedp.Void](`document.getElementById("cost-message").dispatchEvent(new Event("input", {bubbles: true}))`))
-	if got, want := number(t, ctx, `document.getElementById("cost-codec").options.length`), len(c.Messages[0].Codecs); got != want {
+	if got, want := number(t, ctx, `document.getElementById("cost-codec").options.length`), len(m.Steps[codec].Options(0)); got != want {
 		t.Errorf("%d codecs, want %d", got, want)
 	}
 }
@@ -186,7 +152,7 @@ const shownBill = `(s => JSON.stringify({
 	switches: Array.from(s.querySelectorAll(".switches data")).map(d => ({saving: +d.value, text: d.textContent}))
 }))(document.getElementById("costs"))`
 
-func compareBill(t *testing.T, ch choice, want bill, shown string) {
+func compareBill(t *testing.T, ch cost.Choice, want cost.Bill, shown string) {
 	t.Helper()
 	var got struct {
 		Total          float64
@@ -215,25 +181,25 @@ func compareBill(t *testing.T, ch choice, want bill, shown string) {
 			t.Errorf("%+v: %q, want %q", ch, got, want)
 		}
 	}
-	near("total", got.Total, want.total.Value)
-	same(got.Text, moneyText(want.total)+" USD a month")
-	same(got.Dominant, want.dominant())
-	if len(got.Lines) != len(want.lines) || len(got.Switches) != len(want.switches) {
-		t.Errorf("%+v: %d lines and %d switches, want %d and %d", ch, len(got.Lines), len(got.Switches), len(want.lines), len(want.switches))
+	near("total", got.Total, want.Total.Value)
+	same(got.Text, moneyText(want.Total)+" USD a month")
+	same(got.Dominant, dominant(&want))
+	if len(got.Lines) != len(want.Lines) || len(got.Switches) != len(want.Switches) {
+		t.Errorf("%+v: %d lines and %d switches, want %d and %d", ch, len(got.Lines), len(got.Switches), len(want.Lines), len(want.Switches))
 		return
 	}
-	for i, line := range want.lines {
-		same(got.Lines[i].Name, line.name)
-		near(line.name, got.Lines[i].USD, line.usd.Value)
-		same(got.Lines[i].Text, moneyText(line.usd))
-		if line.name == "traffic" {
-			same(got.Lines[i].Each, grouped(line.each.Value)+" bytes")
+	for i, line := range want.Lines {
+		same(got.Lines[i].Name, line.Name)
+		near(line.Name, got.Lines[i].USD, line.USD.Value)
+		same(got.Lines[i].Text, moneyText(line.USD))
+		if line.Traffic {
+			same(got.Lines[i].Each, grouped(line.Each.Value)+" bytes")
 		} else {
-			same(got.Lines[i].Each, durationText(line.each))
+			same(got.Lines[i].Each, durationText(line.Each))
 		}
 	}
-	for i := range want.switches {
-		near(want.switches[i].what, got.Switches[i].Saving, want.switches[i].saving.Value)
-		same(got.Switches[i].Text, want.switches[i].text())
+	for i := range want.Switches {
+		near(want.Switches[i].What, got.Switches[i].Saving, want.Switches[i].Saving.Value)
+		same(got.Switches[i].Text, switchText(&want.Switches[i]))
 	}
 }

@@ -1,21 +1,22 @@
 package report
 
-import "encoding/json"
+import (
+	"postage/cost"
+)
 
 // The form that the page's script reads, made small: options name their heading and their
 // group by its place in a list, from 1, and a part is [name, ns, low, high].
 type (
 	scriptCosts struct {
-		Headings []string        `json:"headings"`
-		Groups   []string        `json:"groups"`
-		Messages []scriptMessage `json:"messages"`
-		Seals    []scriptOption  `json:"seals"`
-		Sends    []scriptOption  `json:"sends"`
-		Stores   []scriptOption  `json:"stores"`
+		Headings []string     `json:"headings"`
+		Groups   []string     `json:"groups"`
+		Messages []string     `json:"messages"`
+		Steps    []scriptStep `json:"steps"`
 	}
-	scriptMessage struct {
-		Name   string         `json:"name"`
-		Codecs []scriptOption `json:"codecs"`
+	// Lists has one list of options for all messages, or one for each.
+	scriptStep struct {
+		Name  string           `json:"name"`
+		Lists [][]scriptOption `json:"lists"`
 	}
 	scriptOption struct {
 		Label   string       `json:"label"`
@@ -25,24 +26,27 @@ type (
 		Parts   []scriptPart `json:"parts,omitempty"`
 		Bytes   float64      `json:"bytes,omitempty"`
 		Whole   bool         `json:"whole,omitempty"`
+		Carries bool         `json:"carries,omitempty"`
 	}
 	scriptPart [4]any
 )
 
-// MarshalJSON writes the form that the page's script reads.
-func (c *costs) MarshalJSON() ([]byte, error) {
-	var out scriptCosts
-	for _, m := range c.Messages {
-		out.Messages = append(out.Messages, scriptMessage{m.Name, out.options(m.Codecs)})
+func newScriptCosts(m *cost.Model) scriptCosts {
+	out := scriptCosts{Messages: m.Messages}
+	for _, s := range m.Steps {
+		step := scriptStep{Name: s.Name}
+		for _, options := range s.Lists {
+			step.Lists = append(step.Lists, out.options(options))
+		}
+		out.Steps = append(out.Steps, step)
 	}
-	out.Seals, out.Sends, out.Stores = out.options(c.Seals), out.options(c.Sends), out.options(c.Stores)
-	return json.Marshal(out)
+	return out
 }
 
-func (out *scriptCosts) options(options []costOption) []scriptOption {
+func (out *scriptCosts) options(options []cost.Option) []scriptOption {
 	var all []scriptOption
 	for _, o := range options {
-		s := scriptOption{Label: o.Label, Heading: listed(&out.Headings, o.Heading), Group: listed(&out.Groups, o.Group), Why: o.Why, Bytes: o.Bytes, Whole: o.Whole}
+		s := scriptOption{Label: o.Label, Heading: listed(&out.Headings, o.Heading), Group: listed(&out.Groups, o.Group), Why: o.Why, Bytes: o.Bytes, Whole: o.Whole, Carries: o.Carries}
 		for _, p := range o.Parts {
 			s.Parts = append(s.Parts, scriptPart{p.Name, p.NS, p.Low, p.High})
 		}

@@ -2,13 +2,17 @@ package report
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
+
+	"postage/cost"
+	"postage/verdict"
 )
 
 // costView is the calculator as the page begins with it.
 type costView struct {
-	Data     *costs
+	Data     scriptCosts
 	Choices  []choiceView
 	Inputs   []inputView
 	Lines    []lineView
@@ -54,62 +58,65 @@ type switchView struct {
 	Value float64
 }
 
-func newCostView(c *costs) *costView {
-	if c == nil {
+func newCostView(m *cost.Model) *costView {
+	if m == nil {
 		return nil
 	}
-	ch := c.first()
-	v := &costView{Data: c, Inputs: []inputView{
-		{"cost-rate", "messages a second", "", ch.rate},
-		{"cost-cpu", "USD a CPU hour", "about what the large clouds list for a vCPU on demand", ch.cpuHour},
-		{"cost-gb", "USD a GB of traffic", "about what the large clouds list for traffic to the internet", ch.gb},
+	ch := m.First()
+	v := &costView{Data: newScriptCosts(m), Inputs: []inputView{
+		{"cost-rate", "messages a second", "", ch.Rate},
+		{"cost-cpu", "USD a CPU hour", "about what the large clouds list for a vCPU on demand", ch.CPUHour},
+		{"cost-gb", "USD a GB of traffic", "about what the large clouds list for traffic to the internet", ch.GB},
 	}}
-	messages := []costOption{}
-	for _, m := range c.Messages {
-		messages = append(messages, costOption{Label: m.Name})
+	var messages []cost.Option
+	for _, name := range m.Messages {
+		messages = append(messages, cost.Option{Label: name})
 	}
-	dimensions := append([]chosen{{"message", messages, ch.message}}, c.chosen(ch)...)
-	for i, title := range []string{"message", "codec", "sealed by", "sent by", "stored by"} {
-		v.Choices = append(v.Choices, choiceView{"cost-" + dimensions[i].name, title, grouping(dimensions[i])})
-	}
-	b := c.sum(ch)
-	v.Total = valueView{b.total.Value, moneyText(b.total)}
-	for _, l := range b.lines {
-		each := durationText(l.each)
-		if l.name == "traffic" {
-			each = grouped(l.each.Value) + " bytes"
+	v.Choices = append(v.Choices, choiceView{"cost-message", "message", grouping(messages, ch.Message)})
+	for i := range m.Steps {
+		s := &m.Steps[i]
+		groups := grouping(s.Options(ch.Message), ch.At[i])
+		if len(s.Lists) == 1 && len(s.Lists[0]) == 1 && s.Lists[0][0].Label != cost.Absent {
+			groups[0].Options = append(groups[0].Options, optionView{-1, "nothing else is in this record", false, true})
 		}
-		line := lineView{l.name, each, valueView{l.usd.Value, moneyText(l.usd)}, 0}
-		if b.total.Value > 0 {
-			line.Share = 100 * l.usd.Value / b.total.Value
+		v.Choices = append(v.Choices, choiceView{"cost-" + s.Name, s.Title, groups})
+	}
+	b := m.Bill(ch)
+	v.Total = valueView{b.Total.Value, moneyText(b.Total)}
+	for _, l := range b.Lines {
+		each := durationText(l.Each)
+		if l.Traffic {
+			each = grouped(l.Each.Value) + " bytes"
+		}
+		line := lineView{l.Name, each, valueView{l.USD.Value, moneyText(l.USD)}, 0}
+		if b.Total.Value > 0 {
+			line.Share = 100 * l.USD.Value / b.Total.Value
 		}
 		v.Lines = append(v.Lines, line)
 	}
-	v.Dominant = b.dominant()
-	for _, s := range b.switches {
-		v.Switches = append(v.Switches, switchView{s.text(), s.saving.Value})
+	v.Dominant = dominant(&b)
+	for _, s := range b.Switches {
+		v.Switches = append(v.Switches, switchView{switchText(&s), s.Saving.Value})
 	}
 	return v
 }
 
 // grouping puts the options of one case below its heading.
-func grouping(d chosen) []optionGroup {
+func grouping(options []cost.Option, at int) []optionGroup {
 	var groups []optionGroup
-	for i, o := range d.options {
+	for i := range options {
+		o := &options[i]
 		if len(groups) == 0 || groups[len(groups)-1].Heading != o.Heading {
 			groups = append(groups, optionGroup{Heading: o.Heading})
 		}
 		g := &groups[len(groups)-1]
-		g.Options = append(g.Options, optionView{i, o.title(), i == d.at, o.Why != ""})
-	}
-	if len(d.options) == 1 && d.name != "message" && d.name != "codec" {
-		groups[0].Options = append(groups[0].Options, optionView{-1, "nothing else is in this record", false, true})
+		g.Options = append(g.Options, optionView{i, optionTitle(o), i == at, o.Why != ""})
 	}
 	return groups
 }
 
-// title is the option with the reason why it cannot be chosen.
-func (o *costOption) title() string {
+// optionTitle is the option with the reason why it cannot be chosen.
+func optionTitle(o *cost.Option) string {
 	if o.Why == "" {
 		return o.Label
 	}
@@ -117,36 +124,36 @@ func (o *costOption) title() string {
 }
 
 // dominant says which line is the largest.
-func (b *bill) dominant() string {
-	top := slices.MaxFunc(b.lines, func(x, y billLine) int {
-		if x.usd.Value < y.usd.Value {
+func dominant(b *cost.Bill) string {
+	top := slices.MaxFunc(b.Lines, func(x, y cost.Line) int {
+		if x.USD.Value < y.USD.Value {
 			return -1
 		}
 		return 1
 	})
-	if b.total.Value <= 0 {
+	if b.Total.Value <= 0 {
 		return "Nothing was chosen that costs anything."
 	}
-	return fmt.Sprintf("Most of it is %s: %.0f%%.", top.name, 100*top.usd.Value/b.total.Value)
+	return fmt.Sprintf("Most of it is %s: %.0f%%.", top.Name, 100*top.USD.Value/b.Total.Value)
 }
 
-// text says what to switch saves.
-func (s *costSwitch) text() string {
+// switchText says what to switch saves.
+func switchText(s *cost.Switch) string {
 	switch {
-	case !s.saving.known:
-		return fmt.Sprintf("%s: nothing else to switch to is in this record.", s.what)
-	case s.saving.Value <= 0:
-		return fmt.Sprintf("%s: %s is the cheapest that was measured.", s.what, s.from)
-	case s.saving.bounded() && s.saving.undecided():
-		return fmt.Sprintf("%s: whether %s is cheaper than %s is undecided (%s to %s USD a month).", s.what, s.to, s.from, dollars(s.saving.Low), dollars(s.saving.High))
+	case !s.Saving.Known:
+		return fmt.Sprintf("%s: nothing else to switch to is in this record.", s.What)
+	case s.Saving.Value <= 0:
+		return fmt.Sprintf("%s: %s is the cheapest that was measured.", s.What, s.From)
+	case s.Saving.Bounded() && s.Saving.Undecided():
+		return fmt.Sprintf("%s: whether %s is cheaper than %s is undecided (%s to %s USD a month).", s.What, s.To, s.From, dollars(s.Saving.Low), dollars(s.Saving.High))
 	}
-	return fmt.Sprintf("%s: %s in place of %s saves %s USD a month.", s.what, s.to, s.from, moneyText(s.saving))
+	return fmt.Sprintf("%s: %s in place of %s saves %s USD a month.", s.What, s.To, s.From, moneyText(s.Saving))
 }
 
 // moneyText is an amount with its interval.
-func moneyText(q quantity) string {
+func moneyText(q verdict.Quantity) string {
 	switch {
-	case !q.bounded():
+	case !q.Bounded():
 		return dollars(q.Value) + " (no interval yet)"
 	case q.Low == q.High:
 		return dollars(q.Value)
@@ -155,9 +162,27 @@ func moneyText(q quantity) string {
 }
 
 // durationText is a time with its interval.
-func durationText(q quantity) string {
-	if !q.bounded() {
+func durationText(q verdict.Quantity) string {
+	if !q.Bounded() {
 		return duration(q.Value) + " (no interval yet)"
 	}
 	return strings.Join([]string{duration(q.Value), " (", duration(q.Low), " to ", duration(q.High), ")"}, "")
+}
+
+// dollars prints an amount of USD.
+func dollars(x float64) string {
+	sign := ""
+	if x < 0 {
+		sign, x = "-", -x
+	}
+	x = tiesUp(x)
+	switch {
+	case x >= 99.995:
+		return sign + integer(int64(math.Round(x)))
+	case x >= 0.9995 || x == 0:
+		return sign + fmt.Sprintf("%.2f", x)
+	case x < 0.0005:
+		return "0.000"
+	}
+	return sign + fmt.Sprintf("%.3f", x)
 }

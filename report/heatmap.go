@@ -43,12 +43,12 @@ func heatMaps(cases []*caseOfRun) []heatMap {
 		stage := record.StageOf(c.Name)
 		title := stage
 		switch {
-		case k.Get("msg") != "":
-			title += " " + k.Without("msg").Join(" ")
-			columns[c] = "msg=" + k.Get("msg")
-		case k.Get("slice") != "":
-			title += " slice=" + k.Get("slice")
-			columns[c] = k.Without("slice").Join(" ")
+		case k.Get(c.says.Message) != "":
+			title += " " + k.Without(c.says.Message).Join(" ")
+			columns[c] = c.says.Message + "=" + k.Get(c.says.Message)
+		case k.Get(c.says.Slice) != "":
+			title += " " + c.says.Slice + "=" + k.Get(c.says.Slice)
+			columns[c] = k.Without(c.says.Slice).Join(" ")
 		case len(k) > 0:
 			title += " by " + k[0].Name
 			columns[c] = k.Join(" ")
@@ -87,7 +87,7 @@ func newHeatMap(title string, cases []*caseOfRun, columns map[*caseOfRun]string)
 			continue
 		}
 		m.Columns = append(m.Columns, heatColumn{columns[c], c.id})
-		for _, r := range c.ways() {
+		for _, r := range c.Ways() {
 			if r.NSOp == nil {
 				continue
 			}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"postage/cost"
 	"postage/history/trend"
 	"postage/record"
 	"postage/verdict"
@@ -29,6 +30,8 @@ type NamedRun struct {
 // Contents is what a page shows.
 type Contents struct {
 	Runs []NamedRun
+	// Stages say what their figures mean. Cases of others are shown without that.
+	Stages []verdict.Stage
 	// Claims are shown once something was measured of one.
 	Claims Claims
 	// History is how rows changed over earlier runs, a section of its own if there is any.
@@ -126,15 +129,8 @@ type caseOfRun struct {
 	rec *record.Record
 	id  string
 	run string // the run's name, "" if the page is of one only
-}
-
-// ways are what one may choose among: the case's contenders without its floors, the control
-// and those of another revision.
-func (c *caseOfRun) ways() []*verdict.Result {
-	return slices.DeleteFunc(slices.Clone(c.Rows), func(r *verdict.Result) bool {
-		role := r.Row.Role
-		return role == record.RoleControl || role == record.RoleFloor || r.Row.OldOf != ""
-	})
+	// says is what the case's stage says of its figures.
+	says verdict.Figures
 }
 
 func newPage(contents Contents) *page {
@@ -152,10 +148,18 @@ func newPage(contents Contents) *page {
 			if ids[id]++; ids[id] > 1 {
 				id = fmt.Sprintf("%s-%d", id, ids[id])
 			}
-			view := newCase(rec, c, id)
+			of := &caseOfRun{CaseResult: c, rec: rec, id: id}
+			for _, stage := range contents.Stages {
+				if stage.Name == c.Stage() {
+					of.says = stage.Figures
+				}
+			}
+			view := newCase(of)
 			if len(runs) > 1 {
+				of.run = run.Name
 				view.Note = run.Name + ": " + view.Note
 			}
+			all = append(all, of)
 			p.Cases = append(p.Cases, view)
 			p.Failures = append(p.Failures, prefixed(c.Name, view.Failed)...)
 			if c.Control != nil && c.Control.Ratio != nil {
@@ -164,11 +168,6 @@ func newPage(contents Contents) *page {
 					p.Controls = append(p.Controls, noteView{c.Name, controlText(c)})
 				}
 			}
-			of := &caseOfRun{CaseResult: c, rec: rec, id: id}
-			if len(runs) > 1 {
-				of.run = run.Name
-			}
-			all = append(all, of)
 			for _, r := range c.Rows {
 				for part := range strings.SplitSeq(r.Row.Name, "/") {
 					parts[part] = true
@@ -190,7 +189,11 @@ func newPage(contents Contents) *page {
 	}
 	p.Maps = heatMaps(all)
 	p.Breakdown = breakdowns(all)
-	p.Costs = newCostView(newCosts(all))
+	var measured []cost.Case
+	for _, c := range all {
+		measured = append(measured, cost.Case{CaseResult: c.CaseResult, Record: c.rec})
+	}
+	p.Costs = newCostView(cost.New(contents.Stages, measured))
 	p.Claims, p.ClaimsNote = claimViews(contents.Claims.List), contents.Claims.Note
 	p.Parts = slices.Sorted(maps.Keys(parts))
 	return p
@@ -232,8 +235,9 @@ func slug(name string) string {
 	}, strings.ToLower(name))
 }
 
-func newCase(rec *record.Record, c *verdict.CaseResult, id string) caseView {
-	view := caseView{ID: id, Name: c.Name, Parts: strings.Split(c.Name, "/"), Missing: unmeasured(c)}
+func newCase(of *caseOfRun) caseView {
+	rec, c := of.rec, of.CaseResult
+	view := caseView{ID: of.id, Name: c.Name, Parts: strings.Split(c.Name, "/"), Missing: c.Unmeasured()}
 	baseline := "none"
 	if c.Baseline != nil {
 		baseline = c.Baseline.Row.Contender
@@ -244,7 +248,7 @@ func newCase(rec *record.Record, c *verdict.CaseResult, id string) caseView {
 	}
 	with, without := split(c)
 	for _, r := range without {
-		view.Failed = append(view.Failed, noteView{r.Row.Contender, reason(r)})
+		view.Failed = append(view.Failed, noteView{r.Row.Contender, r.Reason()})
 	}
 	if len(with) == 0 {
 		return view
@@ -260,9 +264,11 @@ func newCase(rec *record.Record, c *verdict.CaseResult, id string) caseView {
 	}
 	view.Settings = strings.Join(settings, ", ")
 	view.Forest = newForest(rec, c, with, common)
-	view.Scatter = newScatter(with)
+	if of.says.Sizes {
+		view.Scatter = newScatter(with)
+	}
 	view.Latency = newLatency(with)
-	view.Memory = memory(c, with)
+	view.Memory = memory(with, of.says.Memory)
 	columns := columnsOf(c)
 	columns[0].title = "contender"
 	for _, column := range columns {
@@ -330,15 +336,6 @@ func hint(r *verdict.Result, common map[string]string) string {
 		}
 	}
 	return strings.Join(lines, "\n")
-}
-
-// short is a contender without the key of its first part.
-func short(contender string) string {
-	_, name, found := strings.Cut(contender, "=")
-	if !found {
-		return contender
-	}
-	return name
 }
 
 func times(x float64) string { return multiple(x) + "×" }

@@ -110,7 +110,7 @@ func addStages(rec *record.Record) {
 func htmlOf(t *testing.T, runs []NamedRun) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := HTML(&b, Contents{Runs: runs, Claims: checked()}); err != nil {
+	if err := HTML(&b, Contents{Runs: runs, Stages: stages, Claims: checked()}); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()
@@ -250,7 +250,7 @@ func TestHTMLClaims(t *testing.T) {
 		want   bool
 	}{{all, true}, {Claims{}, false}, {Claims{List: all.List[4:]}, false}} {
 		var b bytes.Buffer
-		if err := HTML(&b, Contents{Runs: pageSample(), Claims: r.claims}); err != nil {
+		if err := HTML(&b, Contents{Runs: pageSample(), Stages: stages, Claims: r.claims}); err != nil {
 			t.Fatal(err)
 		}
 		if got := strings.Contains(b.String(), `id="claims"`) && strings.Contains(b.String(), "0.178 (19,000,000 against 107,000,000)"); got != r.want {

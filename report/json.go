@@ -78,7 +78,7 @@ type (
 )
 
 // commonMetrics are in every row's metrics, null where the row has no such figure.
-var commonMetrics = []string{encodedBytes, clientCPU, "server-cpu-ns/op", "wire-out-B/op", "wire-in-B/op", "p50-ns", "p90-ns", "p99-ns", "p99.9-ns", "max-ns"}
+var commonMetrics = []string{record.EncodedBytes, record.ClientCPU, record.ServerCPU, record.WireOut, record.WireIn, "p50-ns", "p90-ns", "p99-ns", "p99.9-ns", "max-ns"}
 
 // JSON writes the record in its JSON form. Rows keep the record's order.
 func JSON(w io.Writer, rec *record.Record) error {

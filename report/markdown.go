@@ -32,7 +32,7 @@ func Markdown(w io.Writer, rec *record.Record) error {
 
 func markdownCase(b *strings.Builder, c *verdict.CaseResult) {
 	fmt.Fprintf(b, "### %s\n\n", code(c.Name))
-	if why := unmeasured(c); why != "" {
+	if why := c.Unmeasured(); why != "" {
 		fmt.Fprintf(b, "None of its %s: %s\n\n", counted(len(c.Rows), "row"), plain(why))
 		return
 	}
@@ -57,7 +57,7 @@ func markdownCase(b *strings.Builder, c *verdict.CaseResult) {
 		table.write(b)
 	}
 	for _, r := range without {
-		fmt.Fprintf(b, "- %s: %s\n", code(r.Row.Contender), plain(reason(r)))
+		fmt.Fprintf(b, "- %s: %s\n", code(r.Row.Contender), plain(r.Reason()))
 	}
 	if len(without) > 0 {
 		b.WriteByte('\n')

@@ -3,20 +3,17 @@ package report
 import (
 	"cmp"
 	"slices"
-	"strings"
 
+	"postage/record"
 	"postage/verdict"
 )
 
-// peakMemory is the peak of a row's resident memory in bytes.
-const peakMemory = "peak-rss-B"
-
 // memory shows what a case's rows allocate an operation and, where that was measured, the
-// peak of their resident memory: in stage store, where messages are megabytes, or wherever
-// a row tells its peak. The case's table has the same figures.
-func memory(c *verdict.CaseResult, with []*verdict.Result) *bars {
-	told := slices.ContainsFunc(with, func(r *verdict.Result) bool { _, ok := r.Metrics[peakMemory]; return ok })
-	if !told && !strings.HasPrefix(c.Name, "Store/") {
+// peak of their resident memory: where the stage wants it, or a row tells its peak. The
+// case's table has the same figures.
+func memory(with []*verdict.Result, wanted bool) *bars {
+	told := slices.ContainsFunc(with, func(r *verdict.Result) bool { _, ok := r.Metrics[record.PeakMemory]; return ok })
+	if !told && !wanted {
 		return nil
 	}
 	p := &bars{Title: "Memory", Axis: "bytes", Parts: []string{"allocated on the heap, an operation"}, apart: true}
@@ -25,12 +22,12 @@ func memory(c *verdict.CaseResult, with []*verdict.Result) *bars {
 	}
 	var all []bar
 	for _, r := range with {
-		b := bar{label: r.Row.Contender, hint: hintName(r.Row.Contender), parts: []quantity{exactly(float64(*r.BytesOp))}, text: bytesText(float64(*r.BytesOp))}
+		b := bar{label: r.Row.Contender, hint: hintName(r.Row.Contender), parts: []verdict.Quantity{verdict.Exactly(float64(*r.BytesOp))}, text: bytesText(float64(*r.BytesOp))}
 		if told {
-			peak, ok := r.Metrics[peakMemory]
-			q, text := quantity{}, "n/a"
+			peak, ok := r.Metrics[record.PeakMemory]
+			q, text := verdict.Quantity{}, "n/a"
 			if ok {
-				q, text = exactly(peak), bytesText(peak)
+				q, text = verdict.Exactly(peak), bytesText(peak)
 			}
 			b.parts = append(b.parts, q)
 			b.text += ", peak " + text

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"postage/record"
-	"postage/stats"
 	"postage/verdict"
 )
 
@@ -113,12 +112,8 @@ func newForest(rec *record.Record, c *verdict.CaseResult, results []*verdict.Res
 	blocks := map[*verdict.Result][]float64{}
 	values := []float64{1}
 	for _, r := range results {
-		for _, block := range rec.BlocksOf(c.Name) {
-			s, b := block.Of(r.Row.Name), block.Of(c.Baseline.Row.Name)
-			if s == nil || b == nil || len(s.WallNS) != len(b.WallNS) {
-				continue
-			}
-			blocks[r] = append(blocks[r], math.Exp(stats.BlockValue(s.NSPerOp(r.Row.N), b.NSPerOp(c.Baseline.Row.N))))
+		for _, v := range verdict.BlockValues(rec.BlocksOf(c.Name), r.Row, c.Baseline.Row) {
+			blocks[r] = append(blocks[r], math.Exp(v))
 		}
 		values = append(values, blocks[r]...)
 		if r.Ratio != nil {
@@ -182,7 +177,7 @@ func hintName(name string) string {
 	return name
 }
 
-// scatter shows the size of messages against speed, for codecs.
+// scatter shows the size of messages against speed.
 type scatter struct {
 	Width, Height            int
 	Left, Right, Top, Bottom float64
@@ -200,8 +195,8 @@ func newScatter(results []*verdict.Result) *scatter {
 	var sized []*verdict.Result
 	var sizes, speeds []float64
 	for _, r := range results {
-		size, ok := r.Metrics[encodedBytes]
-		if !ok || size <= 0 || !strings.HasPrefix(r.Row.Contender, "codec=") || r.Row.Role == record.RoleFloor {
+		size, ok := r.Metrics[record.EncodedBytes]
+		if !ok || size <= 0 || r.Row.Role == record.RoleFloor {
 			continue
 		}
 		sized = append(sized, r)
@@ -218,7 +213,7 @@ func newScatter(results []*verdict.Result) *scatter {
 	type box struct{ x0, y0, x1, y1 float64 }
 	var taken []box
 	for _, r := range sized {
-		p := point{Class: verdictClass(r), X: x.at(r.NSOp.Value), Y: y.at(r.Metrics[encodedBytes]),
+		p := point{Class: verdictClass(r), X: x.at(r.NSOp.Value), Y: y.at(r.Metrics[record.EncodedBytes]),
 			Hint: r.Row.Contender}
 		taken = append(taken, box{p.X - 5, p.Y - 5, p.X + 5, p.Y + 5})
 		s.Points = append(s.Points, p)
@@ -226,7 +221,7 @@ func newScatter(results []*verdict.Result) *scatter {
 	// A label goes where it hides nothing, or is left out: the hint and the table have it.
 	for i := range s.Points {
 		p := &s.Points[i]
-		label := short(sized[i].Row.Contender)
+		label := record.Short(sized[i].Row.Contender)
 		width := 6.6 * float64(len([]rune(label)))
 		for _, place := range []struct {
 			dx, dy float64

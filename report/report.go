@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 
+	"postage/record"
 	"postage/verdict"
 )
 
@@ -77,7 +78,7 @@ func plusMinus(i *verdict.Interval) string {
 // megabytesPerSecond is what the encoded bytes of an operation make in its time, 10^6
 // bytes a second.
 func megabytesPerSecond(r *verdict.Result) (float64, bool) {
-	size, ok := r.Metrics[encodedBytes]
+	size, ok := r.Metrics[record.EncodedBytes]
 	if !ok || r.NSOp == nil {
 		return 0, false
 	}
@@ -86,15 +87,9 @@ func megabytesPerSecond(r *verdict.Result) (float64, bool) {
 
 // rowsPerSecond is how many rows of a table are written at an operation's speed.
 func rowsPerSecond(r *verdict.Result) (float64, bool) {
-	rows, ok := r.Metrics[rowsWritten]
+	rows, ok := r.Metrics[record.RowsWritten]
 	if !ok || r.NSOp == nil {
 		return 0, false
 	}
 	return rows / r.NSOp.Value * 1e9, true
 }
-
-const (
-	encodedBytes = "encoded-bytes"
-	rowsWritten  = "rows"
-	clientCPU    = "client-cpu-ns/op"
-)

@@ -62,7 +62,7 @@ func (t *terminal) caseTable(c *verdict.CaseResult) {
 		baseline = c.Baseline.Row.Contender
 	}
 	t.printf("%s  %s\n", t.paint(bold, c.Name), t.paint(dim, fmt.Sprintf("%s, compared with %s", counted(c.Blocks, "block"), baseline)))
-	if why := unmeasured(c); why != "" {
+	if why := c.Unmeasured(); why != "" {
 		t.printf("  none of its %s: %s\n", counted(len(c.Rows), "row"), why)
 		return
 	}
@@ -71,7 +71,7 @@ func (t *terminal) caseTable(c *verdict.CaseResult) {
 		t.rows(with, columnsOf(c))
 	}
 	for _, r := range without {
-		t.printf("  %s  %s\n", r.Row.Contender, t.paint(red, reason(r)))
+		t.printf("  %s  %s\n", r.Row.Contender, t.paint(red, r.Reason()))
 	}
 	t.control(c)
 }
@@ -130,25 +130,6 @@ func (t *terminal) grid(indent string, header []string, rows [][]string, left ..
 	for line := range strings.Lines(body.Render() + "\n") {
 		t.printf("%s%s\n", indent, strings.TrimRight(line, " \n"))
 	}
-}
-
-// unmeasured is the reason why no row of a case was measured, if it is one reason for all.
-func unmeasured(c *verdict.CaseResult) string {
-	why := c.Rows[0].Row.Proof
-	for _, r := range c.Rows {
-		if r.Row.Proof != why || !why.Is(record.ProofNotMeasured) {
-			return ""
-		}
-	}
-	return string(why)
-}
-
-// reason says why a row has no figures.
-func reason(r *verdict.Result) string {
-	if r.Row.OK() {
-		return string(record.ProofNotMeasured) + "the run ended before its first block"
-	}
-	return string(r.Row.Proof)
 }
 
 func (t *terminal) cell(r *verdict.Result, text string) string {
@@ -245,9 +226,9 @@ func columnsOf(c *verdict.CaseResult) []column {
 			units[unit] = true
 		}
 	}
-	if units[encodedBytes] {
+	if units[record.EncodedBytes] {
 		columns = append(columns,
-			column{"encoded bytes", false, metric(encodedBytes)},
+			column{"encoded bytes", false, metric(record.EncodedBytes)},
 			column{"MB/s", false, func(r *verdict.Result) string {
 				if speed, ok := megabytesPerSecond(r); ok {
 					return grouped(speed)
@@ -255,7 +236,7 @@ func columnsOf(c *verdict.CaseResult) []column {
 				return "n/a"
 			}})
 	}
-	if units[rowsWritten] {
+	if units[record.RowsWritten] {
 		columns = append(columns, column{"rows/s", false, func(r *verdict.Result) string {
 			if speed, ok := rowsPerSecond(r); ok {
 				return grouped(speed)
@@ -263,11 +244,11 @@ func columnsOf(c *verdict.CaseResult) []column {
 			return "n/a"
 		}})
 	}
-	delete(units, encodedBytes)
-	delete(units, rowsWritten)
+	delete(units, record.EncodedBytes)
+	delete(units, record.RowsWritten)
 	for _, unit := range slices.Sorted(maps.Keys(units)) {
 		title := unit
-		if unit == clientCPU {
+		if unit == record.ClientCPU {
 			title = "cpu ns/op"
 		}
 		columns = append(columns, column{title, false, metric(unit)})

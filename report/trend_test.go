@@ -115,7 +115,7 @@ func sectionOf(t *testing.T, page []byte) []byte {
 func trendPage(t *testing.T, trends []*trend.Trend) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := HTML(&b, Contents{Runs: pageSample(), History: trends}); err != nil {
+	if err := HTML(&b, Contents{Runs: pageSample(), Stages: stages, History: trends}); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()

@@ -97,7 +97,7 @@ func AnalyzeCase(rec *record.Record, name string) CaseResult {
 			continue
 		}
 		if c.Baseline != nil && c.Baseline.NSOp != nil && result != c.Baseline {
-			comparison := stats.Compare(blockValues(blocks, result.Row, c.Baseline.Row))
+			comparison := stats.Compare(BlockValues(blocks, result.Row, c.Baseline.Row))
 			result.Ratio = &comparison
 			result.Verdict = stats.Decide(comparison, Margin(rec.Run.Precision))
 		} else if result == c.Baseline {
@@ -105,10 +105,10 @@ func AnalyzeCase(rec *record.Record, name string) CaseResult {
 		}
 		own := floor
 		if result.Row.Floor != "" {
-			own = c.of(result.Row.Floor)
+			own = c.Of(result.Row.Floor)
 		}
 		if own != nil && own.NSOp != nil {
-			ratio := math.Exp(stats.HodgesLehmann(blockValues(blocks, result.Row, own.Row)))
+			ratio := math.Exp(stats.HodgesLehmann(BlockValues(blocks, result.Row, own.Row)))
 			result.FloorRatio = &ratio
 		}
 	}
@@ -122,8 +122,39 @@ func AnalyzeCase(rec *record.Record, name string) CaseResult {
 	return c
 }
 
-// of returns the result of a contender, nil if the case has none of that name.
-func (c *CaseResult) of(contender string) *Result {
+// Stage is the stage that the case is of.
+func (c *CaseResult) Stage() string { return c.Rows[0].Row.Stage }
+
+// Ways are what one may choose among: the case's contenders without its floors, the
+// control and those of another revision.
+func (c *CaseResult) Ways() []*Result {
+	return slices.DeleteFunc(slices.Clone(c.Rows), func(r *Result) bool {
+		return r.Row.Role == record.RoleControl || r.Row.Role == record.RoleFloor || r.Row.OldOf != ""
+	})
+}
+
+// Unmeasured is the reason why no row of the case was measured, if it is one reason for
+// all; else "".
+func (c *CaseResult) Unmeasured() string {
+	why := c.Rows[0].Row.Proof
+	for _, r := range c.Rows {
+		if r.Row.Proof != why || !why.Is(record.ProofNotMeasured) {
+			return ""
+		}
+	}
+	return string(why)
+}
+
+// Reason says why a row has no figures.
+func (r *Result) Reason() string {
+	if r.Row.OK() {
+		return string(record.ProofNotMeasured.Because("the run ended before its first block"))
+	}
+	return string(r.Row.Proof)
+}
+
+// Of returns the result of a contender, nil if the case has none of that name.
+func (c *CaseResult) Of(contender string) *Result {
 	for _, result := range c.Rows {
 		if result.Row.Contender == contender {
 			return result
@@ -177,7 +208,7 @@ func figures(row *record.Row, blocks []*record.Block) *Result {
 		result.Metrics = map[string]float64{}
 	}
 	if len(cpu) > 0 {
-		result.Metrics["client-cpu-ns/op"] = stats.Median(cpu)
+		result.Metrics[record.ClientCPU] = stats.Median(cpu)
 	}
 	for unit, values := range counters {
 		result.Metrics[unit] = stats.Median(values)
@@ -198,8 +229,8 @@ func whole(values []float64) *int64 {
 	return &n
 }
 
-// blockValues are the values, over the blocks that have both, of a row against another.
-func blockValues(blocks []*record.Block, row, base *record.Row) []float64 {
+// BlockValues are the values, over the blocks that have both, of a row against another.
+func BlockValues(blocks []*record.Block, row, base *record.Row) []float64 {
 	var values []float64
 	for _, block := range blocks {
 		s, b := block.Of(row.Name), block.Of(base.Name)

@@ -307,7 +307,7 @@ func sameBaseline(old, new *CaseResult) string {
 func peers(old, new *CaseResult) []string {
 	var names []string
 	for _, r := range old.Rows {
-		if n := new.of(r.Row.Contender); r.NSOp != nil && n != nil && n.NSOp != nil && r.Row.Role != record.RoleControl && r.Row.OldOf == "" {
+		if n := new.Of(r.Row.Contender); r.NSOp != nil && n != nil && n.NSOp != nil && r.Row.Role != record.RoleControl && r.Row.OldOf == "" {
 			names = append(names, r.Row.Name)
 		}
 	}
@@ -317,7 +317,7 @@ func peers(old, new *CaseResult) []string {
 // toRow gives a row's block values against another of its case.
 func toRow(base string) func(*record.Record, *record.Row) []float64 {
 	return func(rec *record.Record, row *record.Row) []float64 {
-		return blockValues(rec.BlocksOf(row.Case), row, rec.Row(base))
+		return BlockValues(rec.BlocksOf(row.Case), row, rec.Row(base))
 	}
 }
 
@@ -332,9 +332,9 @@ func (c *Changes) toPeers(names []string) func(*record.Record, *record.Row) []fl
 			if name == row.Name {
 				continue
 			}
-			was := stats.Median(blockValues(c.Old.BlocksOf(row.Case), c.Old.Row(row.Name), c.Old.Row(name)))
+			was := stats.Median(BlockValues(c.Old.BlocksOf(row.Case), c.Old.Row(row.Name), c.Old.Row(name)))
 			for i, block := range blocks {
-				for _, value := range blockValues([]*record.Block{block}, row, rec.Row(name)) {
+				for _, value := range BlockValues([]*record.Block{block}, row, rec.Row(name)) {
 					against[i] = append(against[i], value-was)
 				}
 			}
@@ -486,7 +486,7 @@ func RatioOf(rec *record.Record, row, base string) (Interval, bool) {
 		return Interval{}, false
 	}
 	if a.Case == b.Case {
-		values := blockValues(rec.BlocksOf(a.Case), a, b)
+		values := BlockValues(rec.BlocksOf(a.Case), a, b)
 		c := stats.Compare(values)
 		return Interval{c.Ratio, c.Low, c.High}, len(values) > 0
 	}

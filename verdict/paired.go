@@ -46,7 +46,7 @@ func ComparePaired(rec *record.Record, limits Thresholds) *Changes {
 	var p []float64
 	for i := range c.Rows {
 		r := &c.Rows[i]
-		r.test = stats.Paired(blockValues(rec.BlocksOf(r.New.Row.Case), r.New.Row, r.Old.Row), level)
+		r.test = stats.Paired(BlockValues(rec.BlocksOf(r.New.Row.Case), r.New.Row, r.Old.Row), level)
 		p = append(p, r.test.P)
 	}
 	for i, adjusted := range stats.Holm(p) {

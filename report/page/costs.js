@@ -1,19 +1,21 @@
-// The calculator: reckons as costs.sum does in Go, from the same figures.
+// The calculator: reckons as cost.Model.Bill does in Go, from the same figures.
 (function () {
   var section = document.getElementById("costs");
   if (!section) return;
   var data = JSON.parse(document.getElementById("cost-data").textContent);
   // Headings and groups come as places in a list, parts as [name, ns, low, high].
-  data.messages.map(function (m) { return m.codecs; }).concat([data.seals, data.sends, data.stores]).forEach(function (list) {
-    list.forEach(function (o) {
-      o.heading = o.in ? data.headings[o.in - 1] : "";
-      o.parts = (o.parts || []).map(function (p) { return { name: p[0], ns: p[1], low: p[2], high: p[3] }; });
+  data.steps.forEach(function (step) {
+    step.lists.forEach(function (list) {
+      list.forEach(function (o) {
+        o.heading = o.in ? data.headings[o.in - 1] : "";
+        o.parts = (o.parts || []).map(function (p) { return { name: p[0], ns: p[1], low: p[2], high: p[3] }; });
+      });
     });
   });
   var form = section.querySelector("form");
   var box = {};
-  ["message", "codec", "seal", "send", "store", "rate", "cpu", "gb"].forEach(function (name) { box[name] = document.getElementById("cost-" + name); });
-  var names = ["codec", "seal", "send", "store"];
+  var names = data.steps.map(function (step) { return step.name; });
+  ["message", "rate", "cpu", "gb"].concat(names).forEach(function (name) { box[name] = document.getElementById("cost-" + name); });
   var hoursPerMonth = 730;
 
   // A quantity is [value, low, high]; without bounds they are infinite.
@@ -28,14 +30,19 @@
     return [value, value - Math.hypot(q[0] - q[1], middle - low), value + Math.hypot(q[2] - q[0], high - middle)];
   }
 
-  function options(c) { return [data.messages[c.message].codecs, data.seals, data.sends, data.stores]; }
-  function chosen(c) { return options(c).map(function (list, i) { return list[c[names[i]]]; }); }
+  // A step has one list of options for all messages, or one for each.
+  function options(c) { return data.steps.map(function (step) { return step.lists[step.lists.length === 1 ? 0 : c.message]; }); }
+  function chosen(c) { return options(c).map(function (list, i) { return list[c.at[i]]; }); }
   function cpuFactor(c) { return c.rate * 3600 * hoursPerMonth / 3.6e12 * c.cpu; }
   function trafficFactor(c) { return c.rate * 3600 * hoursPerMonth / 1e9 * c.gb; }
   function bytes(c) {
-    var o = chosen(c);
-    if (c.send === 0) return 0;
-    return ((o[1].whole ? o[1].bytes : o[0].bytes) || 0) + (o[2].bytes || 0);
+    var size = 0, wire = 0;
+    chosen(c).forEach(function (o) {
+      var own = o.bytes || 0;
+      if (o.carries) wire += size + own;
+      else size = o.whole ? own : size + own;
+    });
+    return wire;
   }
   function sum(c) {
     var lines = [], total = exactly(0), switches = [];
@@ -49,11 +56,12 @@
   }
   function named(o) { return o.label + " (" + o.heading + ")"; }
   function cheapest(c, dimension) {
-    var list = options(c)[dimension], at = c[names[dimension]], now = list[at], best = { what: names[dimension], from: now.label, to: "", saving: null };
+    var list = options(c)[dimension], at = c.at[dimension], now = list[at], best = { what: names[dimension], from: now.label, to: "", saving: null };
     list.forEach(function (o, i) {
       if (i === at || o.why || o.group !== now.group) return;
       var other = Object.assign({}, c);
-      other[names[dimension]] = i;
+      other.at = c.at.slice();
+      other.at[dimension] = i;
       var saving = exactly((bytes(c) - bytes(other)) * trafficFactor(c));
       now.parts.forEach(function (p) { saving = plus(saving, cpuFactor(c), ofPart(p)); });
       o.parts.forEach(function (p) { saving = plus(saving, -cpuFactor(c), ofPart(p)); });
@@ -135,26 +143,29 @@
     b.switches.forEach(function (s) { list.appendChild(element("li", "")).appendChild(element("data", switchText(s), { value: s.saving ? s.saving[0] : 0 })); });
   }
 
-  // The codecs are those of the chosen message; the one that was chosen stays, if it can.
-  function fillCodecs() {
-    var was = box.codec.selectedOptions[0], codecs = data.messages[box.message.value].codecs, free = -1, same = -1;
-    box.codec.textContent = "";
-    codecs.forEach(function (o, i) {
-      var option = element("option", o.label, { value: i });
-      if (o.why) { option.disabled = true; option.textContent += ": " + o.why; }
-      else {
-        if (free < 0) free = i;
-        if (was && was.textContent === o.label) same = i;
-      }
-      box.codec.appendChild(option);
+  // Options may be those of the chosen message; the one that was chosen stays, if it can.
+  function fill() {
+    data.steps.forEach(function (step) {
+      if (step.lists.length === 1) return;
+      var select = box[step.name], was = select.selectedOptions[0], free = -1, same = -1;
+      select.textContent = "";
+      step.lists[box.message.value].forEach(function (o, i) {
+        var option = element("option", o.label, { value: i });
+        if (o.why) { option.disabled = true; option.textContent += ": " + o.why; }
+        else {
+          if (free < 0) free = i;
+          if (was && was.textContent === o.label) same = i;
+        }
+        select.appendChild(option);
+      });
+      select.value = Math.max(0, same < 0 ? free : same);
     });
-    box.codec.value = Math.max(0, same < 0 ? free : same);
   }
   // Amounts that are no number, or negative, count as none.
   function number(input) { var x = parseFloat(input.value); return x > 0 && isFinite(x) ? x : 0; }
   function reckon() {
     show({
-      message: +box.message.value, codec: +box.codec.value, seal: +box.seal.value, send: +box.send.value, store: +box.store.value,
+      message: +box.message.value, at: names.map(function (name) { return +box[name].value; }),
       rate: number(box.rate), cpu: number(box.cpu), gb: number(box.gb)
     });
   }
@@ -162,7 +173,7 @@
   function given() {
     var text = section.querySelector(".given");
     text.textContent = "";
-    ["message", "codec", "seal", "send", "store"].forEach(function (name) {
+    ["message"].concat(names).forEach(function (name) {
       var span = element("span", form.querySelector("label[for=cost-" + name + "]").textContent + " ");
       span.appendChild(element("strong", box[name].selectedOptions[0].textContent));
       text.appendChild(span);
@@ -177,7 +188,7 @@
     });
   }
   // A select's own listener runs before the form's.
-  box.message.addEventListener("input", fillCodecs);
+  box.message.addEventListener("input", fill);
   form.addEventListener("submit", function (event) { event.preventDefault(); });
   form.addEventListener("input", function () { reckon(); given(); });
   form.hidden = false;

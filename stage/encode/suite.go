@@ -11,7 +11,7 @@ const baseline = "codec=protobuf"
 
 // Suite returns the stage's cases.
 func Suite() lab.Suite {
-	suite := lab.Suite{Stage: "encode", Doc: "Struct to bytes and back: which codec?"}
+	suite := lab.Suite{Stage: "encode", Doc: "Struct to bytes and back: which codec?", Figures: figures()}
 	suite.Cases = append(suite.Cases, cases(bind.Benchmark(), message[plain.Benchmark]{
 		name: "benchmark", doc: "the published page's message of strings, bytes, a map and ten parts",
 		draw: drawBenchmark, count: 1, headline: true,

@@ -4,7 +4,7 @@ import "postage/lab"
 
 // Suite returns the stage's cases.
 func Suite() lab.Suite {
-	suite := lab.Suite{Stage: "seal", Doc: "Bytes to an encrypted, signed Web Push request: which library, which of its caches?"}
+	suite := lab.Suite{Stage: "seal", Doc: "Bytes to an encrypted, signed Web Push request: which library, which of its caches?", Figures: figures()}
 	suite.Cases = append(suite.Cases, modesCase(false), modesCase(true), pageCase(), loopbackCase())
 	for _, p := range []primitive{keygen, agreement, signature, schedule, contentSchedule, stdSchedule, stdContentSchedule, salt, seal} {
 		suite.Cases = append(suite.Cases, part(p, false))

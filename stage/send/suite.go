@@ -14,7 +14,7 @@ const baseline = "proto=http1"
 
 // Suite returns the stage's cases.
 func Suite() lab.Suite {
-	suite := lab.Suite{Stage: "send", Doc: "Bytes to another process: which protocol, TLS or not, connection kept or not?"}
+	suite := lab.Suite{Stage: "send", Doc: "Bytes to another process: which protocol, TLS or not, connection kept or not?", Figures: figures()}
 	for _, cases := range [][]lab.Case{
 		pageCases(), {tlsCase()}, reuseCases(), {bodyCase(), certCase(), resumeCase()}, sizeCases(), flightCases(),
 	} {

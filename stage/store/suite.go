@@ -20,7 +20,7 @@ func Suite() lab.Suite {
 // suite returns the cases for the page's workload, for a part of it that a run of a few minutes has the time
 // for on a server, for one of small rows, and for volumes of the page's rows.
 func suite(page, part, small workload, volumes ...volume) lab.Suite {
-	suite := lab.Suite{Stage: "store", Doc: "Rows into PostgreSQL: which driver, which call, which buffer?"}
+	suite := lab.Suite{Stage: "store", Doc: "Rows into PostgreSQL: which driver, which call, which buffer?", Figures: figures()}
 	suite.Cases = append(suite.Cases,
 		sinkCase(page, pgtest.Unix, true, "What does the client alone pay for one upsert of 1000 rows of 16 KB, whatever the server does with them?"),
 		directCase(page))

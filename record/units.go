@@ -1,0 +1,12 @@
+package record
+
+// The units of figures that more than one package looks for. Others are free.
+const (
+	EncodedBytes = "encoded-bytes"    // of what an operation encodes
+	RowsWritten  = "rows"             // of a table, an operation
+	ClientCPU    = "client-cpu-ns/op" // CPU time of the contender's process
+	ServerCPU    = "server-cpu-ns/op" // CPU time of its server
+	WireOut      = "wire-out-B/op"    // sent, headers and TLS included
+	WireIn       = "wire-in-B/op"
+	PeakMemory   = "peak-rss-B" // peak of resident memory
+)

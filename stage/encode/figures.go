@@ -1,0 +1,33 @@
+package encode
+
+import (
+	"strings"
+
+	"postage/record"
+	"postage/verdict"
+)
+
+// figures say what the stage's mean: a message is encoded once and decoded once on its way.
+func figures() verdict.Figures {
+	return verdict.Figures{
+		Message: "msg", Does: "op",
+		Verbs: map[string]verdict.Verb{
+			"encode":       {Does: "encodes", Do: "encode"},
+			"decode":       {Does: "decodes", Do: "decode"},
+			"decode-reuse": {Does: "decodes into a used message", Do: "decode into a used message"},
+			"validate":     {Does: "decodes and validates", Do: "decode and validate"},
+		},
+		Known: map[string]string{"codec=json": "encoding/json"},
+		Sizes: true,
+		Cost: &verdict.Cost{Step: "codec", Title: "codec", Message: "order", Of: func(row *record.Row) *verdict.Operation {
+			keys := record.KeysOf(row.Case)
+			if keys.Get("op") != "encode" {
+				return nil
+			}
+			return &verdict.Operation{
+				Message: keys.Get("msg"), Messages: 1, Client: "encode", Bytes: []string{record.EncodedBytes}, Usual: row.Contender == baseline,
+				Beside: &verdict.Beside{Case: strings.Replace(row.Case, "op=encode", "op=decode", 1), Client: "decode", Title: "decoding"},
+			}
+		}},
+	}
+}

@@ -1,0 +1,32 @@
+package send
+
+import (
+	"strings"
+
+	"postage/record"
+	"postage/verdict"
+)
+
+// figures say what the stage's mean: an exchange of a hello carries a message, whose bytes
+// come on top of its own.
+func figures() verdict.Figures {
+	return verdict.Figures{
+		Slice: "slice",
+		Connecting: &verdict.Connecting{
+			TLS: "tls", Reuse: "reuse", Alone: record.Key{Name: "floor", Value: "handshake"},
+			Unlike: func(row *record.Row) bool { return strings.Contains(row.Settings["lib"], "quic") },
+		},
+		Cost: &verdict.Cost{Step: "send", Title: "sent by", Without: "not sent", Of: func(row *record.Row) *verdict.Operation {
+			keys := record.KeysOf(row.Case)
+			op := &verdict.Operation{
+				Messages: 1, Client: "send: client", Server: "send: server", Bytes: []string{record.WireOut, record.WireIn}, Carries: true,
+				Group: "slice=" + keys.Get("slice") + " tls=" + keys.Get("tls"), Usual: keys.Get("tls") == "on" && keys.Get("reuse") == "yes",
+			}
+			// It would be counted beside the message that was chosen.
+			if size := row.Settings["size"]; size != "" && size != "hello" {
+				op.Why = "it carries " + size + " of its own"
+			}
+			return op
+		}},
+	}
+}

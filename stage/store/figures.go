@@ -1,0 +1,31 @@
+package store
+
+import (
+	"strconv"
+
+	"postage/record"
+	"postage/verdict"
+)
+
+// figures say what the stage's mean: an operation stores many messages, a row each.
+func figures() verdict.Figures {
+	return verdict.Figures{
+		Slice:  "slice",
+		Memory: true, // messages are megabytes
+		Cost: &verdict.Cost{Step: "store", Title: "stored by", Without: "not stored", Of: func(row *record.Row) *verdict.Operation {
+			keys := record.KeysOf(row.Case)
+			if keys.Get("rows") == "" {
+				return nil
+			}
+			op := &verdict.Operation{Client: "store: client", Server: "store: database", Usual: row.Contender == "lib=pgx/call=exec"}
+			var err error
+			if op.Messages, err = strconv.ParseFloat(keys.Get("rows"), 64); err != nil || op.Messages < 1 {
+				op.Why = "it does not say how many rows it writes"
+			}
+			if keys.Get("peer") == "sink" {
+				op.Server, op.Note, op.Usual = "", " (client alone)", false
+			}
+			return op
+		}},
+	}
+}

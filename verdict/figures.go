@@ -1,0 +1,91 @@
+package verdict
+
+import "postage/record"
+
+// Figures are what a stage says of its figures, to whoever presents them or reckons with
+// them and knows no stage. The zero value says nothing, and its cases are presented like
+// all others.
+type Figures struct {
+	// Message is the key in the names of cases that says which message they are of, Does
+	// the one that says what is done to it: "msg" and "op". Verbs are its values in words.
+	Message, Does string
+	Verbs         map[string]Verb
+	// Slice is the key that divides the cases into parts that are shown apart.
+	Slice string
+	// Known are contenders that readers know, whom the fastest is compared with beside the
+	// baseline: {"codec=json": "encoding/json"}.
+	Known map[string]string
+	// Sizes shows the size of what was encoded against speed, Memory what is allocated.
+	Sizes, Memory bool
+	// Connecting has exchanges split into what they are made of.
+	Connecting *Connecting
+	// Cost says what operations are to a message on its way, nil if they are nothing.
+	Cost *Cost
+}
+
+// Stage is a stage's name, as in records, and what it says of its figures.
+type Stage struct {
+	Name string
+	Figures
+}
+
+// Verb is what a contender does to a message: "encodes", "encode".
+type Verb struct{ Does, Do string }
+
+// Connecting names the keys of exchanges whose connection is new or kept, with TLS or
+// without it.
+type Connecting struct {
+	TLS   string // its values are on and off
+	Reuse string // its values are yes and no
+	// Alone is a contender, a floor, that connects and shakes hands and does nothing else.
+	// Unlike says of a row that its handshake is another.
+	Alone  record.Key
+	Unlike func(*record.Row) bool
+}
+
+// Cost makes a stage's cases a step of a message's way, of which users choose one.
+type Cost struct {
+	Step    string // "seal"
+	Title   string // "sealed by"
+	Without string // "not sealed": the choice to leave the step out; "" if it cannot be
+	// Message is the one that the choice begins with, of steps whose cases are of messages.
+	Message string
+	// Left has the choice begin without the step.
+	Left bool
+	// Of says what an operation of a row is to a message, nil if it is none of the ways.
+	Of func(*record.Row) *Operation
+}
+
+// Operation is what one operation of a row is to a message.
+type Operation struct {
+	// Message is the one that is worked on, "" for any.
+	Message string
+	// Messages is how many an operation takes on its way.
+	Messages float64
+	// Group is that of the rows that do the same work, so that one may be had for another.
+	Group string
+	// Client and Server name the CPU time of the row's own process and of its server, which
+	// the message costs; "" for what it does not cost.
+	Client, Server string
+	// Beside is another case that has the row's contender, whose time in its own process
+	// the message costs too; nil for none.
+	Beside *Beside
+	// Bytes are the metrics whose sum is the message's size from here on, or, where the
+	// step Carries it to another machine, what it adds to that on the wire. Whole says that
+	// they are all of it, whatever the size was before.
+	Bytes          []string
+	Whole, Carries bool
+	// Note stands behind the contender's name.
+	Note string
+	// Why it cannot be chosen, "" if it can.
+	Why string
+	// Usual marks what the choice begins with.
+	Usual bool
+}
+
+// Beside is a case that goes with another: to decode is done to what was encoded.
+type Beside struct {
+	Case   string // its name
+	Client string // names the CPU time, as in [Operation]
+	Title  string // "decoding"
+}
