@@ -25,20 +25,25 @@ func (w *writer) bindChunk() error {
 	if s.stop.Load() {
 		return nil
 	}
-	if w.parsed != c.rows() {
+	parse := w.parsed != c.rows()
+	if parse {
 		w.sql = w.appendInsert(w.sql[:0], c.rows())
 		s.parse(w.sql, w.types, params)
 		w.parsed = c.rows()
 	}
 	w.sent = append(w.sent, c.first)
 	s.bind("", w.formats, params, c.size()+w.resultFormats())
-	if c.referred > 0 || len(c.data) < bufferSize/2 {
-		c.write(s, 0, c.rows())
-	} else {
+	lent := c.referred == 0 && len(c.data) >= bufferSize/2
+	if lent {
 		s.refer(alias(c.data))
-		s.flush() // before the chunk is used again
+	} else {
+		c.write(s, 0, c.rows())
 	}
 	w.executeRows()
+	// Before the chunk is used again; and a Parse sets statement_timeout going, until the Execute, however long the source thinks.
+	if lent || parse {
+		s.flush()
+	}
 	return nil
 }
 

@@ -2,7 +2,6 @@ package pgbulk
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"reflect"
@@ -234,6 +233,7 @@ func (p *plan) resultFormats() int {
 // once: it is the same for all statements of the call.
 func (w *writer) executeRows() {
 	s := w.stream
+	s.reserve(20 + w.resultFormats()) // so that no Bind goes out, and has the statement_timeout run, without its Execute
 	if w.returned == nil {
 		s.execute()
 		return
@@ -249,16 +249,13 @@ func (w *writer) executeRows() {
 		s.byte('P')
 		s.byte(0)
 	}
-	p := s.room(1 + 4 + 1 + 4)
-	p[0] = 'E'
-	binary.BigEndian.PutUint32(p[1:], 4+1+4)
-	p[5] = 0
-	binary.BigEndian.PutUint32(p[6:], 0)
+	s.executeMessage()
 }
 
 // openStream begins the exchange with the rows.
 func (w *writer) openStream() {
 	w.stream = open(w.ctx, w.pc, w.buffers)
+	w.stream.hold = w.hold
 	if w.returned != nil {
 		w.lock = new(sync.Mutex)
 		w.stream.returner = w.returned.returner(w.m, w.lock)

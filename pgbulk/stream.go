@@ -39,10 +39,13 @@ type stream struct {
 	buf      []byte // bufferSize long
 	n        int    // bytes of buf in use
 	out      *outbox
-	copying  bool  // what is written is wrapped in CopyData messages
-	complete bool  // all that the exchange consists of has been written
-	err      error // of writing
-	gaveUp   error // why the exchange was cut short, if it was us
+	copying  bool             // what is written is wrapped in CopyData messages
+	copies   bool             // a COPY ... FROM STDIN is meant to be part of it
+	complete bool             // all that the exchange consists of has been written
+	written  chan struct{}    // closed when no more will be
+	hold     *pgconn.Pipeline // keeps others from the connection until reading begins; or nil
+	err      error            // of writing
+	gaveUp   error            // why the exchange was cut short, if it was us
 
 	unwatch   func() bool
 	cancelled chan struct{} // closed when the cancel request is done with
@@ -73,7 +76,8 @@ type stream struct {
 
 // open begins an exchange.
 func open(ctx context.Context, pc *pgconn.PgConn, b *buffers) *stream {
-	s := &stream{pc: pc, nc: pc.Conn(), ctx: ctx, buf: b.wire[:bufferSize], out: &b.out, done: make(chan struct{}), cancelled: make(chan struct{})}
+	s := &stream{pc: pc, nc: pc.Conn(), ctx: ctx, buf: b.wire[:bufferSize], out: &b.out,
+		written: make(chan struct{}), done: make(chan struct{}), cancelled: make(chan struct{})}
 	s.out.start(s.nc)
 	s.begun, s.waits = time.Now(), s.readSoon
 	s.unwatch = context.AfterFunc(ctx, s.cancel)
@@ -97,6 +101,9 @@ func (s *stream) readNow() { s.reading.Do(s.read) }
 // read reads to the end of the exchange.
 func (s *stream) read() {
 	defer close(s.done)
+	if s.hold != nil {
+		s.hold.Close() // from here on it is busy with receiving
+	}
 	for {
 		msg, err := s.pc.ReceiveMessage(context.Background())
 		if err != nil {
@@ -123,6 +130,11 @@ func (s *stream) read() {
 			s.tag = pgconn.NewCommandTag(string(msg.CommandTag))
 			if s.tag.Insert() || s.tag.Update() || s.tag.Delete() {
 				s.affected += s.tag.RowsAffected()
+			}
+		case *pgproto3.CopyInResponse:
+			if !s.copies {
+				<-s.written
+				s.refuseCopy()
 			}
 		case *pgproto3.ParseComplete:
 			s.parsed = true
@@ -240,12 +252,17 @@ func (s *stream) enlarge() {
 
 // room makes sure that there are k bytes free in the buffer and returns them. k is small.
 func (s *stream) room(k int) []byte {
-	if len(s.buf)-s.n < k {
-		s.flush()
-	}
+	s.reserve(k)
 	p := s.buf[s.n : s.n+k]
 	s.n += k
 	return p
+}
+
+// reserve has the next k bytes go out together.
+func (s *stream) reserve(k int) {
+	if len(s.buf)-s.n < k {
+		s.flush()
+	}
 }
 
 func (s *stream) byte(b byte)    { s.room(1)[0] = b }
@@ -349,11 +366,10 @@ const bindOverhead = 4 + 2 + 2 + 2 + 2
 // execute ends the Bind message, whose results are to be in text if there are any, and sends an Execute message.
 func (s *stream) execute() {
 	s.int16(0)
-	s.byte('E')
-	s.int32(4 + 1 + 4)
-	s.byte(0)
-	s.int32(0)
+	s.executeMessage()
 }
+
+func (s *stream) executeMessage() { copy(s.room(10), "E\x00\x00\x00\x09\x00\x00\x00\x00\x00") }
 
 // command sends a statement without parameters.
 func (s *stream) command(sql string) {
@@ -365,6 +381,7 @@ func (s *stream) command(sql string) {
 // startCopy begins COPY data: from here on everything is wrapped in CopyData messages.
 func (s *stream) startCopy() {
 	s.flush()
+	s.copies = true
 	s.copying, s.n, s.out.mark = true, copyHeader, 0
 	s.string("PGCOPY\n\xff\r\n\x00\x00\x00\x00\x00\x00\x00\x00\x00")
 }
@@ -394,6 +411,14 @@ func (s *stream) failCopy() {
 	s.int32(4 + len(why) + 1)
 	s.cstring(why)
 	s.flush()
+}
+
+// refuseCopy ends a COPY ... FROM STDIN that nobody has data for. In it the server has ignored the Sync that was sent
+// (https://www.postgresql.org/docs/current/protocol-flow.html#PROTOCOL-COPY).
+func (s *stream) refuseCopy() {
+	const why = "COPY ... FROM STDIN is not for Exec, use Insert"
+	m := binary.BigEndian.AppendUint32([]byte{'f'}, uint32(4+len(why)+1))
+	s.nc.Write(append(append(m, why...), 0, 'S', 0, 0, 0, 4)) // an error shows when reading
 }
 
 // sync ends an exchange of the extended protocol.
@@ -427,6 +452,11 @@ const invalidCursorName = "34000"
 // close waits for the end of the exchange, and returns how it went: nil if the server has confirmed all of it.
 // Afterwards the connection is usable, or closed.
 func (s *stream) close() error {
+	select {
+	case <-s.written:
+	default:
+		close(s.written)
+	}
 	if s.returner != nil {
 		go s.readNow() // what the caller does with rows may end the goroutine
 	} else {
@@ -500,7 +530,15 @@ func (s *stream) shut() {
 // uncertain says that the server may have committed although there is an error: everything was sent, and no
 // answer to it came.
 func (s *stream) uncertain() bool {
-	return s.complete && !s.ready && (s.pgErr == nil || s.pgErr.Severity != "ERROR")
+	return s.complete && !s.ready && (s.pgErr == nil || severity(s.pgErr) != "ERROR")
+}
+
+// severity is an error's, whatever language the server speaks. Before PostgreSQL 9.6 it tells only the translation.
+func severity(e *pgconn.PgError) string {
+	if e.SeverityUnlocalized != "" {
+		return e.SeverityUnlocalized
+	}
+	return e.Severity
 }
 
 func uniform(formats []byte) bool {

@@ -47,7 +47,8 @@ func (w *writer) unnestChunk() {
 	if s.stop.Load() {
 		return
 	}
-	if w.parsed != unnested {
+	parse := w.parsed != unnested
+	if parse {
 		w.sql = append(append(w.sql[:0], w.head...), "select "...)
 		for i := range columns {
 			if i > 0 {
@@ -78,6 +79,9 @@ func (w *writer) unnestChunk() {
 		}
 	}
 	w.executeRows()
+	if parse {
+		s.flush() // see bindChunk
+	}
 }
 
 // unnested stands for the number of rows of a statement that takes any.

@@ -140,9 +140,10 @@ type writer struct {
 	encoder
 	*buffers
 
-	strategy Strategy // Auto as long as it is not settled
-	stream   *stream  // nil as long as nothing has been sent
-	n        int      // rows so far
+	hold     *pgconn.Pipeline // the connection's lock, which is a pipeline's that sends nothing
+	strategy Strategy         // Auto as long as it is not settled
+	stream   *stream          // nil as long as nothing has been sent
+	n        int              // rows so far
 	affected int64
 
 	// Of Bind.
@@ -212,6 +213,9 @@ func (w *writer) choose() {
 // run goes through the rows.
 func (w *writer) run(source func(yield func([]any, error) bool)) error {
 	finished := false
+	// Someone who uses the connection from within the source is told that it is busy, before anything gets between our messages.
+	w.hold = w.pc.StartPipeline(context.Background())
+	defer w.hold.Close()
 	defer func() {
 		// The source panicked, or ended the goroutine. Undo what was sent, and let it go on its way.
 		if !finished && w.stream != nil {
