@@ -35,7 +35,7 @@ type answer struct {
 // attempt makes one request, and calls connected, if it is not nil, when there
 // is a connection for it. Redirects are not followed: a RoundTripper does not,
 // and a 3xx answer is a refusal.
-func (c *Client) attempt(ctx context.Context, sub *subscription, h Header, body []byte, connected func()) answer {
+func (c *Client) attempt(ctx context.Context, sub Subscription, h Header, body []byte, connected func()) answer {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
 	var headersWritten, traced atomic.Bool
@@ -71,7 +71,7 @@ func (c *Client) attempt(ctx context.Context, sub *subscription, h Header, body 
 	a.throttled = isThrottled(response, a.hasRetryAfter)
 	text := readReason(response, cancel)
 	a.otherKey = isOtherKey(a.status, text)
-	a.reason = cleanText(text, Subscription{sub}, h.Authorization, maxReasonBytes)
+	a.reason = cleanText(text, sub, h.Authorization, maxReasonBytes)
 	return a
 }
 

@@ -11,6 +11,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -150,9 +151,14 @@ func floorKeygen(int) error {
 
 func (w *workload) floorECDH() func(int) error {
 	k, err := ecdh.P256().GenerateKey(rand.Reader)
+	var publics []*ecdh.PublicKey
+	for _, sub := range w.subs {
+		public, err2 := ecdh.P256().NewPublicKey(sub.appendPublic(nil))
+		publics, err = append(publics, public), errors.Join(err, err2)
+	}
 	return func(i int) error {
 		if err == nil {
-			keepBytes, err = k.ECDH(w.subs[i%len(w.subs)].s.public)
+			keepBytes, err = k.ECDH(publics[i%len(publics)])
 		}
 		return err
 	}
@@ -175,7 +181,7 @@ func floorSignature() func(int) error {
 func (w *workload) floorHKDF() func(int) error {
 	s, secret := getSchedule(), make([]byte, 32)
 	return func(i int) error {
-		s.deriveIKM(secret, w.subs[i%len(w.subs)].s)
+		s.deriveIKM(secret, w.subs[i%len(w.subs)])
 		keepBytes, _ = s.deriveKey()
 		return nil
 	}

@@ -65,7 +65,7 @@ func (k *broadcastKeys) each(do func(*sharedKey)) {
 // oneKey uses a broadcast's key pair for every message.
 type oneKey struct{ key *sharedKey }
 
-func (o oneKey) agree(s *schedule, sub *subscription, now time.Time) error {
+func (o oneKey) agree(s *schedule, sub Subscription, now time.Time) error {
 	key, err := o.key.get(now, broadcastKeyTTL)
 	if err != nil {
 		return err

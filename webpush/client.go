@@ -151,7 +151,7 @@ func (c *Client) AppendMessage(dst, msg []byte, sub Subscription, opts Options) 
 		return dst, Header{}, err
 	}
 	now := c.now()
-	if h.Authorization, err = c.signer.authorization(sub.s.origin, c.signer.candidates(sub.s)[0], now); err != nil {
+	if h.Authorization, err = c.signer.authorization(sub.Origin(), c.signer.candidates(sub)[0], now); err != nil {
 		return dst, Header{}, err
 	}
 	body, err := c.sealer.appendEncrypt(dst, msg, sub, opts.Padding, now)
@@ -163,11 +163,11 @@ func (c *Client) AppendMessage(dst, msg []byte, sub Subscription, opts Options) 
 
 // header checks what can be checked before any work is done.
 func (c *Client) header(sub Subscription, opts *Options) (Header, error) {
-	if sub.s == nil {
+	if sub.IsZero() {
 		return Header{}, errNoSubscription
 	}
-	if c.allow != nil && !c.allow(sub.s.origin) {
-		return Header{}, &OriginError{Origin: sub.s.origin}
+	if c.allow != nil && !c.allow(sub.Origin()) {
+		return Header{}, &OriginError{Origin: sub.Origin()}
 	}
 	return opts.header()
 }
@@ -195,7 +195,7 @@ func (c *Client) NewRequest(ctx context.Context, sub Subscription, msg []byte, o
 	if err != nil {
 		return nil, err
 	}
-	request, _ := newRequest(ctx, sub.s, h, body)
+	request, _ := newRequest(ctx, sub, h, body)
 	return request, nil
 }
 

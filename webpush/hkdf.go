@@ -36,6 +36,8 @@ type schedule struct {
 
 	salt   [saltBytes]byte
 	ikm    [sha256.Size]byte
+	auth   [authSecretBytes]byte
+	theirs [publicKeyBytes]byte
 	public [publicKeyBytes]byte // the sender's
 }
 
@@ -116,10 +118,11 @@ func (s *schedule) hmac(out *[sha256.Size]byte, key, message []byte) {
 
 // deriveIKM sets ikm from the ECDH secret, the subscription's keys and the
 // sender's public key in s.public (RFC 8291 section 3.3).
-func (s *schedule) deriveIKM(ecdhSecret []byte, sub *subscription) {
-	s.hmac(&s.ecdhPRK, sub.auth[:], ecdhSecret)
+func (s *schedule) deriveIKM(ecdhSecret []byte, sub Subscription) {
+	copy(s.auth[:], sub.auth())
+	s.hmac(&s.ecdhPRK, s.auth[:], ecdhSecret)
 	n := copy(s.info[:], infoWebPush)
-	n += copy(s.info[n:], sub.publicRaw[:])
+	n += len(sub.appendPublic(s.info[n:n]))
 	n += copy(s.info[n:], s.public[:])
 	s.info[n] = 1
 	s.hmac(&s.ikm, s.ecdhPRK[:], s.info[:])

@@ -13,7 +13,7 @@ func TestKeysDoNotOutliveClose(t *testing.T) {
 		s := newTestSealer(t, reuse, time.Now)
 		s.Close()
 		schedule := getSchedule()
-		_ = s.keys.agree(schedule, w.subs[0].s, time.Now())
+		_ = s.keys.agree(schedule, w.subs[0], time.Now())
 		schedule.release()
 		switch keys := s.keys.(type) {
 		case *sessionKeys:

@@ -36,7 +36,7 @@ func (p *keyPool) fill() {
 	}
 }
 
-func (p *keyPool) agree(s *schedule, sub *subscription, now time.Time) error {
+func (p *keyPool) agree(s *schedule, sub Subscription, now time.Time) error {
 	select {
 	case key := <-p.keys:
 		return key.agree(s, sub)

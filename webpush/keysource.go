@@ -7,7 +7,7 @@ import (
 // A keySource sets s.public and s.ikm for one message to a subscription, made
 // now. There is one kind for each mode of [Reuse].
 type keySource interface {
-	agree(s *schedule, sub *subscription, now time.Time) error
+	agree(s *schedule, sub Subscription, now time.Time) error
 	close()
 }
 
@@ -28,7 +28,7 @@ func newKeySource(r Reuse, now func() time.Time) keySource {
 // freshKeys makes a key pair for each message.
 type freshKeys struct{}
 
-func (freshKeys) agree(s *schedule, sub *subscription, _ time.Time) error {
+func (freshKeys) agree(s *schedule, sub Subscription, _ time.Time) error {
 	var k localKey
 	if err := k.generate(); err != nil {
 		return err

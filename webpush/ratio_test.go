@@ -111,8 +111,8 @@ func TestAllocations(t *testing.T) {
 		limit float64
 		op    operation
 	}{
-		{18, w.request(t, "strict, request", Config{}, PadNone())},
-		{12, w.parts(t, "strict, parts", Config{}, PadNone())},
+		{23, w.request(t, "strict, request", Config{}, PadNone())},
+		{16, w.parts(t, "strict, parts", Config{}, PadNone())},
 		{9, w.request(t, "session, request", Config{Reuse: session}, PadNone())},
 		{4, w.parts(t, "session, parts", Config{Reuse: session}, PadNone())},
 		{4, w.parts(t, "session, parts, padded", Config{Reuse: session}, PadToMax())},

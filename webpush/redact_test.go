@@ -22,9 +22,10 @@ func TestNothingFormatsASecret(t *testing.T) {
 	}
 	token, _, _ := strings.Cut(strings.TrimPrefix(header.Authorization, "vapid t="), ",")
 	raw := mustDecode(t, w.keys.PrivateKey())
+	endpointURL := sub.requestURL()
 	secrets := []string{
-		encodeBase64(sub.s.auth[:]), fmt.Sprintf("%x", sub.s.auth), fmt.Sprintf("%d", sub.s.auth[:]), fmt.Sprintf("%v", sub.s.auth[:4])[1:8],
-		sub.s.url.Path, token, w.keys.PrivateKey(), fmt.Sprintf("%x", raw), fmt.Sprintf("%v", raw[:6])[1:12], new(big.Int).SetBytes(raw).String(),
+		encodeBase64([]byte(sub.auth())), fmt.Sprintf("%x", sub.auth()), fmt.Sprintf("%d", []byte(sub.auth())), fmt.Sprintf("%v", []byte(sub.auth()[:4]))[1:8],
+		endpointURL.Path, token, w.keys.PrivateKey(), fmt.Sprintf("%x", raw), fmt.Sprintf("%v", raw[:6])[1:12], new(big.Int).SetBytes(raw).String(),
 	}
 	values := map[string]any{
 		"Subscription": sub, "*Subscription": &sub, "VAPIDKeys": w.keys, "KeyRing": client.signer.keys, "Sealer": client.sealer,

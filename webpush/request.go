@@ -52,9 +52,9 @@ var errStopped = errors.New("webpush: the request has ended")
 // URL again: its own copy of the URL, header values that share one array (each
 // clipped, so that appending to one cannot touch another), body, length and
 // GetBody.
-func newRequest(ctx context.Context, sub *subscription, h Header, body []byte) (*http.Request, *sentBody) {
+func newRequest(ctx context.Context, sub Subscription, h Header, body []byte) (*http.Request, *sentBody) {
 	parts := &requestParts{
-		url:    sub.url,
+		url:    sub.requestURL(),
 		values: [...]string{h.Authorization, "aes128gcm", h.ContentType, h.TTL, h.Urgency, h.Topic},
 	}
 	parts.body.reader.Reset(body)

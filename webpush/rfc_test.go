@@ -89,12 +89,12 @@ func TestScheduleAgainstStandardLibrary(t *testing.T) {
 			secret := make([]byte, 32)
 			rand.Read(secret)
 			rand.Read(s.salt[:])
-			copy(s.public[:], w.subs[0].s.publicRaw[:])
-			s.deriveIKM(secret, sub.s)
+			w.subs[0].appendPublic(s.public[:0])
+			s.deriveIKM(secret, sub)
 			key, nonce := s.deriveKey()
 
-			info := infoWebPush + string(sub.s.publicRaw[:]) + string(s.public[:])
-			ikm, err := hkdf.Key(sha256.New, secret, sub.s.auth[:], info, 32)
+			info := infoWebPush + string(sub.appendPublic(nil)) + string(s.public[:])
+			ikm, err := hkdf.Key(sha256.New, secret, []byte(sub.auth()), info, 32)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -117,7 +117,7 @@ func TestScheduleAgainstStandardLibrary(t *testing.T) {
 func TestReleaseForgets(t *testing.T) {
 	s := newSchedule()
 	sub := newWorkload(t).subs[0]
-	if err := (freshKeys{}).agree(s, sub.s, time.Now()); err != nil {
+	if err := (freshKeys{}).agree(s, sub, time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	s.deriveKey()

@@ -77,7 +77,7 @@ func (s *Sealer) AppendEncrypt(dst, msg []byte, sub Subscription, padding Paddin
 }
 
 func (s *Sealer) appendEncrypt(dst, msg []byte, sub Subscription, padding Padding, now time.Time) ([]byte, error) {
-	if sub.s == nil {
+	if sub.IsZero() {
 		return dst, errNoSubscription
 	}
 	if s.closed.Load() {
@@ -89,7 +89,7 @@ func (s *Sealer) appendEncrypt(dst, msg []byte, sub Subscription, padding Paddin
 	}
 	schedule := getSchedule()
 	defer schedule.release()
-	if err := s.keys.agree(schedule, sub.s, now); err != nil {
+	if err := s.keys.agree(schedule, sub, now); err != nil {
 		return dst, err
 	}
 	if _, err := rand.Read(schedule.salt[:]); err != nil {

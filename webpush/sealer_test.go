@@ -229,7 +229,7 @@ func TestSessionsAreBounded(t *testing.T) {
 	k := newSessionKeys(time.Hour, 3, clock.now)
 	defer k.close()
 	for _, sub := range w.subs {
-		if err := k.agree(getSchedule(), sub.s, clock.now()); err != nil {
+		if err := k.agree(getSchedule(), sub, clock.now()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -246,7 +246,7 @@ func TestSessionsAreBounded(t *testing.T) {
 	}
 }
 
-func newSessionShards(t *testing.T, max int) []*lru[[32]byte, session] {
+func newSessionShards(t *testing.T, max int) []*lru[string, session] {
 	k := newSessionKeys(time.Hour, max, time.Now)
 	t.Cleanup(k.close)
 	sum := 0

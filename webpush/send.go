@@ -109,7 +109,7 @@ func (d *delivery) seal() (r Result, ok bool) {
 		}
 		return d.fail(Invalid, err), false
 	}
-	d.candidates = d.client.signer.candidates(d.sub.s)
+	d.candidates = d.client.signer.candidates(d.sub)
 	return Result{}, true
 }
 
@@ -123,7 +123,7 @@ func (d *delivery) stamp() (err error) {
 			d.header.TTL = text
 		}
 	}
-	d.header.Authorization, err = d.client.signer.authorization(d.sub.s.origin, d.candidates[0], d.client.now())
+	d.header.Authorization, err = d.client.signer.authorization(d.sub.Origin(), d.candidates[0], d.client.now())
 	return err
 }
 
@@ -131,7 +131,7 @@ func (d *delivery) stamp() (err error) {
 func (d *delivery) attempt(ctx context.Context) (answer, error) {
 	var connected func()
 	if d.doors != nil {
-		if connected = d.doors.enter(ctx, d.sub.s.origin); connected != nil {
+		if connected = d.doors.enter(ctx, d.sub.Origin()); connected != nil {
 			defer connected()
 		}
 	}
@@ -144,7 +144,7 @@ func (d *delivery) attempt(ctx context.Context) (answer, error) {
 		}
 	}
 	d.attempts++
-	return d.client.attempt(ctx, d.sub.s, d.header, d.body, connected), nil
+	return d.client.attempt(ctx, d.sub, d.header, d.body, connected), nil
 }
 
 // livesFor reports whether the message is still of use after the wait: a browser

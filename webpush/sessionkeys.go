@@ -12,7 +12,7 @@ const sessionShards = 16
 type sessionKeys struct {
 	ttl     time.Duration
 	now     func() time.Time
-	shards  []*lru[[sha256.Size]byte, session]
+	shards  []*lru[string, session] // by the subscription's keys
 	janitor *janitor
 }
 
@@ -34,22 +34,23 @@ func newSessionKeys(ttl time.Duration, max int, now func() time.Time) *sessionKe
 		if i < max%shards {
 			share++
 		}
-		k.shards = append(k.shards, newLRU[[sha256.Size]byte, session](share))
+		k.shards = append(k.shards, newLRU[string, session](share))
 	}
 	k.janitor = startJanitor(ttl, k.sweep)
 	return k
 }
 
-func (k *sessionKeys) agree(s *schedule, sub *subscription, now time.Time) error {
-	shard := k.shards[int(sub.id[0])%len(k.shards)]
-	if kept, ok := shard.get(sub.id); ok && fresh(kept.made, now, k.ttl) {
+func (k *sessionKeys) agree(s *schedule, sub Subscription, now time.Time) error {
+	id := sub.keys()
+	shard := k.shards[int(id[len(id)-1])%len(k.shards)]
+	if kept, ok := shard.get(id); ok && fresh(kept.made, now, k.ttl) {
 		s.ikm, s.public = kept.ikm, kept.public
 		return nil
 	}
 	if err := (freshKeys{}).agree(s, sub, now); err != nil {
 		return err
 	}
-	shard.put(sub.id, session{ikm: s.ikm, public: s.public, made: now})
+	shard.put(id, session{ikm: s.ikm, public: s.public, made: now})
 	return nil
 }
 

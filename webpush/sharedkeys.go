@@ -27,8 +27,8 @@ func newSharedKeys(ttl time.Duration, now func() time.Time) *sharedKeys {
 	return k
 }
 
-func (k *sharedKeys) agree(s *schedule, sub *subscription, now time.Time) error {
-	origin := k.origins.getOrPut(sub.origin, func() *sharedKey { return new(sharedKey) })
+func (k *sharedKeys) agree(s *schedule, sub Subscription, now time.Time) error {
+	origin := k.origins.getOrPut(sub.Origin(), func() *sharedKey { return new(sharedKey) })
 	key, err := origin.get(now, k.ttl)
 	if err != nil {
 		return err

@@ -47,7 +47,7 @@ type SignerConfig struct {
 // token for each origin and key pair. Tokens are signed by the first message
 // that needs one; others to the same origin wait for it if the old token can
 // no longer be sent and go on with it otherwise; messages to other origins
-// never wait.
+// never wait, and reading a token takes no lock.
 //
 // A token is used only while its expiry lies ahead by ten minutes or more and by
 // ten minutes less than 24 hours or less, so that none is sent that a service would
@@ -62,7 +62,7 @@ type Signer struct {
 	renew      int64  // seconds of life left
 	eachTime   bool
 	now        func() time.Time
-	tokens     *lru[tokenID, *tokenSlot]
+	tokens     *table[tokenID, *tokenSlot]
 	signatures atomic.Int64 // counted for tests
 }
 
@@ -109,17 +109,17 @@ func NewSigner(cfg SignerConfig) (*Signer, error) {
 		renew:    int64(min(time.Hour, life/4) / time.Second),
 		eachTime: cfg.SignEachMessage,
 		now:      cfg.Now,
-		tokens:   newLRU[tokenID, *tokenSlot](cfg.MaxOrigins),
+		tokens:   newTable[tokenID, *tokenSlot](cfg.MaxOrigins),
 	}, nil
 }
 
 // candidates lists the key pairs that may sign for sub, the likeliest first: one
 // if it is known which the subscription was made with, all of them otherwise.
-func (s *Signer) candidates(sub *subscription) []*VAPIDKeys {
+func (s *Signer) candidates(sub Subscription) []*VAPIDKeys {
 	keys := *s.keys.keys.Load()
-	if sub.serverKey != "" {
+	if key := sub.ServerKey(); key != "" {
 		for i := range keys {
-			if keys[i].public == sub.serverKey {
+			if keys[i].public == key {
 				return keys[i : i+1]
 			}
 		}
@@ -133,10 +133,10 @@ func (s *Signer) candidates(sub *subscription) []*VAPIDKeys {
 // ([WithServerKey]) and in the ring, and with the current one otherwise. It is
 // valid for every endpoint of the origin: treat it as a password.
 func (s *Signer) Authorization(sub Subscription) (string, error) {
-	if sub.s == nil {
+	if sub.IsZero() {
 		return "", errNoSubscription
 	}
-	return s.authorization(sub.s.origin, s.candidates(sub.s)[0], s.now())
+	return s.authorization(sub.Origin(), s.candidates(sub)[0], s.now())
 }
 
 func (s *Signer) authorization(origin string, keys *VAPIDKeys, at time.Time) (string, error) {
@@ -148,7 +148,7 @@ func (s *Signer) authorization(origin string, keys *VAPIDKeys, at time.Time) (st
 		}
 		return t.header, nil
 	}
-	slot := s.tokens.getOrPut(tokenID{origin, keys}, newTokenSlot)
+	slot := s.tokens.get(tokenID{origin, keys}, now, newTokenSlot)
 	t := slot.current.Load()
 	if t != nil && t.usable(now) {
 		if t.expires-now > s.renew || !slot.mu.TryLock() {

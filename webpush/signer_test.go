@@ -178,7 +178,7 @@ func TestSigningStallsNobodyElse(t *testing.T) {
 	s := newTestSigner(t, SignerConfig{Now: clock.now})
 	a, b := subscriptionAt(t, "https://a.example/1"), subscriptionAt(t, "https://b.example/1")
 	first := authorize(t, s, a)
-	slot, _ := s.tokens.get(tokenID{"https://a.example", s.keys.Current()})
+	slot := s.tokens.get(tokenID{"https://a.example", s.keys.Current()}, clock.now().Unix(), nil)
 	slot.mu.Lock()
 	defer slot.mu.Unlock()
 	clock.add(11*time.Hour + 30*time.Minute) // due, not expired
@@ -202,8 +202,8 @@ func TestTokensAreBounded(t *testing.T) {
 	for i := range 50 {
 		authorize(t, s, subscriptionAt(t, fmt.Sprintf("https://o%d.example/", i)))
 	}
-	if n := s.tokens.len(); n != 5 {
-		t.Errorf("%d tokens kept, want 5", n)
+	if n := s.tokens.len(); n == 0 || n > 5 {
+		t.Errorf("%d tokens kept, want at most 5", n)
 	}
 }
 

@@ -3,13 +3,14 @@ package webpush
 import (
 	"crypto/ecdh"
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/url"
 	"time"
+	"unique"
 )
 
 // Sizes of the two keys of a subscription (RFC 8291 sections 3.1 and 3.2).
@@ -26,27 +27,17 @@ const maxSubscriptionBytes = 16 << 10
 // [NewSubscription] and keep it: parsing costs a check that a point is on the
 // curve, sending does not.
 //
-// A Subscription is an immutable value of one word, safe for use by any number
-// of goroutines. The zero value is not a subscription; sending to it fails.
+// A Subscription is an immutable value of three words, comparable, and safe for
+// use by any number of goroutines. With Google's, Mozilla's and Apple's endpoints it
+// takes less than 250 bytes of memory in one allocation. The zero value is not a
+// subscription; sending to it fails.
 //
 // Formatting and logging it shows its origin and fingerprint only.
 // [Subscription.MarshalJSON] gives all of it, authentication secret included,
 // since that is how it is stored.
 type Subscription struct {
-	s *subscription
-}
-
-type subscription struct {
-	endpoint   string
-	url        url.URL
-	origin     string
-	public     *ecdh.PublicKey
-	publicRaw  [publicKeyBytes]byte
-	auth       [authSecretBytes]byte
-	id         [sha256.Size]byte // of publicRaw and auth: a browser that subscribes again has another
-	expires    int64             // milliseconds since 1970, 0 if not said
-	serverKey  string            // the VAPID public key it was made with, "" if not known
-	isInsecure bool
+	base unique.Handle[endpointBase]
+	data string // keys, expiry and the rest of the endpoint: see compact.go
 }
 
 // A SubscriptionOption changes how a subscription is read.
@@ -55,6 +46,7 @@ type SubscriptionOption func(*subscriptionOptions)
 type subscriptionOptions struct {
 	insecure  bool
 	serverKey string
+	expires   int64
 }
 
 // AllowHTTP accepts an endpoint with the scheme http. It is for tests against a
@@ -103,11 +95,10 @@ func ParseSubscription(data []byte, options ...SubscriptionOption) (Subscription
 	if j.ServerKey != "" {
 		options = append([]SubscriptionOption{WithServerKey(j.ServerKey)}, options...)
 	}
-	sub, err := NewSubscription(j.Endpoint, j.Keys.P256dh, j.Keys.Auth, options...)
-	if err == nil && j.ExpirationTime != nil {
-		sub.s.expires = *j.ExpirationTime
+	if j.ExpirationTime != nil {
+		options = append(options, func(o *subscriptionOptions) { o.expires = *j.ExpirationTime })
 	}
-	return sub, err
+	return NewSubscription(j.Endpoint, j.Keys.P256dh, j.Keys.Auth, options...)
 }
 
 // jsonError keeps the place of a JSON error and drops the values it may quote.
@@ -132,43 +123,44 @@ func NewSubscription(endpoint, p256dh, auth string, options ...SubscriptionOptio
 	if err != nil {
 		return Subscription{}, fmt.Errorf("webpush: subscription: %w", err)
 	}
-	return Subscription{s}, nil
+	return s, nil
 }
 
-func newSubscription(endpoint, p256dh, auth string, o subscriptionOptions) (*subscription, error) {
+func newSubscription(endpoint, p256dh, auth string, o subscriptionOptions) (Subscription, error) {
+	var s Subscription
 	u, origin, err := parseEndpoint(endpoint, o.insecure)
 	if err != nil {
-		return nil, err
+		return s, err
 	}
-	s := &subscription{endpoint: endpoint, url: *u, origin: origin, isInsecure: u.Scheme != "https"}
 	public, err := decodeKey("keys.p256dh", p256dh, publicKeyBytes)
 	if err != nil {
-		return nil, err
+		return s, err
 	}
 	if public[0] != 4 {
-		return nil, errors.New("keys.p256dh: not an uncompressed point (RFC 8291 section 3.1)")
+		return s, errors.New("keys.p256dh: not an uncompressed point (RFC 8291 section 3.1)")
 	}
-	if s.public, err = ecdh.P256().NewPublicKey(public); err != nil {
-		return nil, errors.New("keys.p256dh: not a point on the P-256 curve")
+	if _, err = ecdh.P256().NewPublicKey(public); err != nil {
+		return s, errors.New("keys.p256dh: not a point on the P-256 curve")
 	}
 	secret, err := decodeKey("keys.auth", auth, authSecretBytes)
 	if err != nil {
-		return nil, err
+		return s, err
 	}
-	copy(s.publicRaw[:], public)
-	copy(s.auth[:], secret)
-	s.id = subscriptionID(&s.publicRaw, &s.auth)
+	serverKey := ""
 	if o.serverKey != "" {
 		key, err := decodeKey("applicationServerKey", o.serverKey, publicKeyBytes)
 		if err != nil {
-			return nil, err
+			return s, err
 		}
 		if _, err := ecdh.P256().NewPublicKey(key); err != nil {
-			return nil, errors.New("applicationServerKey: not a point on the P-256 curve")
+			return s, errors.New("applicationServerKey: not a point on the P-256 curve")
 		}
-		s.serverKey = encodeBase64(key)
+		serverKey = encodeBase64(key)
 	}
-	return s, nil
+	base, token := newBase(endpoint, u, origin, serverKey)
+	data := make([]byte, 0, flagsAt+16+len(token))
+	data = append(append(data, public[1:]...), secret...)
+	return Subscription{base, string(pack(data, o.expires, token))}, nil
 }
 
 func decodeKey(member, text string, sizeBytes int) ([]byte, error) {
@@ -188,74 +180,90 @@ func decodeKey(member, text string, sizeBytes int) ([]byte, error) {
 	return b, nil
 }
 
-func subscriptionID(public *[publicKeyBytes]byte, auth *[authSecretBytes]byte) [sha256.Size]byte {
+// appendPublic appends the browser's public key, an uncompressed point.
+func (s Subscription) appendPublic(dst []byte) []byte {
+	return append(append(dst, 4), s.data[:authAt]...)
+}
+
+// auth is the authentication secret.
+func (s Subscription) auth() string { return s.data[authAt:flagsAt] }
+
+// keys identifies the browser: another one has other keys, and so has the same one
+// when it subscribes again.
+func (s Subscription) keys() string { return s.data[:flagsAt] }
+
+// id is a hash of the keys.
+func (s Subscription) id() [sha256.Size]byte {
 	var b [publicKeyBytes + authSecretBytes]byte
-	copy(b[:], public[:])
-	copy(b[publicKeyBytes:], auth[:])
+	s.appendPublic(b[:0])
+	copy(b[publicKeyBytes:], s.auth())
 	return sha256.Sum256(b[:])
 }
 
 // IsZero reports whether s is the zero value, which is no subscription.
-func (s Subscription) IsZero() bool { return s.s == nil }
+func (s Subscription) IsZero() bool { return s.data == "" }
 
 // Endpoint is the URL to post to, as the browser gave it. Treat it as a secret:
 // where no VAPID key restricts it, whoever knows it may send.
 func (s Subscription) Endpoint() string {
-	if s.s == nil {
+	if s.IsZero() {
 		return ""
 	}
-	return s.s.endpoint
+	base := s.base.Value()
+	return s.endpoint(&base)
 }
 
 // Origin is the endpoint's origin (RFC 6454): scheme, host in lower case, and
 // the port unless it is the scheme's own. It is the audience of VAPID tokens.
 func (s Subscription) Origin() string {
-	if s.s == nil {
+	if s.IsZero() {
 		return ""
 	}
-	return s.s.origin
+	return s.base.Value().origin
 }
 
 // ServerKey is the VAPID public key the subscription was made with (unpadded
 // base64url), or "" if that is not known. See [WithServerKey].
 func (s Subscription) ServerKey() string {
-	if s.s == nil {
+	if s.IsZero() {
 		return ""
 	}
-	return s.s.serverKey
+	return s.base.Value().serverKey
 }
 
 // Expires is the browser's expirationTime, if it gave one.
 func (s Subscription) Expires() (time.Time, bool) {
-	if s.s == nil || s.s.expires == 0 {
+	if s.IsZero() || s.data[flagsAt]&hasExpiry == 0 {
 		return time.Time{}, false
 	}
-	return time.UnixMilli(s.s.expires), true
+	return time.UnixMilli(int64(binary.BigEndian.Uint64([]byte(s.data[flagsAt+1:][:8])))), true
 }
 
 // Fingerprint is 16 hexadecimal digits that tell subscriptions apart in logs
 // and reveal nothing of their keys: half of a hash of p256dh and auth. It is
 // another one when the browser subscribes again.
 func (s Subscription) Fingerprint() string {
-	if s.s == nil {
+	if s.IsZero() {
 		return ""
 	}
-	return hex.EncodeToString(s.s.id[:8])
+	id := s.id()
+	return hex.EncodeToString(id[:8])
 }
 
 // MarshalJSON writes the whole subscription in the form that
 // [ParseSubscription] reads, authentication secret included: store it as you
 // would a password.
 func (s Subscription) MarshalJSON() ([]byte, error) {
-	if s.s == nil {
+	if s.IsZero() {
 		return []byte("null"), nil
 	}
-	j := subscriptionJSON{Endpoint: s.s.endpoint, ServerKey: s.s.serverKey}
-	if s.s.expires != 0 {
-		j.ExpirationTime = &s.s.expires
+	j := subscriptionJSON{Endpoint: s.Endpoint(), ServerKey: s.ServerKey()}
+	if at, ok := s.Expires(); ok {
+		milliseconds := at.UnixMilli()
+		j.ExpirationTime = &milliseconds
 	}
-	j.Keys.P256dh = encodeBase64(s.s.publicRaw[:])
-	j.Keys.Auth = encodeBase64(s.s.auth[:])
+	j.Keys.P256dh = encodeBase64(s.appendPublic(nil))
+	j.Keys.Auth = encodeBase64([]byte(s.auth()))
 	return json.Marshal(j)
 }
 
@@ -277,10 +285,10 @@ func (s *Subscription) UnmarshalJSON(data []byte) error {
 // String is the origin and the fingerprint: enough to find the subscription,
 // not enough to use it.
 func (s Subscription) String() string {
-	if s.s == nil {
+	if s.IsZero() {
 		return "webpush.Subscription(none)"
 	}
-	return "webpush.Subscription(" + s.s.origin + " " + s.Fingerprint() + ")"
+	return "webpush.Subscription(" + s.Origin() + " " + s.Fingerprint() + ")"
 }
 
 // Format prints what String does, whatever the verb.

@@ -1,0 +1,115 @@
+package webpush
+
+import (
+	"fmt"
+	"net/url"
+	"runtime"
+	"strings"
+	"testing"
+
+	"postage/webpush/receiver"
+)
+
+// parsedURL is the endpoint as net/url reads it, as http.NewRequest would have it.
+func parsedURL(t testing.TB, sub Subscription) url.URL {
+	t.Helper()
+	u, err := url.Parse(sub.Endpoint())
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.Host = strings.TrimSuffix(u.Host, ":")
+	return *u
+}
+
+// TestEndpointsAreKept packs endpoints of every shape and unpacks them.
+func TestEndpointsAreKept(t *testing.T) {
+	r, err := receiver.Generate()
+	if err != nil {
+		t.Fatal(err)
+	}
+	endpoints := []string{
+		"https://fcm.googleapis.com/fcm/send/cXy-z_12345:APA91bHun4MxP5egoKMwt2KZFBaFUH-1RYqx",
+		"https://fcm.googleapis.com/fcm/send/:a", "https://fcm.googleapis.com/fcm/send/a:", "https://fcm.googleapis.com/fcm/send/a:b:c",
+		"https://updates.push.services.mozilla.com/wpush/v2/gAAAAABYNX0F_-z03mY2cPTx",
+		"https://web.push.apple.com/QF8w7V0M5Z3hbQiw4tIsMBJ",
+		"https://db5p.notify.windows.com/w/?token=BQYAAADuof2gokJo%2f5NvhkH%2bffAV", "https://db5p.notify.windows.com/w/?token=BQYAAADuof2gokJo",
+		"https://push.example", "https://push.example/", "https://push.example?a", "https://push.example/?", "https://push.example:8443/x/y?b=c&d=e/f",
+		"https://push.example:/x", "https://PUSH.example/x", "https://[2001:db8::1]:8443/x", "https://push.example/a%2Fb/c", "https://push.example/a;b,c@d/e", "https://push.example//x",
+		"https://push.example/" + strings.Repeat("d/", 60) + "x", "https://push.example/" + strings.Repeat("x", 300) + ":y",
+	}
+	for n := range 13 {
+		endpoints = append(endpoints, "https://push.example/"+strings.Repeat("_z", 7)[:n])
+	}
+	for _, endpoint := range endpoints {
+		text, err := r.SubscriptionJSON(endpoint)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, expires := range []string{"null", "1893456000123", "-5"} {
+			sub, err := ParseSubscription([]byte(strings.Replace(string(text), `"expirationTime":null`, `"expirationTime":`+expires, 1)))
+			if err != nil {
+				t.Errorf("%s: %v", endpoint, err)
+				continue
+			}
+			if sub.Endpoint() != endpoint {
+				t.Errorf("%s became %s", endpoint, sub.Endpoint())
+			}
+			if got, want := sub.requestURL(), parsedURL(t, sub); got != want {
+				t.Errorf("%s: URL %+v, want %+v", endpoint, got, want)
+			}
+			if at, ok := sub.Expires(); ok != (expires != "null") || ok && fmt.Sprint(at.UnixMilli()) != expires {
+				t.Errorf("%s: expires %v, %v, want %s", endpoint, at, ok, expires)
+			}
+		}
+	}
+}
+
+// TestSubscriptionsAreSmall holds many in memory: at most 250 bytes and two
+// allocations each, with the endpoints of the big services at their usual length.
+func TestSubscriptionsAreSmall(t *testing.T) {
+	const n = 20_000
+	r, err := receiver.Generate()
+	if err != nil {
+		t.Fatal(err)
+	}
+	j, err := r.SubscriptionJSON("https://example.com/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys := func(member string) string {
+		_, rest, _ := strings.Cut(string(j), `"`+member+`":"`)
+		value, _, _ := strings.Cut(rest, `"`)
+		return value
+	}
+	p256dh, auth := keys("p256dh"), keys("auth")
+	server, err := GenerateVAPIDKeys()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, endpoint := range map[string]string{
+		"Google":  "https://fcm.googleapis.com/fcm/send/%011d:APA91b" + strings.Repeat("x", 134),                     // 188 characters
+		"Mozilla": "https://updates.push.services.mozilla.com/wpush/v2/gAAAAAB%011d" + strings.Repeat("x", 183-7-11), // 234
+		"Apple":   "https://web.push.apple.com/Q%011d" + strings.Repeat("x", 160),
+	} {
+		subs := make([]Subscription, 0, n)
+		var before, after runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		for i := range n {
+			sub, err := NewSubscription(fmt.Sprintf(endpoint, i), p256dh, auth, WithServerKey(server.PublicKey()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			subs = append(subs, sub)
+		}
+		runtime.GC()
+		runtime.ReadMemStats(&after)
+		bytes := float64(after.HeapAlloc-before.HeapAlloc)/n + 24 // and its place in the slice, made before
+		objects := float64(after.HeapObjects-before.HeapObjects) / n
+		t.Logf("%s: %.0f bytes and %.2f objects each", name, bytes, objects)
+		if bytes > 250 || objects > 2 {
+			t.Errorf("%s: %.0f bytes and %.2f objects each, at most 250 and 2", name, bytes, objects)
+		}
+		runtime.KeepAlive(subs)
+	}
+}
