@@ -32,19 +32,15 @@ type answer struct {
 	written bool  // the service may have seen the request
 }
 
-// attempt makes one request, and calls connected, if it is not nil, when there
-// is a connection for it. Redirects are not followed: a RoundTripper does not,
+// attempt makes one request. Redirects are not followed: a RoundTripper does not,
 // and a 3xx answer is a refusal.
-func (c *Client) attempt(ctx context.Context, sub Subscription, h Header, body []byte, connected func()) answer {
+func (c *Client) attempt(ctx context.Context, sub Subscription, h Header, body []byte) answer {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
 	var headersWritten, traced atomic.Bool
 	trace := &httptrace.ClientTrace{
 		GetConn:      func(string) { traced.Store(true) },
 		WroteHeaders: func() { headersWritten.Store(true) },
-	}
-	if connected != nil {
-		trace.GotConn = func(httptrace.GotConnInfo) { connected() }
 	}
 	ctx = httptrace.WithClientTrace(ctx, trace)
 	request, sent := newRequest(ctx, sub, h, body)

@@ -4,15 +4,30 @@ import (
 	"context"
 	"iter"
 	"sync"
+	"time"
 )
 
-// waitingFactor times the concurrency is how many messages of a broadcast may
-// be under way or waiting to be tried again.
-const waitingFactor = 4
+const (
+	defaultBacklog = 65536
+	tickTime       = 250 * time.Millisecond
 
-// Broadcast sends msg to each of subs and yields what became of it, in the
-// order in which answers come. At most [Config.Concurrency] requests are under
-// way at once; a message that waits to be tried again does not count.
+	// The requests under way to the services that KnownPushService knows, and to all
+	// others, are bounded apart, in multiples of the concurrency: nothing that a
+	// stranger's endpoint does takes room from a big service.
+	knownFactor   = 16
+	unknownFactor = 4
+)
+
+// Broadcast sends msg to each of subs and yields what became of it, in the order
+// in which answers come. subs is run as results are taken and never collected.
+//
+// No service can hold the others up. At most [Config.Concurrency] requests to an
+// origin are under way at once, fewer as long as it throttles, fails or is silent. One
+// that throttles is left alone for as long as it says, and one that fails for a
+// while that doubles, while its messages wait and the others' go on. A message waits
+// at most Retry.MaxRetryAfter in one go and [Config.Patience] in all for a service
+// that takes nothing; then it comes out with what it was refused with, or as
+// [Deferred] if it was never sent.
 //
 // Every subscription is yielded exactly once. When ctx ends, requests under way
 // are stopped, and the subscriptions that were not sent to yet, the rest of subs
@@ -22,27 +37,47 @@ const waitingFactor = 4
 // results are lost.
 //
 // subs is run by the goroutine that ranges over the results, and results are
-// handed over between its elements: a sequence that blocks holds them up.
-// Nothing runs any more when the loop has ended.
+// handed over between its elements: a sequence that blocks holds them up, and a
+// loop body that is slow slows the sending, since a request counts as under way
+// until its result has been taken. Nothing runs any more when the loop has ended.
 func (c *Client) Broadcast(ctx context.Context, subs iter.Seq[Subscription], msg []byte, opts Options) iter.Seq2[Subscription, Result] {
+	return c.BroadcastIndexed(ctx, func(yield func(int64, Subscription) bool) {
+		i := int64(0)
+		for sub := range subs {
+			if !yield(i, sub) {
+				return
+			}
+			i++
+		}
+	}, msg, opts)
+}
+
+// BroadcastIndexed is [Client.Broadcast] with the caller's own numbers, which must
+// ascend from 0 on and may leave gaps: [Result.Index] is the number, and
+// [Result.Cursor] the first that has not come out yet, of those that were given. With
+// both kept, a broadcast that was killed goes on where it was: a [Journal] does that.
+func (c *Client) BroadcastIndexed(ctx context.Context, subs iter.Seq2[int64, Subscription], msg []byte, opts Options) iter.Seq2[Subscription, Result] {
 	return func(yield func(Subscription, Result) bool) {
-		b := broadcast{client: c, msg: msg, opts: opts, gate: make(chan struct{}, c.concurrency), doors: newDoors()}
-		b.limit = waitingFactor * c.concurrency
-		b.jobs = make(chan Subscription)
-		b.results = make(chan broadcastResult, b.limit) // room for all: workers never block
+		b := broadcast{client: c, msg: msg, opts: opts, yield: yield, lanes: make(map[string]*lane)}
+		b.known.max, b.unknown.max = knownFactor*c.concurrency, unknownFactor*c.concurrency
+		b.results = make(chan broadcastResult)
+		b.left = make(chan struct{})
 		b.sealer, b.err = c.sealer.ForBroadcast()
 
 		var cancel context.CancelFunc
 		b.ctx, cancel = context.WithCancel(ctx)
-		defer b.workers.Wait()
-		defer close(b.jobs)
+		b.ticker = time.NewTicker(tickTime)
+		defer b.close()
+		defer close(b.left)
 		defer cancel()
-		b.run(subs, yield)
+		defer b.ticker.Stop()
+		b.run(subs)
 	}
 }
 
 type broadcastResult struct {
 	sub    Subscription
+	index  int64
 	result Result
 }
 
@@ -53,83 +88,74 @@ type broadcast struct {
 	ctx    context.Context
 	msg    []byte
 	opts   Options
+	yield  func(Subscription, Result) bool
 
-	gate    chan struct{}
-	doors   *doors
-	jobs    chan Subscription
-	results chan broadcastResult
-	workers sync.WaitGroup
-	started int // workers
-	pending int // results to come
-	limit   int // of either
+	lanes          map[string]*lane // by origin
+	known, unknown pool
+	results        chan broadcastResult // no room: a worker's request is under way until its result is taken
+	left           chan struct{}        // closed when nobody takes results any more
+	workers        sync.WaitGroup
+	starting       sync.Mutex // held while a worker starts
+	closed         bool       // no worker starts any more
+	ticker         *time.Ticker
+
+	drained bool // ctx has ended, and what waited has come out
+	done    cursor
+	next    int64 // the number after the last given
+	pending int   // results to come
+	stalled int   // of which so many wait for services that are silent or paused, as of the last tick
 }
 
-func (b *broadcast) run(subs iter.Seq[Subscription], yield func(Subscription, Result) bool) {
-	for sub := range subs {
-		if err := b.ctx.Err(); err != nil || b.err != nil {
-			if !yield(sub, b.unsent(sub, err)) {
-				return
-			}
-			continue
+func (b *broadcast) run(subs iter.Seq2[int64, Subscription]) {
+	for index, sub := range subs {
+		for ; b.next < index; b.next++ {
+			b.done.mark(b.next) // not given: nothing to wait for
 		}
-		for b.pending >= b.limit {
-			if !b.hand(<-b.results, yield) {
-				return
-			}
-		}
-		b.dispatch(sub)
-		if !b.handReady(yield) {
+		b.next = index + 1
+		if !b.take(sub, index) {
 			return
 		}
 	}
 	for b.pending > 0 {
-		if !b.hand(<-b.results, yield) {
+		if !b.wait() {
 			return
 		}
 	}
 }
 
-// unsent is the result for a subscription that nothing was sent to.
-func (b *broadcast) unsent(sub Subscription, ctxErr error) Result {
-	d := delivery{client: b.client, sub: sub}
-	if ctxErr != nil {
-		return d.fail(Canceled, ctxErr)
-	}
-	return d.fail(Invalid, b.err)
-}
-
-// dispatch gives sub to a waiting worker, or to a new one.
-func (b *broadcast) dispatch(sub Subscription) {
-	b.pending++
-	select {
-	case b.jobs <- sub:
-		return
-	default:
-	}
-	if b.started == b.limit {
-		b.jobs <- sub // fewer are pending than there are workers: one is about to take it
-		return
-	}
-	b.started++
-	b.workers.Go(func() {
-		b.work(sub)
-		for sub := range b.jobs {
-			b.work(sub)
+// take queues a message, or says at once what is to become of it.
+func (b *broadcast) take(sub Subscription, index int64) bool {
+	if err := b.ctx.Err(); err != nil || b.err != nil || sub.IsZero() {
+		b.pending++
+		d := delivery{client: b.client, sub: sub}
+		switch {
+		case err != nil:
+			return b.drain() && b.hand(sub, index, d.fail(Canceled, err))
+		case b.err != nil:
+			return b.hand(sub, index, d.fail(Invalid, b.err))
 		}
-	})
-}
-
-func (b *broadcast) work(sub Subscription) {
-	d := delivery{client: b.client, sealer: b.sealer, sub: sub, msg: b.msg, opts: &b.opts, gate: b.gate, doors: b.doors}
-	b.results <- broadcastResult{sub, d.run(b.ctx)}
-}
-
-// handReady hands over the results that are there.
-func (b *broadcast) handReady(yield func(Subscription, Result) bool) bool {
+		return b.hand(sub, index, d.fail(Invalid, errNoSubscription))
+	}
+	for b.pending >= b.client.backlog {
+		if !b.wait() {
+			return false
+		}
+	}
+	b.pending++
+	l := b.lane(sub.Origin())
+	if l.stalled && b.stalled >= b.client.backlog/2 || l.refuses(time.Now()) {
+		d := delivery{client: b.client, origin: l.origin, sub: sub, index: index}
+		return b.hand(sub, index, d.deferred(time.Now()))
+	}
+	l.add(waiting{sub, index})
 	for {
 		select {
 		case r := <-b.results:
-			if !b.hand(r, yield) {
+			if !b.hand(r.sub, r.index, r.result) {
+				return false
+			}
+		case <-b.ticker.C:
+			if !b.tick() {
 				return false
 			}
 		default:
@@ -138,7 +164,127 @@ func (b *broadcast) handReady(yield func(Subscription, Result) bool) bool {
 	}
 }
 
-func (b *broadcast) hand(r broadcastResult, yield func(Subscription, Result) bool) bool {
+func (b *broadcast) lane(name string) *lane {
+	l, ok := b.lanes[name]
+	if !ok {
+		l = &lane{b: b, origin: b.client.origin(name), pool: &b.unknown, window: 1, progress: time.Now()}
+		if KnownPushService(name) {
+			l.pool = &b.known
+		}
+		b.lanes[name] = l
+	}
+	return l
+}
+
+// wait waits for something to happen and deals with it.
+func (b *broadcast) wait() bool {
+	select {
+	case r := <-b.results:
+		return b.hand(r.sub, r.index, r.result)
+	case <-b.ticker.C:
+		return b.tick()
+	case <-b.ctx.Done():
+		return b.drain() && b.waitCanceled()
+	}
+}
+
+// waitCanceled takes the result of a request that is being stopped, if there is one.
+func (b *broadcast) waitCanceled() bool {
+	if b.pending == 0 {
+		return true
+	}
+	r := <-b.results
+	return b.hand(r.sub, r.index, r.result)
+}
+
+// drain yields everything that waits as canceled.
+func (b *broadcast) drain() bool {
+	if b.drained {
+		return true
+	}
+	b.drained = true
+	for _, l := range b.lanes {
+		l.mu.Lock()
+		taken := l.takeLocked(l.pending())
+		l.mu.Unlock()
+		for _, d := range taken {
+			if !b.hand(d.sub, d.index, d.fail(Canceled, b.ctx.Err())) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// tick has the lanes look at themselves, and yields what they give up.
+func (b *broadcast) tick() bool {
+	now := time.Now()
+	b.stalled = 0
+	for name, l := range b.lanes {
+		given := l.tick(now)
+		l.mu.Lock()
+		if l.stalled {
+			b.stalled += l.pending()
+			if excess := b.stalled - b.client.backlog/2; excess > 0 && b.pending >= b.client.backlog {
+				given = append(given, l.takeLocked(min(excess, l.pending()))...)
+				b.stalled -= excess
+			}
+		}
+		idle := l.pending() == 0 && l.running == 0 && now.Sub(l.progress) > time.Minute
+		l.mu.Unlock()
+		for _, d := range given {
+			if !b.hand(d.sub, d.index, d.deferred(now)) {
+				return false
+			}
+		}
+		if idle {
+			delete(b.lanes, name) // origins come from strangers: they may be many
+		}
+		l.kick()
+	}
+	return true
+}
+
+// spawn runs f in a goroutine that the broadcast waits for, unless it has ended.
+func (b *broadcast) spawn(f func()) bool {
+	b.starting.Lock()
+	defer b.starting.Unlock()
+	if b.closed {
+		return false
+	}
+	b.workers.Go(f)
+	return true
+}
+
+// close waits until nothing runs.
+func (b *broadcast) close() {
+	b.starting.Lock()
+	b.closed = true
+	b.starting.Unlock()
+	for _, l := range b.lanes {
+		l.mu.Lock()
+		if l.timer != nil {
+			l.timer.Stop()
+		}
+		l.mu.Unlock()
+	}
+	b.workers.Wait()
+}
+
+// deliver hands a result from a worker to the loop, and reports whether anybody
+// took it.
+func (b *broadcast) deliver(sub Subscription, index int64, r Result) bool {
+	select {
+	case b.results <- broadcastResult{sub, index, r}:
+		return true
+	case <-b.left:
+		return false
+	}
+}
+
+func (b *broadcast) hand(sub Subscription, index int64, r Result) bool {
 	b.pending--
-	return yield(r.sub, r.result)
+	b.done.mark(index)
+	r.Index, r.Cursor = index, b.done.at()
+	return b.yield(sub, r)
 }

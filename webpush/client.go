@@ -1,12 +1,13 @@
 package webpush
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
+	"net/netip"
 	"time"
 )
 
@@ -34,7 +35,13 @@ type Config struct {
 	// that the server can reach. [KnownPushService] is one to use.
 	AllowOrigin func(origin string) bool
 
-	// Transport sends the requests; nil is one with HTTP/2, made for this
+	// AllowAddress is asked before a connection is made to a host that
+	// [KnownPushService] does not know; nil is [PublicAddress], which refuses
+	// addresses of private networks and of this machine. It counts only where the
+	// client makes its own transport: see [NewTransport].
+	AllowAddress func(netip.Addr) bool
+
+	// Transport sends the requests; nil is a [NewTransport], made for this
 	// client. Redirects are never followed and cookies never kept.
 	Transport http.RoundTripper
 
@@ -45,9 +52,33 @@ type Config struct {
 	// Retry says when to try again.
 	Retry Retry
 
-	// Concurrency bounds the requests that a [Client.Broadcast] has under way;
-	// 0 is 64.
+	// Concurrency bounds the requests to one origin that a [Client.Broadcast] has
+	// under way; 0 is 64. Those to all origins that [KnownPushService] does not know
+	// are bounded by 4 times as many together.
 	Concurrency int
+
+	// Backlog is how many subscriptions a broadcast takes from its sequence before
+	// their messages are sent, so that others get past those that wait; 0 is 65536.
+	// Those that wait for a silent or paused service may be half of it; more come out
+	// as [Deferred].
+	Backlog int
+
+	// Patience is how long messages of a broadcast wait for a service that takes
+	// nothing; 0 is 5 minutes.
+	Patience time.Duration
+
+	// Rate is how many requests a second a broadcast makes to one origin at most; 0 is
+	// as many as it takes.
+	Rate float64
+
+	// OnAttempt is called for each request, to log, count or trace it. See
+	// [LogAttempts].
+	OnAttempt AttemptHook
+
+	// OnGone is called with each subscription that a push service says has ended
+	// (404 or 410), by Send and Broadcast alike and from several goroutines at once:
+	// delete it there.
+	OnGone func(context.Context, Subscription)
 
 	// Now is the clock; nil is time.Now.
 	Now func() time.Time
@@ -56,6 +87,7 @@ type Config struct {
 const (
 	defaultTimeout     = 30 * time.Second
 	defaultConcurrency = 64
+	defaultPatience    = 5 * time.Minute
 )
 
 // A Client encrypts, signs and sends messages. It is safe for concurrent use.
@@ -69,6 +101,12 @@ type Client struct {
 	timeout      time.Duration
 	retry        Retry
 	concurrency  int
+	backlog      int
+	patience     time.Duration
+	rate         float64
+	onAttempt    AttemptHook
+	onGone       func(context.Context, Subscription)
+	origins      *table[string, *origin]
 	now          func() time.Time
 }
 
@@ -81,8 +119,8 @@ func NewClient(cfg Config) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	if cfg.Timeout < 0 || cfg.Concurrency < 0 {
-		return nil, errors.New("webpush: client: Timeout or Concurrency is negative")
+	if cfg.Timeout < 0 || cfg.Concurrency < 0 || cfg.Backlog < 0 || cfg.Patience < 0 || !(cfg.Rate >= 0) {
+		return nil, errors.New("webpush: client: Timeout, Concurrency, Backlog, Patience or Rate is negative")
 	}
 	retry, err := cfg.Retry.withDefaults()
 	if err != nil {
@@ -90,38 +128,20 @@ func NewClient(cfg Config) (*Client, error) {
 	}
 	c := &Client{
 		signer: signer, transport: cfg.Transport, allow: cfg.AllowOrigin,
-		timeout: cfg.Timeout, retry: retry, concurrency: cfg.Concurrency, now: signer.now,
+		timeout: cfg.Timeout, retry: retry, now: signer.now,
+		concurrency: cmp.Or(cfg.Concurrency, defaultConcurrency), backlog: cmp.Or(cfg.Backlog, defaultBacklog),
+		patience: cmp.Or(cfg.Patience, defaultPatience), rate: cfg.Rate, onAttempt: cfg.OnAttempt, onGone: cfg.OnGone,
+		origins: newTable[string, *origin](cmp.Or(cfg.MaxOrigins, defaultMaxOrigins)),
 	}
-	if c.timeout == 0 {
-		c.timeout = defaultTimeout
-	}
-	if c.concurrency == 0 {
-		c.concurrency = defaultConcurrency
-	}
+	c.timeout = cmp.Or(c.timeout, defaultTimeout)
 	if c.sealer, err = newSealer(cfg.Reuse, signer.now); err != nil {
 		return nil, err
 	}
 	if c.transport == nil {
-		c.ownTransport = newTransport()
+		c.ownTransport = NewTransport(cfg.AllowAddress)
 		c.transport = c.ownTransport
 	}
 	return c, nil
-}
-
-// newTransport makes a transport that multiplexes the messages of an origin
-// over HTTP/2 and notices when a connection has died.
-func newTransport() *http.Transport {
-	dialer := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}
-	return &http.Transport{
-		Proxy:                  http.ProxyFromEnvironment,
-		DialContext:            dialer.DialContext,
-		ForceAttemptHTTP2:      true,
-		MaxIdleConnsPerHost:    defaultConcurrency,
-		IdleConnTimeout:        90 * time.Second,
-		TLSHandshakeTimeout:    10 * time.Second,
-		MaxResponseHeaderBytes: 64 << 10,
-		HTTP2:                  &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 15 * time.Second},
-	}
 }
 
 // Close ends the client's goroutines, forgets its reused keys and closes idle
@@ -159,6 +179,11 @@ func (c *Client) AppendMessage(dst, msg []byte, sub Subscription, opts Options) 
 		return dst, Header{}, err
 	}
 	return body, h, nil
+}
+
+// origin is what is known of an origin.
+func (c *Client) origin(name string) *origin {
+	return c.origins.get(name, time.Now().Unix(), newOrigin)
 }
 
 // header checks what can be checked before any work is done.

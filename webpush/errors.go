@@ -13,6 +13,9 @@ var (
 	// ErrKeyMismatch: the subscription was made with a VAPID key that is not in the
 	// ring. Put the key back ([KeyRing]) or have the browser subscribe again.
 	ErrKeyMismatch = errors.New("webpush: the subscription was made with another VAPID key")
+	// ErrDeferred: the message was not sent, because its push service is throttling or
+	// failing. See [SendError.RetryAfter].
+	ErrDeferred = errors.New("webpush: deferred: the push service is paused")
 	// ErrRejected: the push service refused the request (any other 3xx or 4xx).
 	ErrRejected = errors.New("webpush: rejected by the push service")
 	// ErrUnavailable: the push service failed (5xx).

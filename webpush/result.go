@@ -49,10 +49,11 @@ const (
 	Unreachable                // no answer
 	Canceled                   // the context ended first
 	Invalid                    // refused here, never sent: see the error
+	Deferred                   // never sent: its push service is paused or too far behind; send it later
 	KeyMismatch                // made with a VAPID key that is not in the ring: have the browser subscribe again
 )
 
-var outcomeNames = [...]string{"accepted", "gone", "too large", "rate limited", "rejected", "unavailable", "unreachable", "canceled", "invalid", "key mismatch"}
+var outcomeNames = [...]string{"accepted", "gone", "too large", "rate limited", "rejected", "unavailable", "unreachable", "canceled", "invalid", "deferred", "key mismatch"}
 
 func (o Outcome) String() string {
 	if int(o) < len(outcomeNames) {
@@ -76,6 +77,8 @@ func (o Outcome) sentinel() error {
 		return ErrUnavailable
 	case Unreachable:
 		return ErrUnreachable
+	case Deferred:
+		return ErrDeferred
 	case KeyMismatch:
 		return ErrKeyMismatch
 	}
@@ -86,6 +89,11 @@ func (o Outcome) sentinel() error {
 type Result struct {
 	Receipt Receipt // filled in if Err is nil
 	Err     error   // nil, or a [*SendError]
+
+	// Index is the subscription's place in the sequence, from 0, or its number with
+	// [Client.BroadcastIndexed]; Cursor is the first that has not come out yet: all
+	// before it have, this one included.
+	Index, Cursor int64
 }
 
 // Outcome sorts the result.
@@ -115,7 +123,8 @@ type SendError struct {
 	// with the endpoint and the token taken out should they occur.
 	Reason string
 
-	// RetryAfter is how long the service asked to wait, 0 if it did not.
+	// RetryAfter is how long the service asked to wait, or is paused yet, 0 if
+	// neither.
 	RetryAfter time.Duration
 
 	// FitsBytes is, where the outcome is TooLarge, the longest message that would

@@ -86,6 +86,14 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
+// sleepUnless is sleep, or an error at once if the wait is too long.
+func sleepUnless(ctx context.Context, d time.Duration, tooLong bool) error {
+	if tooLong {
+		return context.DeadlineExceeded
+	}
+	return sleep(ctx, d)
+}
+
 // maxDelaySeconds keeps a delay within a time.Duration: about 68 years.
 const maxDelaySeconds = 1<<31 - 1
 

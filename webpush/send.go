@@ -16,9 +16,15 @@ import (
 // with, an answer that may mean another key leads to an attempt with the next.
 func (c *Client) Send(ctx context.Context, sub Subscription, msg []byte, opts Options) (Receipt, error) {
 	d := delivery{client: c, sealer: c.sealer, sub: sub, msg: msg, opts: &opts}
+	if !sub.IsZero() {
+		d.origin = c.origin(sub.Origin())
+	}
 	r := d.run(ctx)
 	return r.Receipt, r.Err
 }
+
+// maxPatientAttempts bounds the attempts of a message whose origin throttles.
+const maxPatientAttempts = 50
 
 // A delivery is one message on its way.
 type delivery struct {
@@ -27,21 +33,29 @@ type delivery struct {
 	sub    Subscription
 	msg    []byte
 	opts   *Options
-	gate   chan struct{} // bounds the attempts under way, if not nil
-	doors  *doors        // keeps the others waiting for the first connection, if not nil
+	origin *origin
+	index  int64 // in the broadcast
 
 	header     Header
 	body       []byte       // nil until it is sealed
 	candidates []*VAPIDKeys // that may sign: the first is the one to try
 	begun      time.Time    // of the first attempt
 	attempts   int
-	tries      int  // with this key
-	ambiguous  bool // an attempt may have been taken though no answer said so
+	tries      int       // with this key
+	ambiguous  bool      // an attempt may have been taken though no answer said so
+	patient    bool      // throttling of the whole origin does not count as a try
+	last       Outcome   // of the last attempt
+	sentAt     time.Time // the last attempt
+	notBefore  time.Time // the next attempt
+	waiting    Result    // what to say if there is none
 }
 
 // run makes attempts until one is answered for good.
 func (d *delivery) run(ctx context.Context) Result {
 	for {
+		if r, ok := d.pass(ctx); !ok {
+			return r
+		}
 		r, wait, done := d.step(ctx)
 		if done {
 			return r
@@ -53,6 +67,38 @@ func (d *delivery) run(ctx context.Context) Result {
 			return d.fail(Canceled, err)
 		}
 	}
+}
+
+// pass waits while the origin is paused. If that is too long, the message is not
+// sent.
+func (d *delivery) pass(ctx context.Context) (r Result, ok bool) {
+	if d.origin == nil || ctx.Err() != nil {
+		return Result{}, true
+	}
+	for {
+		left := d.origin.pause(time.Now())
+		if left == 0 {
+			return Result{}, true
+		}
+		tooLong := left > d.client.retry.MaxRetryAfter || left >= d.opts.ttl()
+		if err := sleepUnless(ctx, left, tooLong); err != nil {
+			if ctx.Err() != nil {
+				return d.fail(Canceled, ctx.Err()), false
+			}
+			return d.deferred(time.Now()), false
+		}
+	}
+}
+
+// deferred is the result of a message that its origin is not to get now: what the
+// last attempt was refused with, if there was one.
+func (d *delivery) deferred(now time.Time) Result {
+	if d.waiting.Err != nil {
+		return d.waiting
+	}
+	e := d.newError(Deferred)
+	e.RetryAfter = d.origin.pause(now)
+	return Result{Err: e}
 }
 
 // step seals the message if that is not done yet and makes an attempt, or several
@@ -71,12 +117,12 @@ func (d *delivery) step(ctx context.Context) (r Result, wait time.Duration, done
 		if err := d.stamp(); err != nil {
 			return d.fail(Invalid, err), 0, true
 		}
-		a, err := d.attempt(ctx)
-		if err != nil {
-			return d.fail(Canceled, err), 0, true
-		}
+		a := d.attempt(ctx)
 		d.tries++
 		outcome, again := d.client.judge(ctx, &a)
+		now := time.Now()
+		d.last = outcome
+		d.origin.note(outcome, &a, &d.client.retry, now)
 		if outcome == Accepted {
 			return Result{Receipt: Receipt{
 				Status: a.status, Location: a.location, TTL: a.ttl,
@@ -92,8 +138,18 @@ func (d *delivery) step(ctx context.Context) (r Result, wait time.Duration, done
 			continue
 		}
 		r := d.refused(outcome, &a)
-		wait, ok := d.client.retry.wait(d.tries, &a)
-		return r, wait, !again || !ok || !d.livesFor(wait)
+		if outcome == Gone && d.client.onGone != nil {
+			d.client.onGone(ctx, d.sub)
+		}
+		if outcome == RateLimited && d.patient && d.attempts < maxPatientAttempts && d.origin.pause(now) > 0 {
+			d.tries-- // it is the origin's trouble, not the message's
+		}
+		wait, ok := d.client.retry.wait(max(d.tries, 1), &a)
+		if !again || !ok || !d.livesFor(wait) {
+			return r, 0, true
+		}
+		d.waiting = r
+		return r, wait, false
 	}
 }
 
@@ -127,24 +183,19 @@ func (d *delivery) stamp() (err error) {
 	return err
 }
 
-// attempt makes one attempt when the gate lets it.
-func (d *delivery) attempt(ctx context.Context) (answer, error) {
-	var connected func()
-	if d.doors != nil {
-		if connected = d.doors.enter(ctx, d.sub.Origin()); connected != nil {
-			defer connected()
-		}
-	}
-	if d.gate != nil {
-		select {
-		case d.gate <- struct{}{}:
-			defer func() { <-d.gate }()
-		case <-ctx.Done():
-			return answer{}, ctx.Err()
-		}
-	}
+// attempt makes one attempt, and tells the hook.
+func (d *delivery) attempt(ctx context.Context) answer {
 	d.attempts++
-	return d.client.attempt(ctx, d.sub, d.header, d.body, connected), nil
+	d.sentAt = time.Now()
+	hook := d.client.onAttempt
+	if hook == nil {
+		return d.client.attempt(ctx, d.sub, d.header, d.body)
+	}
+	hooked, end := hook(ctx, Attempt{Origin: d.sub.Origin(), Fingerprint: d.sub.Fingerprint(), Number: d.attempts, BodyBytes: len(d.body)})
+	a := d.client.attempt(hooked, d.sub, d.header, d.body)
+	outcome, _ := d.client.judge(ctx, &a)
+	end(AttemptResult{Outcome: outcome, Status: a.status, Elapsed: time.Since(d.sentAt), Err: a.err})
+	return a
 }
 
 // livesFor reports whether the message is still of use after the wait: a browser

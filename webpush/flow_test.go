@@ -1,0 +1,335 @@
+package webpush_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"postage/webpush"
+	"postage/webpush/pushtest"
+)
+
+// several is a transport that goes by the service that a request is for.
+func several(t *testing.T, services ...*pushtest.Server) http.RoundTripper {
+	t.Helper()
+	transports := make(map[string]*http.Transport)
+	for _, s := range services {
+		transport := s.Transport()
+		t.Cleanup(transport.CloseIdleConnections)
+		transports[strings.TrimPrefix(s.URL, "https://")] = transport
+	}
+	return roundTripper(func(r *http.Request) (*http.Response, error) { return transports[r.URL.Host].RoundTrip(r) })
+}
+
+// TestOneServiceHoldsNobodyUp has 300 messages for a service that misbehaves ahead
+// of those for two that do not: theirs come out first.
+func TestOneServiceHoldsNobodyUp(t *testing.T) {
+	for name, fault := range map[string]pushtest.Fault{
+		"throttles": pushtest.Status(http.StatusTooManyRequests, "Retry-After", "2"),
+		"fails":     pushtest.Status(http.StatusServiceUnavailable, "Retry-After", "2"),
+		"stalls":    pushtest.Stall(),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bad, a, b := newService(t), newService(t), newService(t)
+			for range 300 {
+				bad.Inject(fault)
+			}
+			client := newClient(t, nil, webpush.Config{
+				Transport: several(t, bad, a, b), Concurrency: 8, Timeout: 3 * time.Second,
+				Retry: webpush.Retry{Attempts: 2, Base: 50 * time.Millisecond, MaxRetryAfter: 5 * time.Second},
+			})
+			_, subs := audience(t, bad, 300)
+			_, subsA := audience(t, a, 100)
+			_, subsB := audience(t, b, 100)
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			healthy, others := 0, 0
+			for sub, result := range client.Broadcast(ctx, slices.Values(slices.Concat(subs, subsA, subsB)), nil, webpush.Options{}) {
+				switch {
+				case sub.Origin() != bad.URL:
+					if healthy++; result.Err != nil {
+						t.Error(result.Err)
+					}
+				case healthy < 200 && result.Err == nil:
+					t.Error("the bad service took a message")
+				default:
+					others++
+				}
+				if healthy == 200 {
+					cancel() // the rest comes out as it is
+				}
+			}
+			if healthy != 200 || others != 300 {
+				t.Errorf("%d of 200 and %d of 300 came out", healthy, others)
+			}
+			if n := bad.Requests(); n > 60 {
+				t.Errorf("%d requests to the bad service while the others' 200 were sent", n)
+			}
+		})
+	}
+}
+
+// tarpits is a transport to one service and any number of hosts that never answer.
+func tarpits(service *pushtest.Server, transport http.RoundTripper, held *atomic.Int32) http.RoundTripper {
+	return roundTripper(func(r *http.Request) (*http.Response, error) {
+		if "https://"+r.URL.Host == service.URL {
+			return transport.RoundTrip(r)
+		}
+		held.Add(1)
+		defer held.Add(-1)
+		<-r.Context().Done()
+		return nil, r.Context().Err()
+	})
+}
+
+// TestTarpitsDoNotHoldAllSlots has a stranger subscribe at a hundred hosts that never
+// answer, more than there are slots.
+func TestTarpitsDoNotHoldAllSlots(t *testing.T) {
+	service := newService(t)
+	transport := service.Transport()
+	defer transport.CloseIdleConnections()
+	var held atomic.Int32
+	client := newClient(t, nil, webpush.Config{Transport: tarpits(service, transport, &held), Concurrency: 4, Timeout: time.Hour})
+	_, subs := audience(t, service, 40)
+	var all []webpush.Subscription
+	for i := range 50 {
+		all = append(all, parse(t, bytes.Replace(service.Subscribe("").JSON(), []byte(service.URL), fmt.Appendf(nil, "https://tarpit%d.example", i), 1)))
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	accepted, canceled := 0, 0
+	for _, result := range client.Broadcast(ctx, slices.Values(append(all, subs...)), nil, webpush.Options{}) {
+		switch result.Outcome() {
+		case webpush.Accepted:
+			if accepted++; accepted == len(subs) {
+				cancel()
+			}
+		case webpush.Canceled:
+			canceled++
+		default:
+			t.Error(result.Err)
+		}
+	}
+	if accepted != len(subs) || canceled != len(all) {
+		t.Errorf("%d accepted, %d canceled", accepted, canceled)
+	}
+	if held.Load() != 0 {
+		t.Errorf("%d requests run on", held.Load())
+	}
+}
+
+// TestLongRetryAfterIsObeyed has the service ask for an hour: next to nothing more is
+// sent to it, by this broadcast or by Send, and everything comes out at once.
+func TestLongRetryAfterIsObeyed(t *testing.T) {
+	service := newService(t)
+	for range 500 {
+		service.Inject(pushtest.WNSThrottled(time.Hour))
+	}
+	client := newClient(t, service, webpush.Config{})
+	_, subs := audience(t, service, 500)
+	counts := make(map[webpush.Outcome]int)
+	for _, result := range client.Broadcast(t.Context(), slices.Values(subs), nil, webpush.Options{}) {
+		counts[result.Outcome()]++
+		if e := sendError(t, result.Err); e.RetryAfter < 59*time.Minute || (e.Outcome == webpush.Deferred && (e.Attempts != 0 || !errors.Is(e, webpush.ErrDeferred))) {
+			t.Errorf("%+v", e)
+		}
+	}
+	requests := service.Requests()
+	if requests > 20 || counts[webpush.Deferred] != 500-requests || counts[webpush.RateLimited] != requests {
+		t.Errorf("%d requests, %v", requests, counts)
+	}
+	if e := sendError(t, sendTo(t, client, subs[0])); e.Outcome != webpush.Deferred || service.Requests() != requests {
+		t.Errorf("%v, %d requests", e, service.Requests())
+	}
+}
+
+// TestCircuitBreaker breaks a service and mends it: meanwhile little is sent to it,
+// and afterwards everything.
+func TestCircuitBreaker(t *testing.T) {
+	service := newService(t)
+	transport := service.Transport()
+	defer transport.CloseIdleConnections()
+	var broken atomic.Bool
+	var refused atomic.Int32
+	broken.Store(true)
+	client := newClient(t, nil, webpush.Config{
+		Retry: webpush.Retry{Attempts: 10, Base: 20 * time.Millisecond, Max: 100 * time.Millisecond},
+		Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+			if broken.Load() {
+				refused.Add(1)
+				return nil, errors.New("connection refused")
+			}
+			return transport.RoundTrip(r)
+		}),
+	})
+	browsers, subs := audience(t, service, 300)
+	time.AfterFunc(500*time.Millisecond, func() { broken.Store(false) })
+	for _, result := range client.Broadcast(t.Context(), slices.Values(subs), nil, webpush.Options{}) {
+		if result.Err != nil {
+			t.Error(result.Err)
+		}
+	}
+	for _, b := range browsers {
+		if n := len(b.Messages()); n != 1 {
+			t.Errorf("%d messages", n)
+		}
+	}
+	if n := refused.Load(); n > 100 {
+		t.Errorf("%d requests to a service that was down for half a second", n)
+	}
+}
+
+// TestBacklogIsBounded streams subscriptions of a service that never answers: no more
+// of them are kept than the backlog, and those of another get through.
+func TestBacklogIsBounded(t *testing.T) {
+	service := newService(t)
+	transport := service.Transport()
+	defer transport.CloseIdleConnections()
+	var held atomic.Int32
+	client := newClient(t, nil, webpush.Config{Transport: tarpits(service, transport, &held), Backlog: 40, Timeout: time.Hour})
+	stuck := parse(t, bytes.Replace(service.Subscribe("").JSON(), []byte(service.URL), []byte("https://tarpit.example"), 1))
+	_, subs := audience(t, service, 100)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	given := 0
+	sequence := func(yield func(webpush.Subscription) bool) {
+		for i := range 2000 {
+			sub := stuck
+			if i%20 == 0 {
+				sub = subs[i/20]
+			}
+			if given++; !yield(sub) {
+				return
+			}
+		}
+	}
+	out, accepted, deferred := 0, 0, 0
+	for _, result := range client.Broadcast(ctx, iter.Seq[webpush.Subscription](sequence), nil, webpush.Options{}) {
+		out++
+		if given-out > 41 {
+			t.Fatalf("%d subscriptions are held", given-out)
+		}
+		switch result.Outcome() {
+		case webpush.Accepted:
+			accepted++
+		case webpush.Deferred:
+			deferred++
+		}
+		if accepted == 100 {
+			cancel()
+		}
+	}
+	if accepted != 100 || deferred < 1500 || out != 2000 {
+		t.Errorf("%d came out: %d accepted, %d deferred", out, accepted, deferred)
+	}
+}
+
+// TestRate counts a second's requests.
+func TestRate(t *testing.T) {
+	service := newService(t)
+	client := newClient(t, service, webpush.Config{Rate: 50})
+	_, subs := audience(t, service, 40)
+	start := time.Now()
+	for _, result := range client.Broadcast(t.Context(), slices.Values(subs), nil, webpush.Options{}) {
+		if result.Err != nil {
+			t.Error(result.Err)
+		}
+	}
+	if elapsed := time.Since(start); elapsed < 600*time.Millisecond { // 40 at 50 a second, a few of them at once
+		t.Errorf("40 messages in %s at 50 a second", elapsed)
+	}
+}
+
+// TestIndexAndCursor gives numbers with gaps.
+func TestIndexAndCursor(t *testing.T) {
+	service := newService(t)
+	client := newClient(t, service, webpush.Config{Concurrency: 3})
+	_, subs := audience(t, service, 200)
+	numbers := func(yield func(int64, webpush.Subscription) bool) {
+		for i, sub := range subs {
+			if !yield(int64(3*i+5), sub) {
+				return
+			}
+		}
+	}
+	out := make(map[int64]bool)
+	last := int64(0)
+	for sub, result := range client.BroadcastIndexed(t.Context(), numbers, nil, webpush.Options{}) {
+		if subs[(result.Index-5)/3] != sub || out[result.Index] {
+			t.Errorf("%d is not %s, or twice", result.Index, sub)
+		}
+		out[result.Index] = true
+		for i := range result.Cursor {
+			if i >= 5 && (i-5)%3 == 0 && !out[i] {
+				t.Fatalf("the cursor is at %d, but %d has not come out", result.Cursor, i)
+			}
+		}
+		if result.Cursor < last {
+			t.Errorf("the cursor went back from %d to %d", last, result.Cursor)
+		}
+		last = result.Cursor
+	}
+	if last != 5+3*199+1 || len(out) != 200 {
+		t.Errorf("%d came out, the cursor ends at %d", len(out), last)
+	}
+}
+
+// TestHooks logs attempts and prunes what is gone.
+func TestHooks(t *testing.T) {
+	service := newService(t)
+	var log bytes.Buffer
+	var mu sync.Mutex
+	var gone []string
+	client := newClient(t, service, webpush.Config{
+		OnAttempt: webpush.LogAttempts(slog.New(slog.NewTextHandler(&lockedWriter{w: &log}, &slog.HandlerOptions{Level: slog.LevelDebug}))),
+		OnGone: func(_ context.Context, sub webpush.Subscription) {
+			mu.Lock()
+			defer mu.Unlock()
+			gone = append(gone, sub.Endpoint())
+		},
+	})
+	browsers, subs := audience(t, service, 3)
+	browsers[0].Inject(pushtest.Status(429))
+	browsers[1].Unsubscribe()
+	browsers[2].Unsubscribe()
+	for range client.Broadcast(t.Context(), slices.Values(subs[:2]), []byte("x"), webpush.Options{}) {
+	}
+	_ = sendTo(t, client, subs[2])
+	if !slices.Equal(gone, []string{subs[1].Endpoint(), subs[2].Endpoint()}) {
+		t.Errorf("%d gone", len(gone))
+	}
+	text := log.String()
+	for _, want := range []string{
+		"level=WARN", "level=DEBUG", "level=INFO", "http.request.resend_count=1", "http.response.status_code=429", "http.response.status_code=410", "http.response.status_code=201",
+		"server.address=127.0.0.1", `error.type="rate limited"`, "webpush.outcome=gone", "webpush.subscription=" + subs[1].Fingerprint(), "http.request.body.size=104",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %s in the log:\n%s", want, text)
+		}
+	}
+	if strings.Contains(text, subs[0].Endpoint()[len(service.URL):]) {
+		t.Error("the log tells an endpoint")
+	}
+}
+
+type lockedWriter struct {
+	mu sync.Mutex
+	w  *bytes.Buffer
+}
+
+func (l *lockedWriter) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.w.Write(b)
+}

@@ -1,0 +1,343 @@
+package webpush
+
+import (
+	"container/heap"
+	"sync"
+	"time"
+)
+
+// stallTime is how long a service may keep everything sent to it before others get
+// the room.
+const stallTime = 2 * time.Second
+
+// A lane is a broadcast's messages to one origin: those waiting, and a window of
+// requests under way. The window starts at one, so that the first message opens the
+// connection that the others share, grows by one with every answer, up to
+// [Config.Concurrency], and halves when the service throttles, fails or is silent. A
+// service that never answers therefore holds one request, not all.
+type lane struct {
+	b      *broadcast
+	origin *origin
+	pool   *pool
+
+	mu       sync.Mutex
+	fresh    fifo
+	late     lateHeap // tried before, to be tried again
+	window   int
+	cut      time.Time // when the window was last halved
+	running  int       // workers
+	lent     int       // of which so many no longer count in the pool
+	progress time.Time // when the service last took a message, or was given one after it had none
+	nextSend time.Time // with a rate
+	timer    *time.Timer
+	stalled  bool // as of the last tick
+	inPool   bool // waits for room in the pool; guarded by the pool's lock
+}
+
+// A waiting message.
+type waiting struct {
+	sub   Subscription
+	index int64
+}
+
+// A fifo is a queue that gives memory back.
+type fifo struct {
+	items []waiting
+	head  int
+}
+
+func (q *fifo) len() int       { return len(q.items) - q.head }
+func (q *fifo) push(w waiting) { q.items = append(q.items, w) }
+
+func (q *fifo) pop() waiting {
+	w := q.items[q.head]
+	q.items[q.head] = waiting{}
+	if q.head++; q.head >= 1024 && q.head*2 >= len(q.items) {
+		q.items = append([]waiting(nil), q.items[q.head:]...)
+		q.head = 0
+	}
+	return w
+}
+
+// A lateHeap has the delivery to be tried again first at the top.
+type lateHeap []*delivery
+
+func (h lateHeap) Len() int           { return len(h) }
+func (h lateHeap) Less(i, j int) bool { return h[i].notBefore.Before(h[j].notBefore) }
+func (h lateHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+func (h *lateHeap) Push(x any)        { *h = append(*h, x.(*delivery)) }
+func (h *lateHeap) Pop() any {
+	old := *h
+	d := old[len(old)-1]
+	old[len(old)-1] = nil
+	*h = old[:len(old)-1]
+	return d
+}
+
+func (l *lane) pending() int { return l.fresh.len() + len(l.late) }
+
+// add queues a message.
+func (l *lane) add(w waiting) {
+	l.mu.Lock()
+	if l.pending() == 0 && l.running == 0 {
+		l.progress = time.Now()
+	}
+	l.fresh.push(w)
+	l.startLocked()
+	l.mu.Unlock()
+}
+
+// kick starts the workers that there is work and room for.
+func (l *lane) kick() {
+	l.mu.Lock()
+	l.startLocked()
+	l.mu.Unlock()
+}
+
+func (l *lane) startLocked() {
+	if l.running >= l.window || l.pending() == 0 || l.b.ctx.Err() != nil {
+		return
+	}
+	now := time.Now()
+	for due := l.dueLocked(now); due > 0 && l.running < l.window && l.pool.acquire(l); due-- {
+		if !l.b.spawn(l.work) {
+			l.pool.release(false)
+			return
+		}
+		l.running++
+	}
+}
+
+// dueLocked is how many messages may be sent now. If none, it sees to it that the
+// lane wakes when one may.
+func (l *lane) dueLocked(now time.Time) int {
+	if left := l.origin.pause(now); left > 0 {
+		l.window = 1 // after it, one message goes first
+		l.wakeLocked(left)
+		return 0
+	}
+	if left := l.nextSend.Sub(now); left > 0 {
+		l.wakeLocked(left)
+		return 0
+	}
+	n := l.fresh.len()
+	for _, d := range l.late {
+		if n >= l.window || d.notBefore.After(now) {
+			break // the others of the heap may be due: a worker will see
+		}
+		n++
+	}
+	if n == 0 && len(l.late) > 0 {
+		l.wakeLocked(l.late[0].notBefore.Sub(now))
+	}
+	return n
+}
+
+func (l *lane) wakeLocked(wait time.Duration) {
+	wait = max(wait, time.Millisecond)
+	if l.timer == nil {
+		l.timer = time.AfterFunc(wait, l.kick)
+		return
+	}
+	l.timer.Reset(wait)
+}
+
+// work sends one message after the other for as long as it may.
+func (l *lane) work() {
+	for {
+		d := l.next()
+		if d == nil {
+			return
+		}
+		r, wait, done := d.step(l.b.ctx)
+		if !l.took(d, r, wait, done) {
+			return
+		}
+	}
+}
+
+// next takes the message to be sent now, or ends the worker.
+func (l *lane) next() *delivery {
+	l.mu.Lock()
+	now := time.Now()
+	if l.b.ctx.Err() != nil || l.running > l.window || l.dueLocked(now) == 0 || l.running > 1 && l.pool.contended() {
+		l.leave()
+		return nil
+	}
+	if rate := l.b.client.rate; rate > 0 {
+		l.nextSend = later(l.nextSend, now.Add(-50*time.Millisecond)).Add(time.Duration(float64(time.Second) / rate))
+	}
+	defer l.mu.Unlock()
+	if len(l.late) > 0 && !l.late[0].notBefore.After(now) {
+		return heap.Pop(&l.late).(*delivery)
+	}
+	if l.fresh.len() == 0 { // cannot be: something is due
+		return nil
+	}
+	w := l.fresh.pop()
+	return &delivery{client: l.b.client, sealer: l.b.sealer, origin: l.origin, sub: w.sub, index: w.index, msg: l.b.msg, opts: &l.b.opts, patient: true}
+}
+
+// leave ends a worker. It is called with the lane locked, and unlocks it.
+func (l *lane) leave() {
+	l.running--
+	lent := l.lent > 0
+	if lent {
+		l.lent--
+	}
+	l.mu.Unlock()
+	l.pool.release(lent)
+}
+
+// took notes what came of an attempt and hands the result on or the message back.
+// It reports whether the worker may go on.
+func (l *lane) took(d *delivery, r Result, wait time.Duration, done bool) bool {
+	now := time.Now()
+	l.mu.Lock()
+	switch d.last {
+	case Canceled, Invalid:
+	case Unreachable, Unavailable, RateLimited:
+		if d.sentAt.After(l.cut) {
+			l.window, l.cut = max(l.window/2, 1), now
+		}
+	default:
+		l.progress = now
+		l.window = min(l.window+1, l.b.client.concurrency)
+	}
+	if !done && l.b.ctx.Err() != nil {
+		r, done = d.fail(Canceled, l.b.ctx.Err()), true
+	}
+	if !done {
+		d.notBefore, d.waiting = now.Add(wait), r
+		heap.Push(&l.late, d)
+	}
+	lent := l.lent > 0
+	l.mu.Unlock()
+	if done && !l.b.deliver(d.sub, d.index, r) || lent {
+		l.mu.Lock()
+		l.leave()
+		l.kick()
+		return false
+	}
+	l.kick()
+	return true
+}
+
+// tick looks at the lane from time to time: whether it holds others up, and whether
+// there is hope. It gives the messages that are not to wait any longer.
+func (l *lane) tick(now time.Time) (given []*delivery) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	busy := l.running > 0 || l.pending() > 0
+	l.stalled = busy && (l.origin.pause(now) > 0 || now.Sub(l.progress) > stallTime)
+	if l.stalled && l.running > l.lent {
+		l.lent += l.pool.lend(l.running - l.lent)
+	}
+	if l.hopelessLocked(now) {
+		return l.takeLocked(l.pending())
+	}
+	return nil
+}
+
+// hopelessLocked reports whether messages should not wait for this service: it is
+// paused for longer than they may wait, or has been silent for too long.
+func (l *lane) hopelessLocked(now time.Time) bool {
+	c := l.b.client
+	if left := l.origin.pause(now); left > 0 && left > min(c.retry.MaxRetryAfter, l.b.opts.ttl()) {
+		return true
+	}
+	return l.pending() > 0 && now.Sub(l.progress) > c.patience
+}
+
+// refuses reports whether a new message should not even queue.
+func (l *lane) refuses(now time.Time) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.hopelessLocked(now)
+}
+
+// takeLocked takes up to n messages out of the queue, the last first.
+func (l *lane) takeLocked(n int) (taken []*delivery) {
+	for range n {
+		if k := len(l.fresh.items); l.fresh.len() > 0 {
+			w := l.fresh.items[k-1]
+			l.fresh.items = l.fresh.items[:k-1]
+			taken = append(taken, &delivery{client: l.b.client, origin: l.origin, sub: w.sub, index: w.index, opts: &l.b.opts})
+		} else if k := len(l.late); k > 0 {
+			taken = append(taken, heap.Remove(&l.late, k-1).(*delivery))
+		}
+	}
+	return taken
+}
+
+// A pool bounds the requests under way to the origins that share it.
+type pool struct {
+	mu      sync.Mutex
+	max     int
+	used    int
+	lent    int
+	waiting []*lane
+}
+
+func (p *pool) acquire(l *lane) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.used < p.max {
+		p.used++
+		return true
+	}
+	if !l.inPool {
+		l.inPool = true
+		p.waiting = append(p.waiting, l)
+	}
+	return false
+}
+
+func (p *pool) contended() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.waiting) > 0
+}
+
+// release gives a place back and wakes the lane that has waited longest.
+func (p *pool) release(lent bool) {
+	p.mu.Lock()
+	if lent {
+		p.lent--
+	} else {
+		p.used--
+	}
+	p.wakeLocked()
+}
+
+// lend frees up to n places whose requests get no answer, so that others can be
+// made, and reports how many.
+func (p *pool) lend(n int) int {
+	p.mu.Lock()
+	n = max(min(n, 4*p.max-p.lent), 0)
+	p.lent += n
+	p.used -= n
+	p.wakeLocked()
+	return n
+}
+
+// wakeLocked wakes those who wait, as many as there is room for, and unlocks.
+func (p *pool) wakeLocked() {
+	n := min(max(p.max-p.used, 0), len(p.waiting))
+	woken := append([]*lane(nil), p.waiting[:n]...)
+	p.waiting = append(p.waiting[:0], p.waiting[n:]...)
+	for _, l := range woken {
+		l.inPool = false
+	}
+	p.mu.Unlock()
+	for _, l := range woken {
+		l.b.spawn(l.kick) // not here: the caller may hold another lane
+	}
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}

@@ -1,0 +1,161 @@
+package webpush
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// maxConnections is how many connections are kept before the idle ones are closed.
+const maxConnections = 256
+
+// NewTransport makes the transport that a [Client] makes for itself, to be changed
+// and given as [Config.Transport]: with a certificate authority of your own, for
+// example. It multiplexes the messages of an origin over HTTP/2 and notices when a
+// connection has died.
+//
+// Endpoints come from strangers, and may name hosts of your own network. Before a
+// connection is made to a host that [KnownPushService] does not know, the address
+// that it was resolved to is given to allow; nil is [PublicAddress]. The address is
+// that of this very connection, so a name that resolves to another the second time
+// gains nothing. Where the environment names a proxy (http.ProxyFromEnvironment), the
+// proxy resolves the names, and has to do the refusing.
+//
+// Beyond 256 connections those that are idle are closed, HTTP/2's included, which
+// http.Transport.MaxIdleConns does not close.
+func NewTransport(allow func(netip.Addr) bool) *http.Transport {
+	if allow == nil {
+		allow = PublicAddress
+	}
+	g := &guard{allow: allow}
+	g.transport = &http.Transport{
+		Proxy:                  g.proxy,
+		DialContext:            g.dial,
+		ForceAttemptHTTP2:      true,
+		MaxIdleConns:           maxConnections,
+		MaxIdleConnsPerHost:    defaultConcurrency,
+		IdleConnTimeout:        90 * time.Second,
+		TLSHandshakeTimeout:    10 * time.Second,
+		MaxResponseHeaderBytes: 64 << 10,
+		HTTP2:                  &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 15 * time.Second},
+	}
+	return g.transport
+}
+
+// PublicAddress reports whether an address is one of the internet's: not loopback,
+// private (RFC 1918, RFC 4193), shared (RFC 6598), link-local, multicast,
+// unspecified, for benchmarks or documentation, or reserved; nor one of those
+// within an IPv6 address (RFC 6052, RFC 3056, RFC 4380).
+func PublicAddress(a netip.Addr) bool {
+	a = a.Unmap()
+	if a.Zone() != "" || !a.IsGlobalUnicast() || a.IsPrivate() {
+		return false
+	}
+	for _, p := range notPublic {
+		if p.Contains(a) {
+			return false
+		}
+	}
+	if nat64.Contains(a) {
+		b := a.As16()
+		return PublicAddress(netip.AddrFrom4([4]byte(b[12:])))
+	}
+	return true
+}
+
+var nat64 = netip.MustParsePrefix("64:ff9b::/96")
+
+// notPublic is what is left of the registries of RFC 6890.
+var notPublic = func() (prefixes []netip.Prefix) {
+	for _, text := range []string{
+		"0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "240.0.0.0/4",
+		"::/96", "64:ff9b:1::/48", "100::/64", "2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20", "fec0::/10",
+	} {
+		prefixes = append(prefixes, netip.MustParsePrefix(text))
+	}
+	return prefixes
+}()
+
+// An AddressError is a connection refused because of the address that an endpoint's
+// host was resolved to.
+type AddressError struct {
+	Address netip.Addr
+}
+
+func (e *AddressError) Error() string {
+	return fmt.Sprintf("webpush: %s is not a public address: refused (Config.AllowAddress)", e.Address)
+}
+
+// A guard makes the connections of a transport.
+type guard struct {
+	transport *http.Transport
+	allow     func(netip.Addr) bool
+	proxies   sync.Map // host and port of each
+	open      atomic.Int64
+}
+
+func (g *guard) proxy(r *http.Request) (*url.URL, error) {
+	u, err := http.ProxyFromEnvironment(r)
+	if u != nil {
+		port := u.Port()
+		if port == "" {
+			port = map[string]string{"https": "443", "socks5": "1080", "socks5h": "1080"}[u.Scheme]
+		}
+		if port == "" {
+			port = "80"
+		}
+		g.proxies.Store(net.JoinHostPort(u.Hostname(), port), true)
+	}
+	return u, err
+}
+
+func (g *guard) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	dialer := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, err
+	}
+	if _, isProxy := g.proxies.Load(address); !isProxy && (port != "443" || !KnownPushService("https://"+host)) {
+		dialer.ControlContext = g.check
+	}
+	if g.open.Load() >= maxConnections {
+		g.transport.CloseIdleConnections()
+	}
+	conn, err := dialer.DialContext(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	g.open.Add(1)
+	return &countedConn{Conn: conn, open: &g.open}, nil
+}
+
+// check is called with the address that is about to be connected to.
+func (g *guard) check(_ context.Context, _, address string, _ syscall.RawConn) error {
+	a, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return fmt.Errorf("webpush: connect to %q: %w", address, err)
+	}
+	if !g.allow(a.Addr().Unmap()) {
+		return &AddressError{a.Addr().Unmap()}
+	}
+	return nil
+}
+
+// A countedConn says when it is closed.
+type countedConn struct {
+	net.Conn
+	open *atomic.Int64
+	once sync.Once
+}
+
+func (c *countedConn) Close() error {
+	c.once.Do(func() { c.open.Add(-1) })
+	return c.Conn.Close()
+}
