@@ -2,6 +2,7 @@ package pushtest
 
 import (
 	"crypto/rand"
+	"crypto/x509"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -24,6 +25,8 @@ type Server struct {
 	now      func() time.Time
 	maxTTL   time.Duration
 	discard  bool
+	always   Fault
+	crowd    []atomic.Uint32
 	requests atomic.Int64
 	accepted atomic.Int64
 
@@ -40,6 +43,8 @@ type settings struct {
 	maxTTL  time.Duration
 	discard bool
 	http1   bool
+	always  Fault
+	crowd   int
 }
 
 // WithClock sets the clock that tokens are checked by.
@@ -57,6 +62,14 @@ func WithHTTP1() Option { return func(s *settings) { s.http1 = true } }
 // tokens nor opens and keeps messages: for measuring senders.
 func Discard() Option { return func(s *settings) { s.discard = true } }
 
+// Always makes every request meet the fault, but for those that meet an injected one.
+func Always(fault Fault) Option { return func(s *settings) { s.always = fault } }
+
+// WithCrowd makes a server of n subscriptions beside those made by
+// [Server.Subscribe], numbered from 0, that are nothing but a count: what is posted to
+// a [Server.CrowdEndpoint] is checked for its form and counted.
+func WithCrowd(n int) Option { return func(s *settings) { s.crowd = n } }
+
 // NewServer starts a push service on loopback. Close it when done.
 func NewServer(options ...Option) *Server {
 	o := settings{now: time.Now, maxTTL: 28 * 24 * time.Hour}
@@ -64,7 +77,7 @@ func NewServer(options ...Option) *Server {
 		option(&o)
 	}
 	s := &Server{
-		now: o.now, maxTTL: o.maxTTL, discard: o.discard,
+		now: o.now, maxTTL: o.maxTTL, discard: o.discard, always: o.always, crowd: make([]atomic.Uint32, o.crowd),
 		closing: make(chan struct{}), browsers: make(map[string]*Browser),
 	}
 	s.server = httptest.NewUnstartedServer(http.HandlerFunc(s.serve))
@@ -130,6 +143,9 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		fault, s.faults = s.faults[0], s.faults[1:]
 	}
 	s.mu.Unlock()
+	if fault == nil {
+		fault = s.always
+	}
 	accept := func(w http.ResponseWriter) { s.push(w, r, browser) }
 	if fault == nil {
 		accept(w)
@@ -140,6 +156,10 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 
 // push is what happens without faults.
 func (s *Server) push(w http.ResponseWriter, r *http.Request, browser *Browser) {
+	if number, ok := strings.CutPrefix(r.URL.Path, crowdPath); ok {
+		s.count(w, r, number)
+		return
+	}
 	message, refusal := s.check(r, browser)
 	if refusal != nil {
 		http.Error(w, refusal.reason, refusal.status)
@@ -157,3 +177,6 @@ func (s *Server) push(w http.ResponseWriter, r *http.Request, browser *Browser) 
 
 // origin is the audience that tokens must have.
 func (s *Server) origin() string { return strings.ToLower(s.URL) }
+
+// Certificate is the server's, for senders in other processes to trust.
+func (s *Server) Certificate() *x509.Certificate { return s.server.Certificate() }
