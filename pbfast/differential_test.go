@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
 	"testing"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -299,9 +300,12 @@ func damage(rnd *rand.Rand, data []byte) []byte {
 }
 
 func TestAgreesWithProtobuf(t *testing.T) {
-	rounds := 400
-	if testing.Short() {
-		rounds = 100
+	rounds := 150
+	switch {
+	case os.Getenv("POSTAGE_LONG") != "":
+		rounds = 3000
+	case testing.Short():
+		rounds = 20 // under the race detector, in CI
 	}
 	for _, subject := range subjects {
 		t.Run(string(subject.ProtoReflect().Descriptor().FullName()), func(t *testing.T) {

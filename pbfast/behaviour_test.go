@@ -1,0 +1,191 @@
+package pbfast_test
+
+import (
+	"bytes"
+	"errors"
+	"runtime"
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/encoding/prototext"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/dynamicpb"
+	"google.golang.org/protobuf/types/known/anypb"
+
+	"postage/pbfast"
+	"postage/pbfast/internal/testmessages/edition2023"
+	"postage/pbfast/internal/testmessages/proto2"
+	"postage/pbfast/internal/testmessages/proto3"
+)
+
+func sample() *proto3.TestAllTypesProto3 {
+	return &proto3.TestAllTypesProto3{
+		OptionalString:        "größe",
+		RepeatedNestedMessage: []*proto3.TestAllTypesProto3_NestedMessage{{A: 1}, nil, {A: -1}},
+		MapStringString:       map[string]string{"b": "2", "a": "1", "c": ""},
+		MapBoolBool:           map[bool]bool{true: false, false: true},
+		OneofField:            &proto3.TestAllTypesProto3_OneofBytes{OneofBytes: []byte{0}},
+		RecursiveMessage:      &proto3.TestAllTypesProto3{OptionalDouble: 1.5},
+	}
+}
+
+// What else Go programs do with messages goes on working with proto.Marshal and proto.Unmarshal replaced.
+func TestTheRestOfProtobuf(t *testing.T) {
+	m := sample()
+	data, err := proto.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := new(proto3.TestAllTypesProto3)
+	if err := proto.Unmarshal(data, want); err != nil {
+		t.Fatal(err)
+	}
+	if !proto.Equal(proto.Clone(want), want) {
+		t.Error("a clone differs")
+	}
+	text, err := protojson.Marshal(want)
+	got := new(proto3.TestAllTypesProto3)
+	if err != nil || protojson.Unmarshal(text, got) != nil || !proto.Equal(got, want) {
+		t.Errorf("JSON: %s, %v", text, err)
+	}
+	text, err = prototext.Marshal(want)
+	got = new(proto3.TestAllTypesProto3)
+	if err != nil || prototext.Unmarshal(text, got) != nil || !proto.Equal(got, want) {
+		t.Errorf("text: %s, %v", text, err)
+	}
+	packed, err := anypb.New(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if back, err := packed.UnmarshalNew(); err != nil || !proto.Equal(back, want) {
+		t.Errorf("Any: %v, %v", back, err)
+	}
+	dynamic := dynamicpb.NewMessage(want.ProtoReflect().Descriptor())
+	if err := proto.Unmarshal(data, dynamic); err != nil || !proto.Equal(dynamic, want) {
+		t.Errorf("dynamicpb: %v, %v", dynamic, err)
+	}
+	back, err := proto.Marshal(dynamic)
+	got = new(proto3.TestAllTypesProto3)
+	if err != nil || proto.Unmarshal(back, got) != nil || !proto.Equal(got, want) {
+		t.Errorf("from dynamicpb: %v", err)
+	}
+	var nobody *proto3.TestAllTypesProto3
+	if data, err := proto.Marshal(nobody); err != nil || data != nil || proto.Size(nobody) != 0 {
+		t.Errorf("a nil message: %v, %v", data, err)
+	}
+	if data, err := nobody.MarshalAppend([]byte("x")); err != nil || string(data) != "x" || nobody.SizeOf() != 0 {
+		t.Errorf("a nil message: %v, %v", data, err)
+	}
+}
+
+func TestExtensions(t *testing.T) {
+	m := &proto2.TestAllTypesProto2{OptionalString: proto.String("x")}
+	proto.SetExtension(m, proto2.E_ExtensionInt32, int32(5))
+	outer := &proto2.TestAllTypesProto2{RecursiveMessage: m, OptionalInt32: proto.Int32(3)}
+	data, err := proto.MarshalOptions{Deterministic: true}.Marshal(outer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want, err := theirBytes(outer); err != nil || !bytes.Equal(data, want) || proto.Size(outer) != len(want) {
+		t.Fatalf("encoded to %x, protobuf-go's %x, %v", data, want, err)
+	}
+	for name, decode := range map[string]func([]byte, *proto2.TestAllTypesProto2) error{
+		"hook":   func(data []byte, m *proto2.TestAllTypesProto2) error { return proto.Unmarshal(data, m) },
+		"direct": func(data []byte, m *proto2.TestAllTypesProto2) error { return m.Unmarshal(data) },
+	} {
+		got := new(proto2.TestAllTypesProto2)
+		if err := decode(data, got); err != nil || !proto.Equal(got, outer) {
+			t.Errorf("%s: %v, %v", name, got, err)
+		}
+		if v := proto.GetExtension(got.RecursiveMessage, proto2.E_ExtensionInt32); v != int32(5) {
+			t.Errorf("%s: the extension is %v", name, v)
+		}
+	}
+}
+
+// Text that is not UTF-8 is refused both ways where the schema asks for that, and by protobuf's own rules not in proto2.
+func TestUTF8(t *testing.T) {
+	const bad = "a\xffb"
+	for _, m := range []fastMessage{
+		&proto3.TestAllTypesProto3{OptionalString: bad},
+		&proto3.TestAllTypesProto3{RepeatedString: []string{bad}},
+		&proto3.TestAllTypesProto3{MapStringString: map[string]string{bad: ""}},
+		&proto3.TestAllTypesProto3{MapStringString: map[string]string{"": bad}},
+		&proto3.TestAllTypesProto3{OneofField: &proto3.TestAllTypesProto3_OneofString{OneofString: bad}},
+		&edition2023.TestAllTypesEdition2023{OptionalString: proto.String(bad)},
+	} {
+		if _, err := proto.Marshal(m); !errors.Is(err, proto.Error) {
+			t.Errorf("%v: proto.Marshal: %v", m, err)
+		}
+		if got, err := m.MarshalAppend([]byte("kept")); !errors.Is(err, pbfast.ErrUTF8) || string(got) != "kept" {
+			t.Errorf("%v: MarshalAppend: %q, %v", m, got, err)
+		}
+	}
+	m := &proto2.TestAllTypesProto2{OptionalString: proto.String(bad)}
+	data, err := proto.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := proto.Unmarshal(data, m); err != nil || m.GetOptionalString() != bad {
+		t.Errorf("proto2: %q, %v", m.GetOptionalString(), err)
+	}
+	field := protowire.AppendString(protowire.AppendTag(nil, 14, protowire.BytesType), bad)
+	if err := proto.Unmarshal(field, new(proto3.TestAllTypesProto3)); !errors.Is(err, proto.Error) {
+		t.Errorf("decode: %v", err)
+	}
+}
+
+// A message whose size was asked for may have grown since: that is an error of its owner's, not of memory.
+func TestStaleSize(t *testing.T) {
+	m := &proto3.TestAllTypesProto3{OptionalString: "x"}
+	o := proto.MarshalOptions{UseCachedSize: true}
+	n := o.Size(m)
+	buf := make([]byte, 0, n+100)
+	m.OptionalString = strings.Repeat("y", 50)
+	func() {
+		defer func() { _ = recover() }() // protobuf says that panics are to be expected
+		_, _ = o.MarshalAppend(buf[:0:n], m)
+	}()
+	for _, b := range buf[n : n+100] {
+		if b != 0 {
+			t.Fatal("written beyond the buffer")
+		}
+	}
+}
+
+// No input makes a decoder allocate more than a fixed multiple of its length.
+func TestMemoryPerInputByte(t *testing.T) {
+	const n = 100_000
+	field := func(number protowire.Number, value string) []byte {
+		return []byte(strings.Repeat(string(protowire.AppendString(protowire.AppendTag(nil, number, protowire.BytesType), value)), n))
+	}
+	nested := []byte{}
+	for range 5_000 {
+		nested = protowire.AppendBytes(protowire.AppendTag(nil, 27, protowire.BytesType), nested)
+	}
+	for name, data := range map[string][]byte{
+		"empty repeated messages":  field(48, ""),
+		"empty recursive messages": field(27, ""),
+		"empty map entries":        field(69, ""),
+		"empty strings":            field(44, ""),
+		"two kinds in turn":        bytes.Repeat(append(field(48, "")[:3:3], field(44, "")[:3]...), n),
+		"a packed field":           field(31, strings.Repeat("\x00", 10)),
+		"unknown fields":           field(4000, ""),
+		"nested messages":          nested,
+		"a length that lies":       append(field(44, "")[:2], 0xff, 0xff, 0xff, 0x7f),
+	} {
+		var before, after runtime.MemStats
+		m := new(proto3.TestAllTypesProto3)
+		runtime.ReadMemStats(&before)
+		_ = m.Unmarshal(data)
+		runtime.ReadMemStats(&after)
+		ratio := float64(after.TotalAlloc-before.TotalAlloc) / float64(len(data))
+		t.Logf("%s: %.1f bytes a byte", name, ratio)
+		if ratio > 600 {
+			t.Errorf("%s: %.0f bytes are allocated for each byte of input", name, ratio)
+		}
+		runtime.KeepAlive(m)
+	}
+}

@@ -1,0 +1,90 @@
+package pbfast_test
+
+import (
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/runtime/protoiface"
+	"google.golang.org/protobuf/types/known/wrapperspb"
+
+	"postage/pbfast"
+	"postage/pbfast/internal/testmessages/proto3"
+)
+
+// A changed message is one of a protobuf-go that keeps its methods in another way.
+type changed struct {
+	protoreflect.Message
+	table func() *protoiface.Methods
+}
+
+func (c changed) ProtoReflect() protoreflect.Message   { return c }
+func (c changed) Interface() protoreflect.ProtoMessage { return c }
+func (c changed) Type() protoreflect.MessageType       { return changedType{c.Message.Type(), c} }
+func (c changed) ProtoMethods() *protoiface.Methods    { return c.table() }
+
+type changedType struct {
+	protoreflect.MessageType
+	c changed
+}
+
+func (t changedType) New() protoreflect.Message { return t.c }
+
+// A protobuf-go that does not use the table that messages have is found out, and left as it was.
+func TestHookFindsOutAnotherProtobuf(t *testing.T) {
+	real := wrapperspb.String("x").ProtoReflect()
+	before := protoiface.Methods{
+		Flags:     real.ProtoMethods().Flags,
+		Size:      func(protoiface.SizeInput) (out protoiface.SizeOutput) { return out },
+		Marshal:   func(protoiface.MarshalInput) (out protoiface.MarshalOutput, err error) { return out, nil },
+		Unmarshal: func(protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) { return out, nil },
+	}
+	other := before
+	copies := 0
+	for name, c := range map[string]struct {
+		table func() *protoiface.Methods
+		want  string
+	}{
+		"a table for each message": {func() *protoiface.Methods { own := before; return &own }, "two tables"},
+		"a table that proto does not ask": {func() *protoiface.Methods {
+			// Hook asks twice before it changes the table; proto, which asks next, gets another.
+			if copies++; copies <= 2 {
+				return &other
+			}
+			own := before
+			return &own
+		}, "does not use the table"},
+		"a table without Size": {func() func() *protoiface.Methods {
+			less := before
+			less.Size = nil
+			return func() *protoiface.Methods { return &less }
+		}(), "lacks some"},
+		"a flag that is new": {func() func() *protoiface.Methods {
+			more := before
+			more.Flags |= 1 << 20
+			return func() *protoiface.Methods { return &more }
+		}(), "flags"},
+	} {
+		err := pbfast.Hook(changed{real, c.table}, &protoiface.Methods{})
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: error %v, want %q", name, err, c.want)
+		}
+	}
+	if other.Marshal == nil || other.Size == nil {
+		t.Error("the table was not left as it was")
+	}
+	data, err := proto.Marshal(wrapperspb.String("x"))
+	if err != nil || string(data) != "\n\x01x" {
+		t.Errorf("proto.Marshal: %q, %v", data, err)
+	}
+}
+
+func TestHookOnce(t *testing.T) {
+	if err := pbfast.Hook(new(proto3.TestAllTypesProto3), &protoiface.Methods{}); err == nil || !strings.Contains(err.Error(), "already") {
+		t.Errorf("error %v, want one", err)
+	}
+	if pbfast.Hooked(wrapperspb.String("x")) {
+		t.Error("a message that nothing was generated for is said to be hooked")
+	}
+}

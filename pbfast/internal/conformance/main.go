@@ -1,0 +1,158 @@
+// Command conformance is what protobuf's conformance suite tests: it answers the suite's runner, which is at the
+// other end of its standard input and output.
+//
+//	conformance_test_runner --enforce_recommended --maximum_edition 2023 ./conformance
+//
+// POSTAGE_CONFORMANCE chooses what is tested, as the runner passes no arguments: "hook" (the default) is proto.Marshal and proto.Unmarshal with pbfast behind them, "direct" its methods on messages, and "protobuf"
+// protobuf-go's own code, which shows what is to be expected.
+package main
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"os"
+
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/encoding/prototext"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
+	"google.golang.org/protobuf/runtime/protoiface"
+
+	"postage/pbfast"
+	pb "postage/pbfast/internal/testmessages/conformance"
+	_ "postage/pbfast/internal/testmessages/edition2023"
+	_ "postage/pbfast/internal/testmessages/proto2"
+	_ "postage/pbfast/internal/testmessages/proto2editions"
+	_ "postage/pbfast/internal/testmessages/proto3"
+	_ "postage/pbfast/internal/testmessages/proto3editions"
+)
+
+// A codec is the way from bytes to a message and back that is tested.
+type codec struct {
+	marshal   func(proto.Message) ([]byte, error)
+	unmarshal func([]byte, proto.Message) error
+}
+
+var codecs = map[string]codec{
+	"hook": {proto.Marshal, proto.Unmarshal},
+	"direct": {
+		func(m proto.Message) ([]byte, error) {
+			return m.(interface{ MarshalAppend([]byte) ([]byte, error) }).MarshalAppend(nil)
+		},
+		func(data []byte, m proto.Message) error {
+			return m.(interface{ Unmarshal([]byte) error }).Unmarshal(data)
+		},
+	},
+	"protobuf": {
+		func(m proto.Message) ([]byte, error) {
+			out, err := pbfast.Original(m.ProtoReflect()).Marshal(protoiface.MarshalInput{Message: m.ProtoReflect()})
+			if err == nil {
+				err = proto.CheckInitialized(m)
+			}
+			return out.Buf, err
+		},
+		func(data []byte, m proto.Message) error {
+			_, err := pbfast.Original(m.ProtoReflect()).Unmarshal(protoiface.UnmarshalInput{
+				Message: m.ProtoReflect(), Buf: data, Resolver: protoregistry.GlobalTypes, Depth: protowire.DefaultRecursionLimit,
+			})
+			if err == nil {
+				err = proto.CheckInitialized(m)
+			}
+			return err
+		},
+	},
+}
+
+func main() {
+	mode := os.Getenv("POSTAGE_CONFORMANCE")
+	if mode == "" {
+		mode = "hook"
+	}
+	codec, ok := codecs[mode]
+	if !ok {
+		fmt.Fprintf(os.Stderr, "conformance: there is no mode %q\n", mode)
+		os.Exit(2)
+	}
+	if err := serve(os.Stdin, os.Stdout, codec); err != nil {
+		fmt.Fprintln(os.Stderr, "conformance:", err)
+		os.Exit(1)
+	}
+}
+
+// serve answers requests until there are no more. Each message has its length before, as four bytes.
+func serve(in io.Reader, out io.Writer, codec codec) error {
+	for {
+		var length [4]byte
+		if _, err := io.ReadFull(in, length[:]); err == io.EOF {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		data := make([]byte, binary.LittleEndian.Uint32(length[:]))
+		if _, err := io.ReadFull(in, data); err != nil {
+			return err
+		}
+		request := new(pb.ConformanceRequest)
+		if err := proto.Unmarshal(data, request); err != nil {
+			return err
+		}
+		answer, err := proto.Marshal(respond(request, codec))
+		if err != nil {
+			return err
+		}
+		binary.LittleEndian.PutUint32(length[:], uint32(len(answer)))
+		if _, err := out.Write(append(length[:], answer...)); err != nil {
+			return err
+		}
+	}
+}
+
+func respond(request *pb.ConformanceRequest, codec codec) *pb.ConformanceResponse {
+	messageType, err := protoregistry.GlobalTypes.FindMessageByName(protoreflect.FullName(request.GetMessageType()))
+	if err != nil {
+		return &pb.ConformanceResponse{Result: &pb.ConformanceResponse_Skipped{Skipped: "no such message here"}}
+	}
+	m := messageType.New().Interface()
+	switch payload := request.Payload.(type) {
+	case *pb.ConformanceRequest_ProtobufPayload:
+		err = codec.unmarshal(payload.ProtobufPayload, m)
+	case *pb.ConformanceRequest_JsonPayload:
+		err = protojson.UnmarshalOptions{
+			DiscardUnknown: request.TestCategory == pb.TestCategory_JSON_IGNORE_UNKNOWN_PARSING_TEST,
+		}.Unmarshal([]byte(payload.JsonPayload), m)
+	case *pb.ConformanceRequest_TextPayload:
+		err = prototext.Unmarshal([]byte(payload.TextPayload), m)
+	default:
+		return &pb.ConformanceResponse{Result: &pb.ConformanceResponse_Skipped{Skipped: "no such payload here"}}
+	}
+	if err != nil {
+		return &pb.ConformanceResponse{Result: &pb.ConformanceResponse_ParseError{ParseError: err.Error()}}
+	}
+	response := new(pb.ConformanceResponse)
+	switch request.RequestedOutputFormat {
+	case pb.WireFormat_PROTOBUF:
+		var data []byte
+		if data, err = codec.marshal(m); err == nil {
+			response.Result = &pb.ConformanceResponse_ProtobufPayload{ProtobufPayload: data}
+		}
+	case pb.WireFormat_JSON:
+		var data []byte
+		if data, err = protojson.Marshal(m); err == nil {
+			response.Result = &pb.ConformanceResponse_JsonPayload{JsonPayload: string(data)}
+		}
+	case pb.WireFormat_TEXT_FORMAT:
+		var data []byte
+		if data, err = (prototext.MarshalOptions{EmitUnknown: request.PrintUnknownFields}).Marshal(m); err == nil {
+			response.Result = &pb.ConformanceResponse_TextPayload{TextPayload: string(data)}
+		}
+	default:
+		return &pb.ConformanceResponse{Result: &pb.ConformanceResponse_Skipped{Skipped: "no such format here"}}
+	}
+	if err != nil {
+		return &pb.ConformanceResponse{Result: &pb.ConformanceResponse_SerializeError{SerializeError: err.Error()}}
+	}
+	return response
+}
