@@ -23,8 +23,9 @@ type Conductor struct {
 	Command []string
 	// Environment is added to that of the workers: "NAME=value". Optional.
 	Environment []string
-	// Save keeps the record; it is called before anything is measured and after every
-	// block. An error ends the run. Optional.
+	// Save keeps the record; it is called before anything is measured, after blocks as
+	// often as its own time allows (see saver), and at the end. An error ends the run.
+	// Optional.
 	Save func(*record.Record) error
 	// Observe is told how the run goes, between batches, never during one. Optional.
 	Observe func(Status)
@@ -59,13 +60,13 @@ func (c *Conductor) Run(ctx context.Context, entries []Entry, rec *record.Record
 	// Workers die with the thread that started them (see workerAttributes).
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	r := &run{Conductor: c, rec: rec, start: time.Now(), before: rec.Run.Elapsed, deadline: time.Now().Add(rec.Run.Budget)}
+	r := &run{Conductor: c, rec: rec, saver: saver{save: c.Save, now: time.Now}, start: time.Now(), before: rec.Run.Elapsed, deadline: time.Now().Add(rec.Run.Budget)}
 	for _, rows := range byCase(entries) {
 		if cs := r.newCase(rows); cs != nil {
 			r.cases = append(r.cases, cs)
 		}
 	}
-	if err := r.save(); err != nil {
+	if err := r.save((*saver).whole); err != nil {
 		return err
 	}
 	err := r.measure(ctx)
@@ -74,13 +75,14 @@ func (c *Conductor) Run(ctx context.Context, entries []Entry, rec *record.Record
 	} else if ctx.Err() != nil {
 		err = ErrInterrupted
 	}
-	return errors.Join(err, r.save())
+	return errors.Join(err, r.save((*saver).whole))
 }
 
 // run is the state of one Run.
 type run struct {
 	*Conductor
 	rec      *record.Record
+	saver    saver
 	cases    []*runCase
 	start    time.Time
 	before   time.Duration // elapsed before the run was resumed
@@ -176,7 +178,7 @@ func (r *run) measure(ctx context.Context) error {
 			cs.blocks++
 			r.look(cs)
 		}
-		if err := r.save(); err != nil {
+		if err := r.save((*saver).blockDone); err != nil {
 			return err
 		}
 		if cs.done {
@@ -236,14 +238,14 @@ func Duty(rec *record.Record) float64 {
 
 func (r *run) elapsed() time.Duration { return r.before + time.Since(r.start) }
 
-func (r *run) save() error {
+func (r *run) save(when func(*saver, *record.Record) error) error {
 	if !r.rec.Run.Complete {
 		r.rec.Run.Elapsed = r.elapsed()
 	}
 	if r.Save == nil {
 		return nil
 	}
-	return r.Save(r.rec)
+	return when(&r.saver, r.rec)
 }
 
 func (r *run) observe(cs *runCase, s Status) {

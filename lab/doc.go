@@ -12,7 +12,8 @@
 //     looked at after 6, 10, 14, 20, 28, 40 and 56 blocks; the next block goes to
 //     the case that is furthest from done. Whether a difference is significant never
 //     decides when to stop.
-//  5. After every block the record is saved. Package verdict turns it into figures.
+//  5. The record is saved as it grows, after every block of a short run. Package verdict
+//     turns it into figures.
 //
 // A contender that breaks (wrong answer, panic, exit, hang, leak) loses its own row,
 // with the reason, and no other.

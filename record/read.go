@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
-	"slices"
 	"strings"
 	"unicode"
 
@@ -40,7 +39,7 @@ const maxLine = bufio.MaxScanTokenSize - 1
 // Parse reads a record. name is the file's, for messages. Errors in the text are
 // of type *SyntaxError.
 func Parse(r io.Reader, name string) (*Record, error) {
-	p := &parser{name: name, scanner: bufio.NewScanner(r), rec: &Record{}}
+	p := &parser{name: name, scanner: bufio.NewScanner(r), rec: &Record{}, rows: map[string]int{}, blocks: map[string]int{}}
 	if err := p.parse(); err != nil {
 		return nil, err
 	}
@@ -56,7 +55,17 @@ type parser struct {
 	text    string
 	crc     uint32 // of the lines before this one
 	ended   bool
-	pending *Series // a #batches line whose result line is due
+	pending *Series        // a #batches line whose result line is due
+	rows    map[string]int // places of rows, by name
+	blocks  map[string]int // numbers of blocks, by case; 0 for a case with rows and no blocks yet
+}
+
+// row returns the row of that name, nil if there is none.
+func (p *parser) row(name string) *Row {
+	if i, ok := p.rows[name]; ok {
+		return &p.rec.Rows[i]
+	}
+	return nil
 }
 
 func (p *parser) errorf(want, format string, a ...any) error {
@@ -153,7 +162,7 @@ func (p *parser) section(tag, body string) error {
 		if err := p.decode(tag, body, &row); err != nil {
 			return err
 		}
-		if rec.Row(row.Name) != nil {
+		if p.row(row.Name) != nil {
 			return p.errorf("one #row line for a row", "a second one for %s", row.Name)
 		}
 		if row.Case == "" || row.Contender == "" || row.Name != row.Case+"/"+row.Contender || !isUnit(row.Name) {
@@ -164,18 +173,22 @@ func (p *parser) section(tag, body string) error {
 				return p.errorf("metrics named by units", "%q", unit)
 			}
 		}
+		p.rows[row.Name] = len(rec.Rows)
+		p.blocks[row.Case] += 0
 		rec.Rows = append(rec.Rows, row)
 	case "block":
 		var block Block
 		if err := p.decode(tag, body, &block); err != nil {
 			return err
 		}
-		if want := len(rec.BlocksOf(block.Case)) + 1; block.Number != want {
+		number, known := p.blocks[block.Case]
+		if want := number + 1; block.Number != want {
 			return p.errorf(fmt.Sprintf("block %d of %s", want, block.Case), "block %d", block.Number)
 		}
-		if !slices.Contains(rec.Cases(), block.Case) {
+		if !known {
 			return p.errorf("a block of a case that has rows", "case %q", block.Case)
 		}
+		p.blocks[block.Case]++
 		rec.Blocks = append(rec.Blocks, block)
 	case "batches":
 		var series Series
@@ -185,7 +198,7 @@ func (p *parser) section(tag, body string) error {
 		if len(rec.Blocks) == 0 {
 			return p.errorf("a #block line before #batches", "")
 		}
-		block, row := &rec.Blocks[len(rec.Blocks)-1], rec.Row(series.Row)
+		block, row := &rec.Blocks[len(rec.Blocks)-1], p.row(series.Row)
 		if row == nil || row.Case != block.Case {
 			return p.errorf("a row of case "+block.Case, "%q", series.Row)
 		}
@@ -233,7 +246,7 @@ func (p *parser) result() error {
 		return p.errorf("a #batches line before each result line", "%s", abridged(p.text))
 	}
 	var want bytes.Buffer
-	result := p.rec.result(p.rec.Row(p.pending.Row), p.pending)
+	result := p.rec.result(p.row(p.pending.Row), p.pending)
 	result.Config = nil
 	if err := benchfmt.NewWriter(&want).Write(result); err != nil {
 		return err

@@ -27,13 +27,17 @@ func (r *Record) WriteTo(w io.Writer) (int64, error) {
 	for i := range r.Rows {
 		out.tagged("row", &r.Rows[i])
 	}
+	rows := make(map[string]*Row, len(r.Rows))
+	for i := range r.Rows {
+		rows[r.Rows[i].Name] = &r.Rows[i]
+	}
 	results := benchfmt.NewWriter(out)
 	for i := range r.Blocks {
 		block := &r.Blocks[i]
 		out.tagged("block", block)
 		for j := range block.Series {
 			series := &block.Series[j]
-			row := r.Row(series.Row)
+			row := rows[series.Row]
 			if row == nil {
 				return out.written, fmt.Errorf("record: a series of %s, which is no row of the record", series.Row)
 			}
