@@ -12,11 +12,11 @@ const savepoint = "pgbulk"
 // bindChunk sends the chunk as one INSERT. The statement is parsed only if its number of rows is another than before.
 func (w *writer) bindChunk() error {
 	c, columns := &w.chunk, len(w.columns)
-	params := c.rows() * columns
+	params := c.rows() * w.params()
 	if size := c.size() + bindOverhead + 4*columns; size > maxValue {
 		return &rowError{row: c.first, err: fmt.Errorf("statement of %d bytes: %w", size, ErrTooLarge)}
 	}
-	if w.strategy == Unnest && c.rows() > 1 {
+	if w.strategy == Unnest && c.rows() > 1 && w.out == nil {
 		w.unnestChunk()
 		return nil
 	}
@@ -53,12 +53,7 @@ func (w *writer) startBind() {
 		return
 	}
 	w.openStream()
-	w.types = w.types[:0]
-	w.formats = w.formats[:0]
-	for _, col := range w.columns {
-		w.types = append(w.types, col.oid)
-		w.formats = append(w.formats, byte(col.format))
-	}
+	w.sign()
 	switch {
 	case w.inTx:
 		w.stream.command("savepoint " + savepoint)
@@ -113,11 +108,11 @@ func (w *writer) bindRow(row []any) error {
 	}
 	if w.parsed != rows {
 		w.sql = w.appendInsert(w.sql[:0], rows)
-		s.parse(w.sql, w.types, rows*len(row))
+		s.parse(w.sql, w.types, rows*w.params())
 		w.parsed = rows
 	}
 	w.sent = append(w.sent, w.n)
-	s.bind("", w.formats, rows*len(row), rows*size+w.resultFormats())
+	s.bind("", w.formats, rows*w.params(), rows*size+w.resultFormats())
 	for range rows {
 		others := w.scratch
 		for i, v := range row {
@@ -128,6 +123,9 @@ func (w *writer) bindRow(row []any) error {
 					s.byte(1)
 				}
 				s.refer(p)
+				continue
+			}
+			if isDefault(v) {
 				continue
 			}
 			n := 4 + max(0, int(int32(binary.BigEndian.Uint32(others))))
@@ -150,6 +148,9 @@ func (w *writer) keyOf(row []any) (key []byte, ok bool, err error) {
 	for i, is := range w.isKey {
 		if !is {
 			continue
+		}
+		if isDefault(row[i]) {
+			return nil, false, nil
 		}
 		start := len(w.key)
 		if w.key, err = w.append(w.key, i, row[i]); err != nil {
@@ -180,13 +181,17 @@ func (w *writer) appendInsert(sql []byte, rows int) []byte {
 			sql = append(sql, ',')
 		}
 		for i := range w.columns {
-			n++
 			if i == 0 {
-				sql = append(sql, "($"...)
+				sql = append(sql, '(')
 			} else {
-				sql = append(sql, ",$"...)
+				sql = append(sql, ',')
 			}
-			sql = strconv.AppendInt(sql, int64(n), 10)
+			if w.out != nil && w.out[i] {
+				sql = append(sql, "default"...)
+				continue
+			}
+			n++
+			sql = strconv.AppendInt(append(sql, '$'), int64(n), 10)
 		}
 		sql = append(sql, ')')
 	}

@@ -111,6 +111,7 @@ type encoder struct {
 	m       *pgtype.Map
 	columns []column
 	isKey   []bool      // by column
+	omits   bool        // what is left to its DEFAULT
 	scratch []byte      // of the value that is being encoded
 	lock    *sync.Mutex // of the type map, if another goroutine uses it too
 }
@@ -126,6 +127,9 @@ func (c *column) prefix() int {
 // append appends the i-th value of a row to dst.
 func (e *encoder) append(dst []byte, i int, v any) ([]byte, error) {
 	c := &e.columns[i]
+	if e.omits && isDefault(v) {
+		return dst, nil
+	}
 	if s, ok := c.shape.plain(v); ok {
 		n := c.prefix() + len(s)
 		if n > maxValue {
@@ -267,6 +271,9 @@ func (e *encoder) encodeAs(c *column, format int16, v any, dst []byte) (out []by
 			out, err = nil, fmt.Errorf("encoding a %T panicked: %v", v, r)
 		}
 	}()
+	if isDefault(v) {
+		return nil, errDefault
+	}
 	return e.m.Encode(c.oid, format, v, dst)
 }
 

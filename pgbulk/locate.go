@@ -124,12 +124,13 @@ func (w *writer) explainBind(e *Error, pgErr *pgconn.PgError) {
 		e.FirstRow, e.Row, e.LastRow = w.pairFirst, w.pairSecond, w.pairSecond
 		return
 	}
-	if n, ok := bindPosition(pgErr); ok {
+	// Of an earlier statement it is not known any more which columns it left out.
+	if n, ok := bindPosition(pgErr); ok && (!w.mixed || w.chunk.first == first) {
 		n--
 		if w.strategy == Unnest && first < last {
 			e.Column = w.columns[n%len(w.columns)].name // which row of the column is not told
-		} else if row := first + n/len(w.columns); row <= last {
-			e.Row, e.LastRow, e.Column = row, row, w.columns[n%len(w.columns)].name
+		} else if row := first + n/w.params(); row <= last {
+			e.Row, e.LastRow, e.Column = row, row, w.parameterColumn(n%w.params()).name
 			return
 		}
 	}
@@ -145,7 +146,8 @@ func (w *writer) explainBind(e *Error, pgErr *pgconn.PgError) {
 		return
 	}
 	if pgErr.Code == cardinalityViolation {
-		if a, b, ok := w.chunk.twice(w.isKey, w.layout.nullsAlike); ok {
+		isKey, _ := w.keyParams()
+		if a, b, ok := w.chunk.twice(isKey, w.layout.nullsAlike); ok {
 			e.FirstRow, e.Row, e.LastRow = first+a, first+b, first+b
 		}
 		return
@@ -167,7 +169,7 @@ func (w *writer) explainBind(e *Error, pgErr *pgconn.PgError) {
 
 // tryRows inserts some rows of the chunk, in an exchange of its own.
 func (w *writer) tryRows(from, to int) error {
-	params := (to - from) * len(w.columns)
+	params := (to - from) * w.params()
 	s := open(w.ctx, w.pc, w.buffers)
 	s.parse(w.appendInsert(nil, to-from), w.types, params)
 	s.bind("", w.formats, params, w.chunk.sizeOf(from, to))

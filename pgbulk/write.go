@@ -157,7 +157,9 @@ type writer struct {
 	// The first two rows of one statement that have the same key; the second is 0 if there are none.
 	pairFirst, pairSecond int
 	// Of Copy.
-	staging bool // through a temporary table
+	staging bool   // through a temporary table
+	out     []bool // columns that the rows of the chunk leave to their DEFAULT; nil if none
+	mixed   bool   // an earlier statement left out others
 	// Of Unnest.
 	arrays []uint32 // types of arrays of the columns' types
 
@@ -181,7 +183,7 @@ func (w *writer) settle(row []any) {
 }
 
 // choose settles the strategy as far as it can be from the first row.
-func (w *writer) choose() {
+func (w *writer) choose(row []any) {
 	w.staging = w.options.Conflict != Fail || w.op.byKey() || w.returned != nil
 	updates := w.op == opUpdate || w.options.Conflict == DoUpdate && !w.options.setNothing()
 	w.blind = updates && !w.table.exactKey(&w.options)
@@ -203,7 +205,7 @@ func (w *writer) choose() {
 			w.strategy = Bind
 		}
 	case w.strategy != Auto:
-	case !w.staging:
+	case !w.staging && leftOut(row) == nil:
 		w.strategy = Copy
 	case plain || text || !w.layout.mayStage:
 		w.strategy = Bind
@@ -232,7 +234,7 @@ func (w *writer) run(source func(yield func([]any, error) bool)) error {
 		}
 		if err == nil && w.n == 0 {
 			w.settle(row)
-			w.choose()
+			w.choose(row)
 		}
 		if err == nil {
 			err = w.row(row)
@@ -275,6 +277,9 @@ func (w *writer) run(source func(yield func([]any, error) bool)) error {
 
 // row takes one row.
 func (w *writer) row(row []any) error {
+	if err := w.leaveOut(row); err != nil {
+		return err
+	}
 	if w.strategy == Copy {
 		if w.stream == nil {
 			w.startCopy()
@@ -310,7 +315,11 @@ func (w *writer) row(row []any) error {
 		return nil
 	}
 	i := w.chunk.rows() - 1
-	key, ok := w.chunk.appendKey(w.key[:0], i, w.isKey, w.layout.nullsAlike)
+	isKey, known := w.keyParams()
+	if !known {
+		return nil
+	}
+	key, ok := w.chunk.appendKey(w.key[:0], i, isKey, w.layout.nullsAlike)
 	if w.key = key; !ok || !w.twice(key) {
 		return nil
 	}

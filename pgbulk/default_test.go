@@ -1,0 +1,156 @@
+package pgbulk_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"pgregory.net/rapid"
+
+	"postage/pgbulk"
+)
+
+func TestDefault(t *testing.T) {
+	conn := connect(t)
+	type row struct {
+		ID   any
+		A, N any
+	}
+	for _, s := range []pgbulk.Strategy{pgbulk.Auto, pgbulk.Bind, pgbulk.Unnest} {
+		t.Run(name(s), func(t *testing.T) {
+			table := pgbulk.Table{Name: newTable(t, conn, "id serial primary key, a text default 'none', n int default 7"), Columns: []string{"id", "a", "n"}, Key: []string{"id"}}
+			d := pgbulk.Default
+			large := strings.Repeat("x", 300<<10) // a statement by itself
+			rows := []row{{d, "a", 1}, {d, d, 2}, {d, d, 3}, {d, d, d}, {d, nil, nil}, {d, large, d}}
+			r, err := pgbulk.Insert(t.Context(), conn, table, pgbulk.Structs(func(yield func(row) bool) {
+				for _, r := range rows {
+					if !yield(r) {
+						return
+					}
+				}
+			}), pgbulk.Options{Strategy: s})
+			if err != nil || r.Affected != 6 {
+				t.Fatalf("%+v, %v", r, err)
+			}
+			must(t, conn, "update "+table.Name.Sanitize()+" set a = 'large' where a = $1", large)
+			if got, want := content(t, conn, table.Name, "id"), "(1,a,1) (2,none,2) (3,none,3) (4,none,7) (5,,) (6,large,7)"; got != want {
+				t.Errorf("table %s, want %s", got, want)
+			}
+			// What has an id is updated, what has none is new.
+			r, err = pgbulk.Upsert(t.Context(), conn, table, pgbulk.Slice([][]any{{2, "up", d}, {d, "new", 1}, {3, "up", 9}}), pgbulk.Options{Strategy: s})
+			if err != nil || r.Affected != 3 {
+				t.Fatalf("%+v, %v", r, err)
+			}
+			if got, want := content(t, conn, table.Name, "id"), "(1,a,1) (2,up,7) (3,up,9) (4,none,7) (5,,) (6,large,7) (7,new,1)"; got != want {
+				t.Errorf("table %s, want %s", got, want)
+			}
+			// The row and column of an error, and of a key that comes again, where the parameters are fewer than the columns.
+			_, err = pgbulk.Insert(t.Context(), conn, table, pgbulk.Slice([][]any{{d, "x", "1"}, {d, d, "2"}, {d, d, "what"}}), pgbulk.Options{Strategy: s})
+			if e, ok := errors.AsType[*pgbulk.Error](err); !ok || e.Row != 2 || e.Column != "n" {
+				t.Errorf("error %v", err)
+			}
+			_, err = pgbulk.Upsert(t.Context(), conn, table, pgbulk.Slice([][]any{{20, "x", 1}, {21, d, 2}, {d, d, 2}, {20, d, 3}}), pgbulk.Options{Strategy: s})
+			if e, ok := errors.AsType[*pgbulk.Error](err); !ok || e.Row != 3 || e.FirstRow != 0 {
+				t.Errorf("error %v", err)
+			}
+			if n := get[int](t, conn, "select count(*) from "+table.Name.Sanitize()); n != 7 {
+				t.Errorf("%d rows", n)
+			}
+			usable(t, conn)
+		})
+	}
+}
+
+// TestDefaultRefused: where DEFAULT cannot be said it is an error that names the row and the column, and no row is in.
+func TestDefaultRefused(t *testing.T) {
+	conn := connect(t)
+	table := pgbulk.Table{Name: newTable(t, conn, "id int primary key, a text default 'none', j json default '1'"), Columns: []string{"id", "a", "j"}, Key: []string{"id"}}
+	rows := pgbulk.Slice([][]any{{1, "x", "{}"}, {2, "x", pgbulk.Default}})
+	for what, call := range map[string]func() (pgbulk.Result, error){
+		"copy insert": func() (pgbulk.Result, error) {
+			return pgbulk.Insert(t.Context(), conn, table, rows, pgbulk.Options{Strategy: pgbulk.Copy})
+		},
+		"auto insert": func() (pgbulk.Result, error) { return pgbulk.Insert(t.Context(), conn, table, rows, pgbulk.Options{}) },
+		"copy upsert": func() (pgbulk.Result, error) {
+			return pgbulk.Upsert(t.Context(), conn, table, rows, pgbulk.Options{Strategy: pgbulk.Copy})
+		},
+		"update": func() (pgbulk.Result, error) { return pgbulk.Update(t.Context(), conn, table, rows, pgbulk.Options{}) },
+	} {
+		_, err := call()
+		if e, ok := errors.AsType[*pgbulk.Error](err); !ok || e.Row != 1 || e.Column != "j" || !strings.Contains(err.Error(), "pgbulk.Default") {
+			t.Errorf("%s: %v", what, err)
+		}
+		if n := get[int](t, conn, "select count(*) from "+table.Name.Sanitize()); n != 0 {
+			t.Errorf("%s: %d rows are in", what, n)
+		}
+		usable(t, conn)
+	}
+	if _, err := pgbulk.Exec(t.Context(), conn, "insert into "+table.Name.Sanitize()+" values (1, $1, '1')", pgbulk.Default); err == nil || !strings.Contains(err.Error(), "DEFAULT") {
+		t.Errorf("exec: %v", err)
+	}
+}
+
+// TestDefaultProperty writes random rows with some values left out, and compares with pgx, which leaves out the columns.
+func TestDefaultProperty(t *testing.T) {
+	conn := connect(t)
+	must(t, conn, types)
+	ctx := context.Background()
+	rapid.Check(t, func(t *rapid.T) {
+		use := make([]kind, rapid.IntRange(1, 4).Draw(t, "columns"))
+		columns, definition := []string{"id"}, "id int primary key"
+		for i := range use {
+			use[i] = kinds[rapid.IntRange(0, len(kinds)-1).Draw(t, "kind")]
+			columns = append(columns, fmt.Sprint("c", i))
+			definition += fmt.Sprintf(", c%d %s", i, use[i].sql)
+		}
+		run := func(sql string, args ...any) {
+			if _, err := conn.Exec(ctx, sql, args...); err != nil {
+				t.Fatalf("%s: %v", sql, err)
+			}
+		}
+		tables++
+		ours, theirs := fmt.Sprintf("ours%d", tables), fmt.Sprintf("theirs%d", tables)
+		defer run("drop table if exists " + ours + ", " + theirs)
+		for _, name := range []string{ours, theirs} {
+			run("create table " + name + " (" + definition + ")")
+		}
+		for i, k := range use {
+			// A value of the type as its default: whatever the server makes of one.
+			run(fmt.Sprintf("insert into %s (id, c%d) values (-1, $1)", theirs, i), k.draw(shrinking{t}))
+			literal := ""
+			if err := conn.QueryRow(ctx, fmt.Sprintf("delete from %s returning quote_literal(c%d::text)", theirs, i)).Scan(&literal); err != nil {
+				t.Fatal(err)
+			}
+			for _, name := range []string{ours, theirs} {
+				run(fmt.Sprintf("alter table %s alter c%d set default %s::%s", name, i, literal, k.sql))
+			}
+		}
+		rows := make([][]any, rapid.IntRange(0, 20).Draw(t, "rows"))
+		for i := range rows {
+			rows[i] = []any{i}
+			given, places, args := "id", "$1", []any{i}
+			for j, k := range use {
+				if i > 0 && rapid.IntRange(0, 2).Draw(t, "out") == 0 {
+					rows[i] = append(rows[i], pgbulk.Default)
+					continue
+				}
+				v := valueOf(shrinking{t}, k, i)
+				rows[i], args = append(rows[i], v), append(args, v)
+				given, places = given+fmt.Sprint(", c", j), places+fmt.Sprint(", $", len(args))
+			}
+			run(fmt.Sprintf("insert into %s (%s) values (%s)", theirs, given, places), args...)
+		}
+		o := pgbulk.Options{Strategy: rapid.SampledFrom([]pgbulk.Strategy{pgbulk.Bind, pgbulk.Unnest}).Draw(t, "strategy"), ChunkRows: rapid.IntRange(0, 7).Draw(t, "chunk")}
+		call := pgbulk.Upsert
+		if rapid.Bool().Draw(t, "insert") {
+			call = pgbulk.Insert
+		}
+		if _, err := call(ctx, conn, pgbulk.Table{Name: pgx.Identifier{ours}, Columns: columns, Key: []string{"id"}}, pgbulk.Slice(rows), o); err != nil {
+			t.Fatal(err)
+		}
+		same(t, conn, columns, ours, theirs)
+	})
+}
