@@ -54,7 +54,7 @@ func (p program) confirm(cmd *cobra.Command, c *verdict.Changes, budget time.Dur
 		Started: started.UTC().Truncate(time.Second), Patterns: run.Patterns, Seed: run.Seed, Precision: run.Precision,
 		Budget: budget, GOMAXPROCS: run.GOMAXPROCS, Commit: run.Commit,
 	}, record.ThisMachine(200*time.Millisecond))
-	say(cmd, "postage: %s regressed: measuring again, for up to %v", plural(len(suspects), "row"), budget)
+	say(cmd, "postage: %s: measuring again, for up to %v", regressedText(c), budget)
 	command, err := lab.SelfCommand("worker")
 	if err != nil {
 		return err
@@ -65,6 +65,17 @@ func (p program) confirm(cmd *cobra.Command, c *verdict.Changes, budget time.Dur
 	say(cmd, "postage: record saved as %s", out)
 	c.Confirm(fresh)
 	return nil
+}
+
+// regressedText counts the rows whose times regressed, and the cases that are measured again.
+func regressedText(c *verdict.Changes) string {
+	rows := 0
+	for i := range c.Rows {
+		if c.Rows[i].Time == verdict.Regressed {
+			rows++
+		}
+	}
+	return fmt.Sprintf("%s of %s regressed", plural(rows, "row"), plural(len(c.Suspects()), "case"))
 }
 
 // oldCode builds this program as of the commit that a run was measured at.

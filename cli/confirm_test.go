@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"errors"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,6 +11,8 @@ import (
 	"testing"
 
 	"postage/record"
+	"postage/record/recordtest"
+	"postage/verdict"
 )
 
 // inFolder runs postage in a process of its own, so that it can be measured with.
@@ -24,6 +27,17 @@ func inFolder(t *testing.T, folder string, args ...string) (code int, stdout, st
 		t.Fatal(err)
 	}
 	return cmd.ProcessState.ExitCode(), out.String(), errs.String()
+}
+
+// Rows are counted as rows, and their cases as cases.
+func TestRegressedText(t *testing.T) {
+	r := &recordtest.Run{Rand: rand.New(rand.NewPCG(7, 1)), Cases: 2, Blocks: 14}
+	old := r.Record()
+	r.Slower = map[string]float64{"Encode/msg=0/op=encode/codec=a": 2, "Encode/msg=0/op=encode/codec=b": 2}
+	c := verdict.CompareRecords(old, r.Record(), verdict.DefaultThresholds())
+	if got, want := regressedText(c), "2 rows of 1 case regressed"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
 }
 
 // What regressed is measured again: a slowdown that is there is confirmed, one that only

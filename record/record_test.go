@@ -311,3 +311,22 @@ func TestBenchstatReadsIt(t *testing.T) {
 		}
 	}
 }
+
+// A record that an earlier Postage wrote is read, and written again as it was.
+func TestReadsRecordsOfBefore(t *testing.T) {
+	const name = "testdata/version1.txt"
+	rec, err := Load(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	was, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := text(t, rec); got != string(was) {
+		t.Errorf("written again it differs:\n%s", cmp.Diff(string(was), got))
+	}
+	if len(rec.Blocks) != 5 || rec.Rows[0].Role != RoleBaseline || !rec.Rows[0].OK() {
+		t.Errorf("%d blocks, first row %+v", len(rec.Blocks), rec.Rows[0])
+	}
+}
