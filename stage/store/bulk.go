@@ -18,7 +18,7 @@ func bulkExec() *contender {
 				return nil, err
 			}
 			list := statements(t.table, t.rows)
-			return pgxWriter(conn, func(ctx context.Context) error {
+			return pgxWriter(func(ctx context.Context) error {
 				if len(list) == 1 {
 					_, err := pgbulk.Exec(ctx, conn, list[0].sql, list[0].args...)
 					return err
@@ -31,32 +31,44 @@ func bulkExec() *contender {
 					}
 					return nil
 				})
-			}), nil
+			}, conn), nil
 		},
 	}
 }
 
 // bulkRows hands pgbulk the rows, to be upserted, or inserted where none of them exist.
 func bulkRows(call string, strategy pgbulk.Strategy) *contender {
-	write, named := pgbulk.Upsert, string(strategy)
+	return bulkWith("lib=pgbulk/call="+call+"/strategy="+strategyName(strategy), call, pgbulk.Options{Strategy: strategy})
+}
+
+func strategyName(s pgbulk.Strategy) string {
+	if s == pgbulk.Auto {
+		return "auto"
+	}
+	return string(s)
+}
+
+// bulkWith is bulkRows with settings that the name says.
+func bulkWith(name, call string, o pgbulk.Options) *contender {
+	write := pgbulk.Upsert
 	if call == "insert" {
 		write = pgbulk.Insert
 	}
-	if strategy == pgbulk.Auto {
-		named = "auto"
-	}
 	return &contender{
-		name: "lib=pgbulk/call=" + call + "/strategy=" + named, insertsOnly: call == "insert",
+		name: name, insertsOnly: call == "insert",
 		open: func(ctx context.Context, t *target) (*writer, error) {
 			conn, err := pgxConnect(ctx, t, pgx.QueryExecModeCacheStatement)
 			if err != nil {
 				return nil, err
 			}
-			table := pgbulk.Table{Name: pgx.Identifier{t.table}, Columns: columns, Key: columns[:1]}
-			return pgxWriter(conn, func(ctx context.Context) error {
-				_, err := write(ctx, conn, table, pgbulk.Slice(t.rows), pgbulk.Options{Strategy: strategy})
+			return pgxWriter(func(ctx context.Context) error {
+				_, err := write(ctx, conn, bulkTable(t), pgbulk.Slice(t.rows), o)
 				return err
-			}), nil
+			}, conn), nil
 		},
 	}
+}
+
+func bulkTable(t *target) pgbulk.Table {
+	return pgbulk.Table{Name: pgx.Identifier{t.table}, Columns: columns, Key: columns[:1]}
 }

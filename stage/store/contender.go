@@ -24,10 +24,10 @@ type contender struct {
 // target is where the rows go, and the rows.
 type target struct {
 	dsn   string
-	table string // as it stands in SQL
-	// column is the type of colD: jsonb or text.
-	column string
-	rows   [][]any
+	table string   // as it stands in SQL
+	types []string // of the columns
+	unix  bool     // reached by a Unix socket
+	rows  [][]any
 	// source are the rows where there may be too many to hold, see memory.go.
 	source *source
 }
@@ -36,9 +36,9 @@ type target struct {
 type writer struct {
 	// write writes the rows once, all or none.
 	write func() error
-	// backend is the id of the server's process, as the server told it.
-	backend int
-	close   func() error
+	// backends are the ids of the server's processes, one a connection, as the server told them.
+	backends []int
+	close    func() error
 }
 
 // place is what a case's rows go to: the sink or a server.
@@ -48,9 +48,9 @@ type place interface {
 	prove(ctx context.Context, write func() error) error
 	// prepare makes the place ready for another write, untimed.
 	prepare(ctx context.Context) error
-	// serverCPU is the CPU time, in nanoseconds, of the process that takes the rows. known is
+	// serverCPU is the CPU time, in nanoseconds, of the processes that take the rows. known is
 	// false where it cannot be told.
-	serverCPU(backend int) (ns float64, known bool, err error)
+	serverCPU(backends []int) (ns float64, known bool, err error)
 	close() error
 }
 
@@ -132,7 +132,7 @@ func (in *instance) Run(n int) error {
 // needsPrepare says whether two writes in a row need a preparation between them.
 func (c *contender) needsPrepare(p place) bool {
 	s, ok := p.(*server)
-	return ok && s.phase == phaseInsert && !c.writesNothing
+	return ok && s.phase != phaseUpdate && !c.writesNothing
 }
 
 func (in *instance) Prepare() error { return in.place.prepare(context.Background()) }
@@ -152,12 +152,12 @@ func (in *instance) Metrics() map[string]float64 {
 }
 
 // Counters is the CPU time of the process at the other end: the sink, or the
-// connection's own backend process of the server.
+// connections' own backend processes of the server.
 func (in *instance) Counters() (map[string]float64, error) {
 	if in.contender.writesNothing {
 		return nil, nil
 	}
-	ns, known, err := in.place.serverCPU(in.writer.backend)
+	ns, known, err := in.place.serverCPU(in.writer.backends)
 	if err != nil || !known {
 		return nil, err
 	}

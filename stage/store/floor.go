@@ -4,51 +4,53 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"net"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 )
 
 const (
 	precomputedName = "floor=precomputed"
-	// roomyName is the same over a socket with a larger send buffer, as pgbulk has it: the
-	// writer sleeps less often. The kernel may allow less (net.core.wmem_max).
+	// roomyName is the same over a socket with a larger send buffer, as pgbulk has it.
 	roomyName = "floor=precomputed/sndbuf=2MB"
 )
 
-// precomputed sends protocol bytes that were made beforehand in one write, and reads the
-// answer. Nobody who has rows, and not these bytes, can do that. The socket's send buffer is set
-// to sendBuffer bytes, or left as it is if that is 0.
-func precomputed(name string, sendBuffer int) *contender {
+// precomputed sends protocol bytes that were made beforehand in one write to each of n connections, and reads the
+// answers. Nobody who has rows, and not these bytes, can do that. set is done to the connections beforehand.
+func precomputed(name string, n int, set ...func(context.Context, *pgx.Conn) error) *contender {
 	return &contender{
 		name: name, module: pgxModule, floor: true,
 		open: func(ctx context.Context, t *target) (*writer, error) {
-			conn, err := pgxConnect(ctx, t, pgx.QueryExecModeCacheStatement)
+			conns, err := connectSeveral(ctx, t, n, set...)
 			if err != nil {
 				return nil, err
 			}
-			list := statements(t.table, t.rows)
-			if err := prepareAll(ctx, conn, list); err != nil {
-				return nil, closing(conn, err)
-			}
-			messages, err := encodeAll(nil, new([][]byte), list)
-			if err != nil {
-				return nil, closing(conn, err)
-			}
-			if sendBuffer > 0 {
-				c, ok := conn.PgConn().Conn().(*net.UnixConn)
-				if !ok {
-					return nil, closing(conn, errors.New("not a Unix socket"))
-				}
-				if err := c.SetWriteBuffer(sendBuffer / 2); err != nil { // the kernel doubles it
+			var parts [][]byte
+			for rows := range slices.Chunk(t.rows, (len(t.rows)+n-1)/n) {
+				list := statements(t.table, rows)
+				conn := conns[len(parts)]
+				if err := prepareAll(ctx, conn, list); err != nil {
 					return nil, closing(conn, err)
 				}
+				messages, err := encodeAll(nil, new([][]byte), list, conn)
+				if err != nil {
+					return nil, closing(conn, err)
+				}
+				parts = append(parts, messages)
 			}
-			return pgxWriter(conn, func(ctx context.Context) error {
-				return exchange(ctx, conn.PgConn(), messages)
-			}), nil
+			return pgxWriter(func(ctx context.Context) error {
+				return together(len(parts), func(i int) error { return exchange(ctx, conns[i].PgConn(), parts[i]) })
+			}, conns...), nil
 		},
 	}
+}
+
+// overUnix is what to do to connections if the target is reached by a Unix socket.
+func overUnix(t *target, set ...func(context.Context, *pgx.Conn) error) []func(context.Context, *pgx.Conn) error {
+	if t.unix {
+		return set
+	}
+	return nil
 }
 
 // memcpy copies the precomputed bytes, and sends them nowhere.
@@ -56,7 +58,7 @@ func memcpy() *contender {
 	return &contender{
 		name: "floor=memcpy", floor: true, writesNothing: true,
 		open: func(_ context.Context, t *target) (*writer, error) {
-			messages, err := encodeAll(nil, new([][]byte), statements(t.table, t.rows))
+			messages, err := encodeAll(nil, new([][]byte), statements(t.table, t.rows), nil)
 			if err != nil {
 				return nil, err
 			}

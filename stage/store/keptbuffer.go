@@ -26,12 +26,12 @@ func keptBuffer() *contender {
 			}
 			var buffer []byte
 			var parameters [][]byte
-			return pgxWriter(conn, func(ctx context.Context) error {
-				if buffer, err = encodeAll(buffer[:0], &parameters, list); err != nil {
+			return pgxWriter(func(ctx context.Context) error {
+				if buffer, err = encodeAll(buffer[:0], &parameters, list, conn); err != nil {
 					return err
 				}
 				return exchange(ctx, conn.PgConn(), buffer)
-			}), nil
+			}, conn), nil
 		},
 	}
 }
@@ -49,14 +49,27 @@ func prepareAll(ctx context.Context, conn *pgx.Conn, list []statement) error {
 }
 
 // encodeAll appends the messages that run the statements: a Bind and an Execute for each, and
-// one Sync, which makes them one transaction. parameters is room to work in.
-func encodeAll(buffer []byte, parameters *[][]byte, list []statement) (_ []byte, err error) {
+// one Sync, which makes them one transaction. parameters is room to work in. Values that are not all strings are encoded as the
+// connection's type map does it, in binary.
+func encodeAll(buffer []byte, parameters *[][]byte, list []statement, conn *pgx.Conn) (_ []byte, err error) {
 	for i, s := range list {
 		*parameters = (*parameters)[:0]
-		for _, arg := range s.args {
-			*parameters = append(*parameters, bytesIn(arg.(string)))
+		bind := pgproto3.Bind{PreparedStatement: prepared(i)}
+		if _, typed := s.args[0].(string); !typed {
+			bind.ParameterFormatCodes = []int16{pgx.BinaryFormatCode}
 		}
-		bind := pgproto3.Bind{PreparedStatement: prepared(i), Parameters: *parameters}
+		for i, arg := range s.args {
+			if bind.ParameterFormatCodes == nil {
+				*parameters = append(*parameters, bytesIn(arg.(string)))
+				continue
+			}
+			value, err := encoded(conn, workload{data: dataTyped}.types("")[i%len(columns)], arg)
+			if err != nil {
+				return nil, err
+			}
+			*parameters = append(*parameters, value)
+		}
+		bind.Parameters = *parameters
 		if buffer, err = bind.Encode(buffer); err != nil {
 			return nil, err
 		}

@@ -54,7 +54,7 @@ func memoryContenders() []*contender {
 			if err != nil {
 				return nil, err
 			}
-			return pgxWriter(conn, func(ctx context.Context) error { return w(ctx, conn, t) }), nil
+			return pgxWriter(func(ctx context.Context) error { return w(ctx, conn, t) }, conn), nil
 		}}
 	}
 	bulk := func(strategy pgbulk.Strategy, named string) *contender {

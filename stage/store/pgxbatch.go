@@ -16,13 +16,13 @@ func pgxBatch() *contender {
 				return nil, err
 			}
 			sql := statements(t.table, t.rows[:1])[0].sql
-			return pgxWriter(conn, func(ctx context.Context) error {
+			return pgxWriter(func(ctx context.Context) error {
 				var batch pgx.Batch
 				for _, row := range t.rows {
 					batch.Queue(sql, row...)
 				}
 				return conn.SendBatch(ctx, &batch).Close()
-			}), nil
+			}, conn), nil
 		},
 	}
 }

@@ -15,10 +15,10 @@ func pgxCopy() *contender {
 			if err != nil {
 				return nil, err
 			}
-			return pgxWriter(conn, func(ctx context.Context) error {
+			return pgxWriter(func(ctx context.Context) error {
 				_, err := conn.CopyFrom(ctx, pgx.Identifier{t.table}, columns, pgx.CopyFromRows(t.rows))
 				return err
-			}), nil
+			}, conn), nil
 		},
 	}
 }
@@ -34,11 +34,11 @@ func pgxCopyTemporary() *contender {
 			if err != nil {
 				return nil, err
 			}
-			return pgxWriter(conn, func(ctx context.Context) error {
+			return pgxWriter(func(ctx context.Context) error {
 				return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
 					return copyTemporary(ctx, tx, t.table, pgx.CopyFromRows(t.rows))
 				})
-			}), nil
+			}, conn), nil
 		},
 	}
 }

@@ -2,8 +2,12 @@ package store
 
 import (
 	"context"
+	"fmt"
+	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
 )
 
 // pgxUnnest sends an array a column, which the server turns into rows: five parameters,
@@ -16,18 +20,42 @@ func pgxUnnest() *contender {
 			if err != nil {
 				return nil, err
 			}
-			sql := "insert into " + t.table + " (" + quoted() + ") select * from unnest($1::varchar[], $2::varchar[], $3::varchar[], $4::varchar[], $5::" + t.column + "[])" + onConflict
-			return pgxWriter(conn, func(ctx context.Context) error {
-				arrays := make([][]string, len(columns))
+			parameters := make([]string, len(columns))
+			for i, typ := range t.types {
+				parameters[i] = fmt.Sprintf("$%d::%s[]", i+1, typ)
+			}
+			sql := "insert into " + t.table + " (" + quoted() + ") select * from unnest(" + strings.Join(parameters, ", ") + ")" + onConflict
+			return pgxWriter(func(ctx context.Context) error {
+				arrays := make([]any, len(columns))
 				for i := range arrays {
-					arrays[i] = make([]string, len(t.rows))
-					for n, row := range t.rows {
-						arrays[i][n] = row[i].(string)
-					}
+					arrays[i] = array(t.rows, i)
 				}
-				_, err := conn.Exec(ctx, sql, arrays[0], arrays[1], arrays[2], arrays[3], arrays[4])
+				_, err := conn.Exec(ctx, sql, arrays...)
 				return err
-			}), nil
+			}, conn), nil
 		},
 	}
+}
+
+// array is a slice of a column's values.
+func array(rows [][]any, column int) any {
+	switch rows[0][column].(type) {
+	case int64:
+		return collect[int64](rows, column)
+	case time.Time:
+		return collect[time.Time](rows, column)
+	case pgtype.UUID:
+		return collect[pgtype.UUID](rows, column)
+	case pgtype.Numeric:
+		return collect[pgtype.Numeric](rows, column)
+	}
+	return collect[string](rows, column)
+}
+
+func collect[T any](rows [][]any, column int) []T {
+	list := make([]T, len(rows))
+	for i, row := range rows {
+		list[i] = row[column].(T)
+	}
+	return list
 }

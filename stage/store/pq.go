@@ -18,8 +18,8 @@ func pqExec() *contender {
 				return nil, err
 			}
 			db.SetMaxOpenConns(1) // so that the backend stays the same
-			w := &writer{close: db.Close}
-			err = db.QueryRowContext(ctx, "select pg_backend_pid()").Scan(&w.backend)
+			w := &writer{close: db.Close, backends: make([]int, 1)}
+			err = db.QueryRowContext(ctx, "select pg_backend_pid()").Scan(&w.backends[0])
 			if err != nil && !errors.Is(err, sql.ErrNoRows) { // which is the sink's answer
 				return nil, errors.Join(err, db.Close())
 			}

@@ -10,6 +10,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -24,6 +26,7 @@ import (
 const (
 	phaseInsert = "insert" // nothing: it is emptied before each batch
 	phaseUpdate = "update" // all of its rows, with other values at first
+	phaseTenth  = "tenth"  // all of its rows, nine of ten with the same values
 )
 
 // setting is what a case on a real server is about, beside its rows.
@@ -31,9 +34,25 @@ type setting struct {
 	workload
 	phase       string
 	column      string // the type of colD
-	compression string // of colD
+	compression string // of colD, or unnamed
 	transport   pgtest.Transport
 	fsync       bool
+}
+
+// unnamed is the compression of a column that is declared with none, as most are: it is the server's default.
+const unnamed = "unnamed"
+
+// name is the case's.
+func (s setting) name() string {
+	parts := []string{"Store/peer=postgres", "phase=" + s.phase, fmt.Sprintf("rows=%d", s.rows), "size=" + s.size}
+	if s.data != dataLetters {
+		parts = append(parts, "data="+s.data)
+	}
+	if s.data != dataTyped {
+		parts = append(parts, "column="+s.column, "compression="+s.compression)
+	}
+	fsync := map[bool]string{true: "on", false: "off"}[s.fsync]
+	return strings.Join(append(parts, "transport="+string(s.transport), "fsync="+fsync), "/")
 }
 
 // server is a table of its own on a real server.
@@ -51,7 +70,7 @@ func openServer(s setting) func(context.Context, lab.Env) (place, error) {
 			return nil, err
 		}
 		in := &server{setting: s, reach: r}
-		in.to = target{dsn: r.dsn(s.transport), column: s.column, rows: s.draw(env.Seed, 1),
+		in.to = target{dsn: r.dsn(s.transport), types: s.types(s.column), unix: s.transport == pgtest.Unix, rows: s.draw(env.Seed, 1),
 			table: fmt.Sprintf("page_%x", rand.Uint64())}
 		if in.control, err = pgx.Connect(ctx, in.to.dsn); err != nil {
 			return nil, err
@@ -64,20 +83,52 @@ func openServer(s setting) func(context.Context, lab.Env) (place, error) {
 }
 
 func (s *server) create(ctx context.Context, seed uint64) error {
-	_, err := s.control.Exec(ctx, fmt.Sprintf(`create table %s (id varchar primary key, "colA" varchar, "colB" varchar, "colC" varchar, "colD" %s compression %s)`,
-		s.to.table, s.column, s.compression))
-	if err != nil || s.phase == phaseInsert {
+	var definitions []string
+	for i, c := range columns {
+		definitions = append(definitions, `"`+c+`" `+s.to.types[i])
+	}
+	definitions[0] += " primary key"
+	if s.data != dataTyped && s.compression != unnamed {
+		definitions[4] += " compression " + s.compression
+	}
+	if _, err := s.control.Exec(ctx, fmt.Sprintf("create table %s (%s)", s.to.table, strings.Join(definitions, ", "))); err != nil || s.phase == phaseInsert {
 		return err
 	}
-	_, err = s.control.CopyFrom(ctx, pgx.Identifier{s.to.table}, columns, pgx.CopyFromRows(s.draw(seed, 2)))
+	other := s.draw(seed, 2)
+	there := other
+	if s.phase == phaseTenth {
+		there = slices.Clone(s.to.rows)
+		for i := 0; i < len(there); i += 10 {
+			there[i] = other[i]
+		}
+	}
+	_, err := s.control.CopyFrom(ctx, pgx.Identifier{s.to.table}, columns, pgx.CopyFromRows(there))
+	if err != nil || s.phase != phaseTenth {
+		return err
+	}
+	if _, err := s.control.Exec(ctx, fmt.Sprintf("create table %s (like %s)", s.others(), s.to.table)); err != nil {
+		return err
+	}
+	for i := range len(there) / 10 {
+		there[i] = other[10*i]
+	}
+	_, err = s.control.CopyFrom(ctx, pgx.Identifier{s.others()}, columns, pgx.CopyFromRows(there[:len(there)/10]))
 	return err
 }
+
+// others is a table of the tenth of the rows that must have other values before each write.
+func (s *server) others() string { return s.to.table + "_others" }
 
 func (s *server) target() *target { return &s.to }
 
 // prepare empties the table for rows that must be new; otherwise it takes away the versions of
-// rows that the last batch replaced, so that the table does not grow.
+// rows that the last batch replaced, so that the table does not grow. Before that, rows that must have other values get them.
 func (s *server) prepare(ctx context.Context) error {
+	if s.phase == phaseTenth {
+		if _, err := s.control.Exec(ctx, "insert into "+s.to.table+" select * from "+s.others()+" where true"+onConflict); err != nil {
+			return err
+		}
+	}
 	command := "vacuum "
 	if s.phase == phaseInsert {
 		command = "truncate "
@@ -89,7 +140,7 @@ func (s *server) prepare(ctx context.Context) error {
 const serverChecks = "a different driver (lib/pq) that connects after the write reads the table back: the number of rows and a digest over all columns are right"
 
 func (s *server) prove(ctx context.Context, write func() error) error {
-	want := digestOf(s.to.rows, s.column)
+	want := digestOf(s.to.rows, s.to.types[4])
 	if n, got, err := s.readBack(ctx); err != nil {
 		return err
 	} else if bytes.Equal(got, want) {
@@ -117,7 +168,14 @@ func (s *server) readBack(ctx context.Context) (n int, sum []byte, err error) {
 		return 0, nil, err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	rows, err := db.QueryContext(ctx, `select id, "colA", "colB", "colC", "colD"::text from `+s.to.table+` order by id collate "C"`)
+	texts := make([]string, len(columns))
+	for i, c := range columns {
+		texts[i] = `"` + c + `"::text`
+		if s.to.types[i] == "timestamptz" { // which is text in the session's time zone and style
+			texts[i] = `to_char("` + c + `" at time zone 'UTC', 'YYYY-MM-DD HH24:MI:SS.US')`
+		}
+	}
+	rows, err := db.QueryContext(ctx, "select "+strings.Join(texts, ", ")+" from "+s.to.table+` order by id::text collate "C"`)
 	if err != nil {
 		return 0, nil, fmt.Errorf("read back: %w", err)
 	}
@@ -136,22 +194,29 @@ func (s *server) readBack(ctx context.Context) (n int, sum []byte, err error) {
 	return n, d.Sum(nil), rows.Err()
 }
 
-// serverCPU is that of the connection's own backend process, on this machine.
-func (s *server) serverCPU(backend int) (float64, bool, error) {
+// serverCPU is that of the connections' own backend processes, on this machine.
+func (s *server) serverCPU(backends []int) (float64, bool, error) {
 	if !s.reach.Scratch {
 		return 0, false, nil
 	}
-	cpu, err := postgres.ProcessCPU(backend)
-	if errors.Is(err, postgres.ErrNotAvailable) {
-		return 0, false, nil
+	var sum time.Duration
+	for _, pid := range backends {
+		cpu, err := postgres.ProcessCPU(pid)
+		if errors.Is(err, postgres.ErrNotAvailable) {
+			return 0, false, nil
+		}
+		if err != nil {
+			return 0, false, err
+		}
+		sum += cpu
 	}
-	return float64(cpu), err == nil, err
+	return float64(sum), true, nil
 }
 
 func (s *server) close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
-	_, err := s.control.Exec(ctx, "drop table if exists "+s.to.table)
+	_, err := s.control.Exec(ctx, "drop table if exists "+s.to.table+", "+s.others())
 	return errors.Join(err, s.control.Close(ctx))
 }
 

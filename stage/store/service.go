@@ -65,8 +65,10 @@ func started(ctx context.Context, s *postgres.Server, fsync bool) (*lab.Running,
 	}
 	return &lab.Running{
 		Environment: []string{variable(fsync) + "=" + string(text)},
-		Serves:      func(c *lab.Case, _ *lab.Contender) error { return can.serve(c.Name, fsync, s.Scratch()) },
-		Stop:        s.Stop,
+		Serves: func(c *lab.Case, way *lab.Contender) error {
+			return can.serve(c.Name+"/"+way.Name, fsync, s.Scratch())
+		},
+		Stop: s.Stop,
 	}, nil
 }
 
@@ -91,13 +93,13 @@ func ask(ctx context.Context, dsn string) (a abilities, err error) {
 	return a, errors.Join(err, conn.Close(ctx))
 }
 
-// serve says why the server cannot serve a case. A server of the user's is taken as it is.
-func (a abilities) serve(caseName string, fsync, scratch bool) error {
-	is := func(part string) bool { return strings.Contains(caseName+"/", "/"+part+"/") }
+// serve says why the server cannot serve a row. A server of the user's is taken as it is.
+func (a abilities) serve(row string, fsync, scratch bool) error {
+	is := func(part string) bool { return strings.Contains(row+"/", "/"+part+"/") }
 	switch {
 	case !a.compression:
 		return fmt.Errorf("PostgreSQL %s has no column compression: this needs PostgreSQL 14", a.version)
-	case is("compression=lz4") && !a.lz4:
+	case (is("compression=lz4") || is("toast=lz4")) && !a.lz4:
 		return fmt.Errorf("PostgreSQL %s has no lz4: it was built without", a.version)
 	case scratch:
 		return nil

@@ -54,7 +54,7 @@ func openSink(w workload, transport pgtest.Transport) func(context.Context, lab.
 		if transport == pgtest.TCP {
 			dsn = fmt.Sprintf("host=127.0.0.1 port=%d user=x dbname=x sslmode=disable", address.Port)
 		}
-		return &sink{peer: p, to: target{dsn: dsn, table: "page", column: "jsonb", rows: w.draw(env.Seed, 1)}}, nil
+		return &sink{peer: p, to: target{dsn: dsn, table: "page", types: w.types("jsonb"), unix: transport == pgtest.Unix, rows: w.draw(env.Seed, 1)}}, nil
 	}
 }
 
@@ -62,7 +62,7 @@ func (s *sink) target() *target               { return &s.to }
 func (s *sink) prepare(context.Context) error { return nil }
 func (s *sink) close() error                  { return s.peer.Close() }
 
-func (s *sink) serverCPU(int) (float64, bool, error) {
+func (s *sink) serverCPU([]int) (float64, bool, error) {
 	var a sinkAnswer
 	if err := s.peer.Ask("cpu", &a); err != nil || a.CPU == nil {
 		return 0, false, err
@@ -115,7 +115,7 @@ func checkValues(bodies []byte, rows [][]any) error {
 	for i, name := range columns {
 		rest := bodies
 		for n, row := range rows {
-			value := row[i].(string)
+			value := textOf(row[i])
 			at := bytes.Index(rest, []byte(value))
 			if at < 0 {
 				return fmt.Errorf("%s of row %d was not received in its place", name, n)

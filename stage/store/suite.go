@@ -13,50 +13,72 @@ import (
 
 // Suite returns the stage's cases.
 func Suite() lab.Suite {
-	return suite(workload{rows: 1000, size: "16KB", letters: 16384}, workload{rows: 100, size: "16KB", letters: 16384}, workload{rows: 100_000, size: "200B", letters: 110},
-		volume{"10MB", 610}, volume{"100MB", 6100}, volume{"1GB", 65_000})
+	return suite(workloads{
+		page:  workload{rows: 1000, size: "16KB", letters: 16384},
+		part:  workload{rows: 100, size: "16KB", letters: 16384},
+		small: workload{rows: 100_000, size: "200B", letters: 110},
+		json:  workload{rows: 1000, size: "16KB", data: dataJSON, letters: 16384},
+		typed: workload{rows: 100_000, size: "80B", data: dataTyped, letters: 12},
+	}, volume{"10MB", 610}, volume{"100MB", 6100}, volume{"1GB", 65_000})
 }
 
-// suite returns the cases for the page's workload, for a part of it that a run of a few minutes has the time
-// for on a server, for one of small rows, and for volumes of the page's rows.
-func suite(page, part, small workload, volumes ...volume) lab.Suite {
+// workloads are those of the cases: the page's, a part of it that a run of a few minutes has the time
+// for on a server, one of small rows, one of documents as services have them, and one of typed columns.
+type workloads struct{ page, part, small, json, typed workload }
+
+// suite returns the cases for workloads, and for volumes of the page's rows.
+func suite(of workloads, volumes ...volume) lab.Suite {
 	suite := lab.Suite{Stage: "store", Doc: "Rows into PostgreSQL: which driver, which call, which buffer?", Figures: figures()}
 	suite.Cases = append(suite.Cases,
-		sinkCase(page, pgtest.Unix, true, "What does the client alone pay for one upsert of 1000 rows of 16 KB, whatever the server does with them?"),
-		directCase(page))
+		sinkCase(of.page, pgtest.Unix, true, "What does the client alone pay for one upsert of 1000 rows of 16 KB, whatever the server does with them?"),
+		directCase(of.page))
 	relaxed, durable := newService(false), newService(true)
-	base := setting{workload: page, phase: phaseUpdate, column: "jsonb", compression: "pglz", transport: pgtest.Unix}
+	base := setting{workload: of.page, phase: phaseUpdate, column: "jsonb", compression: "pglz", transport: pgtest.Unix}
 	first := base
-	first.workload = part
+	first.workload = of.part
 	suite.Cases = append(suite.Cases,
-		serverCase(first, relaxed, "What does a tenth of the page's upsert cost on a real server, when all rows exist?", false),
-		sinkCase(small, pgtest.Unix, false, "What does the client alone pay per row and value, where rows are small: 100,000 rows of 200 bytes?"),
-		sinkCase(page, pgtest.TCP, false, "What does loopback TCP add to the client's cost over a Unix socket?"))
+		serverCase(first, relaxed, "What does a tenth of the page's upsert cost on a real server, when all rows exist?"),
+		sinkCase(of.small, pgtest.Unix, false, "What does the client alone pay per row and value, where rows are small: 100,000 rows of 200 bytes?"),
+		sinkCase(of.page, pgtest.TCP, false, "What does loopback TCP add to the client's cost over a Unix socket?"))
 
 	for _, slice := range []struct {
 		doc    string
 		change func(*setting)
+		more   []*contender
 	}{
-		{"What does the page's upsert cost on a real server, when all rows exist?", func(*setting) {}},
-		{"What does the page's upsert cost on a real server, when no row exists, and what do ways save that only insert?", func(s *setting) { s.phase = phaseInsert }},
-		{"How much of the server's time is pglz, which lz4 saves?", func(s *setting) { s.compression = "lz4" }},
-		{"How much of the server's time is reading JSON, which a text column saves?", func(s *setting) { s.column = "text" }},
-		{"What is left for the driver to win where the server has neither JSON to read nor pglz to run?", func(s *setting) { s.column, s.compression = "text", "lz4" }},
-		{"What does an upsert of 100,000 rows of 200 bytes cost on a real server, when all rows exist?", func(s *setting) { s.workload = small }},
-		{"What does an insert of 100,000 rows of 200 bytes cost on a real server, and what do ways save that only insert?", func(s *setting) { s.workload, s.phase = small, phaseInsert }},
-		{"What does loopback TCP add over a Unix socket, beside a real server's work?", func(s *setting) { s.transport = pgtest.TCP }},
-		{"What does it cost when the server waits for the disk, as in production?", func(s *setting) { s.fsync = true }},
-		{"What does it cost over TCP and with a server that waits for the disk, as a user's own server has it as a rule?", func(s *setting) { s.transport, s.fsync = pgtest.TCP, true }},
+		{"What does the page's upsert cost on a real server, when all rows exist?", func(*setting) {}, nil},
+		{"What does the page's upsert cost on a real server, when no row exists, and what do ways save that only insert?", func(s *setting) { s.phase = phaseInsert }, nil},
+		{"How much of the server's time is pglz, which lz4 saves?", func(s *setting) { s.compression = "lz4" }, nil},
+		{"How much of the server's time is reading JSON, which a text column saves?", func(s *setting) { s.column = "text" }, nil},
+		{"What is left for the driver to win where the server has neither JSON to read nor pglz to run?", func(s *setting) { s.column, s.compression = "text", "lz4" }, nil},
+		{"What does an upsert of 100,000 rows of 200 bytes cost on a real server, when all rows exist?", func(s *setting) { s.workload = of.small }, nil},
+		{"What does an insert of 100,000 rows of 200 bytes cost on a real server, and what do ways save that only insert?", func(s *setting) { s.workload, s.phase = of.small, phaseInsert }, nil},
+		{"What does loopback TCP add over a Unix socket, beside a real server's work?", func(s *setting) { s.transport = pgtest.TCP }, nil},
+		{"What does it cost when the server waits for the disk, as in production?", func(s *setting) { s.fsync = true }, nil},
+		{"What does it cost over TCP and with a server that waits for the disk, as a user's own server has it as a rule?", func(s *setting) { s.transport, s.fsync = pgtest.TCP, true }, nil},
+		{"What does an upsert of documents as services have them cost, in a column that names no compression, and what do lz4 and a second connection save?",
+			func(s *setting) { s.workload, s.compression = of.json, unnamed }, compressing()},
+		{"What does it save to leave rows alone that have not changed: nine of ten documents?",
+			func(s *setting) { s.workload, s.compression, s.phase = of.json, unnamed, phaseTenth }, append(compressing(), bulkUnchanged(pgbulk.Auto), bulkUnchanged(pgbulk.Copy))},
+		{"What does an upsert of 100,000 rows of typed columns cost, when all rows exist?", func(s *setting) { s.workload = of.typed }, nil},
+		{"What does an insert of 100,000 rows of typed columns cost?", func(s *setting) { s.workload, s.phase = of.typed, phaseInsert }, nil},
 	} {
 		s := base
 		slice.change(&s)
+		more := onServers()
+		if s == base {
+			more = append(more, execModes()...)
+		}
+		if s.transport == pgtest.Unix {
+			more = append(more, pgxRoomy(), precomputed(roomyName, 1, roomy))
+		}
 		service := relaxed
 		if s.fsync {
 			service = durable
 		}
-		suite.Cases = append(suite.Cases, serverCase(s, service, slice.doc, s == base))
+		suite.Cases = append(suite.Cases, serverCase(s, service, slice.doc, append(more, slice.more...)...))
 	}
-	suite.Cases = append(suite.Cases, memoryCases(volumes, page.letters)...)
+	suite.Cases = append(suite.Cases, memoryCases(volumes, of.page.letters)...)
 	return suite
 }
 
@@ -79,8 +101,41 @@ func contenders() []*contender {
 		bulkRows("upsert", pgbulk.Copy),
 		bulkRows("insert", pgbulk.Auto),
 		bulkRows("insert", pgbulk.Bind),
-		precomputed(precomputedName, 0),
+		precomputed(precomputedName, 1),
 	}
+}
+
+// onServers are ways more on a real server. Those over two connections are not one transaction.
+func onServers() []*contender {
+	return []*contender{
+		pgxBatchRows(),
+		pgxParallel(baseline+"/connections=2", 2),
+		pqCopyIn(),
+		bulkRows("upsert", pgbulk.Unnest),
+		bulkSharded("lib=pgbulk/call=upsert-sharded/connections=2", "upsert", 2, pgbulk.Options{}),
+		bulkSharded("lib=pgbulk/call=insert-sharded/connections=2", "insert", 2, pgbulk.Options{}),
+		precomputed(precomputedName+"/connections=2", 2),
+		precomputedCopy(),
+	}
+}
+
+// compressing are ways to have values compressed with lz4 whose column names no method.
+func compressing() []*contender {
+	o := pgbulk.Options{Compression: pgbulk.LZ4}
+	return []*contender{
+		pgxLZ4(),
+		pgxParallel(baseline+"/toast=lz4/connections=2", 2, lz4),
+		bulkWith("lib=pgbulk/call=upsert/strategy=auto/toast=lz4", "upsert", o),
+		bulkSharded("lib=pgbulk/call=upsert-sharded/toast=lz4/connections=2", "upsert", 2, o),
+		precomputed(precomputedName+"/toast=lz4", 1, lz4),
+		precomputed(precomputedName+"/toast=lz4/connections=2", 2, lz4),
+	}
+}
+
+// bulkUnchanged leaves rows alone that have the values already.
+func bulkUnchanged(s pgbulk.Strategy) *contender {
+	o := pgbulk.Options{Strategy: s, SkipUnchanged: true, Compression: pgbulk.LZ4}
+	return bulkWith("lib=pgbulk/call=upsert/strategy="+strategyName(s)+"/unchanged=skip/toast=lz4", "upsert", o)
 }
 
 // execModes are the other ways that pgx's Exec can be told to go. They differ in round trips, and in
@@ -109,7 +164,7 @@ func sinkCase(w workload, transport pgtest.Transport, headline bool, doc string)
 	ways := append(append(contenders(), execModes()...), keptBuffer(), memcpy())
 	if transport == pgtest.Unix {
 		floor = roomyName
-		ways = append(ways, precomputed(roomyName, 2<<20))
+		ways = append(ways, pgxRoomy(), precomputed(roomyName, 1, roomy))
 	}
 	for _, contender := range ways {
 		if !contender.insertsOnly {
@@ -119,27 +174,20 @@ func sinkCase(w workload, transport pgtest.Transport, headline bool, doc string)
 	return c
 }
 
-// serverCase is a case on a real server, with all modes of pgx's Exec if modes is set.
-func serverCase(s setting, service *lab.Service, doc string, modes bool) lab.Case {
+// serverCase is a case on a real server, with more contenders than all cases have.
+func serverCase(s setting, service *lab.Service, doc string, more ...*contender) lab.Case {
 	batch := 400 * time.Millisecond * time.Duration(1+s.rows/50_000)
-	if s.rows < 1000 {
+	if s.rows < 1000 || s.phase != phaseUpdate { // where the table must be made ready before each write, which is not to be in the time
 		batch = 50 * time.Millisecond
 	}
-	c := lab.Case{
-		Name: fmt.Sprintf("Store/peer=postgres/phase=%s/rows=%d/size=%s/column=%s/compression=%s/transport=%s/fsync=%s",
-			s.phase, s.rows, s.size, s.column, s.compression, s.transport, map[bool]string{true: "on", false: "off"}[s.fsync]),
-		Doc:      doc,
-		Batch:    batch,
-		Service:  service,
-		Baseline: baseline,
-	}
-	ways := contenders()
-	if modes {
-		ways = append(ways, execModes()...)
-	}
-	for _, contender := range ways {
+	c := lab.Case{Name: s.name(), Doc: doc, Batch: batch, Service: service, Baseline: baseline}
+	for _, contender := range append(contenders(), more...) {
 		if s.phase == phaseInsert || !contender.insertsOnly {
-			c.Contenders = append(c.Contenders, contender.row(openServer(s), serverChecks, precomputedName))
+			floor := precomputedName
+			if contender.insertsOnly {
+				floor = precomputedCopyName
+			}
+			c.Contenders = append(c.Contenders, contender.row(openServer(s), serverChecks, floor))
 		}
 	}
 	return c

@@ -3,67 +3,132 @@ package store
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"fmt"
 	"hash"
+	"math/big"
 	"math/rand/v2"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgtype"
 )
 
-// workload is what one operation writes: rows of five values, id and three columns of
-// random decimal integers as text, and a JSON document with a string of random letters.
+// What the values of a workload are.
+const (
+	dataLetters = ""      // the page's: integers as text, and a JSON document with a string of random letters
+	dataJSON    = "json"  // the same with a document as services have them
+	dataTyped   = "typed" // a value of each common type: int8, timestamptz, uuid, numeric, text
+)
+
+// workload is what one operation writes: rows of five values.
 type workload struct {
-	rows    int
-	size    string // of a row, about, as it stands in names
+	rows int
+	size string // of a row, about, as it stands in names
+	data string
+	// letters is how many the document has, or bytes the JSON, or words a text has at most.
 	letters int
 }
 
 // columns are the table's, in the order of a row's values. id is the key.
 var columns = []string{"id", "colA", "colB", "colC", "colD"}
 
+// types are those of the columns, for a colD of the given type unless the workload has types of its own.
+func (w workload) types(column string) []string {
+	if w.data == dataTyped {
+		return []string{"int8", "timestamptz", "uuid", "numeric", "text"}
+	}
+	return []string{"varchar", "varchar", "varchar", "varchar", column}
+}
+
 // draw makes the rows. Rows of two versions have the same ids in the same order, and
 // nothing else alike.
 func (w workload) draw(seed, version uint64) [][]any {
 	ids, values := rand.New(rand.NewPCG(seed, 0)), rand.New(rand.NewPCG(seed, version+1))
+	words := newWriting(values)
 	seen := make(map[string]bool, w.rows)
 	rows := make([][]any, w.rows)
 	letters := make([]byte, w.letters)
 	for i := range rows {
+		if w.data == dataTyped {
+			rows[i] = w.typed(i, ids, words)
+			continue
+		}
 		id := strconv.FormatInt(ids.Int64(), 10)
 		for seen[id] {
 			id = strconv.FormatInt(ids.Int64(), 10)
 		}
 		seen[id] = true
-		for j := range letters {
-			letters[j] = byte('a' + values.IntN(26))
+		var document string
+		if w.data == dataJSON {
+			document = words.document(w.letters)
+		} else {
+			for j := range letters {
+				letters[j] = byte('a' + values.IntN(26))
+			}
+			document = `{ "foo": "` + string(letters) + `" }`
 		}
 		number := func() string { return strconv.FormatInt(values.Int64(), 10) }
-		rows[i] = []any{id, number(), number(), number(), `{ "foo": "` + string(letters) + `" }`}
+		rows[i] = []any{id, number(), number(), number(), document}
 	}
 	return rows
 }
 
-// bytesOf is the length of all values together.
+// typed is a row of typed values. Ids ascend with gaps, as those of a sequence do.
+func (w workload) typed(i int, ids *rand.Rand, values *writing) []any {
+	id := int64(1_000_000+10*i) + ids.Int64N(10)
+	at := time.UnixMicro(1_600_000_000_000_000 + values.Int64N(100_000_000_000_000)).UTC()
+	unique := pgtype.UUID{Valid: true}
+	binary.BigEndian.PutUint64(unique.Bytes[:], values.Uint64())
+	binary.BigEndian.PutUint64(unique.Bytes[8:], values.Uint64())
+	price := pgtype.Numeric{Int: big.NewInt(100 + values.Int64N(10_000_000)), Exp: -2, Valid: true}
+	return []any{id, at, unique, price, values.text(1 + values.IntN(w.letters))}
+}
+
+// textOf is a value as the table is read back.
+func textOf(v any) string {
+	switch v := v.(type) {
+	case string:
+		return v
+	case int64:
+		return strconv.FormatInt(v, 10)
+	case time.Time:
+		return v.UTC().Format("2006-01-02 15:04:05.000000")
+	case pgtype.UUID:
+		return v.String()
+	case pgtype.Numeric:
+		digits := v.Int.String()
+		return digits[:len(digits)+int(v.Exp)] + "." + digits[len(digits)+int(v.Exp):]
+	}
+	panic(fmt.Sprintf("store: no text for a %T", v))
+}
+
+// bytesOf is the length of all values together, as text.
 func bytesOf(rows [][]any) (n int) {
 	for _, row := range rows {
 		for _, v := range row {
-			n += len(v.(string))
+			n += len(textOf(v))
 		}
 	}
 	return n
 }
 
 // digestOf is the digest of the table that holds these rows and no others. A jsonb column
-// gives its documents back without the blanks that they came with.
+// gives the page's documents back without the blanks that they came with.
 func digestOf(rows [][]any, column string) []byte {
-	sorted := slices.Clone(rows)
-	slices.SortFunc(sorted, func(a, b []any) int { return strings.Compare(a[0].(string), b[0].(string)) })
+	texts := make([][]string, len(rows))
+	for i, row := range rows {
+		for _, v := range row {
+			texts[i] = append(texts[i], textOf(v))
+		}
+	}
+	slices.SortFunc(texts, func(a, b []string) int { return strings.Compare(a[0], b[0]) })
 	d := digest{sha256.New()}
-	for _, row := range sorted {
-		for i, v := range row {
-			s := v.(string)
-			if i == 4 && column == "jsonb" {
-				s = `{"foo": ` + s[len(`{ "foo": `):len(s)-len(` }`)] + `}`
+	for _, row := range texts {
+		for i, s := range row {
+			if rest, blank := strings.CutPrefix(s, `{ "foo": `); blank && i == 4 && column == "jsonb" {
+				s = `{"foo": ` + strings.TrimSuffix(rest, " }") + "}"
 			}
 			d.add([]byte(s))
 		}

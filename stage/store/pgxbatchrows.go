@@ -1,0 +1,37 @@
+package store
+
+import (
+	"context"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// pgxBatchRows sends statements of 100 rows, pipelined, in the transaction that a batch is.
+func pgxBatchRows() *contender {
+	const most = 100
+	return &contender{
+		name: "lib=pgx/call=sendbatch/statement=100rows", module: pgxModule,
+		open: func(ctx context.Context, t *target) (*writer, error) {
+			conn, err := pgxConnect(ctx, t, pgx.QueryExecModeCacheStatement)
+			if err != nil {
+				return nil, err
+			}
+			return pgxWriter(func(ctx context.Context) error {
+				var batch pgx.Batch
+				sql := statements(t.table, t.rows[:min(most, len(t.rows))])[0].sql
+				for rows := range slices.Chunk(t.rows, most) {
+					if len(rows) < most {
+						sql = statements(t.table, rows)[0].sql
+					}
+					args := make([]any, 0, len(rows)*len(columns))
+					for _, row := range rows {
+						args = append(args, row...)
+					}
+					batch.Queue(sql, args...)
+				}
+				return conn.SendBatch(ctx, &batch).Close()
+			}, conn), nil
+		},
+	}
+}

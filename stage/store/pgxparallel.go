@@ -1,0 +1,60 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// pgxParallel is pgx's Exec over n connections at once, each with its part of the rows in a transaction of its own. set is done to
+// the connections beforehand.
+func pgxParallel(name string, n int, set ...func(context.Context, *pgx.Conn) error) *contender {
+	return &contender{
+		name: name, module: pgxModule, settings: map[string]string{"transactions": fmt.Sprint(n)},
+		open: func(ctx context.Context, t *target) (*writer, error) {
+			conns, err := connectSeveral(ctx, t, n, set...)
+			if err != nil {
+				return nil, err
+			}
+			var parts [][]statement
+			for rows := range slices.Chunk(t.rows, (len(t.rows)+n-1)/n) {
+				parts = append(parts, statements(t.table, rows))
+			}
+			return pgxWriter(func(ctx context.Context) error {
+				return together(len(parts), func(i int) error { return pgxExecAll(ctx, conns[i], parts[i]) })
+			}, conns...), nil
+		},
+	}
+}
+
+func connectSeveral(ctx context.Context, t *target, n int, set ...func(context.Context, *pgx.Conn) error) (conns []*pgx.Conn, err error) {
+	for range n {
+		conn, err := pgxConnect(ctx, t, pgx.QueryExecModeCacheStatement, set...)
+		if err != nil {
+			for _, c := range conns {
+				_ = closing(c, nil)
+			}
+			return nil, err
+		}
+		conns = append(conns, conn)
+	}
+	return conns, nil
+}
+
+// together does n things at once, or the only one where it is.
+func together(n int, do func(i int) error) error {
+	if n == 1 {
+		return do(0)
+	}
+	errs := make([]error, n)
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() { errs[i] = do(i) })
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}

@@ -1,0 +1,54 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"github.com/lib/pq"
+)
+
+// pqCopyIn sends the rows by lib/pq's COPY straight into the table, in the text format, which fails on rows that exist.
+func pqCopyIn() *contender {
+	return &contender{
+		name: "lib=pq/call=copyin", module: "github.com/lib/pq", insertsOnly: true,
+		open: func(ctx context.Context, t *target) (*writer, error) {
+			db, err := sql.Open("postgres", t.dsn)
+			if err != nil {
+				return nil, err
+			}
+			db.SetMaxOpenConns(1) // so that the backend stays the same
+			w := &writer{close: db.Close, backends: make([]int, 1)}
+			if err := db.QueryRowContext(ctx, "select pg_backend_pid()").Scan(&w.backends[0]); err != nil {
+				return nil, errors.Join(err, db.Close())
+			}
+			w.write = func() error {
+				tx, err := db.Begin()
+				if err != nil {
+					return err
+				}
+				if err := copyIn(tx, t); err != nil {
+					return errors.Join(err, tx.Rollback())
+				}
+				return tx.Commit()
+			}
+			return w, nil
+		},
+	}
+}
+
+func copyIn(tx *sql.Tx, t *target) error {
+	statement, err := tx.Prepare(pq.CopyIn(t.table, columns...))
+	if err != nil {
+		return err
+	}
+	for _, row := range t.rows {
+		if _, err := statement.Exec(row...); err != nil {
+			return errors.Join(err, statement.Close())
+		}
+	}
+	if _, err := statement.Exec(); err != nil {
+		return errors.Join(err, statement.Close())
+	}
+	return statement.Close()
+}
