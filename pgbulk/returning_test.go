@@ -14,6 +14,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"pgregory.net/rapid"
 
 	"postage/pgbulk"
@@ -248,6 +249,15 @@ func TestReturningRefusals(t *testing.T) {
 		if n := get[int](t, conn, "select count(*) from "+c.table.Name.Sanitize()); n != 0 {
 			t.Errorf("%d rows are in", n)
 		}
+	}
+	pool, err := pgxpool.New(t.Context(), dsn(t, pgtest.Unix))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pool.Close()
+	_, err = pgbulk.UpsertSharded(t.Context(), pool, 2, plain, pgbulk.Slice([][]any{{1}}), pgbulk.Options{Returning: pgbulk.Return(func(id) error { return nil })})
+	if err == nil || !strings.Contains(err.Error(), "not from shards") {
+		t.Errorf("sharded: %v", err)
 	}
 	for i, s := range strategies {
 		n := 0

@@ -49,6 +49,9 @@ func sharded(ctx context.Context, db *pgxpool.Pool, n int, op operation, t Table
 	if rows.open == nil {
 		return fail(errors.New("no source of rows"))
 	}
+	if o.Returning != nil {
+		return fail(errors.New("rows are returned from one connection, not from shards"))
+	}
 	d, err := newDistributor(ctx, db, n, op, t, rows, o)
 	if err != nil {
 		return nil, err
@@ -100,6 +103,9 @@ func newDistributor(ctx context.Context, db *pgxpool.Pool, n int, op operation, 
 		return nil, err
 	}
 	d.shards = append(d.shards, &shard{plan: d.plan})
+	if err = d.plan.describe(ctx); err != nil {
+		return nil, err
+	}
 	for len(d.shards) < n {
 		p := *d.plan
 		if p.conn, p.release, err = acquire(ctx, db); err != nil {
@@ -188,7 +194,7 @@ func (d *distributor) shardOf(row []any) int {
 // start begins the shard's call, which comes back for its first row.
 func (s *shard) start(ctx context.Context) {
 	s.resume, s.stop = iter.Pull(func(yield func(struct{}) bool) {
-		s.Result, s.Err = s.plan.send(ctx, Fallible(func(give func([]any, error) bool) {
+		rows := Fallible(func(give func([]any, error) bool) {
 			for {
 				if !yield(struct{}{}) {
 					give(nil, errUndone)
@@ -198,7 +204,8 @@ func (s *shard) start(ctx context.Context) {
 					return
 				}
 			}
-		}))
+		})
+		s.Result, s.Err = s.plan.traced(ctx, func(ctx context.Context) (Result, error) { return s.plan.send(ctx, rows) })
 		if e, ok := errors.AsType[*Error](s.Err); ok {
 			s.renumber(e)
 		}
