@@ -52,17 +52,18 @@ func localSubscription(t testing.TB, url string) Subscription {
 // by default no connection is made to it.
 func TestPrivateAddressesAreRefused(t *testing.T) {
 	var requests atomic.Int32
-	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		requests.Add(1)
 		w.WriteHeader(http.StatusCreated)
 	}))
-	defer server.Close()
 	var connections atomic.Int32
 	server.Config.ConnState = func(_ net.Conn, s http.ConnState) {
 		if s == http.StateNew {
 			connections.Add(1)
 		}
 	}
+	server.StartTLS()
+	defer server.Close()
 	w := newWorkload(t)
 	for _, url := range []string{server.URL, strings.Replace(server.URL, "127.0.0.1", "localhost", 1), strings.Replace(server.URL, "127.0.0.1", "[::ffff:127.0.0.1]", 1)} {
 		_, err := w.client(t, Config{Retry: Retry{Attempts: 1}}).Send(t.Context(), localSubscription(t, url+"/x"), nil, Options{})
