@@ -112,8 +112,11 @@ func trusting(root string) (*http.Transport, error) {
 }
 
 func writeRoot(service *pushtest.Server, file string) error {
-	block := &pem.Block{Type: "CERTIFICATE", Bytes: service.Certificate().Raw}
-	return os.WriteFile(file, pem.EncodeToMemory(block), 0o600)
+	return os.WriteFile(file, []byte(rootPEM(service)), 0o600)
+}
+
+func rootPEM(service *pushtest.Server) string {
+	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: service.Certificate().Raw}))
 }
 
 // TestKilled kills a sender with signal 9 in the middle, three times, and starts it

@@ -1,0 +1,4 @@
+package webpush
+
+// RaceEnabled reports whether the race detector is on.
+const RaceEnabled = raceEnabled
