@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"postage/internal/words"
 	"postage/record"
 )
 
@@ -75,7 +76,7 @@ func (r *run) block(ctx context.Context, cs *runCase) (record.Block, error) {
 			continue
 		}
 		if s.err != nil {
-			s.row.Proof = record.ProofFailed.Because(fmt.Sprintf("%s (block %d)", abridged(s.err.Error()), block.Number))
+			s.row.Proof = record.ProofFailed.Because(fmt.Sprintf("%s (block %d)", words.Abridged(s.err.Error(), longestReason), block.Number))
 			continue
 		}
 		block.Series = append(block.Series, s.series)
@@ -83,15 +84,9 @@ func (r *run) block(ctx context.Context, cs *runCase) (record.Block, error) {
 	return block, nil
 }
 
-// abridged keeps of a contender's error what a reader needs: a record's lines have a
-// greatest length, beyond which it cannot be read again.
-func abridged(text string) string {
-	const longest = 2000
-	if len(text) > longest {
-		text = strings.ToValidUTF8(text[:longest], "") + " …"
-	}
-	return text
-}
+// longestReason is what a reader needs of a contender's error, in bytes: a record's lines
+// have a greatest length, beyond which it cannot be read again.
+const longestReason = 2000
 
 // blockSeed makes the order of a block the same in a run that was resumed as in one
 // that was not.

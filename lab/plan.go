@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"postage/internal/words"
 	"postage/stats"
 )
 
@@ -118,17 +119,17 @@ func byCase(entries []Entry) [][]Entry {
 // Describe says in words what will be measured.
 func (p *Plan) Describe(budget time.Duration, precision float64) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s, %s, budget %v: ", plural(len(byCase(p.Entries)), "case"), plural(len(p.Entries), "row"), budget)
+	fmt.Fprintf(&b, "%s, %s, budget %v: ", words.Counted(len(byCase(p.Entries)), "case"), words.Counted(len(p.Entries), "row"), budget)
 	if p.Blocks < looks[0] {
-		fmt.Fprintf(&b, "about %s a case, too few for an interval (%d)", plural(p.Blocks, "block"), looks[0])
+		fmt.Fprintf(&b, "about %s a case, too few for an interval (%d)", words.Counted(p.Blocks, "block"), looks[0])
 	} else {
-		fmt.Fprintf(&b, "about %s a case, expect ±%.1f%% of a ratio", plural(p.Blocks, "block"), 100*p.Precision)
+		fmt.Fprintf(&b, "about %s a case, expect ±%.1f%% of a ratio", words.Counted(p.Blocks, "block"), 100*p.Precision)
 	}
 	if p.Rounds < DefaultRounds {
 		fmt.Fprintf(&b, "; %d rounds a block in place of %d", p.Rounds, DefaultRounds)
 	}
 	if left := byCase(p.Left); len(left) > 0 {
-		fmt.Fprintf(&b, "; the budget is too small for %s more:", plural(len(left), "case"))
+		fmt.Fprintf(&b, "; the budget is too small for %s more:", words.Counted(len(left), "case"))
 		for _, rows := range left {
 			fmt.Fprintf(&b, " %s", rows[0].Case.Name)
 		}
@@ -137,11 +138,4 @@ func (p *Plan) Describe(budget time.Duration, precision float64) string {
 		fmt.Fprintf(&b, "; for ±%.1f%% everywhere give --budget %v", 100*precision, p.Needed.Round(10*time.Second))
 	}
 	return b.String()
-}
-
-func plural(n int, word string) string {
-	if n == 1 {
-		return "1 " + word
-	}
-	return fmt.Sprintf("%d %ss", n, word)
 }

@@ -12,6 +12,8 @@ import (
 	"unicode"
 
 	"golang.org/x/perf/benchfmt"
+
+	"postage/internal/words"
 )
 
 // SyntaxError says where a record is damaged and what was expected there.
@@ -82,17 +84,17 @@ func (p *parser) parse() error {
 		p.line++
 		p.text = p.scanner.Text()
 		if p.ended {
-			return p.errorf("nothing after the #end line", "%s", abridged(p.text))
+			return p.errorf("nothing after the #end line", "%s", found(p.text))
 		}
 		tag, body, tagged := p.tag()
 		switch {
 		case p.pending != nil && !strings.HasPrefix(p.text, "Benchmark"):
 			if tagged {
-				return p.errorf("the result line of "+p.pending.Row, "%s", abridged(p.text))
+				return p.errorf("the result line of "+p.pending.Row, "%s", found(p.text))
 			}
 		case tagged:
 			if !seen["run"] && tag != "run" {
-				return p.errorf("the #run line first", "%s", abridged(p.text))
+				return p.errorf("the #run line first", "%s", found(p.text))
 			}
 			if tag != "run" && tag != "machine" && !seen["machine"] {
 				return p.errorf("the #machine line before #"+tag, "")
@@ -222,7 +224,7 @@ func (p *parser) section(tag, body string) error {
 		}
 		p.ended = true
 	default:
-		return p.errorf("one of #run, #machine, #row, #block, #batches, #end", "#%s", abridged(tag))
+		return p.errorf("one of #run, #machine, #row, #block, #batches, #end", "#%s", found(tag))
 	}
 	return nil
 }
@@ -243,7 +245,7 @@ func (p *parser) decode(tag, body string, v any) error {
 // result takes a result line, which must be the one that follows from its batches.
 func (p *parser) result() error {
 	if p.pending == nil {
-		return p.errorf("a #batches line before each result line", "%s", abridged(p.text))
+		return p.errorf("a #batches line before each result line", "%s", found(p.text))
 	}
 	var want bytes.Buffer
 	result := p.rec.result(p.row(p.pending.Row), p.pending)
@@ -252,7 +254,7 @@ func (p *parser) result() error {
 		return err
 	}
 	if line := strings.TrimSpace(want.String()); p.text != line {
-		return p.errorf("the line that follows from the batches above it, "+line, "%s", abridged(p.text))
+		return p.errorf("the line that follows from the batches above it, "+line, "%s", found(p.text))
 	}
 	block := &p.rec.Blocks[len(p.rec.Blocks)-1]
 	block.Series = append(block.Series, *p.pending)
@@ -260,9 +262,4 @@ func (p *parser) result() error {
 	return nil
 }
 
-func abridged(s string) string {
-	if len(s) > 80 {
-		s = s[:80] + "…"
-	}
-	return fmt.Sprintf("found %q", s)
-}
+func found(s string) string { return fmt.Sprintf("found %q", words.Abridged(s, 80)) }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"postage/internal/words"
 	"postage/verdict"
 )
 
@@ -116,7 +117,7 @@ func headline(c *verdict.Changes) string {
 	if len(parts) == 0 {
 		parts = []string{"nothing to compare"}
 	}
-	return fmt.Sprintf("%s: %s%s", counted(len(c.Rows), "row"), strings.Join(parts, ", "), across(c, ", "))
+	return fmt.Sprintf("%s: %s%s", words.Counted(len(c.Rows), "row"), strings.Join(parts, ", "), across(c, ", "))
 }
 
 // across is what each line of a comparison of two machines says.
@@ -220,7 +221,7 @@ func countText(c *verdict.Count) string {
 // figure prints a count, which may be a mean.
 func figure(x float64) string {
 	if x == math.Trunc(x) {
-		return integer(int64(x))
+		return words.Integer(int64(x))
 	}
 	return grouped(x)
 }

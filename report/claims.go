@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"postage/internal/words"
 	"postage/stats"
 	"postage/verdict"
 )
@@ -144,9 +145,9 @@ func (m *ClaimMeasure) published() string {
 func (m *ClaimMeasure) here() string {
 	switch {
 	case m.Counts != nil && (m.Counts[0] == 0 || m.Counts[1] == 0):
-		return fmt.Sprintf("%s against %s", integer(m.Counts[0]), integer(m.Counts[1]))
+		return fmt.Sprintf("%s against %s", words.Integer(m.Counts[0]), words.Integer(m.Counts[1]))
 	case m.Counts != nil:
-		return fmt.Sprintf("%s (%s against %s)", ratio(float64(m.Counts[0])/float64(m.Counts[1])), integer(m.Counts[0]), integer(m.Counts[1]))
+		return fmt.Sprintf("%s (%s against %s)", ratio(float64(m.Counts[0])/float64(m.Counts[1])), words.Integer(m.Counts[0]), words.Integer(m.Counts[1]))
 	case m.Here == nil:
 		return "n/a"
 	}

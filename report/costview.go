@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"postage/cost"
+	"postage/internal/words"
 	"postage/verdict"
 )
 
@@ -178,7 +179,7 @@ func dollars(x float64) string {
 	x = tiesUp(x)
 	switch {
 	case x >= 99.995:
-		return sign + integer(int64(math.Round(x)))
+		return sign + words.Integer(int64(math.Round(x)))
 	case x >= 0.9995 || x == 0:
 		return sign + fmt.Sprintf("%.2f", x)
 	case x < 0.0005:

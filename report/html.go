@@ -14,6 +14,7 @@ import (
 
 	"postage/cost"
 	"postage/history/trend"
+	"postage/internal/words"
 	"postage/record"
 	"postage/verdict"
 )
@@ -242,7 +243,7 @@ func newCase(of *caseOfRun) caseView {
 	if c.Baseline != nil {
 		baseline = c.Baseline.Row.Contender
 	}
-	view.Note = fmt.Sprintf("%s, compared with %s; %s", counted(c.Blocks, "block"), baseline, controlText(c))
+	view.Note = fmt.Sprintf("%s, compared with %s; %s", words.Counted(c.Blocks, "block"), baseline, controlText(c))
 	if view.Missing != "" {
 		return view
 	}
@@ -344,7 +345,7 @@ func times(x float64) string { return multiple(x) + "×" }
 func multiple(x float64) string {
 	switch {
 	case x >= 99.5:
-		return integer(int64(math.Round(x)))
+		return words.Integer(int64(math.Round(x)))
 	case x >= 9.95:
 		return fmt.Sprintf("%.0f", x)
 	case x >= 1.995:

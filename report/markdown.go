@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"postage/internal/words"
 	"postage/record"
 	"postage/verdict"
 )
@@ -33,7 +34,7 @@ func Markdown(w io.Writer, rec *record.Record) error {
 func markdownCase(b *strings.Builder, c *verdict.CaseResult) {
 	fmt.Fprintf(b, "### %s\n\n", code(c.Name))
 	if why := c.Unmeasured(); why != "" {
-		fmt.Fprintf(b, "None of its %s: %s\n\n", counted(len(c.Rows), "row"), plain(why))
+		fmt.Fprintf(b, "None of its %s: %s\n\n", words.Counted(len(c.Rows), "row"), plain(why))
 		return
 	}
 	with, without := split(c)
@@ -66,7 +67,7 @@ func markdownCase(b *strings.Builder, c *verdict.CaseResult) {
 	if c.Baseline != nil {
 		baseline = code(c.Baseline.Row.Contender)
 	}
-	fmt.Fprintf(b, "%s, compared with %s; %s\n\n", counted(c.Blocks, "block"), baseline, plain(controlText(c)))
+	fmt.Fprintf(b, "%s, compared with %s; %s\n\n", words.Counted(c.Blocks, "block"), baseline, plain(controlText(c)))
 }
 
 // markdownTable is a table as GitHub has them.

@@ -11,8 +11,8 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-	"strings"
 
+	"postage/internal/words"
 	"postage/record"
 	"postage/verdict"
 )
@@ -27,24 +27,7 @@ func grouped(x float64) string {
 		}
 		return strconv.FormatFloat(x, 'f', decimals, 64)
 	}
-	return integer(int64(math.Round(x)))
-}
-
-// integer prints a whole number with commas.
-func integer(n int64) string {
-	digits := strconv.FormatInt(n, 10)
-	sign := ""
-	if digits[0] == '-' {
-		sign, digits = "-", digits[1:]
-	}
-	var b strings.Builder
-	for i, d := range digits {
-		if i > 0 && (len(digits)-i)%3 == 0 {
-			b.WriteByte(',')
-		}
-		b.WriteRune(d)
-	}
-	return sign + b.String()
+	return words.Integer(int64(math.Round(x)))
 }
 
 // ratio prints a multiple with three significant digits.
@@ -53,7 +36,7 @@ func ratio(x float64) string {
 	case math.IsInf(x, 0) || math.IsNaN(x):
 		return "?"
 	case x >= 99.5:
-		return integer(int64(math.Round(x)))
+		return words.Integer(int64(math.Round(x)))
 	case x >= 9.95:
 		return fmt.Sprintf("%.1f", x)
 	case x >= 0.0995:

@@ -12,6 +12,7 @@ import (
 	"charm.land/lipgloss/v2"
 	"charm.land/lipgloss/v2/table"
 
+	"postage/internal/words"
 	"postage/record"
 	"postage/stats"
 	"postage/verdict"
@@ -61,9 +62,9 @@ func (t *terminal) caseTable(c *verdict.CaseResult) {
 	if c.Baseline != nil {
 		baseline = c.Baseline.Row.Contender
 	}
-	t.printf("%s  %s\n", t.paint(bold, c.Name), t.paint(dim, fmt.Sprintf("%s, compared with %s", counted(c.Blocks, "block"), baseline)))
+	t.printf("%s  %s\n", t.paint(bold, c.Name), t.paint(dim, fmt.Sprintf("%s, compared with %s", words.Counted(c.Blocks, "block"), baseline)))
 	if why := c.Unmeasured(); why != "" {
-		t.printf("  none of its %s: %s\n", counted(len(c.Rows), "row"), why)
+		t.printf("  none of its %s: %s\n", words.Counted(len(c.Rows), "row"), why)
 		return
 	}
 	with, without := split(c)
@@ -159,19 +160,9 @@ func controlText(c *verdict.CaseResult) string {
 		text = "control (the baseline again): " + ratioText(c.Control.Ratio)
 	}
 	if flagged > 0 {
-		text += fmt.Sprintf("; %d of %s disturbed by other load, kept", flagged, counted(batches, "batch"))
+		text += fmt.Sprintf("; %d of %s disturbed by other load, kept", flagged, words.Counted(batches, "batch"))
 	}
 	return text
-}
-
-func counted(n int, word string) string {
-	switch {
-	case n == 1:
-		return "1 " + word
-	case strings.HasSuffix(word, "ch"):
-		word += "e"
-	}
-	return integer(int64(n)) + " " + word + "s"
 }
 
 func ratioText(c *stats.Comparison) string {
@@ -217,8 +208,8 @@ func columnsOf(c *verdict.CaseResult) []column {
 			}
 			return ratio(*r.FloorRatio)
 		}},
-		{"B/op", false, func(r *verdict.Result) string { return integer(*r.BytesOp) }},
-		{"allocs/op", false, func(r *verdict.Result) string { return integer(*r.AllocsOp) }},
+		{"B/op", false, func(r *verdict.Result) string { return words.Integer(*r.BytesOp) }},
+		{"allocs/op", false, func(r *verdict.Result) string { return words.Integer(*r.AllocsOp) }},
 	}
 	units := map[string]bool{}
 	for _, r := range c.Rows {
@@ -265,7 +256,7 @@ func metric(unit string) func(*verdict.Result) string {
 			return "n/a"
 		}
 		if value == math.Trunc(value) {
-			return integer(int64(value))
+			return words.Integer(int64(value))
 		}
 		return grouped(value)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"postage/history/trend"
+	"postage/internal/words"
 	"postage/stats"
 	"postage/verdict"
 )
@@ -54,21 +55,21 @@ func (t *terminal) trend(tr *trend.Trend, last int) {
 
 // trendSummary says what the trend is of, in a sentence or two.
 func trendSummary(tr *trend.Trend) string {
-	text := fmt.Sprintf("%s%s; ", counted(len(tr.Points), "run"), span(tr))
+	text := fmt.Sprintf("%s%s; ", words.Counted(len(tr.Points), "run"), span(tr))
 	if tr.IsAnchor() {
 		return text + "the row is the anchor that others are compared with (or has none), so there is no ratio: its times drift with the machine, and no change is looked for in them"
 	}
 	text += "ratio to " + tr.Segments[len(tr.Segments)-1].Anchor.String() + "; "
 	switch {
 	case len(tr.Changes) > 0:
-		text += counted(len(tr.Changes), "change")
+		text += words.Counted(len(tr.Changes), "change")
 	case enoughPoints(tr):
 		text += "no change"
 	default:
 		text += fmt.Sprintf("too few runs for a change: %d on either side are the least", stats.MinSegment)
 	}
 	if n := len(tr.Segments) - 1; n > 0 {
-		text += fmt.Sprintf("; the anchor was another one before, %s in all: no ratio goes on across that", counted(n+1, "anchor segment"))
+		text += fmt.Sprintf("; the anchor was another one before, %s in all: no ratio goes on across that", words.Counted(n+1, "anchor segment"))
 	}
 	return text
 }
@@ -221,5 +222,5 @@ func whole(n *int64) string {
 	if n == nil {
 		return "n/a"
 	}
-	return integer(*n)
+	return words.Integer(*n)
 }
