@@ -31,23 +31,26 @@ const (
 	Fail
 )
 
-// operation is what a call does.
-type operation string
+// Operation is what a call does with its rows.
+type Operation string
 
+// The operations are those of Insert, Upsert, Update and Delete.
 const (
-	opInsert operation = "insert"
-	opUpsert operation = "upsert"
+	OpInsert Operation = "insert"
+	OpUpsert Operation = "upsert"
+	OpUpdate Operation = "update"
+	OpDelete Operation = "delete"
 )
 
 // checkConflict refuses settings about conflicts that do not go together, before anything is sent.
-func (t *Table) checkConflict(o *Options, op operation) error {
+func (t *Table) checkConflict(o *Options, op Operation) error {
 	if op.byKey() {
 		return t.checkByKey(o, op)
 	}
 	target := o.Constraint != "" || o.Target != "" || o.TargetWhere != ""
 	if o.Conflict == 0 {
 		o.Conflict = Fail
-		if op == opUpsert {
+		if op == OpUpsert {
 			o.Conflict = DoUpdate
 		}
 	}
@@ -60,7 +63,7 @@ func (t *Table) checkConflict(o *Options, op operation) error {
 		return errors.New("the predicate of a partial index needs key columns or a target")
 	case target && o.Conflict == Fail:
 		return errors.New("a constraint or target of conflicts that are to fail")
-	case op == opUpsert && len(t.Key) == 0 && !target:
+	case op == OpUpsert && len(t.Key) == 0 && !target:
 		return errors.New("no key columns")
 	case o.Conflict == DoUpdate && len(t.Key) == 0 && !target:
 		return errors.New("an update on conflict needs key columns")

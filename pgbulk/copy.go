@@ -24,7 +24,7 @@ func (w *writer) startCopy() {
 func (w *writer) script() string {
 	columns := quoteAll(w.table.Columns)
 	if !w.staging {
-		return "copy " + w.table.Name.Sanitize() + " (" + columns + ") from stdin (format binary)"
+		return w.sameTypes() + "copy " + w.table.Name.Sanitize() + " (" + columns + ") from stdin (format binary)"
 	}
 	var b strings.Builder
 	if !w.inTx {
@@ -47,6 +47,24 @@ func (w *writer) script() string {
 		b.WriteString("commit")
 	}
 	return b.String()
+}
+
+// sameTypes is a statement that fails if the columns have other types than they had for an earlier call, or nothing if
+// there was none. The bytes of a value of one type may well be those of another, and COPY would not know.
+func (w *writer) sameTypes() string {
+	if !w.kept {
+		return ""
+	}
+	literal := func(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
+	types := make([]string, len(w.columns))
+	for i, c := range w.columns {
+		types[i] = "(" + literal(c.name) + "," + literal(w.layout.attributes[i].cast) + ")"
+	}
+	// With the number in it, the text is not made a number of before its time.
+	return fmt.Sprintf(`select from (select count(*) as n from pg_catalog.pg_attribute a where a.attrelid = %s::regclass and not a.attisdropped
+	and (a.attname::text, format_type(a.atttypid, -1)) in (%s)) as same where case when n = %d then false
+	else ('the table was altered: only ' || n || ' of %[3]d columns have the types that they had')::int = 0 end; `,
+		literal(w.table.Name.Sanitize()), strings.Join(types, ","), len(types))
 }
 
 // stageColumns are the definitions of the stage's columns. Those that are sent as text are text there.

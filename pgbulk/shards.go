@@ -32,16 +32,16 @@ var errUndone = errors.New("given up because another shard failed")
 // The call needs n connections of the pool at the same time. Keys that only the database takes for equal (case-insensitive
 // text, 1.0 and 1.00) may be in different shards. Of each row 4 bytes are remembered, to number the rows in errors.
 func UpsertSharded(ctx context.Context, db *pgxpool.Pool, n int, t Table, rows Rows, o Options) ([]Shard, error) {
-	return sharded(ctx, db, n, opUpsert, t, rows, o)
+	return sharded(ctx, db, n, OpUpsert, t, rows, o)
 }
 
 // InsertSharded is Insert over n connections of a pool at once, as UpsertSharded is Upsert. Rows go to the shards by the table's
 // key, or in turn if it has none.
 func InsertSharded(ctx context.Context, db *pgxpool.Pool, n int, t Table, rows Rows, o Options) ([]Shard, error) {
-	return sharded(ctx, db, n, opInsert, t, rows, o)
+	return sharded(ctx, db, n, OpInsert, t, rows, o)
 }
 
-func sharded(ctx context.Context, db *pgxpool.Pool, n int, op operation, t Table, rows Rows, o Options) ([]Shard, error) {
+func sharded(ctx context.Context, db *pgxpool.Pool, n int, op Operation, t Table, rows Rows, o Options) ([]Shard, error) {
 	fail := func(err error) ([]Shard, error) { return nil, newError(string(op), t.Name.Sanitize(), err) }
 	if most := int(db.Config().MaxConns); n < 1 || n > most {
 		return fail(fmt.Errorf("%d shards: want 1 to %d, the most connections that the pool makes (MaxConns)", n, most))
@@ -87,7 +87,7 @@ type shard struct {
 	Shard
 }
 
-func newDistributor(ctx context.Context, db *pgxpool.Pool, n int, op operation, t Table, rows Rows, o Options) (_ *distributor, err error) {
+func newDistributor(ctx context.Context, db *pgxpool.Pool, n int, op Operation, t Table, rows Rows, o Options) (_ *distributor, err error) {
 	d := &distributor{seed: maphash.MakeSeed()}
 	defer func() {
 		if err != nil {
@@ -113,7 +113,7 @@ func newDistributor(ctx context.Context, db *pgxpool.Pool, n int, op operation, 
 		}
 		d.shards = append(d.shards, &shard{plan: &p})
 	}
-	if op == opUpsert && !d.plan.table.exactKey(&d.plan.options) {
+	if op == OpUpsert && !d.plan.table.exactKey(&d.plan.options) {
 		return nil, d.plan.error(errors.New("rows are shared by their key: a target of conflicts cannot take its place"))
 	}
 	d.encoder = encoder{m: d.plan.conn.TypeMap(), columns: d.plan.layout.columns}

@@ -90,7 +90,7 @@ const DefaultChunkBytes = 256 << 10
 const maxParams = 65535
 
 // check fills in defaults and refuses what cannot work.
-func (t *Table) check(o *Options, op operation) error {
+func (t *Table) check(o *Options, op Operation) error {
 	switch {
 	case len(t.Name) == 0:
 		return errors.New("no table name")

@@ -48,7 +48,7 @@ func (p *plan) traced(ctx context.Context, call func(context.Context) (Result, e
 	}
 	copies, ok := tracer.(pgx.CopyFromTracer)
 	var end func(Result, error)
-	if ok && p.op == opInsert && p.options.Conflict == Fail && p.options.Returning == nil {
+	if ok && p.op == OpInsert && p.options.Conflict == Fail && p.options.Returning == nil {
 		ctx = copies.TraceCopyFromStart(ctx, p.conn, pgx.TraceCopyFromStartData{TableName: p.table.Name, ColumnNames: p.table.Columns})
 		end = func(r Result, err error) {
 			copies.TraceCopyFromEnd(ctx, p.conn, pgx.TraceCopyFromEndData{CommandTag: pgconn.NewCommandTag(fmt.Sprint("COPY ", r.Affected)), Err: err})
@@ -80,9 +80,9 @@ func (p *plan) oneRow() string {
 }
 
 // tag is the command tag of a statement.
-func (op operation) tag(affected int64) pgconn.CommandTag {
+func (op Operation) tag(affected int64) pgconn.CommandTag {
 	switch op {
-	case opUpdate, opDelete:
+	case OpUpdate, OpDelete:
 		return pgconn.NewCommandTag(fmt.Sprint(strings.ToUpper(string(op)), " ", affected))
 	}
 	return pgconn.NewCommandTag(fmt.Sprint("INSERT 0 ", affected))

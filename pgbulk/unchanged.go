@@ -6,7 +6,7 @@ import (
 )
 
 // checkUnchanged refuses SkipUnchanged where it would not do what it says.
-func (o *Options) checkUnchanged(op operation) error {
+func (o *Options) checkUnchanged(op Operation) error {
 	switch {
 	case !o.SkipUnchanged:
 		return nil

@@ -12,29 +12,21 @@ import (
 //
 // The table's key here need not have an index, though without one the server reads the whole table.
 func Update(ctx context.Context, db DB, t Table, rows Rows, o Options) (Result, error) {
-	return call(ctx, db, opUpdate, t, rows, o)
+	return call(ctx, db, OpUpdate, t, rows, o)
 }
 
 // Delete deletes the rows of a table whose key a row of the call has, and for which Where of the options holds. The
 // table's columns are the key if they are left out; more of them serve Where alone, such as "t.version = excluded.version".
 // A key that exists nowhere, or comes twice, is no error: Result.Affected is how many rows were deleted. The error is an *Error.
 func Delete(ctx context.Context, db DB, t Table, rows Rows, o Options) (Result, error) {
-	if len(t.Columns) == 0 {
-		t.Columns = t.Key
-	}
-	return call(ctx, db, opDelete, t, rows, o)
+	return call(ctx, db, OpDelete, t, rows, o)
 }
 
-const (
-	opUpdate operation = "update"
-	opDelete operation = "delete"
-)
-
 // byKey says that the operation finds its rows by the key, and that there can be no conflict.
-func (op operation) byKey() bool { return op == opUpdate || op == opDelete }
+func (op Operation) byKey() bool { return op == OpUpdate || op == OpDelete }
 
 // checkByKey refuses settings that an update or a delete cannot have.
-func (t *Table) checkByKey(o *Options, op operation) error {
+func (t *Table) checkByKey(o *Options, op Operation) error {
 	switch {
 	case len(t.Key) == 0:
 		return errors.New("no key columns")
@@ -42,11 +34,11 @@ func (t *Table) checkByKey(o *Options, op operation) error {
 		return errors.New("only what inserts can be in conflict")
 	case o.OverridingSystem:
 		return errors.New("OverridingSystem is for what inserts")
-	case op == opDelete && (o.Set != nil || len(o.SetTo) > 0):
+	case op == OpDelete && (o.Set != nil || len(o.SetTo) > 0):
 		return errors.New("a delete sets nothing")
 	}
 	o.Conflict = Fail
-	if op == opDelete {
+	if op == OpDelete {
 		return nil
 	}
 	if err := t.checkSet(o); err != nil {
@@ -60,7 +52,7 @@ func (t *Table) checkByKey(o *Options, op operation) error {
 }
 
 // parts are the statement before and after the source of its rows, VALUES or SELECT.
-func (t *Table) parts(op operation, o *Options) (head, tail string) {
+func (t *Table) parts(op Operation, o *Options) (head, tail string) {
 	if op.byKey() {
 		return t.byKeyParts(op, o)
 	}
@@ -75,7 +67,7 @@ const times = "pgbulk_times"
 // Where two rows have the same key, PostgreSQL's UPDATE ... FROM takes either one. Like INSERT ... ON CONFLICT it is to fail, with
 // the same SQLSTATE: that of a subquery with two rows where there may be one. MERGE would do so by itself, but is not to be had
 // before PostgreSQL 15, nor for every kind of table.
-func (t *Table) byKeyParts(op operation, o *Options) (head, tail string) {
+func (t *Table) byKeyParts(op Operation, o *Options) (head, tail string) {
 	same, given := make([]string, len(t.Key)), make([]string, len(t.Key))
 	for i, k := range t.Key {
 		q := quote(k)
@@ -83,7 +75,7 @@ func (t *Table) byKeyParts(op operation, o *Options) (head, tail string) {
 		given[i] = "excluded." + q + " is not null"
 	}
 	columns := quoteAll(t.Columns)
-	if op == opDelete {
+	if op == OpDelete {
 		head = "delete from " + t.Name.Sanitize() + " as t using ("
 		tail = ") as excluded (" + columns + ")"
 	} else {
@@ -92,7 +84,7 @@ func (t *Table) byKeyParts(op operation, o *Options) (head, tail string) {
 		tail = ") as given (" + columns + ")) as excluded"
 	}
 	tail += " where " + strings.Join(same, " and ")
-	if op == opUpdate {
+	if op == OpUpdate {
 		tail += " and case when excluded." + times + " > 1 and " + strings.Join(given, " and ") +
 			" then (select true from generate_series(1, 2)) else true end"
 	}

@@ -20,15 +20,15 @@ type Result struct {
 
 // Upsert writes rows to a table. A row whose key exists is updated, or whatever o.Conflict says. The error is an *Error.
 func Upsert(ctx context.Context, db DB, t Table, rows Rows, o Options) (Result, error) {
-	return call(ctx, db, opUpsert, t, rows, o)
+	return call(ctx, db, OpUpsert, t, rows, o)
 }
 
 // Insert writes rows to a table. The key, if it is given, counts only for another o.Conflict than Fail. The error is an *Error.
 func Insert(ctx context.Context, db DB, t Table, rows Rows, o Options) (Result, error) {
-	return call(ctx, db, opInsert, t, rows, o)
+	return call(ctx, db, OpInsert, t, rows, o)
 }
 
-func call(ctx context.Context, db DB, op operation, t Table, rows Rows, o Options) (Result, error) {
+func call(ctx context.Context, db DB, op Operation, t Table, rows Rows, o Options) (Result, error) {
 	p, err := newPlan(ctx, db, op, t, rows.columns, o)
 	if err != nil {
 		return Result{}, err
@@ -44,7 +44,7 @@ func call(ctx context.Context, db DB, op operation, t Table, rows Rows, o Option
 
 // plan is a call that has been checked, on a connection that is ready, with what the server says about the table once it was described.
 type plan struct {
-	op         operation
+	op         Operation
 	table      Table
 	options    Options
 	conn       *pgx.Conn
@@ -52,13 +52,16 @@ type plan struct {
 	layout     *layout
 	head, tail string    // of the statement, before and after the source of its rows
 	returned   *returned // nil if nothing is
+	kept       bool      // described for an earlier call
 }
 
 // newPlan checks a call and takes its connection. columns are a struct's. The error is an *Error.
-func newPlan(ctx context.Context, db DB, op operation, t Table, columns []string, o Options) (*plan, error) {
+func newPlan(ctx context.Context, db DB, op Operation, t Table, columns []string, o Options) (*plan, error) {
 	p := &plan{op: op, table: t, options: o}
 	if len(t.Columns) == 0 {
-		p.table.Columns = columns
+		if p.table.Columns = columns; op == OpDelete {
+			p.table.Columns = t.Key
+		}
 	}
 	if err := p.table.check(&p.options, op); err != nil {
 		return nil, p.error(err)
@@ -185,7 +188,7 @@ func (w *writer) settle(row []any) {
 // choose settles the strategy as far as it can be from the first row.
 func (w *writer) choose(row []any) {
 	w.staging = w.options.Conflict != Fail || w.op.byKey() || w.returned != nil
-	updates := w.op == opUpdate || w.options.Conflict == DoUpdate && !w.options.setNothing()
+	updates := w.op == OpUpdate || w.options.Conflict == DoUpdate && !w.options.setNothing()
 	w.blind = updates && !w.table.exactKey(&w.options)
 	if w.watching = updates && !w.blind; w.watching {
 		w.keys.reset()

@@ -1,0 +1,269 @@
+package pgbulk_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"pgregory.net/rapid"
+
+	"postage/pgbulk"
+	"postage/pgbulk/pgtest"
+)
+
+func TestWriter(t *testing.T) {
+	observer := connect(t)
+	pool, err := pgxpool.New(t.Context(), dsn(t, pgtest.Unix))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pool.Close()
+	type row struct {
+		ID int
+		A  string
+		B  []byte
+	}
+	for _, s := range strategies {
+		for _, op := range []pgbulk.Operation{pgbulk.OpInsert, pgbulk.OpUpsert} {
+			t.Run(fmt.Sprint(op, "/", name(s)), func(t *testing.T) {
+				table := pgbulk.Table{Name: newTable(t, observer, "id int primary key, a text check (a <> 'bad'), b bytea"), Key: []string{"id"}}
+				count := func() int { return get[int](t, observer, "select count(*) from "+table.Name.Sanitize()) }
+				w, err := pgbulk.NewWriter[row](t.Context(), pool, op, table, pgbulk.WriterOptions{Options: pgbulk.Options{Strategy: s, ChunkRows: 3}, CommitEvery: 10})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer w.Close()
+				if err := w.Flush(); err != nil {
+					t.Fatal(err)
+				}
+				b := []byte("0")
+				for i := range 25 {
+					b[0] = byte('0' + i) // the same slice for all rows
+					if err := w.Write(row{i, fmt.Sprint("row", i), b}); err != nil {
+						t.Fatal(err)
+					}
+					if n := count(); n != (i+1)/10*10 || w.Committed().Rows != n {
+						t.Fatalf("after %d rows %d are in, %+v reported", i+1, n, w.Committed())
+					}
+				}
+				if err := w.Flush(); err != nil {
+					t.Fatal(err)
+				}
+				if r := w.Committed(); count() != 25 || r.Rows != 25 || r.Affected != 25 {
+					t.Fatalf("%d rows are in, %+v reported", count(), r)
+				}
+				if bad := get[int](t, observer, "select count(*) from "+table.Name.Sanitize()+" where a <> 'row' || id or b <> convert_to(chr(48 + id), 'UTF8')"); bad != 0 {
+					t.Errorf("%d rows are wrong", bad)
+				}
+				// A row is refused: what was committed stays, and the error has the row's number from the beginning.
+				var failed error
+				for i := 25; i < 60 && failed == nil; i++ {
+					a := "x"
+					if i == 38 {
+						a = "bad"
+					}
+					failed = w.Write(row{i, a, nil})
+				}
+				if failed == nil {
+					failed = w.Flush()
+				}
+				e, ok := errors.AsType[*pgbulk.Error](failed)
+				if !ok || e.Row > 38 || e.LastRow < 38 || e.Row < 35 {
+					t.Errorf("error %v", failed)
+				}
+				if err := w.Write(row{}); err != failed {
+					t.Errorf("after an error: %v", err)
+				}
+				if err := w.Flush(); err != failed {
+					t.Errorf("after an error: %v", err)
+				}
+				if r := w.Committed(); count() != 35 || r.Rows != 35 {
+					t.Errorf("%d rows are in, %+v reported", count(), r)
+				}
+				w.Close()
+				w.Close()
+			})
+		}
+	}
+	if pool.Stat().AcquiredConns() != 0 {
+		t.Errorf("%d connections were not given back", pool.Stat().AcquiredConns())
+	}
+}
+
+// TestWriterClose: what was not flushed is undone, also in the caller's transaction, which goes on if nothing had been sent.
+func TestWriterClose(t *testing.T) {
+	for _, s := range strategies {
+		conn := connect(t)
+		table := pgbulk.Table{Name: newTable(t, conn, "id int primary key"), Columns: []string{"id"}, Key: []string{"id"}}
+		w, err := pgbulk.NewWriter[[]any](t.Context(), conn, pgbulk.OpUpsert, table, pgbulk.WriterOptions{Options: pgbulk.Options{Strategy: s, ChunkRows: 2}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range 20 {
+			if err := w.Write([]any{i}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w.Close()
+		if err := w.Write([]any{1}); err == nil || !strings.Contains(err.Error(), "closed") {
+			t.Errorf("after Close: %v", err)
+		}
+		if n := get[int](t, conn, "select count(*) from "+table.Name.Sanitize()); n != 0 {
+			t.Errorf("%q: %d rows are in", s, n)
+		}
+		tx, err := conn.Begin(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := pgbulk.NewWriter[[]any](t.Context(), tx, pgbulk.OpInsert, table, pgbulk.WriterOptions{CommitEvery: 1}); err == nil || !strings.Contains(err.Error(), "cannot commit") {
+			t.Errorf("CommitEvery in a transaction: %v", err)
+		}
+		w, err = pgbulk.NewWriter[[]any](t.Context(), tx, pgbulk.OpInsert, table, pgbulk.WriterOptions{Options: pgbulk.Options{Strategy: s}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range 2 {
+			if err := errors.Join(w.Write([]any{i}), w.Flush()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w.Close()
+		if err := tx.Commit(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if n := get[int](t, conn, "select count(*) from "+table.Name.Sanitize()); n != 2 {
+			t.Errorf("%q: %d rows are in", s, n)
+		}
+		usable(t, conn)
+	}
+}
+
+// TestWriterAlteredTable: the table was described once. What becomes of its columns later must not have bytes be taken for what they
+// are not: those of an int8 are a float8's too.
+func TestWriterAlteredTable(t *testing.T) {
+	for _, s := range strategies {
+		for _, op := range []pgbulk.Operation{pgbulk.OpInsert, pgbulk.OpUpsert} {
+			t.Run(fmt.Sprint(op, "/", name(s)), func(t *testing.T) {
+				conn, other := connect(t), connect(t)
+				table := pgbulk.Table{Name: newTable(t, conn, `id int primary key, "it's" int8`), Columns: []string{"id", "it's"}, Key: []string{"id"}}
+				w, err := pgbulk.NewWriter[[]any](t.Context(), conn, op, table, pgbulk.WriterOptions{Options: pgbulk.Options{Strategy: s}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer w.Close()
+				for i := range 2 {
+					if err := errors.Join(w.Write([]any{i, 4607182418800017408}), w.Flush()); err != nil {
+						t.Fatal(err)
+					}
+				}
+				must(t, other, "alter table "+table.Name.Sanitize()+` alter "it's" type float8`)
+				err = w.Write([]any{2, 4607182418800017408})
+				if err == nil {
+					err = w.Flush()
+				}
+				if s == pgbulk.Auto && op == pgbulk.OpInsert || s == pgbulk.Copy && op == pgbulk.OpInsert {
+					if err == nil || !strings.Contains(err.Error(), "the table was altered") {
+						t.Errorf("error %v", err)
+					}
+				} else if err != nil { // it is converted
+					t.Error(err)
+				}
+				if n := get[int](t, conn, "select count(*) from "+table.Name.Sanitize()+` where "it's" <> 4607182418800017408`); n != 0 {
+					t.Errorf("%d values were mistaken", n)
+				}
+				usable(t, conn)
+			})
+		}
+	}
+}
+
+// TestWriterMemory: pushed rows are not collected.
+func TestWriterMemory(t *testing.T) {
+	conn := connect(t)
+	for _, s := range []pgbulk.Strategy{pgbulk.Bind, pgbulk.Copy} {
+		table := pgbulk.Table{Name: newTable(t, conn, "id int primary key, a bytea"), Columns: []string{"id", "a"}, Key: []string{"id"}}
+		must(t, conn, "alter table "+table.Name.Sanitize()+" alter a set storage external")
+		w, err := pgbulk.NewWriter[[]any](t.Context(), conn, pgbulk.OpUpsert, table, pgbulk.WriterOptions{Options: pgbulk.Options{Strategy: s}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		heap := func() uint64 {
+			runtime.GC()
+			var m runtime.MemStats
+			runtime.ReadMemStats(&m)
+			return m.HeapAlloc
+		}
+		before, most := heap(), uint64(0)
+		for i := range 1000 {
+			if err := w.Write([]any{i, make([]byte, 64<<10)}); err != nil {
+				t.Fatal(err)
+			}
+			if i%100 == 99 {
+				most = max(most, heap())
+			}
+		}
+		if err := w.Flush(); err != nil {
+			t.Fatal(err)
+		}
+		w.Close()
+		if most > before+8<<20 {
+			t.Errorf("%q: the heap grew from %d to %d bytes over 64 MB of rows", s, before, most)
+		}
+	}
+}
+
+// TestWriterProperty pushes random rows and flushes at random, and compares with the same rows as one Upsert.
+func TestWriterProperty(t *testing.T) {
+	conn := connect(t)
+	must(t, conn, types)
+	ctx := context.Background()
+	rapid.Check(t, func(t *rapid.T) {
+		use := []kind{kinds[rapid.IntRange(0, len(kinds)-1).Draw(t, "kind")], kinds[rapid.IntRange(0, len(kinds)-1).Draw(t, "kind")]}
+		tables++
+		ours, theirs := fmt.Sprintf("ours%d", tables), fmt.Sprintf("theirs%d", tables)
+		defer conn.Exec(ctx, "drop table if exists "+ours+", "+theirs)
+		for _, name := range []string{ours, theirs} {
+			if _, err := conn.Exec(ctx, fmt.Sprintf("create table %s (id int primary key, c0 %s, c1 %s)", name, use[0].sql, use[1].sql)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		columns := []string{"id", "c0", "c1"}
+		o := pgbulk.WriterOptions{Options: pgbulk.Options{Strategy: rapid.SampledFrom(strategies).Draw(t, "strategy"), ChunkRows: rapid.IntRange(0, 5).Draw(t, "chunk")}, CommitEvery: rapid.IntRange(0, 9).Draw(t, "every")}
+		w, err := pgbulk.NewWriter[[]any](ctx, conn, pgbulk.OpUpsert, pgbulk.Table{Name: pgx.Identifier{ours}, Columns: columns, Key: []string{"id"}}, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer w.Close()
+		var rows [][]any
+		for i := range rapid.IntRange(0, 25).Draw(t, "rows") {
+			row := []any{i, use[0].draw(shrinking{t}), use[1].draw(shrinking{t})}
+			rows = append(rows, row)
+			if err := w.Write(row); err != nil {
+				t.Fatal(err)
+			}
+			if rapid.IntRange(0, 5).Draw(t, "flush") == 0 {
+				if err := w.Flush(); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if err := w.Flush(); err != nil {
+			t.Fatal(err)
+		}
+		w.Close()
+		if r := w.Committed(); r.Rows != len(rows) || r.Affected != int64(len(rows)) {
+			t.Fatalf("%+v, want %d rows", r, len(rows))
+		}
+		for _, row := range rows {
+			if _, err := conn.Exec(ctx, "insert into "+theirs+" values ($1, $2, $3)", row...); err != nil {
+				t.Fatal(err)
+			}
+		}
+		same(t, conn, columns, ours, theirs)
+	})
+}
