@@ -16,34 +16,18 @@ import (
 func ChangesTerminal(w io.Writer, c *verdict.Changes, color bool) error {
 	t := &terminal{color: color}
 	t.printf("%s\n\n", t.paint(bold, headline(c)))
-	columns := changeColumns(c)
-	var header []string
-	var left []int
-	for i, column := range columns {
-		header = append(header, column.title)
-		if column.left {
-			left = append(left, i)
-		}
-	}
-	var rows [][]string
-	for i := range c.Rows {
-		var cells []string
-		for _, column := range columns {
-			text := column.text(&c.Rows[i])
+	if rows := changed(c, nil); len(rows) > 0 {
+		printTable(t, "", changeColumns(c), rows, func(_ *verdict.Change, text string) string {
 			switch text {
 			case string(verdict.Regressed):
-				text = t.paint(red, text)
+				return t.paint(red, text)
 			case string(verdict.Passed):
-				text = t.paint(green, text)
+				return t.paint(green, text)
 			case string(verdict.Inconclusive):
-				text = t.paint(yellow, text)
+				return t.paint(yellow, text)
 			}
-			cells = append(cells, text)
-		}
-		rows = append(rows, cells)
-	}
-	if len(rows) > 0 {
-		t.grid("", header, rows, left...)
+			return text
+		})
 		t.printf("\n")
 	}
 	for _, u := range c.Unmatched {
@@ -61,32 +45,21 @@ func ChangesTerminal(w io.Writer, c *verdict.Changes, color bool) error {
 func ChangesMarkdown(w io.Writer, c *verdict.Changes) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "### %s\n\n", plain(headline(c)))
-	changesTable(&b, c, func(*verdict.Change) bool { return true })
+	markdownRows(&b, changeColumns(c), changed(c, nil))
 	changesNotes(&b, c)
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-// changesTable writes the rows that are wanted.
-func changesTable(b *strings.Builder, c *verdict.Changes, wanted func(*verdict.Change) bool) {
-	columns := changeColumns(c)
-	table := markdownTable{}
-	for _, column := range columns {
-		table.column(column.title, column.left)
-	}
+// changed are the rows that are wanted, all for nil.
+func changed(c *verdict.Changes, wanted func(*verdict.Change) bool) []*verdict.Change {
+	var rows []*verdict.Change
 	for i := range c.Rows {
-		if !wanted(&c.Rows[i]) {
-			continue
+		if wanted == nil || wanted(&c.Rows[i]) {
+			rows = append(rows, &c.Rows[i])
 		}
-		cells := []string{code(c.Rows[i].New.Row.Name)}
-		for _, column := range columns[1:] {
-			cells = append(cells, plain(column.text(&c.Rows[i])))
-		}
-		table.row(cells...)
 	}
-	if len(table.rows) > 0 {
-		table.write(b)
-	}
+	return rows
 }
 
 func changesNotes(b *strings.Builder, c *verdict.Changes) {
@@ -139,15 +112,8 @@ func method(c *verdict.Changes) string {
 
 func percent(fraction float64) string { return fmt.Sprintf("%.4g%%", 100*fraction) }
 
-// changeColumn is a column of a comparison's table.
-type changeColumn struct {
-	title string
-	left  bool
-	text  func(*verdict.Change) string
-}
-
-func changeColumns(c *verdict.Changes) []changeColumn {
-	columns := []changeColumn{
+func changeColumns(c *verdict.Changes) []column[*verdict.Change] {
+	columns := []column[*verdict.Change]{
 		{"row", true, func(r *verdict.Change) string { return r.New.Row.Name }},
 		{"outcome", true, func(r *verdict.Change) string { return string(r.Outcome) }},
 		{"new/old (95% interval)", false, func(r *verdict.Change) string { return intervalText(r.Ratio) }},
@@ -165,7 +131,7 @@ func changeColumns(c *verdict.Changes) []changeColumn {
 		{"counts", true, countsText},
 	}
 	if slices.ContainsFunc(c.Rows, func(r verdict.Change) bool { return r.Fresh != nil }) {
-		columns = append(columns, changeColumn{"fresh blocks", false, func(r *verdict.Change) string {
+		columns = append(columns, column[*verdict.Change]{"fresh blocks", false, func(r *verdict.Change) string {
 			if r.Fresh == nil {
 				return ""
 			}
@@ -173,7 +139,7 @@ func changeColumns(c *verdict.Changes) []changeColumn {
 		}})
 	}
 	if c.AcrossMachines {
-		columns = append(columns, changeColumn{"", true, func(*verdict.Change) string { return "across machines" }})
+		columns = append(columns, column[*verdict.Change]{"", true, func(*verdict.Change) string { return "across machines" }})
 	}
 	return columns
 }

@@ -14,7 +14,7 @@ import (
 func GateMarkdown(w io.Writer, c *verdict.Changes) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "### Postage: %s\n\n%s\n\n", c.Outcome(), plain(headline(c)))
-	changesTable(&b, c, func(r *verdict.Change) bool { return r.Outcome != verdict.Passed })
+	markdownRows(&b, changeColumns(c), changed(c, func(r *verdict.Change) bool { return r.Outcome != verdict.Passed }))
 	for i := range c.Rows {
 		if r := &c.Rows[i]; r.Outcome == verdict.Regressed {
 			fmt.Fprintf(&b, "- %s %s\n", code(r.New.Row.Name), plain(explain(c, r)))

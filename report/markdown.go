@@ -38,25 +38,9 @@ func markdownCase(b *strings.Builder, c *verdict.CaseResult) {
 		return
 	}
 	with, without := split(c)
-	if len(with) > 0 {
-		columns := columnsOf(c)
-		table := markdownTable{}
-		for _, column := range columns {
-			title := column.title
-			if title == "" {
-				title = "contender"
-			}
-			table.column(title, column.left)
-		}
-		for _, r := range with {
-			cells := []string{code(r.Row.Contender)}
-			for _, column := range columns[1:] {
-				cells = append(cells, plain(column.text(r)))
-			}
-			table.row(cells...)
-		}
-		table.write(b)
-	}
+	columns := columnsOf(c)
+	columns[0].title = "contender"
+	markdownRows(b, columns, with)
 	for _, r := range without {
 		fmt.Fprintf(b, "- %s: %s\n", code(r.Row.Contender), plain(r.Reason()))
 	}
@@ -68,6 +52,25 @@ func markdownCase(b *strings.Builder, c *verdict.CaseResult) {
 		baseline = code(c.Baseline.Row.Contender)
 	}
 	fmt.Fprintf(b, "%s, compared with %s; %s\n\n", words.Counted(c.Blocks, "block"), baseline, plain(controlText(c)))
+}
+
+// markdownRows writes a table of rows, nothing if there are none.
+func markdownRows[T any](b *strings.Builder, columns []column[T], rows []T) {
+	if len(rows) == 0 {
+		return
+	}
+	table := markdownTable{}
+	for _, column := range columns {
+		table.column(column.title, column.left)
+	}
+	for _, row := range rows {
+		cells := []string{code(columns[0].text(row))}
+		for _, column := range columns[1:] {
+			cells = append(cells, plain(column.text(row)))
+		}
+		table.row(cells...)
+	}
+	table.write(b)
 }
 
 // markdownTable is a table as GitHub has them.

@@ -69,7 +69,7 @@ func (t *terminal) caseTable(c *verdict.CaseResult) {
 	}
 	with, without := split(c)
 	if len(with) > 0 {
-		t.rows(with, columnsOf(c))
+		printTable(t, "  ", columnsOf(c), with, t.cell)
 	}
 	for _, r := range without {
 		t.printf("  %s  %s\n", r.Row.Contender, t.paint(red, r.Reason()))
@@ -91,8 +91,8 @@ func split(c *verdict.CaseResult) (with, without []*verdict.Result) {
 	return with, without
 }
 
-// rows prints the rows that have figures.
-func (t *terminal) rows(results []*verdict.Result, columns []column) {
+// printTable prints rows, their texts as paint gives them back.
+func printTable[T any](t *terminal, indent string, columns []column[T], rows []T, paint func(row T, text string) string) {
 	var header []string
 	var left []int
 	for i, column := range columns {
@@ -101,15 +101,14 @@ func (t *terminal) rows(results []*verdict.Result, columns []column) {
 			left = append(left, i)
 		}
 	}
-	var rows [][]string
-	for _, r := range results {
-		var cells []string
+	var cells [][]string
+	for _, row := range rows {
+		cells = append(cells, nil)
 		for _, column := range columns {
-			cells = append(cells, t.cell(r, column.text(r)))
+			cells[len(cells)-1] = append(cells[len(cells)-1], paint(row, column.text(row)))
 		}
-		rows = append(rows, cells)
 	}
-	t.grid("  ", header, rows, left...)
+	t.grid(indent, header, cells, left...)
 }
 
 // grid prints a table whose columns are aligned right, but for those given.
@@ -172,15 +171,15 @@ func ratioText(c *stats.Comparison) string {
 	return fmt.Sprintf("%s (%s to %s)", ratio(c.Ratio), ratio(c.Low), ratio(c.High))
 }
 
-// column is a column of a case's table.
-type column struct {
+// column is a column of a table of rows of a kind; the first has their names.
+type column[T any] struct {
 	title string
 	left  bool
-	text  func(*verdict.Result) string
+	text  func(T) string
 }
 
-func columnsOf(c *verdict.CaseResult) []column {
-	columns := []column{
+func columnsOf(c *verdict.CaseResult) []column[*verdict.Result] {
+	columns := []column[*verdict.Result]{
 		{"", true, name},
 		{"ns/op", false, func(r *verdict.Result) string { return grouped(r.NSOp.Value) }},
 		{"±", false, func(r *verdict.Result) string { return plusMinus(r.NSOp) }},
@@ -219,8 +218,8 @@ func columnsOf(c *verdict.CaseResult) []column {
 	}
 	if units[record.EncodedBytes] {
 		columns = append(columns,
-			column{"encoded bytes", false, metric(record.EncodedBytes)},
-			column{"MB/s", false, func(r *verdict.Result) string {
+			column[*verdict.Result]{"encoded bytes", false, metric(record.EncodedBytes)},
+			column[*verdict.Result]{"MB/s", false, func(r *verdict.Result) string {
 				if speed, ok := megabytesPerSecond(r); ok {
 					return grouped(speed)
 				}
@@ -228,7 +227,7 @@ func columnsOf(c *verdict.CaseResult) []column {
 			}})
 	}
 	if units[record.RowsWritten] {
-		columns = append(columns, column{"rows/s", false, func(r *verdict.Result) string {
+		columns = append(columns, column[*verdict.Result]{"rows/s", false, func(r *verdict.Result) string {
 			if speed, ok := rowsPerSecond(r); ok {
 				return grouped(speed)
 			}
@@ -242,7 +241,7 @@ func columnsOf(c *verdict.CaseResult) []column {
 		if unit == record.ClientCPU {
 			title = "cpu ns/op"
 		}
-		columns = append(columns, column{title, false, metric(unit)})
+		columns = append(columns, column[*verdict.Result]{title, false, metric(unit)})
 	}
 	return columns
 }
