@@ -17,11 +17,18 @@ import (
 // All indexes into the input are checked: input is hostile. Functions that read at p[i] return where what
 // they read ends, or a negative index if it is malformed.
 type Decoder struct {
-	// In is the call.
-	In protoiface.UnmarshalInput
+	// In is the call, if it came through proto.Unmarshal.
+	In *protoiface.UnmarshalInput
 	// Own says that strings and bytes are copied one by one. Otherwise they are parts of the input, which
 	// the generated method has copied whole before, unless it was told to alias it.
 	Own bool
+}
+
+func (d *Decoder) flags() protoiface.UnmarshalInputFlags {
+	if d.In == nil {
+		return 0
+	}
+	return d.In.Flags
 }
 
 // DefaultDepth is how deeply messages may be nested.
@@ -115,7 +122,7 @@ func Run(p []byte, i int, tag uint16) int {
 // fields.
 func (d *Decoder) Unknown(p []byte, i int, tag uint64, unknown *[]byte) int {
 	j := Skip(p, i, tag)
-	if j >= 0 && d.In.Flags&protoiface.UnmarshalDiscardUnknown == 0 {
+	if j >= 0 && d.flags()&protoiface.UnmarshalDiscardUnknown == 0 {
 		*unknown = append(protowire.AppendVarint(*unknown, tag), p[i:j]...)
 	}
 	return j
@@ -140,7 +147,10 @@ func (d *Decoder) Fallback(p []byte, i int, tag uint64, m proto.Message, depth i
 	if j < 0 {
 		return j, ErrMalformed
 	}
-	in := d.In
+	var in protoiface.UnmarshalInput
+	if d.In != nil {
+		in = *d.In
+	}
 	in.Message = m.ProtoReflect()
 	in.Buf = append(protowire.AppendVarint(nil, tag), p[i:j]...)
 	in.Flags &^= protoiface.UnmarshalAliasBuffer
@@ -161,10 +171,12 @@ func (d *Decoder) Foreign(v []byte, m proto.Message, depth int) error {
 	o := proto.UnmarshalOptions{
 		Merge:          true,
 		AllowPartial:   true,
-		DiscardUnknown: d.In.Flags&protoiface.UnmarshalDiscardUnknown != 0,
-		NoLazyDecoding: d.In.Flags&protoiface.UnmarshalNoLazyDecoding != 0,
+		DiscardUnknown: d.flags()&protoiface.UnmarshalDiscardUnknown != 0,
+		NoLazyDecoding: d.flags()&protoiface.UnmarshalNoLazyDecoding != 0,
 		RecursionLimit: depth,
-		Resolver:       d.In.Resolver,
+	}
+	if d.In != nil {
+		o.Resolver = d.In.Resolver
 	}
 	return o.Unmarshal(v, m)
 }

@@ -30,6 +30,7 @@ type fastMessage interface {
 	Unmarshal([]byte) error
 	UnmarshalOwn([]byte) error
 	UnmarshalAlias([]byte) error
+	UnmarshalReuse([]byte) error
 	UnmarshalVT([]byte) error
 	UnmarshalVTUnsafe([]byte) error
 	MarshalVT() ([]byte, error)
@@ -111,13 +112,20 @@ func compare(t testing.TB, subject fastMessage, before []byte, data []byte) {
 		"Unmarshal":      fastMessage.Unmarshal,
 		"UnmarshalOwn":   fastMessage.UnmarshalOwn,
 		"UnmarshalAlias": fastMessage.UnmarshalAlias,
+		"UnmarshalReuse": func(m fastMessage, data []byte) error {
+			// The message kept has seen other input, this one, and failures.
+			for _, before := range [][]byte{used, data, data[:len(data)/2]} {
+				_ = m.UnmarshalReuse(bytes.Clone(before))
+			}
+			return m.UnmarshalReuse(data)
+		},
 	} {
 		got, input := fresh(subject), bytes.Clone(data)
 		err := decode(got, input)
 		if (err == nil) != (wantErr == nil) {
 			t.Fatalf("%T.%s: %x\nerror %v, protobuf-go has %v", subject, name, data, err, wantErr)
 		}
-		if name != "UnmarshalAlias" {
+		if name != "UnmarshalAlias" && name != "UnmarshalReuse" {
 			for i := range input {
 				input[i] ^= 0x55
 			}
@@ -127,6 +135,9 @@ func compare(t testing.TB, subject fastMessage, before []byte, data []byte) {
 		}
 	}
 }
+
+// used is what messages that are used again held before: any bytes will do.
+var used []byte
 
 // same holds a decoded message to protobuf-go's, and its encoding to that of protobuf-go.
 func same(t testing.TB, what string, got, want fastMessage, data []byte) {
@@ -314,6 +325,7 @@ func TestAgreesWithProtobuf(t *testing.T) {
 			}
 			rnd := rand.New(rand.NewPCG(19, 0))
 			var before []byte
+			used = nil
 			for range rounds {
 				m := fresh(subject)
 				fill(rnd, m.ProtoReflect(), 3)
@@ -327,7 +339,7 @@ func TestAgreesWithProtobuf(t *testing.T) {
 					compare(t, subject, nil, damage(rnd, data))
 				}
 				compare(t, subject, before, damage(rnd, data))
-				before = data
+				before, used = data, data
 			}
 		})
 	}

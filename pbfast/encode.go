@@ -2,6 +2,7 @@ package pbfast
 
 import (
 	"cmp"
+	"encoding/binary"
 	"errors"
 	"math"
 	"math/bits"
@@ -208,6 +209,21 @@ func putVarint(w []byte, i int, v uint64) int {
 		v >>= 7
 	}
 }
+
+// AppendVarint appends v.
+func AppendVarint(b []byte, v uint64) []byte {
+	for v >= 0x80 {
+		b = append(b, byte(v)|0x80)
+		v >>= 7
+	}
+	return append(b, byte(v))
+}
+
+// AppendFixed32 appends v.
+func AppendFixed32(b []byte, v uint32) []byte { return binary.LittleEndian.AppendUint32(b, v) }
+
+// AppendFixed64 appends v.
+func AppendFixed64(b []byte, v uint64) []byte { return binary.LittleEndian.AppendUint64(b, v) }
 
 // ZigZag maps signed to unsigned as sint32 and sint64 do: 0, -1, 1, -2 to 0, 1, 2, 3.
 func ZigZag(v int64) uint64 { return uint64(v)<<1 ^ uint64(v>>63) }

@@ -4,7 +4,8 @@
 //
 // It is a shift automaton: a state is a shift count, and a byte's row of the table is one 64-bit word that
 // holds, at each state's shift, the state that follows. A step is one load that depends on the text alone
-// and one shift, so the chain of steps is a cycle or two a byte and has no branch to mispredict.
+// and one shift, so the chain of steps is a cycle or two a byte and has no branch to mispredict. Text that is ASCII
+// is looked at eight bytes at a time, until the first byte that is not.
 package validutf8
 
 import "encoding/binary"
@@ -22,6 +23,7 @@ const (
 	afterF0  // the next is 90 to BF, lest the form is overlong
 	afterF4  // the next is 80 to 8F, lest it is beyond U+10FFFF
 	ascii8   = 0x8080808080808080
+	ascii4   = 0x80808080
 	stateBit = 63
 )
 
@@ -56,11 +58,17 @@ func makeRows() (rows [256]uint64) {
 
 // Valid reports whether p is UTF-8.
 func Valid(p []byte) bool {
-	for len(p) >= 8 {
-		if binary.LittleEndian.Uint64(p)&ascii8 != 0 {
-			return mixed(p)
+	switch n := len(p); {
+	case n >= 8:
+		for rest := p; len(rest) >= 8; rest = rest[8:] {
+			if binary.LittleEndian.Uint64(rest)&ascii8 != 0 {
+				return mixed(rest)
+			}
 		}
-		p = p[8:]
+		// The last eight bytes overlap what was seen, all of it ASCII.
+		return binary.LittleEndian.Uint64(p[n-8:])&ascii8 == 0 || mixed(p[n-n%8:])
+	case n >= 4:
+		return (binary.LittleEndian.Uint32(p)|binary.LittleEndian.Uint32(p[n-4:]))&ascii4 == 0 || mixed(p)
 	}
 	var all byte
 	for _, b := range p {
@@ -69,26 +77,40 @@ func Valid(p []byte) bool {
 	return all < 0x80 || mixed(p)
 }
 
-// mixed runs the automaton, and skips eight ASCII bytes at a time between characters.
+// mixed runs the automaton. Where there is enough text it runs two at once, over the halves, since a processor has
+// time for a second chain of steps beside the first.
 func mixed(p []byte) bool {
-	state := uint64(accept)
-	for len(p) >= 8 {
-		if state&stateBit == accept && binary.LittleEndian.Uint64(p)&ascii8 == 0 {
-			p = p[8:]
-			continue
+	left, right := uint64(accept), uint64(accept)
+	if len(p) >= 24 {
+		// The right half begins with a character. Three steps back find one, if this is UTF-8.
+		middle := len(p) / 2
+		for range 3 {
+			if p[middle]&0xc0 == 0x80 {
+				middle--
+			}
 		}
-		state = rows[p[0]] >> (state & stateBit)
-		state = rows[p[1]] >> (state & stateBit)
-		state = rows[p[2]] >> (state & stateBit)
-		state = rows[p[3]] >> (state & stateBit)
-		state = rows[p[4]] >> (state & stateBit)
-		state = rows[p[5]] >> (state & stateBit)
-		state = rows[p[6]] >> (state & stateBit)
-		state = rows[p[7]] >> (state & stateBit)
-		p = p[8:]
+		a, b := p[:middle], p[middle:]
+		for len(a) >= 4 && len(b) >= 4 {
+			left, right = rows[a[0]]>>(left&stateBit), rows[b[0]]>>(right&stateBit)
+			left, right = rows[a[1]]>>(left&stateBit), rows[b[1]]>>(right&stateBit)
+			left, right = rows[a[2]]>>(left&stateBit), rows[b[2]]>>(right&stateBit)
+			left, right = rows[a[3]]>>(left&stateBit), rows[b[3]]>>(right&stateBit)
+			a, b = a[4:], b[4:]
+		}
+		for _, c := range a {
+			left = rows[c] >> (left & stateBit)
+		}
+		p = b
 	}
-	for _, b := range p {
-		state = rows[b] >> (state & stateBit)
+	for len(p) >= 4 {
+		right = rows[p[0]] >> (right & stateBit)
+		right = rows[p[1]] >> (right & stateBit)
+		right = rows[p[2]] >> (right & stateBit)
+		right = rows[p[3]] >> (right & stateBit)
+		p = p[4:]
 	}
-	return state&stateBit == accept
+	for _, c := range p {
+		right = rows[c] >> (right & stateBit)
+	}
+	return left&stateBit == accept && right&stateBit == accept
 }

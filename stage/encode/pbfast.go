@@ -13,6 +13,7 @@ type pbfastMessage[V any] interface {
 	Unmarshal([]byte) error
 	UnmarshalOwn([]byte) error
 	UnmarshalAlias([]byte) error
+	UnmarshalReuse([]byte) error
 }
 
 // A pbfastMode is how pbfast's methods treat the strings and bytes of what they decode.
@@ -44,7 +45,7 @@ func pbFast[M, V any, P pbfastMessage[V]](form bind.Form[M, V], mode pbfastMode)
 		c.name += "/own=yes"
 		unmarshal = P.UnmarshalOwn
 	case pbfastAlias:
-		c.alias = true
+		c.alias, c.can = true, []op{opDecode, opReuse}
 		unmarshal = P.UnmarshalAlias
 	}
 	c.open = func() (loops[M, V], error) {
@@ -62,6 +63,19 @@ func pbFast[M, V any, P pbfastMessage[V]](form bind.Form[M, V], mode pbfastMode)
 					data, original := r.input()
 					v := new(V)
 					if err := unmarshal(v, data); err != nil {
+						return err
+					}
+					if err := r.took(v, original); err != nil {
+						return err
+					}
+				}
+				return nil
+			},
+			reuse: func(r *run[M, V], n int) error {
+				v := r.kept()
+				for range n {
+					data, original := r.input()
+					if err := P(v).UnmarshalReuse(data); err != nil {
 						return err
 					}
 					if err := r.took(v, original); err != nil {

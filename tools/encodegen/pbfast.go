@@ -64,7 +64,7 @@ func writePbfastTests(ctx context.Context, dir string) error {
 		if pkg == "conformance" {
 			continue
 		}
-		if err := runPluginOn(pbfastPlugin(legacy), "names=vt", into, request, own.GetName()); err != nil {
+		if err := runPluginOn(pbfastPlugin(legacy), "names=vt,reuse=true", into, request, own.GetName()); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 	}

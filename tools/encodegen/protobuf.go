@@ -24,7 +24,7 @@ func writeProtobuf(s *schema, internal string) error {
 	if err := runPlugin("protoc-gen-go-vtproto", "features=size+marshal+unmarshal+unmarshal_unsafe", dir, pb); err != nil {
 		return err
 	}
-	if err := runPluginOn(pbfastPlugin(), "hook=false", dir, pb, names(pb)...); err != nil {
+	if err := runPluginOn(pbfastPlugin(), "hook=false,reuse=true", dir, pb, names(pb)...); err != nil {
 		return err
 	}
 

@@ -6,6 +6,7 @@
 // Its parameters beside those that protoc-gen-go has too:
 //
 //	hook=false   leave proto.Marshal and proto.Unmarshal alone: only the methods on messages are fast
+//	reuse=true   UnmarshalReuse, too: decodes into a kept message, without allocating once it has seen its like
 //	names=vt     methods by vtprotobuf's names too: MarshalVT, UnmarshalVT, SizeVT and so on
 package main
 
@@ -25,6 +26,7 @@ func main() {
 	var flags flag.FlagSet
 	var options gen.Options
 	flags.BoolVar(&options.Hook, "hook", true, "")
+	flags.BoolVar(&options.Reuse, "reuse", false, "")
 	flags.Func("names", "", func(names string) error {
 		if names != "vt" {
 			return fmt.Errorf("names=%s: there is names=vt only", names)

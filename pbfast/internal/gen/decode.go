@@ -63,6 +63,16 @@ func (g *generator) decode(msg *message) {
 	if !g.drop("depth") {
 		g.f("if depth--; depth < 0 { %s }", g.fail("ErrDepth"))
 	}
+	g.decodeFields(msg)
+	for _, f := range msg.fields {
+		if f.isMap() {
+			g.decodeEntry(msg, f)
+		}
+	}
+}
+
+// decodeFields writes the loop over a message's fields, and the end of its function.
+func (g *generator) decodeFields(msg *message) {
 	g.f("for i := 0; i < len(p); {")
 	g.readTag()
 	g.f("switch tag {")
@@ -85,11 +95,6 @@ func (g *generator) decode(msg *message) {
 	}
 	g.f("if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 { %s }", g.fail("ErrMalformed"))
 	g.f("}\n}\nreturn nil\n}\n")
-	for _, f := range msg.fields {
-		if f.isMap() {
-			g.decodeEntry(msg, f)
-		}
-	}
 }
 
 func (g *generator) fallback() {
@@ -217,6 +222,10 @@ func (g *generator) decodeField(msg *message, f *field) {
 
 // slot sets name to the field's place in the parts, which are made if they are not there.
 func (g *generator) slot(msg *message, f *field, name string) {
+	if g.reusing {
+		g.f("if %s = old%s; %s == nil { %s = new(%s) }", name, f.GoName, name, name, g.goType(f))
+		return
+	}
 	g.f("if s == nil { s = new(%s) }", partsName(msg))
 	place := "&s." + f.GoName
 	if child := g.model.local(f); child != nil {
@@ -254,6 +263,10 @@ func (g *generator) fresh(f *field) (expression, parts string) {
 func (g *generator) decodeMessage(msg *message, f *field) {
 	name := "m." + f.GoName
 	g.readChunk()
+	if g.reusing && g.model.local(f) != nil {
+		g.reuseMessage(f)
+		return
+	}
 	condition := name + " == nil"
 	if g.drop("merge") {
 		condition = "true"
@@ -282,6 +295,10 @@ func (g *generator) decodeMessage(msg *message, f *field) {
 func (g *generator) decodeMessages(f *field) {
 	name := "m." + f.GoName
 	child := g.model.local(f)
+	if g.reusing && child != nil {
+		g.reuseElement(f)
+		return
+	}
 	tag := f.tag(protowire.BytesType)
 	if child == nil || protowire.SizeVarint(tag) > 2 || g.drop("run") {
 		g.readChunk()

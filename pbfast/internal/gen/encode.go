@@ -49,6 +49,48 @@ func (g *generator) encode(msg *message) {
 	g.f("return w, i\n}\n")
 }
 
+// bounded says whether a message is of a few numbers: it is encoded forwards, as no length has to be known.
+func bounded(msg *message) bool {
+	for _, f := range msg.fields {
+		if !simple(f) || f.text() {
+			return false
+		}
+	}
+	return !msg.ext && len(msg.fields) <= 8
+}
+
+// forward writes the function that encodes a bounded message.
+func (g *generator) forward(msg *message) {
+	g.f("func (m *%s) pbfastAppend(b []byte) []byte {", msg.GoIdent.GoName)
+	for _, f := range msg.ordered {
+		condition, value := g.present(f)
+		g.f("if %s {", condition)
+		tag := ""
+		for _, b := range protowire.AppendVarint(nil, f.ownTag()) {
+			tag += fmt.Sprintf(", %#x", b)
+		}
+		switch wireOf(f.kind) {
+		case protowire.Fixed32Type, protowire.Fixed64Type:
+			name, bits := "Fixed32", "32"
+			if wireOf(f.kind) == protowire.Fixed64Type {
+				name, bits = "Fixed64", "64"
+			}
+			if f.kind == protoreflect.FloatKind || f.kind == protoreflect.DoubleKind {
+				value = g.QualifiedGoIdent(mathPkg.Ident("Float"+bits+"bits")) + "(" + value + ")"
+			}
+			g.f("b = %s(append(b%s), uint%s(%s))", g.rt("Append"+name), tag, bits, value)
+		default:
+			if f.kind == protoreflect.BoolKind {
+				g.f("b = append(b%s, byte(%s(%s)))", tag, g.rt("Bit"), value)
+			} else {
+				g.f("b = %s(append(b%s), %s)", g.rt("AppendVarint"), tag, g.varint(f, value))
+			}
+		}
+		g.f("}")
+	}
+	g.f("return append(b, m.unknownFields...)\n}\n")
+}
+
 // simple says whether a field is one number, string or bytes.
 func simple(f *field) bool {
 	return !f.inOneof() && !f.list() && !f.isMap() && !f.isMessage()

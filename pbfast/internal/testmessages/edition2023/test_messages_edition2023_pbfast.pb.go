@@ -20,15 +20,19 @@ func (m *ComplexMessage) MarshalAppend(b []byte) ([]byte, error) {
 	if m == nil {
 		return b, nil
 	}
-	var e pbfast.Encoder
-	w, i := e.Start(b, m)
-	w, i = m.pbfastEncode(&e, w, i)
-	return e.Finish(w, i)
+	return m.pbfastAppend(b), nil
+}
+
+func (m *ComplexMessage) pbfastAppend(b []byte) []byte {
+	if m.D != nil {
+		b = pbfast.AppendVarint(append(b, 0x8), uint64(int64(*m.D)))
+	}
+	return append(b, m.unknownFields...)
 }
 
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *ComplexMessage) Unmarshal(data []byte) error {
-	m.Reset()
+	*m = ComplexMessage{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
@@ -38,7 +42,7 @@ func (m *ComplexMessage) Unmarshal(data []byte) error {
 
 // UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
 func (m *ComplexMessage) UnmarshalOwn(data []byte) error {
-	m.Reset()
+	*m = ComplexMessage{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
@@ -48,9 +52,20 @@ func (m *ComplexMessage) UnmarshalOwn(data []byte) error {
 
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *ComplexMessage) UnmarshalAlias(data []byte) error {
-	m.Reset()
+	*m = ComplexMessage{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+		return err
+	}
+	return nil
+}
+
+// UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
+// values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
+// twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
+func (m *ComplexMessage) UnmarshalReuse(data []byte) error {
+	var d pbfast.Decoder
+	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -180,6 +195,45 @@ func (m *ComplexMessage) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfastComp
 	return nil
 }
 
+func (m *ComplexMessage) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+	if depth--; depth < 0 {
+		return pbfast.ErrDepth
+	}
+	m.unknownFields = m.unknownFields[:0]
+	oldD := m.D
+	m.D = nil
+	for i := 0; i < len(p); {
+		tag := uint64(p[i])
+		i++
+		if tag >= 0x80 {
+			if tag, i = pbfast.Varint(p, i-1); i < 0 {
+				return pbfast.ErrMalformed
+			}
+		}
+		switch tag {
+		case 0x8: // d
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.D == nil {
+				if m.D = oldD; m.D == nil {
+					m.D = new(int32)
+				}
+			}
+			*m.D = int32(v)
+		default:
+			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
+				return pbfast.ErrMalformed
+			}
+		}
+	}
+	return nil
+}
+
 // SizeOf returns the length of the message's encoding in bytes.
 func (m *TestAllTypesEdition2023) SizeOf() int { return m.PbfastSize() }
 
@@ -199,7 +253,7 @@ func (m *TestAllTypesEdition2023) MarshalAppend(b []byte) ([]byte, error) {
 
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *TestAllTypesEdition2023) Unmarshal(data []byte) error {
-	m.Reset()
+	*m = TestAllTypesEdition2023{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, pbfast.Copy(data), nil, pbfast.DefaultDepth); err != nil {
 		return err
@@ -212,7 +266,7 @@ func (m *TestAllTypesEdition2023) Unmarshal(data []byte) error {
 
 // UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
 func (m *TestAllTypesEdition2023) UnmarshalOwn(data []byte) error {
-	m.Reset()
+	*m = TestAllTypesEdition2023{}
 	d := pbfast.Decoder{Own: true}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
@@ -225,9 +279,23 @@ func (m *TestAllTypesEdition2023) UnmarshalOwn(data []byte) error {
 
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *TestAllTypesEdition2023) UnmarshalAlias(data []byte) error {
-	m.Reset()
+	*m = TestAllTypesEdition2023{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+		return err
+	}
+	if err := proto.CheckInitialized(m); err != nil {
+		return err
+	}
+	return nil
+}
+
+// UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
+// values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
+// twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
+func (m *TestAllTypesEdition2023) UnmarshalReuse(data []byte) error {
+	var d pbfast.Decoder
+	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
 	if err := proto.CheckInitialized(m); err != nil {
@@ -5139,6 +5207,1877 @@ func (m *TestAllTypesEdition2023) pbfastMapStringForeignEnumEntry(d *pbfast.Deco
 	return nil
 }
 
+func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+	if depth--; depth < 0 {
+		return pbfast.ErrDepth
+	}
+	m.unknownFields = m.unknownFields[:0]
+	m.extensionFields = nil
+	oldOptionalInt32 := m.OptionalInt32
+	m.OptionalInt32 = nil
+	oldOptionalInt64 := m.OptionalInt64
+	m.OptionalInt64 = nil
+	oldOptionalUint32 := m.OptionalUint32
+	m.OptionalUint32 = nil
+	oldOptionalUint64 := m.OptionalUint64
+	m.OptionalUint64 = nil
+	oldOptionalSint32 := m.OptionalSint32
+	m.OptionalSint32 = nil
+	oldOptionalSint64 := m.OptionalSint64
+	m.OptionalSint64 = nil
+	oldOptionalFixed32 := m.OptionalFixed32
+	m.OptionalFixed32 = nil
+	oldOptionalFixed64 := m.OptionalFixed64
+	m.OptionalFixed64 = nil
+	oldOptionalSfixed32 := m.OptionalSfixed32
+	m.OptionalSfixed32 = nil
+	oldOptionalSfixed64 := m.OptionalSfixed64
+	m.OptionalSfixed64 = nil
+	oldOptionalFloat := m.OptionalFloat
+	m.OptionalFloat = nil
+	oldOptionalDouble := m.OptionalDouble
+	m.OptionalDouble = nil
+	oldOptionalBool := m.OptionalBool
+	m.OptionalBool = nil
+	oldOptionalString := m.OptionalString
+	m.OptionalString = nil
+	m.OptionalBytes = nil
+	oldOptionalNestedMessage := m.OptionalNestedMessage
+	m.OptionalNestedMessage = nil
+	oldOptionalForeignMessage := m.OptionalForeignMessage
+	m.OptionalForeignMessage = nil
+	oldOptionalNestedEnum := m.OptionalNestedEnum
+	m.OptionalNestedEnum = nil
+	oldOptionalForeignEnum := m.OptionalForeignEnum
+	m.OptionalForeignEnum = nil
+	oldOptionalStringPiece := m.OptionalStringPiece
+	m.OptionalStringPiece = nil
+	oldOptionalCord := m.OptionalCord
+	m.OptionalCord = nil
+	oldRecursiveMessage := m.RecursiveMessage
+	m.RecursiveMessage = nil
+	m.RepeatedInt32 = m.RepeatedInt32[:0]
+	m.RepeatedInt64 = m.RepeatedInt64[:0]
+	m.RepeatedUint32 = m.RepeatedUint32[:0]
+	m.RepeatedUint64 = m.RepeatedUint64[:0]
+	m.RepeatedSint32 = m.RepeatedSint32[:0]
+	m.RepeatedSint64 = m.RepeatedSint64[:0]
+	m.RepeatedFixed32 = m.RepeatedFixed32[:0]
+	m.RepeatedFixed64 = m.RepeatedFixed64[:0]
+	m.RepeatedSfixed32 = m.RepeatedSfixed32[:0]
+	m.RepeatedSfixed64 = m.RepeatedSfixed64[:0]
+	m.RepeatedFloat = m.RepeatedFloat[:0]
+	m.RepeatedDouble = m.RepeatedDouble[:0]
+	m.RepeatedBool = m.RepeatedBool[:0]
+	m.RepeatedString = m.RepeatedString[:0]
+	m.RepeatedBytes = m.RepeatedBytes[:0]
+	m.RepeatedNestedMessage = m.RepeatedNestedMessage[:0]
+	m.RepeatedForeignMessage = m.RepeatedForeignMessage[:0]
+	m.RepeatedNestedEnum = m.RepeatedNestedEnum[:0]
+	m.RepeatedForeignEnum = m.RepeatedForeignEnum[:0]
+	m.RepeatedStringPiece = m.RepeatedStringPiece[:0]
+	m.RepeatedCord = m.RepeatedCord[:0]
+	clear(m.MapInt32Int32)
+	clear(m.MapInt64Int64)
+	clear(m.MapUint32Uint32)
+	clear(m.MapUint64Uint64)
+	clear(m.MapSint32Sint32)
+	clear(m.MapSint64Sint64)
+	clear(m.MapFixed32Fixed32)
+	clear(m.MapFixed64Fixed64)
+	clear(m.MapSfixed32Sfixed32)
+	clear(m.MapSfixed64Sfixed64)
+	clear(m.MapInt32Float)
+	clear(m.MapInt32Double)
+	clear(m.MapBoolBool)
+	clear(m.MapStringString)
+	clear(m.MapStringBytes)
+	clear(m.MapStringNestedMessage)
+	clear(m.MapStringForeignMessage)
+	clear(m.MapStringNestedEnum)
+	clear(m.MapStringForeignEnum)
+	m.PackedInt32 = m.PackedInt32[:0]
+	m.PackedInt64 = m.PackedInt64[:0]
+	m.PackedUint32 = m.PackedUint32[:0]
+	m.PackedUint64 = m.PackedUint64[:0]
+	m.PackedSint32 = m.PackedSint32[:0]
+	m.PackedSint64 = m.PackedSint64[:0]
+	m.PackedFixed32 = m.PackedFixed32[:0]
+	m.PackedFixed64 = m.PackedFixed64[:0]
+	m.PackedSfixed32 = m.PackedSfixed32[:0]
+	m.PackedSfixed64 = m.PackedSfixed64[:0]
+	m.PackedFloat = m.PackedFloat[:0]
+	m.PackedDouble = m.PackedDouble[:0]
+	m.PackedBool = m.PackedBool[:0]
+	m.PackedNestedEnum = m.PackedNestedEnum[:0]
+	m.UnpackedInt32 = m.UnpackedInt32[:0]
+	m.UnpackedInt64 = m.UnpackedInt64[:0]
+	m.UnpackedUint32 = m.UnpackedUint32[:0]
+	m.UnpackedUint64 = m.UnpackedUint64[:0]
+	m.UnpackedSint32 = m.UnpackedSint32[:0]
+	m.UnpackedSint64 = m.UnpackedSint64[:0]
+	m.UnpackedFixed32 = m.UnpackedFixed32[:0]
+	m.UnpackedFixed64 = m.UnpackedFixed64[:0]
+	m.UnpackedSfixed32 = m.UnpackedSfixed32[:0]
+	m.UnpackedSfixed64 = m.UnpackedSfixed64[:0]
+	m.UnpackedFloat = m.UnpackedFloat[:0]
+	m.UnpackedDouble = m.UnpackedDouble[:0]
+	m.UnpackedBool = m.UnpackedBool[:0]
+	m.UnpackedNestedEnum = m.UnpackedNestedEnum[:0]
+	m.Groupliketype = nil
+	m.DelimitedField = nil
+	m.OneofField = nil
+	for i := 0; i < len(p); {
+		tag := uint64(p[i])
+		i++
+		if tag >= 0x80 {
+			if tag, i = pbfast.Varint(p, i-1); i < 0 {
+				return pbfast.ErrMalformed
+			}
+		}
+		switch tag {
+		case 0x8: // optional_int32
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.OptionalInt32 == nil {
+				if m.OptionalInt32 = oldOptionalInt32; m.OptionalInt32 == nil {
+					m.OptionalInt32 = new(int32)
+				}
+			}
+			*m.OptionalInt32 = int32(v)
+		case 0x10: // optional_int64
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.OptionalInt64 == nil {
+				if m.OptionalInt64 = oldOptionalInt64; m.OptionalInt64 == nil {
+					m.OptionalInt64 = new(int64)
+				}
+			}
+			*m.OptionalInt64 = int64(v)
+		case 0x18: // optional_uint32
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.OptionalUint32 == nil {
+				if m.OptionalUint32 = oldOptionalUint32; m.OptionalUint32 == nil {
+					m.OptionalUint32 = new(uint32)
+				}
+			}
+			*m.OptionalUint32 = uint32(v)
+		case 0x20: // optional_uint64
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.OptionalUint64 == nil {
+				if m.OptionalUint64 = oldOptionalUint64; m.OptionalUint64 == nil {
+					m.OptionalUint64 = new(uint64)
+				}
+			}
+			*m.OptionalUint64 = v
+		case 0x28: // optional_sint32
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.OptionalSint32 == nil {
+				if m.OptionalSint32 = oldOptionalSint32; m.OptionalSint32 == nil {
+					m.OptionalSint32 = new(int32)
+				}
+			}
+			*m.OptionalSint32 = int32(pbfast.UnZigZag(uint64(uint32(v))))
+		case 0x30: // optional_sint64
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.OptionalSint64 == nil {
+				if m.OptionalSint64 = oldOptionalSint64; m.OptionalSint64 == nil {
+					m.OptionalSint64 = new(int64)
+				}
+			}
+			*m.OptionalSint64 = pbfast.UnZigZag(v)
+		case 0x3d: // optional_fixed32
+			v, j := pbfast.Fixed32(p, i)
+			if j < 0 {
+				return pbfast.ErrMalformed
+			}
+			i = j
+			if m.OptionalFixed32 == nil {
+				if m.OptionalFixed32 = oldOptionalFixed32; m.OptionalFixed32 == nil {
+					m.OptionalFixed32 = new(uint32)
+				}
+			}
+			*m.OptionalFixed32 = uint32(v)
+		case 0x41: // optional_fixed64
+			v, j := pbfast.Fixed64(p, i)
+			if j < 0 {
+				return pbfast.ErrMalformed
+			}
+			i = j
+			if m.OptionalFixed64 == nil {
+				if m.OptionalFixed64 = oldOptionalFixed64; m.OptionalFixed64 == nil {
+					m.OptionalFixed64 = new(uint64)
+				}
+			}
+			*m.OptionalFixed64 = uint64(v)
+		case 0x4d: // optional_sfixed32
+			v, j := pbfast.Fixed32(p, i)
+			if j < 0 {
+				return pbfast.ErrMalformed
+			}
+			i = j
+			if m.OptionalSfixed32 == nil {
+				if m.OptionalSfixed32 = oldOptionalSfixed32; m.OptionalSfixed32 == nil {
+					m.OptionalSfixed32 = new(int32)
+				}
+			}
+			*m.OptionalSfixed32 = int32(v)
+		case 0x51: // optional_sfixed64
+			v, j := pbfast.Fixed64(p, i)
+			if j < 0 {
+				return pbfast.ErrMalformed
+			}
+			i = j
+			if m.OptionalSfixed64 == nil {
+				if m.OptionalSfixed64 = oldOptionalSfixed64; m.OptionalSfixed64 == nil {
+					m.OptionalSfixed64 = new(int64)
+				}
+			}
+			*m.OptionalSfixed64 = int64(v)
+		case 0x5d: // optional_float
+			v, j := pbfast.Fixed32(p, i)
+			if j < 0 {
+				return pbfast.ErrMalformed
+			}
+			i = j
+			if m.OptionalFloat == nil {
+				if m.OptionalFloat = oldOptionalFloat; m.OptionalFloat == nil {
+					m.OptionalFloat = new(float32)
+				}
+			}
+			*m.OptionalFloat = math.Float32frombits(v)
+		case 0x61: // optional_double
+			v, j := pbfast.Fixed64(p, i)
+			if j < 0 {
+				return pbfast.ErrMalformed
+			}
+			i = j
+			if m.OptionalDouble == nil {
+				if m.OptionalDouble = oldOptionalDouble; m.OptionalDouble == nil {
+					m.OptionalDouble = new(float64)
+				}
+			}
+			*m.OptionalDouble = math.Float64frombits(v)
+		case 0x68: // optional_bool
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.OptionalBool == nil {
+				if m.OptionalBool = oldOptionalBool; m.OptionalBool == nil {
+					m.OptionalBool = new(bool)
+				}
+			}
+			*m.OptionalBool = v != 0
+		case 0x72: // optional_string
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if !validutf8.Valid(v) {
+				return pbfast.ErrUTF8
+			}
+			if m.OptionalString == nil {
+				if m.OptionalString = oldOptionalString; m.OptionalString == nil {
+					m.OptionalString = new(string)
+				}
+			}
+			*m.OptionalString = d.String(v)
+		case 0x7a: // optional_bytes
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			m.OptionalBytes = d.PresentBytes(v)
+		case 0x92: // optional_nested_message
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.OptionalNestedMessage != nil {
+				if err := m.OptionalNestedMessage.pbfastDecode(d, v, nil, depth); err != nil {
+					return err
+				}
+			} else {
+				if m.OptionalNestedMessage = oldOptionalNestedMessage; m.OptionalNestedMessage == nil {
+					m.OptionalNestedMessage = new(TestAllTypesEdition2023_NestedMessage)
+				}
+				if err := m.OptionalNestedMessage.pbfastReuse(d, v, depth); err != nil {
+					return err
+				}
+			}
+		case 0x9a: // optional_foreign_message
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.OptionalForeignMessage != nil {
+				if err := m.OptionalForeignMessage.pbfastDecode(d, v, nil, depth); err != nil {
+					return err
+				}
+			} else {
+				if m.OptionalForeignMessage = oldOptionalForeignMessage; m.OptionalForeignMessage == nil {
+					m.OptionalForeignMessage = new(ForeignMessageEdition2023)
+				}
+				if err := m.OptionalForeignMessage.pbfastReuse(d, v, depth); err != nil {
+					return err
+				}
+			}
+		case 0xa8: // optional_nested_enum
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.OptionalNestedEnum == nil {
+				if m.OptionalNestedEnum = oldOptionalNestedEnum; m.OptionalNestedEnum == nil {
+					m.OptionalNestedEnum = new(TestAllTypesEdition2023_NestedEnum)
+				}
+			}
+			*m.OptionalNestedEnum = TestAllTypesEdition2023_NestedEnum(v)
+		case 0xb0: // optional_foreign_enum
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.OptionalForeignEnum == nil {
+				if m.OptionalForeignEnum = oldOptionalForeignEnum; m.OptionalForeignEnum == nil {
+					m.OptionalForeignEnum = new(ForeignEnumEdition2023)
+				}
+			}
+			*m.OptionalForeignEnum = ForeignEnumEdition2023(v)
+		case 0xc2: // optional_string_piece
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if !validutf8.Valid(v) {
+				return pbfast.ErrUTF8
+			}
+			if m.OptionalStringPiece == nil {
+				if m.OptionalStringPiece = oldOptionalStringPiece; m.OptionalStringPiece == nil {
+					m.OptionalStringPiece = new(string)
+				}
+			}
+			*m.OptionalStringPiece = d.String(v)
+		case 0xca: // optional_cord
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if !validutf8.Valid(v) {
+				return pbfast.ErrUTF8
+			}
+			if m.OptionalCord == nil {
+				if m.OptionalCord = oldOptionalCord; m.OptionalCord == nil {
+					m.OptionalCord = new(string)
+				}
+			}
+			*m.OptionalCord = d.String(v)
+		case 0xda: // recursive_message
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.RecursiveMessage != nil {
+				if err := m.RecursiveMessage.pbfastDecode(d, v, nil, depth); err != nil {
+					return err
+				}
+			} else {
+				if m.RecursiveMessage = oldRecursiveMessage; m.RecursiveMessage == nil {
+					m.RecursiveMessage = new(TestAllTypesEdition2023)
+				}
+				if err := m.RecursiveMessage.pbfastReuse(d, v, depth); err != nil {
+					return err
+				}
+			}
+		case 0xf8: // repeated_int32
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			m.RepeatedInt32 = append(m.RepeatedInt32, int32(v))
+		case 0xfa: // repeated_int32, packed
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			var err error
+			if m.RepeatedInt32, err = pbfast.AppendVarints(m.RepeatedInt32, v); err != nil {
+				return err
+			}
+		case 0x100: // repeated_int64
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			m.RepeatedInt64 = append(m.RepeatedInt64, int64(v))
+		case 0x102: // repeated_int64, packed
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			var err error
+			if m.RepeatedInt64, err = pbfast.AppendVarints(m.RepeatedInt64, v); err != nil {
+				return err
+			}
+		case 0x108: // repeated_uint32
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			m.RepeatedUint32 = append(m.RepeatedUint32, uint32(v))
+		case 0x10a: // repeated_uint32, packed
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			var err error
+			if m.RepeatedUint32, err = pbfast.AppendVarints(m.RepeatedUint32, v); err != nil {
+				return err
+			}
+		case 0x110: // repeated_uint64
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			m.RepeatedUint64 = append(m.RepeatedUint64, v)
+		case 0x112: // repeated_uint64, packed
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			var err error
+			if m.RepeatedUint64, err = pbfast.AppendVarints(m.RepeatedUint64, v); err != nil {
+				return err
+			}
+		case 0x118: // repeated_sint32
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			m.RepeatedSint32 = append(m.RepeatedSint32, int32(pbfast.UnZigZag(uint64(uint32(v)))))
+		case 0x11a: // repeated_sint32, packed
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			var err error
+			if m.RepeatedSint32, err = pbfast.AppendZigZags(m.RepeatedSint32, v); err != nil {
+				return err
+			}
+		case 0x120: // repeated_sint64
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			m.RepeatedSint64 = append(m.RepeatedSint64, pbfast.UnZigZag(v))
+		case 0x122: // repeated_sint64, packed
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			var err error
+			if m.RepeatedSint64, err = pbfast.AppendZigZags(m.RepeatedSint64, v); err != nil {
+				return err
+			}
+		case 0x12d: // repeated_fixed32
+			v, j := pbfast.Fixed32(p, i)
+			if j < 0 {
+				return pbfast.ErrMalformed
+			}
+			i = j
+			m.RepeatedFixed32 = append(m.RepeatedFixed32, uint32(v))
+		case 0x12a: // repeated_fixed32, packed
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			var err error
+			if m.RepeatedFixed32, err = pbfast.AppendFixed32s(m.RepeatedFixed32, v); err != nil {
+				return err
+			}
+		case 0x131: // repeated_fixed64
+			v, j := pbfast.Fixed64(p, i)
+			if j < 0 {
+				return pbfast.ErrMalformed
+			}
+			i = j
+			m.RepeatedFixed64 = append(m.RepeatedFixed64, uint64(v))
+		case 0x132: // repeated_fixed64, packed
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			var err error
+			if m.RepeatedFixed64, err = pbfast.AppendFixed64s(m.RepeatedFixed64, v); err != nil {
+				return err
+			}
+		case 0x13d: // repeated_sfixed32
+			v, j := pbfast.Fixed32(p, i)
+			if j < 0 {
+				return pbfast.ErrMalformed
+			}
+			i = j
+			m.RepeatedSfixed32 = append(m.RepeatedSfixed32, int32(v))
+		case 0x13a: // repeated_sfixed32, packed
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			var err error
+			if m.RepeatedSfixed32, err = pbfast.AppendFixed32s(m.RepeatedSfixed32, v); err != nil {
+				return err
+			}
+		case 0x141: // repeated_sfixed64
+			v, j := pbfast.Fixed64(p, i)
+			if j < 0 {
+				return pbfast.ErrMalformed
+			}
+			i = j
+			m.RepeatedSfixed64 = append(m.RepeatedSfixed64, int64(v))
+		case 0x142: // repeated_sfixed64, packed
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			var err error
+			if m.RepeatedSfixed64, err = pbfast.AppendFixed64s(m.RepeatedSfixed64, v); err != nil {
+				return err
+			}
+		case 0x14d: // repeated_float
+			v, j := pbfast.Fixed32(p, i)
+			if j < 0 {
+				return pbfast.ErrMalformed
+			}
+			i = j
+			m.RepeatedFloat = append(m.RepeatedFloat, math.Float32frombits(v))
+		case 0x14a: // repeated_float, packed
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			var err error
+			if m.RepeatedFloat, err = pbfast.AppendFixed32s(m.RepeatedFloat, v); err != nil {
+				return err
+			}
+		case 0x151: // repeated_double
+			v, j := pbfast.Fixed64(p, i)
+			if j < 0 {
+				return pbfast.ErrMalformed
+			}
+			i = j
+			m.RepeatedDouble = append(m.RepeatedDouble, math.Float64frombits(v))
+		case 0x152: // repeated_double, packed
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			var err error
+			if m.RepeatedDouble, err = pbfast.AppendFixed64s(m.RepeatedDouble, v); err != nil {
+				return err
+			}
+		case 0x158: // repeated_bool
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			m.RepeatedBool = append(m.RepeatedBool, v != 0)
+		case 0x15a: // repeated_bool, packed
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			var err error
+			if m.RepeatedBool, err = pbfast.AppendBools(m.RepeatedBool, v); err != nil {
+				return err
+			}
+		case 0x162: // repeated_string
+			if len(m.RepeatedString) == cap(m.RepeatedString) {
+				m.RepeatedString = slices.Grow(m.RepeatedString, pbfast.Run(p, i, 0x2e2))
+			}
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if !validutf8.Valid(v) {
+				return pbfast.ErrUTF8
+			}
+			m.RepeatedString = append(m.RepeatedString, d.String(v))
+		case 0x16a: // repeated_bytes
+			if len(m.RepeatedBytes) == cap(m.RepeatedBytes) {
+				m.RepeatedBytes = slices.Grow(m.RepeatedBytes, pbfast.Run(p, i, 0x2ea))
+			}
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			m.RepeatedBytes = append(m.RepeatedBytes, d.PresentBytes(v))
+		case 0x182: // repeated_nested_message
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			n := len(m.RepeatedNestedMessage)
+			if n < cap(m.RepeatedNestedMessage) {
+				m.RepeatedNestedMessage = m.RepeatedNestedMessage[:n+1]
+			} else {
+				m.RepeatedNestedMessage = append(m.RepeatedNestedMessage, nil)
+			}
+			if m.RepeatedNestedMessage[n] == nil {
+				m.RepeatedNestedMessage[n] = new(TestAllTypesEdition2023_NestedMessage)
+			}
+			if err := m.RepeatedNestedMessage[n].pbfastReuse(d, v, depth); err != nil {
+				return err
+			}
+		case 0x18a: // repeated_foreign_message
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			n := len(m.RepeatedForeignMessage)
+			if n < cap(m.RepeatedForeignMessage) {
+				m.RepeatedForeignMessage = m.RepeatedForeignMessage[:n+1]
+			} else {
+				m.RepeatedForeignMessage = append(m.RepeatedForeignMessage, nil)
+			}
+			if m.RepeatedForeignMessage[n] == nil {
+				m.RepeatedForeignMessage[n] = new(ForeignMessageEdition2023)
+			}
+			if err := m.RepeatedForeignMessage[n].pbfastReuse(d, v, depth); err != nil {
+				return err
+			}
+		case 0x198: // repeated_nested_enum
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			m.RepeatedNestedEnum = append(m.RepeatedNestedEnum, TestAllTypesEdition2023_NestedEnum(v))
+		case 0x19a: // repeated_nested_enum, packed
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			var err error
+			if m.RepeatedNestedEnum, err = pbfast.AppendVarints(m.RepeatedNestedEnum, v); err != nil {
+				return err
+			}
+		case 0x1a0: // repeated_foreign_enum
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			m.RepeatedForeignEnum = append(m.RepeatedForeignEnum, ForeignEnumEdition2023(v))
+		case 0x1a2: // repeated_foreign_enum, packed
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			var err error
+			if m.RepeatedForeignEnum, err = pbfast.AppendVarints(m.RepeatedForeignEnum, v); err != nil {
+				return err
+			}
+		case 0x1b2: // repeated_string_piece
+			if len(m.RepeatedStringPiece) == cap(m.RepeatedStringPiece) {
+				m.RepeatedStringPiece = slices.Grow(m.RepeatedStringPiece, pbfast.Run(p, i, 0x3b2))
+			}
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if !validutf8.Valid(v) {
+				return pbfast.ErrUTF8
+			}
+			m.RepeatedStringPiece = append(m.RepeatedStringPiece, d.String(v))
+		case 0x1ba: // repeated_cord
+			if len(m.RepeatedCord) == cap(m.RepeatedCord) {
+				m.RepeatedCord = slices.Grow(m.RepeatedCord, pbfast.Run(p, i, 0x3ba))
+			}
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if !validutf8.Valid(v) {
+				return pbfast.ErrUTF8
+			}
+			m.RepeatedCord = append(m.RepeatedCord, d.String(v))
+		case 0x1c2: // map_int32_int32
+			if m.MapInt32Int32 == nil {
+				m.MapInt32Int32 = make(map[int32]int32, pbfast.Run(p, i, 0x3c2))
+			}
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if err := m.pbfastMapInt32Int32Entry(d, v, depth); err != nil {
+				return err
+			}
+		case 0x1ca: // map_int64_int64
+			if m.MapInt64Int64 == nil {
+				m.MapInt64Int64 = make(map[int64]int64, pbfast.Run(p, i, 0x3ca))
+			}
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if err := m.pbfastMapInt64Int64Entry(d, v, depth); err != nil {
+				return err
+			}
+		case 0x1d2: // map_uint32_uint32
+			if m.MapUint32Uint32 == nil {
+				m.MapUint32Uint32 = make(map[uint32]uint32, pbfast.Run(p, i, 0x3d2))
+			}
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if err := m.pbfastMapUint32Uint32Entry(d, v, depth); err != nil {
+				return err
+			}
+		case 0x1da: // map_uint64_uint64
+			if m.MapUint64Uint64 == nil {
+				m.MapUint64Uint64 = make(map[uint64]uint64, pbfast.Run(p, i, 0x3da))
+			}
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if err := m.pbfastMapUint64Uint64Entry(d, v, depth); err != nil {
+				return err
+			}
+		case 0x1e2: // map_sint32_sint32
+			if m.MapSint32Sint32 == nil {
+				m.MapSint32Sint32 = make(map[int32]int32, pbfast.Run(p, i, 0x3e2))
+			}
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if err := m.pbfastMapSint32Sint32Entry(d, v, depth); err != nil {
+				return err
+			}
+		case 0x1ea: // map_sint64_sint64
+			if m.MapSint64Sint64 == nil {
+				m.MapSint64Sint64 = make(map[int64]int64, pbfast.Run(p, i, 0x3ea))
+			}
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if err := m.pbfastMapSint64Sint64Entry(d, v, depth); err != nil {
+				return err
+			}
+		case 0x1f2: // map_fixed32_fixed32
+			if m.MapFixed32Fixed32 == nil {
+				m.MapFixed32Fixed32 = make(map[uint32]uint32, pbfast.Run(p, i, 0x3f2))
+			}
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if err := m.pbfastMapFixed32Fixed32Entry(d, v, depth); err != nil {
+				return err
+			}
+		case 0x1fa: // map_fixed64_fixed64
+			if m.MapFixed64Fixed64 == nil {
+				m.MapFixed64Fixed64 = make(map[uint64]uint64, pbfast.Run(p, i, 0x3fa))
+			}
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if err := m.pbfastMapFixed64Fixed64Entry(d, v, depth); err != nil {
+				return err
+			}
+		case 0x202: // map_sfixed32_sfixed32
+			if m.MapSfixed32Sfixed32 == nil {
+				m.MapSfixed32Sfixed32 = make(map[int32]int32, pbfast.Run(p, i, 0x482))
+			}
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if err := m.pbfastMapSfixed32Sfixed32Entry(d, v, depth); err != nil {
+				return err
+			}
+		case 0x20a: // map_sfixed64_sfixed64
+			if m.MapSfixed64Sfixed64 == nil {
+				m.MapSfixed64Sfixed64 = make(map[int64]int64, pbfast.Run(p, i, 0x48a))
+			}
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if err := m.pbfastMapSfixed64Sfixed64Entry(d, v, depth); err != nil {
+				return err
+			}
+		case 0x212: // map_int32_float
+			if m.MapInt32Float == nil {
+				m.MapInt32Float = make(map[int32]float32, pbfast.Run(p, i, 0x492))
+			}
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if err := m.pbfastMapInt32FloatEntry(d, v, depth); err != nil {
+				return err
+			}
+		case 0x21a: // map_int32_double
+			if m.MapInt32Double == nil {
+				m.MapInt32Double = make(map[int32]float64, pbfast.Run(p, i, 0x49a))
+			}
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if err := m.pbfastMapInt32DoubleEntry(d, v, depth); err != nil {
+				return err
+			}
+		case 0x222: // map_bool_bool
+			if m.MapBoolBool == nil {
+				m.MapBoolBool = make(map[bool]bool, pbfast.Run(p, i, 0x4a2))
+			}
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if err := m.pbfastMapBoolBoolEntry(d, v, depth); err != nil {
+				return err
+			}
+		case 0x22a: // map_string_string
+			if m.MapStringString == nil {
+				m.MapStringString = make(map[string]string, pbfast.Run(p, i, 0x4aa))
+			}
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if err := m.pbfastMapStringStringEntry(d, v, depth); err != nil {
+				return err
+			}
+		case 0x232: // map_string_bytes
+			if m.MapStringBytes == nil {
+				m.MapStringBytes = make(map[string][]byte, pbfast.Run(p, i, 0x4b2))
+			}
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if err := m.pbfastMapStringBytesEntry(d, v, depth); err != nil {
+				return err
+			}
+		case 0x23a: // map_string_nested_message
+			if m.MapStringNestedMessage == nil {
+				m.MapStringNestedMessage = make(map[string]*TestAllTypesEdition2023_NestedMessage, pbfast.Run(p, i, 0x4ba))
+			}
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if err := m.pbfastMapStringNestedMessageEntry(d, v, depth); err != nil {
+				return err
+			}
+		case 0x242: // map_string_foreign_message
+			if m.MapStringForeignMessage == nil {
+				m.MapStringForeignMessage = make(map[string]*ForeignMessageEdition2023, pbfast.Run(p, i, 0x4c2))
+			}
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if err := m.pbfastMapStringForeignMessageEntry(d, v, depth); err != nil {
+				return err
+			}
+		case 0x24a: // map_string_nested_enum
+			if m.MapStringNestedEnum == nil {
+				m.MapStringNestedEnum = make(map[string]TestAllTypesEdition2023_NestedEnum, pbfast.Run(p, i, 0x4ca))
+			}
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if err := m.pbfastMapStringNestedEnumEntry(d, v, depth); err != nil {
+				return err
+			}
+		case 0x252: // map_string_foreign_enum
+			if m.MapStringForeignEnum == nil {
+				m.MapStringForeignEnum = make(map[string]ForeignEnumEdition2023, pbfast.Run(p, i, 0x4d2))
+			}
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if err := m.pbfastMapStringForeignEnumEntry(d, v, depth); err != nil {
+				return err
+			}
+		case 0x258: // packed_int32
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			m.PackedInt32 = append(m.PackedInt32, int32(v))
+		case 0x25a: // packed_int32, packed
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			var err error
+			if m.PackedInt32, err = pbfast.AppendVarints(m.PackedInt32, v); err != nil {
+				return err
+			}
+		case 0x260: // packed_int64
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			m.PackedInt64 = append(m.PackedInt64, int64(v))
+		case 0x262: // packed_int64, packed
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			var err error
+			if m.PackedInt64, err = pbfast.AppendVarints(m.PackedInt64, v); err != nil {
+				return err
+			}
+		case 0x268: // packed_uint32
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			m.PackedUint32 = append(m.PackedUint32, uint32(v))
+		case 0x26a: // packed_uint32, packed
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			var err error
+			if m.PackedUint32, err = pbfast.AppendVarints(m.PackedUint32, v); err != nil {
+				return err
+			}
+		case 0x270: // packed_uint64
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			m.PackedUint64 = append(m.PackedUint64, v)
+		case 0x272: // packed_uint64, packed
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			var err error
+			if m.PackedUint64, err = pbfast.AppendVarints(m.PackedUint64, v); err != nil {
+				return err
+			}
+		case 0x278: // packed_sint32
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			m.PackedSint32 = append(m.PackedSint32, int32(pbfast.UnZigZag(uint64(uint32(v)))))
+		case 0x27a: // packed_sint32, packed
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			var err error
+			if m.PackedSint32, err = pbfast.AppendZigZags(m.PackedSint32, v); err != nil {
+				return err
+			}
+		case 0x280: // packed_sint64
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			m.PackedSint64 = append(m.PackedSint64, pbfast.UnZigZag(v))
+		case 0x282: // packed_sint64, packed
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			var err error
+			if m.PackedSint64, err = pbfast.AppendZigZags(m.PackedSint64, v); err != nil {
+				return err
+			}
+		case 0x28d: // packed_fixed32
+			v, j := pbfast.Fixed32(p, i)
+			if j < 0 {
+				return pbfast.ErrMalformed
+			}
+			i = j
+			m.PackedFixed32 = append(m.PackedFixed32, uint32(v))
+		case 0x28a: // packed_fixed32, packed
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			var err error
+			if m.PackedFixed32, err = pbfast.AppendFixed32s(m.PackedFixed32, v); err != nil {
+				return err
+			}
+		case 0x291: // packed_fixed64
+			v, j := pbfast.Fixed64(p, i)
+			if j < 0 {
+				return pbfast.ErrMalformed
+			}
+			i = j
+			m.PackedFixed64 = append(m.PackedFixed64, uint64(v))
+		case 0x292: // packed_fixed64, packed
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			var err error
+			if m.PackedFixed64, err = pbfast.AppendFixed64s(m.PackedFixed64, v); err != nil {
+				return err
+			}
+		case 0x29d: // packed_sfixed32
+			v, j := pbfast.Fixed32(p, i)
+			if j < 0 {
+				return pbfast.ErrMalformed
+			}
+			i = j
+			m.PackedSfixed32 = append(m.PackedSfixed32, int32(v))
+		case 0x29a: // packed_sfixed32, packed
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			var err error
+			if m.PackedSfixed32, err = pbfast.AppendFixed32s(m.PackedSfixed32, v); err != nil {
+				return err
+			}
+		case 0x2a1: // packed_sfixed64
+			v, j := pbfast.Fixed64(p, i)
+			if j < 0 {
+				return pbfast.ErrMalformed
+			}
+			i = j
+			m.PackedSfixed64 = append(m.PackedSfixed64, int64(v))
+		case 0x2a2: // packed_sfixed64, packed
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			var err error
+			if m.PackedSfixed64, err = pbfast.AppendFixed64s(m.PackedSfixed64, v); err != nil {
+				return err
+			}
+		case 0x2ad: // packed_float
+			v, j := pbfast.Fixed32(p, i)
+			if j < 0 {
+				return pbfast.ErrMalformed
+			}
+			i = j
+			m.PackedFloat = append(m.PackedFloat, math.Float32frombits(v))
+		case 0x2aa: // packed_float, packed
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			var err error
+			if m.PackedFloat, err = pbfast.AppendFixed32s(m.PackedFloat, v); err != nil {
+				return err
+			}
+		case 0x2b1: // packed_double
+			v, j := pbfast.Fixed64(p, i)
+			if j < 0 {
+				return pbfast.ErrMalformed
+			}
+			i = j
+			m.PackedDouble = append(m.PackedDouble, math.Float64frombits(v))
+		case 0x2b2: // packed_double, packed
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			var err error
+			if m.PackedDouble, err = pbfast.AppendFixed64s(m.PackedDouble, v); err != nil {
+				return err
+			}
+		case 0x2b8: // packed_bool
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			m.PackedBool = append(m.PackedBool, v != 0)
+		case 0x2ba: // packed_bool, packed
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			var err error
+			if m.PackedBool, err = pbfast.AppendBools(m.PackedBool, v); err != nil {
+				return err
+			}
+		case 0x2c0: // packed_nested_enum
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			m.PackedNestedEnum = append(m.PackedNestedEnum, TestAllTypesEdition2023_NestedEnum(v))
+		case 0x2c2: // packed_nested_enum, packed
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			var err error
+			if m.PackedNestedEnum, err = pbfast.AppendVarints(m.PackedNestedEnum, v); err != nil {
+				return err
+			}
+		case 0x2c8: // unpacked_int32
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			m.UnpackedInt32 = append(m.UnpackedInt32, int32(v))
+		case 0x2ca: // unpacked_int32, packed
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			var err error
+			if m.UnpackedInt32, err = pbfast.AppendVarints(m.UnpackedInt32, v); err != nil {
+				return err
+			}
+		case 0x2d0: // unpacked_int64
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			m.UnpackedInt64 = append(m.UnpackedInt64, int64(v))
+		case 0x2d2: // unpacked_int64, packed
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			var err error
+			if m.UnpackedInt64, err = pbfast.AppendVarints(m.UnpackedInt64, v); err != nil {
+				return err
+			}
+		case 0x2d8: // unpacked_uint32
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			m.UnpackedUint32 = append(m.UnpackedUint32, uint32(v))
+		case 0x2da: // unpacked_uint32, packed
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			var err error
+			if m.UnpackedUint32, err = pbfast.AppendVarints(m.UnpackedUint32, v); err != nil {
+				return err
+			}
+		case 0x2e0: // unpacked_uint64
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			m.UnpackedUint64 = append(m.UnpackedUint64, v)
+		case 0x2e2: // unpacked_uint64, packed
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			var err error
+			if m.UnpackedUint64, err = pbfast.AppendVarints(m.UnpackedUint64, v); err != nil {
+				return err
+			}
+		case 0x2e8: // unpacked_sint32
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			m.UnpackedSint32 = append(m.UnpackedSint32, int32(pbfast.UnZigZag(uint64(uint32(v)))))
+		case 0x2ea: // unpacked_sint32, packed
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			var err error
+			if m.UnpackedSint32, err = pbfast.AppendZigZags(m.UnpackedSint32, v); err != nil {
+				return err
+			}
+		case 0x2f0: // unpacked_sint64
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			m.UnpackedSint64 = append(m.UnpackedSint64, pbfast.UnZigZag(v))
+		case 0x2f2: // unpacked_sint64, packed
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			var err error
+			if m.UnpackedSint64, err = pbfast.AppendZigZags(m.UnpackedSint64, v); err != nil {
+				return err
+			}
+		case 0x2fd: // unpacked_fixed32
+			v, j := pbfast.Fixed32(p, i)
+			if j < 0 {
+				return pbfast.ErrMalformed
+			}
+			i = j
+			m.UnpackedFixed32 = append(m.UnpackedFixed32, uint32(v))
+		case 0x2fa: // unpacked_fixed32, packed
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			var err error
+			if m.UnpackedFixed32, err = pbfast.AppendFixed32s(m.UnpackedFixed32, v); err != nil {
+				return err
+			}
+		case 0x301: // unpacked_fixed64
+			v, j := pbfast.Fixed64(p, i)
+			if j < 0 {
+				return pbfast.ErrMalformed
+			}
+			i = j
+			m.UnpackedFixed64 = append(m.UnpackedFixed64, uint64(v))
+		case 0x302: // unpacked_fixed64, packed
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			var err error
+			if m.UnpackedFixed64, err = pbfast.AppendFixed64s(m.UnpackedFixed64, v); err != nil {
+				return err
+			}
+		case 0x30d: // unpacked_sfixed32
+			v, j := pbfast.Fixed32(p, i)
+			if j < 0 {
+				return pbfast.ErrMalformed
+			}
+			i = j
+			m.UnpackedSfixed32 = append(m.UnpackedSfixed32, int32(v))
+		case 0x30a: // unpacked_sfixed32, packed
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			var err error
+			if m.UnpackedSfixed32, err = pbfast.AppendFixed32s(m.UnpackedSfixed32, v); err != nil {
+				return err
+			}
+		case 0x311: // unpacked_sfixed64
+			v, j := pbfast.Fixed64(p, i)
+			if j < 0 {
+				return pbfast.ErrMalformed
+			}
+			i = j
+			m.UnpackedSfixed64 = append(m.UnpackedSfixed64, int64(v))
+		case 0x312: // unpacked_sfixed64, packed
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			var err error
+			if m.UnpackedSfixed64, err = pbfast.AppendFixed64s(m.UnpackedSfixed64, v); err != nil {
+				return err
+			}
+		case 0x31d: // unpacked_float
+			v, j := pbfast.Fixed32(p, i)
+			if j < 0 {
+				return pbfast.ErrMalformed
+			}
+			i = j
+			m.UnpackedFloat = append(m.UnpackedFloat, math.Float32frombits(v))
+		case 0x31a: // unpacked_float, packed
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			var err error
+			if m.UnpackedFloat, err = pbfast.AppendFixed32s(m.UnpackedFloat, v); err != nil {
+				return err
+			}
+		case 0x321: // unpacked_double
+			v, j := pbfast.Fixed64(p, i)
+			if j < 0 {
+				return pbfast.ErrMalformed
+			}
+			i = j
+			m.UnpackedDouble = append(m.UnpackedDouble, math.Float64frombits(v))
+		case 0x322: // unpacked_double, packed
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			var err error
+			if m.UnpackedDouble, err = pbfast.AppendFixed64s(m.UnpackedDouble, v); err != nil {
+				return err
+			}
+		case 0x328: // unpacked_bool
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			m.UnpackedBool = append(m.UnpackedBool, v != 0)
+		case 0x32a: // unpacked_bool, packed
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			var err error
+			if m.UnpackedBool, err = pbfast.AppendBools(m.UnpackedBool, v); err != nil {
+				return err
+			}
+		case 0x330: // unpacked_nested_enum
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			m.UnpackedNestedEnum = append(m.UnpackedNestedEnum, TestAllTypesEdition2023_NestedEnum(v))
+		case 0x332: // unpacked_nested_enum, packed
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			var err error
+			if m.UnpackedNestedEnum, err = pbfast.AppendVarints(m.UnpackedNestedEnum, v); err != nil {
+				return err
+			}
+		case 0x378: // oneof_uint32
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			m.OneofField = &TestAllTypesEdition2023_OneofUint32{OneofUint32: uint32(v)}
+		case 0x382: // oneof_nested_message
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			o, _ := m.OneofField.(*TestAllTypesEdition2023_OneofNestedMessage)
+			if o == nil {
+				o = new(TestAllTypesEdition2023_OneofNestedMessage)
+			}
+			if o.OneofNestedMessage == nil {
+				o.OneofNestedMessage = new(TestAllTypesEdition2023_NestedMessage)
+			}
+			if err := o.OneofNestedMessage.pbfastDecode(d, v, nil, depth); err != nil {
+				return err
+			}
+			m.OneofField = o
+		case 0x38a: // oneof_string
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if !validutf8.Valid(v) {
+				return pbfast.ErrUTF8
+			}
+			m.OneofField = &TestAllTypesEdition2023_OneofString{OneofString: d.String(v)}
+		case 0x392: // oneof_bytes
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			m.OneofField = &TestAllTypesEdition2023_OneofBytes{OneofBytes: d.PresentBytes(v)}
+		case 0x398: // oneof_bool
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			m.OneofField = &TestAllTypesEdition2023_OneofBool{OneofBool: v != 0}
+		case 0x3a0: // oneof_uint64
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			m.OneofField = &TestAllTypesEdition2023_OneofUint64{OneofUint64: v}
+		case 0x3ad: // oneof_float
+			v, j := pbfast.Fixed32(p, i)
+			if j < 0 {
+				return pbfast.ErrMalformed
+			}
+			i = j
+			m.OneofField = &TestAllTypesEdition2023_OneofFloat{OneofFloat: math.Float32frombits(v)}
+		case 0x3b1: // oneof_double
+			v, j := pbfast.Fixed64(p, i)
+			if j < 0 {
+				return pbfast.ErrMalformed
+			}
+			i = j
+			m.OneofField = &TestAllTypesEdition2023_OneofDouble{OneofDouble: math.Float64frombits(v)}
+		case 0x3b8: // oneof_enum
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			m.OneofField = &TestAllTypesEdition2023_OneofEnum{OneofEnum: TestAllTypesEdition2023_NestedEnum(v)}
+		case 0x64b: // groupliketype, a group
+			var err error
+			if i, err = d.Fallback(p, i, tag, m, depth); err != nil {
+				return err
+			}
+		case 0x653: // delimited_field, a group
+			var err error
+			if i, err = d.Fallback(p, i, tag, m, depth); err != nil {
+				return err
+			}
+		default:
+			if tag>>3 >= 120 && tag>>3 < 201 {
+				var err error
+				if i, err = d.Fallback(p, i, tag, m, depth); err != nil {
+					return err
+				}
+				continue
+			}
+			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
+				return pbfast.ErrMalformed
+			}
+		}
+	}
+	return nil
+}
+
 // SizeOf returns the length of the message's encoding in bytes.
 func (m *TestAllTypesEdition2023_NestedMessage) SizeOf() int { return m.PbfastSize() }
 
@@ -5158,7 +7097,7 @@ func (m *TestAllTypesEdition2023_NestedMessage) MarshalAppend(b []byte) ([]byte,
 
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *TestAllTypesEdition2023_NestedMessage) Unmarshal(data []byte) error {
-	m.Reset()
+	*m = TestAllTypesEdition2023_NestedMessage{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, pbfast.Copy(data), nil, pbfast.DefaultDepth); err != nil {
 		return err
@@ -5171,7 +7110,7 @@ func (m *TestAllTypesEdition2023_NestedMessage) Unmarshal(data []byte) error {
 
 // UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
 func (m *TestAllTypesEdition2023_NestedMessage) UnmarshalOwn(data []byte) error {
-	m.Reset()
+	*m = TestAllTypesEdition2023_NestedMessage{}
 	d := pbfast.Decoder{Own: true}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
@@ -5184,9 +7123,23 @@ func (m *TestAllTypesEdition2023_NestedMessage) UnmarshalOwn(data []byte) error 
 
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *TestAllTypesEdition2023_NestedMessage) UnmarshalAlias(data []byte) error {
-	m.Reset()
+	*m = TestAllTypesEdition2023_NestedMessage{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+		return err
+	}
+	if err := proto.CheckInitialized(m); err != nil {
+		return err
+	}
+	return nil
+}
+
+// UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
+// values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
+// twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
+func (m *TestAllTypesEdition2023_NestedMessage) UnmarshalReuse(data []byte) error {
+	var d pbfast.Decoder
+	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
 	if err := proto.CheckInitialized(m); err != nil {
@@ -5348,6 +7301,68 @@ func (m *TestAllTypesEdition2023_NestedMessage) pbfastDecode(d *pbfast.Decoder, 
 	return nil
 }
 
+func (m *TestAllTypesEdition2023_NestedMessage) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+	if depth--; depth < 0 {
+		return pbfast.ErrDepth
+	}
+	m.unknownFields = m.unknownFields[:0]
+	oldA := m.A
+	m.A = nil
+	oldCorecursive := m.Corecursive
+	m.Corecursive = nil
+	for i := 0; i < len(p); {
+		tag := uint64(p[i])
+		i++
+		if tag >= 0x80 {
+			if tag, i = pbfast.Varint(p, i-1); i < 0 {
+				return pbfast.ErrMalformed
+			}
+		}
+		switch tag {
+		case 0x8: // a
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.A == nil {
+				if m.A = oldA; m.A == nil {
+					m.A = new(int32)
+				}
+			}
+			*m.A = int32(v)
+		case 0x12: // corecursive
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.Corecursive != nil {
+				if err := m.Corecursive.pbfastDecode(d, v, nil, depth); err != nil {
+					return err
+				}
+			} else {
+				if m.Corecursive = oldCorecursive; m.Corecursive == nil {
+					m.Corecursive = new(TestAllTypesEdition2023)
+				}
+				if err := m.Corecursive.pbfastReuse(d, v, depth); err != nil {
+					return err
+				}
+			}
+		default:
+			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
+				return pbfast.ErrMalformed
+			}
+		}
+	}
+	return nil
+}
+
 // SizeOf returns the length of the message's encoding in bytes.
 func (m *TestAllTypesEdition2023_GroupLikeType) SizeOf() int { return m.PbfastSize() }
 
@@ -5356,15 +7371,22 @@ func (m *TestAllTypesEdition2023_GroupLikeType) MarshalAppend(b []byte) ([]byte,
 	if m == nil {
 		return b, nil
 	}
-	var e pbfast.Encoder
-	w, i := e.Start(b, m)
-	w, i = m.pbfastEncode(&e, w, i)
-	return e.Finish(w, i)
+	return m.pbfastAppend(b), nil
+}
+
+func (m *TestAllTypesEdition2023_GroupLikeType) pbfastAppend(b []byte) []byte {
+	if m.GroupInt32 != nil {
+		b = pbfast.AppendVarint(append(b, 0xd0, 0xc), uint64(int64(*m.GroupInt32)))
+	}
+	if m.GroupUint32 != nil {
+		b = pbfast.AppendVarint(append(b, 0xd8, 0xc), uint64(*m.GroupUint32))
+	}
+	return append(b, m.unknownFields...)
 }
 
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *TestAllTypesEdition2023_GroupLikeType) Unmarshal(data []byte) error {
-	m.Reset()
+	*m = TestAllTypesEdition2023_GroupLikeType{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
@@ -5374,7 +7396,7 @@ func (m *TestAllTypesEdition2023_GroupLikeType) Unmarshal(data []byte) error {
 
 // UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
 func (m *TestAllTypesEdition2023_GroupLikeType) UnmarshalOwn(data []byte) error {
-	m.Reset()
+	*m = TestAllTypesEdition2023_GroupLikeType{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
@@ -5384,9 +7406,20 @@ func (m *TestAllTypesEdition2023_GroupLikeType) UnmarshalOwn(data []byte) error 
 
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *TestAllTypesEdition2023_GroupLikeType) UnmarshalAlias(data []byte) error {
-	m.Reset()
+	*m = TestAllTypesEdition2023_GroupLikeType{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+		return err
+	}
+	return nil
+}
+
+// UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
+// values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
+// twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
+func (m *TestAllTypesEdition2023_GroupLikeType) UnmarshalReuse(data []byte) error {
+	var d pbfast.Decoder
+	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -5544,6 +7577,61 @@ func (m *TestAllTypesEdition2023_GroupLikeType) pbfastDecode(d *pbfast.Decoder, 
 	return nil
 }
 
+func (m *TestAllTypesEdition2023_GroupLikeType) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+	if depth--; depth < 0 {
+		return pbfast.ErrDepth
+	}
+	m.unknownFields = m.unknownFields[:0]
+	oldGroupInt32 := m.GroupInt32
+	m.GroupInt32 = nil
+	oldGroupUint32 := m.GroupUint32
+	m.GroupUint32 = nil
+	for i := 0; i < len(p); {
+		tag := uint64(p[i])
+		i++
+		if tag >= 0x80 {
+			if tag, i = pbfast.Varint(p, i-1); i < 0 {
+				return pbfast.ErrMalformed
+			}
+		}
+		switch tag {
+		case 0x650: // group_int32
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.GroupInt32 == nil {
+				if m.GroupInt32 = oldGroupInt32; m.GroupInt32 == nil {
+					m.GroupInt32 = new(int32)
+				}
+			}
+			*m.GroupInt32 = int32(v)
+		case 0x658: // group_uint32
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.GroupUint32 == nil {
+				if m.GroupUint32 = oldGroupUint32; m.GroupUint32 == nil {
+					m.GroupUint32 = new(uint32)
+				}
+			}
+			*m.GroupUint32 = uint32(v)
+		default:
+			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
+				return pbfast.ErrMalformed
+			}
+		}
+	}
+	return nil
+}
+
 // SizeOf returns the length of the message's encoding in bytes.
 func (m *ForeignMessageEdition2023) SizeOf() int { return m.PbfastSize() }
 
@@ -5552,15 +7640,19 @@ func (m *ForeignMessageEdition2023) MarshalAppend(b []byte) ([]byte, error) {
 	if m == nil {
 		return b, nil
 	}
-	var e pbfast.Encoder
-	w, i := e.Start(b, m)
-	w, i = m.pbfastEncode(&e, w, i)
-	return e.Finish(w, i)
+	return m.pbfastAppend(b), nil
+}
+
+func (m *ForeignMessageEdition2023) pbfastAppend(b []byte) []byte {
+	if m.C != nil {
+		b = pbfast.AppendVarint(append(b, 0x8), uint64(int64(*m.C)))
+	}
+	return append(b, m.unknownFields...)
 }
 
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *ForeignMessageEdition2023) Unmarshal(data []byte) error {
-	m.Reset()
+	*m = ForeignMessageEdition2023{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
@@ -5570,7 +7662,7 @@ func (m *ForeignMessageEdition2023) Unmarshal(data []byte) error {
 
 // UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
 func (m *ForeignMessageEdition2023) UnmarshalOwn(data []byte) error {
-	m.Reset()
+	*m = ForeignMessageEdition2023{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
@@ -5580,9 +7672,20 @@ func (m *ForeignMessageEdition2023) UnmarshalOwn(data []byte) error {
 
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *ForeignMessageEdition2023) UnmarshalAlias(data []byte) error {
-	m.Reset()
+	*m = ForeignMessageEdition2023{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+		return err
+	}
+	return nil
+}
+
+// UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
+// values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
+// twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
+func (m *ForeignMessageEdition2023) UnmarshalReuse(data []byte) error {
+	var d pbfast.Decoder
+	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -5712,6 +7815,45 @@ func (m *ForeignMessageEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s 
 	return nil
 }
 
+func (m *ForeignMessageEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+	if depth--; depth < 0 {
+		return pbfast.ErrDepth
+	}
+	m.unknownFields = m.unknownFields[:0]
+	oldC := m.C
+	m.C = nil
+	for i := 0; i < len(p); {
+		tag := uint64(p[i])
+		i++
+		if tag >= 0x80 {
+			if tag, i = pbfast.Varint(p, i-1); i < 0 {
+				return pbfast.ErrMalformed
+			}
+		}
+		switch tag {
+		case 0x8: // c
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.C == nil {
+				if m.C = oldC; m.C == nil {
+					m.C = new(int32)
+				}
+			}
+			*m.C = int32(v)
+		default:
+			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
+				return pbfast.ErrMalformed
+			}
+		}
+	}
+	return nil
+}
+
 // SizeOf returns the length of the message's encoding in bytes.
 func (m *GroupLikeType) SizeOf() int { return m.PbfastSize() }
 
@@ -5720,15 +7862,19 @@ func (m *GroupLikeType) MarshalAppend(b []byte) ([]byte, error) {
 	if m == nil {
 		return b, nil
 	}
-	var e pbfast.Encoder
-	w, i := e.Start(b, m)
-	w, i = m.pbfastEncode(&e, w, i)
-	return e.Finish(w, i)
+	return m.pbfastAppend(b), nil
+}
+
+func (m *GroupLikeType) pbfastAppend(b []byte) []byte {
+	if m.C != nil {
+		b = pbfast.AppendVarint(append(b, 0x8), uint64(int64(*m.C)))
+	}
+	return append(b, m.unknownFields...)
 }
 
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *GroupLikeType) Unmarshal(data []byte) error {
-	m.Reset()
+	*m = GroupLikeType{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
@@ -5738,7 +7884,7 @@ func (m *GroupLikeType) Unmarshal(data []byte) error {
 
 // UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
 func (m *GroupLikeType) UnmarshalOwn(data []byte) error {
-	m.Reset()
+	*m = GroupLikeType{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
@@ -5748,9 +7894,20 @@ func (m *GroupLikeType) UnmarshalOwn(data []byte) error {
 
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *GroupLikeType) UnmarshalAlias(data []byte) error {
-	m.Reset()
+	*m = GroupLikeType{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+		return err
+	}
+	return nil
+}
+
+// UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
+// values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
+// twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
+func (m *GroupLikeType) UnmarshalReuse(data []byte) error {
+	var d pbfast.Decoder
+	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -5880,6 +8037,45 @@ func (m *GroupLikeType) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfastGroup
 	return nil
 }
 
+func (m *GroupLikeType) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+	if depth--; depth < 0 {
+		return pbfast.ErrDepth
+	}
+	m.unknownFields = m.unknownFields[:0]
+	oldC := m.C
+	m.C = nil
+	for i := 0; i < len(p); {
+		tag := uint64(p[i])
+		i++
+		if tag >= 0x80 {
+			if tag, i = pbfast.Varint(p, i-1); i < 0 {
+				return pbfast.ErrMalformed
+			}
+		}
+		switch tag {
+		case 0x8: // c
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.C == nil {
+				if m.C = oldC; m.C == nil {
+					m.C = new(int32)
+				}
+			}
+			*m.C = int32(v)
+		default:
+			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
+				return pbfast.ErrMalformed
+			}
+		}
+	}
+	return nil
+}
+
 func init() {
 	file_test_messages_edition2023_proto_init()
 	pbfast.Hook((*ComplexMessage)(nil), &protoiface.Methods{
@@ -5901,15 +8097,12 @@ func init() {
 				out.Buf = in.Buf
 				return out, nil
 			}
-			e := pbfast.Encoder{Flags: in.Flags}
-			w, i := e.StartCached(in.Buf, m, &m.sizeCache)
-			w, i = m.pbfastEncode(&e, w, i)
-			out.Buf, err = e.Finish(w, i)
-			return out, err
+			out.Buf = m.pbfastAppend(in.Buf)
+			return out, nil
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*ComplexMessage)
-			d := pbfast.Decoder{In: in, Own: false}
+			d := pbfast.Decoder{In: &in, Own: false}
 			err = m.pbfastDecode(&d, in.Buf, nil, in.Depth)
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
@@ -5942,7 +8135,7 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*TestAllTypesEdition2023)
-			d := pbfast.Decoder{In: in, Own: false}
+			d := pbfast.Decoder{In: &in, Own: false}
 			err = m.pbfastDecode(&d, pbfast.Copy(in.Buf), nil, in.Depth)
 			return out, err
 		},
@@ -5974,7 +8167,7 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*TestAllTypesEdition2023_NestedMessage)
-			d := pbfast.Decoder{In: in, Own: false}
+			d := pbfast.Decoder{In: &in, Own: false}
 			err = m.pbfastDecode(&d, pbfast.Copy(in.Buf), nil, in.Depth)
 			return out, err
 		},
@@ -5998,15 +8191,12 @@ func init() {
 				out.Buf = in.Buf
 				return out, nil
 			}
-			e := pbfast.Encoder{Flags: in.Flags}
-			w, i := e.StartCached(in.Buf, m, &m.sizeCache)
-			w, i = m.pbfastEncode(&e, w, i)
-			out.Buf, err = e.Finish(w, i)
-			return out, err
+			out.Buf = m.pbfastAppend(in.Buf)
+			return out, nil
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*TestAllTypesEdition2023_GroupLikeType)
-			d := pbfast.Decoder{In: in, Own: false}
+			d := pbfast.Decoder{In: &in, Own: false}
 			err = m.pbfastDecode(&d, in.Buf, nil, in.Depth)
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
@@ -6031,15 +8221,12 @@ func init() {
 				out.Buf = in.Buf
 				return out, nil
 			}
-			e := pbfast.Encoder{Flags: in.Flags}
-			w, i := e.StartCached(in.Buf, m, &m.sizeCache)
-			w, i = m.pbfastEncode(&e, w, i)
-			out.Buf, err = e.Finish(w, i)
-			return out, err
+			out.Buf = m.pbfastAppend(in.Buf)
+			return out, nil
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*ForeignMessageEdition2023)
-			d := pbfast.Decoder{In: in, Own: false}
+			d := pbfast.Decoder{In: &in, Own: false}
 			err = m.pbfastDecode(&d, in.Buf, nil, in.Depth)
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
@@ -6064,15 +8251,12 @@ func init() {
 				out.Buf = in.Buf
 				return out, nil
 			}
-			e := pbfast.Encoder{Flags: in.Flags}
-			w, i := e.StartCached(in.Buf, m, &m.sizeCache)
-			w, i = m.pbfastEncode(&e, w, i)
-			out.Buf, err = e.Finish(w, i)
-			return out, err
+			out.Buf = m.pbfastAppend(in.Buf)
+			return out, nil
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*GroupLikeType)
-			d := pbfast.Decoder{In: in, Own: false}
+			d := pbfast.Decoder{In: &in, Own: false}
 			err = m.pbfastDecode(&d, in.Buf, nil, in.Depth)
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err

@@ -30,7 +30,7 @@ func (m *TestAllTypesProto2) MarshalAppend(b []byte) ([]byte, error) {
 
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *TestAllTypesProto2) Unmarshal(data []byte) error {
-	m.Reset()
+	*m = TestAllTypesProto2{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, pbfast.Copy(data), nil, pbfast.DefaultDepth); err != nil {
 		return err
@@ -43,7 +43,7 @@ func (m *TestAllTypesProto2) Unmarshal(data []byte) error {
 
 // UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
 func (m *TestAllTypesProto2) UnmarshalOwn(data []byte) error {
-	m.Reset()
+	*m = TestAllTypesProto2{}
 	d := pbfast.Decoder{Own: true}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
@@ -56,9 +56,23 @@ func (m *TestAllTypesProto2) UnmarshalOwn(data []byte) error {
 
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *TestAllTypesProto2) UnmarshalAlias(data []byte) error {
-	m.Reset()
+	*m = TestAllTypesProto2{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+		return err
+	}
+	if err := proto.CheckInitialized(m); err != nil {
+		return err
+	}
+	return nil
+}
+
+// UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
+// values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
+// twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
+func (m *TestAllTypesProto2) UnmarshalReuse(data []byte) error {
+	var d pbfast.Decoder
+	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
 	if err := proto.CheckInitialized(m); err != nil {
@@ -5963,6 +5977,2416 @@ func (m *TestAllTypesProto2) pbfastMapInt32BoolEntry(d *pbfast.Decoder, p []byte
 	return nil
 }
 
+func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+	if depth--; depth < 0 {
+		return pbfast.ErrDepth
+	}
+	m.unknownFields = m.unknownFields[:0]
+	m.extensionFields = nil
+	oldOptionalInt32 := m.OptionalInt32
+	m.OptionalInt32 = nil
+	oldOptionalInt64 := m.OptionalInt64
+	m.OptionalInt64 = nil
+	oldOptionalUint32 := m.OptionalUint32
+	m.OptionalUint32 = nil
+	oldOptionalUint64 := m.OptionalUint64
+	m.OptionalUint64 = nil
+	oldOptionalSint32 := m.OptionalSint32
+	m.OptionalSint32 = nil
+	oldOptionalSint64 := m.OptionalSint64
+	m.OptionalSint64 = nil
+	oldOptionalFixed32 := m.OptionalFixed32
+	m.OptionalFixed32 = nil
+	oldOptionalFixed64 := m.OptionalFixed64
+	m.OptionalFixed64 = nil
+	oldOptionalSfixed32 := m.OptionalSfixed32
+	m.OptionalSfixed32 = nil
+	oldOptionalSfixed64 := m.OptionalSfixed64
+	m.OptionalSfixed64 = nil
+	oldOptionalFloat := m.OptionalFloat
+	m.OptionalFloat = nil
+	oldOptionalDouble := m.OptionalDouble
+	m.OptionalDouble = nil
+	oldOptionalBool := m.OptionalBool
+	m.OptionalBool = nil
+	oldOptionalString := m.OptionalString
+	m.OptionalString = nil
+	m.OptionalBytes = nil
+	oldOptionalNestedMessage := m.OptionalNestedMessage
+	m.OptionalNestedMessage = nil
+	oldOptionalForeignMessage := m.OptionalForeignMessage
+	m.OptionalForeignMessage = nil
+	oldOptionalNestedEnum := m.OptionalNestedEnum
+	m.OptionalNestedEnum = nil
+	oldOptionalForeignEnum := m.OptionalForeignEnum
+	m.OptionalForeignEnum = nil
+	oldOptionalStringPiece := m.OptionalStringPiece
+	m.OptionalStringPiece = nil
+	oldOptionalCord := m.OptionalCord
+	m.OptionalCord = nil
+	oldRecursiveMessage := m.RecursiveMessage
+	m.RecursiveMessage = nil
+	m.RepeatedInt32 = m.RepeatedInt32[:0]
+	m.RepeatedInt64 = m.RepeatedInt64[:0]
+	m.RepeatedUint32 = m.RepeatedUint32[:0]
+	m.RepeatedUint64 = m.RepeatedUint64[:0]
+	m.RepeatedSint32 = m.RepeatedSint32[:0]
+	m.RepeatedSint64 = m.RepeatedSint64[:0]
+	m.RepeatedFixed32 = m.RepeatedFixed32[:0]
+	m.RepeatedFixed64 = m.RepeatedFixed64[:0]
+	m.RepeatedSfixed32 = m.RepeatedSfixed32[:0]
+	m.RepeatedSfixed64 = m.RepeatedSfixed64[:0]
+	m.RepeatedFloat = m.RepeatedFloat[:0]
+	m.RepeatedDouble = m.RepeatedDouble[:0]
+	m.RepeatedBool = m.RepeatedBool[:0]
+	m.RepeatedString = m.RepeatedString[:0]
+	m.RepeatedBytes = m.RepeatedBytes[:0]
+	m.RepeatedNestedMessage = m.RepeatedNestedMessage[:0]
+	m.RepeatedForeignMessage = m.RepeatedForeignMessage[:0]
+	m.RepeatedNestedEnum = m.RepeatedNestedEnum[:0]
+	m.RepeatedForeignEnum = m.RepeatedForeignEnum[:0]
+	m.RepeatedStringPiece = m.RepeatedStringPiece[:0]
+	m.RepeatedCord = m.RepeatedCord[:0]
+	clear(m.MapInt32Int32)
+	clear(m.MapInt64Int64)
+	clear(m.MapUint32Uint32)
+	clear(m.MapUint64Uint64)
+	clear(m.MapSint32Sint32)
+	clear(m.MapSint64Sint64)
+	clear(m.MapFixed32Fixed32)
+	clear(m.MapFixed64Fixed64)
+	clear(m.MapSfixed32Sfixed32)
+	clear(m.MapSfixed64Sfixed64)
+	clear(m.MapInt32Float)
+	clear(m.MapInt32Double)
+	clear(m.MapBoolBool)
+	clear(m.MapStringString)
+	clear(m.MapStringBytes)
+	clear(m.MapStringNestedMessage)
+	clear(m.MapStringForeignMessage)
+	clear(m.MapStringNestedEnum)
+	clear(m.MapStringForeignEnum)
+	m.PackedInt32 = m.PackedInt32[:0]
+	m.PackedInt64 = m.PackedInt64[:0]
+	m.PackedUint32 = m.PackedUint32[:0]
+	m.PackedUint64 = m.PackedUint64[:0]
+	m.PackedSint32 = m.PackedSint32[:0]
+	m.PackedSint64 = m.PackedSint64[:0]
+	m.PackedFixed32 = m.PackedFixed32[:0]
+	m.PackedFixed64 = m.PackedFixed64[:0]
+	m.PackedSfixed32 = m.PackedSfixed32[:0]
+	m.PackedSfixed64 = m.PackedSfixed64[:0]
+	m.PackedFloat = m.PackedFloat[:0]
+	m.PackedDouble = m.PackedDouble[:0]
+	m.PackedBool = m.PackedBool[:0]
+	m.PackedNestedEnum = m.PackedNestedEnum[:0]
+	m.UnpackedInt32 = m.UnpackedInt32[:0]
+	m.UnpackedInt64 = m.UnpackedInt64[:0]
+	m.UnpackedUint32 = m.UnpackedUint32[:0]
+	m.UnpackedUint64 = m.UnpackedUint64[:0]
+	m.UnpackedSint32 = m.UnpackedSint32[:0]
+	m.UnpackedSint64 = m.UnpackedSint64[:0]
+	m.UnpackedFixed32 = m.UnpackedFixed32[:0]
+	m.UnpackedFixed64 = m.UnpackedFixed64[:0]
+	m.UnpackedSfixed32 = m.UnpackedSfixed32[:0]
+	m.UnpackedSfixed64 = m.UnpackedSfixed64[:0]
+	m.UnpackedFloat = m.UnpackedFloat[:0]
+	m.UnpackedDouble = m.UnpackedDouble[:0]
+	m.UnpackedBool = m.UnpackedBool[:0]
+	m.UnpackedNestedEnum = m.UnpackedNestedEnum[:0]
+	clear(m.MapInt32NestedMessage)
+	clear(m.MapInt32Bool)
+	m.Data = nil
+	m.Multiwordgroupfield = nil
+	oldDefaultInt32 := m.DefaultInt32
+	m.DefaultInt32 = nil
+	oldDefaultInt64 := m.DefaultInt64
+	m.DefaultInt64 = nil
+	oldDefaultUint32 := m.DefaultUint32
+	m.DefaultUint32 = nil
+	oldDefaultUint64 := m.DefaultUint64
+	m.DefaultUint64 = nil
+	oldDefaultSint32 := m.DefaultSint32
+	m.DefaultSint32 = nil
+	oldDefaultSint64 := m.DefaultSint64
+	m.DefaultSint64 = nil
+	oldDefaultFixed32 := m.DefaultFixed32
+	m.DefaultFixed32 = nil
+	oldDefaultFixed64 := m.DefaultFixed64
+	m.DefaultFixed64 = nil
+	oldDefaultSfixed32 := m.DefaultSfixed32
+	m.DefaultSfixed32 = nil
+	oldDefaultSfixed64 := m.DefaultSfixed64
+	m.DefaultSfixed64 = nil
+	oldDefaultFloat := m.DefaultFloat
+	m.DefaultFloat = nil
+	oldDefaultDouble := m.DefaultDouble
+	m.DefaultDouble = nil
+	oldDefaultBool := m.DefaultBool
+	m.DefaultBool = nil
+	oldDefaultString := m.DefaultString
+	m.DefaultString = nil
+	m.DefaultBytes = nil
+	oldFieldname1 := m.Fieldname1
+	m.Fieldname1 = nil
+	oldFieldName2 := m.FieldName2
+	m.FieldName2 = nil
+	oldXFieldName3 := m.XFieldName3
+	m.XFieldName3 = nil
+	oldField_Name4_ := m.Field_Name4_
+	m.Field_Name4_ = nil
+	oldField0Name5 := m.Field0Name5
+	m.Field0Name5 = nil
+	oldField_0Name6 := m.Field_0Name6
+	m.Field_0Name6 = nil
+	oldFieldName7 := m.FieldName7
+	m.FieldName7 = nil
+	oldFieldName8 := m.FieldName8
+	m.FieldName8 = nil
+	oldField_Name9 := m.Field_Name9
+	m.Field_Name9 = nil
+	oldField_Name10 := m.Field_Name10
+	m.Field_Name10 = nil
+	oldFIELD_NAME11 := m.FIELD_NAME11
+	m.FIELD_NAME11 = nil
+	oldFIELDName12 := m.FIELDName12
+	m.FIELDName12 = nil
+	oldXFieldName13 := m.XFieldName13
+	m.XFieldName13 = nil
+	oldX_FieldName14 := m.X_FieldName14
+	m.X_FieldName14 = nil
+	oldField_Name15 := m.Field_Name15
+	m.Field_Name15 = nil
+	oldField__Name16 := m.Field__Name16
+	m.Field__Name16 = nil
+	oldFieldName17__ := m.FieldName17__
+	m.FieldName17__ = nil
+	oldFieldName18__ := m.FieldName18__
+	m.FieldName18__ = nil
+	m.MessageSetCorrect = nil
+	m.OneofField = nil
+	for i := 0; i < len(p); {
+		tag := uint64(p[i])
+		i++
+		if tag >= 0x80 {
+			if tag, i = pbfast.Varint(p, i-1); i < 0 {
+				return pbfast.ErrMalformed
+			}
+		}
+		switch tag {
+		case 0x8: // optional_int32
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.OptionalInt32 == nil {
+				if m.OptionalInt32 = oldOptionalInt32; m.OptionalInt32 == nil {
+					m.OptionalInt32 = new(int32)
+				}
+			}
+			*m.OptionalInt32 = int32(v)
+		case 0x10: // optional_int64
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.OptionalInt64 == nil {
+				if m.OptionalInt64 = oldOptionalInt64; m.OptionalInt64 == nil {
+					m.OptionalInt64 = new(int64)
+				}
+			}
+			*m.OptionalInt64 = int64(v)
+		case 0x18: // optional_uint32
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.OptionalUint32 == nil {
+				if m.OptionalUint32 = oldOptionalUint32; m.OptionalUint32 == nil {
+					m.OptionalUint32 = new(uint32)
+				}
+			}
+			*m.OptionalUint32 = uint32(v)
+		case 0x20: // optional_uint64
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.OptionalUint64 == nil {
+				if m.OptionalUint64 = oldOptionalUint64; m.OptionalUint64 == nil {
+					m.OptionalUint64 = new(uint64)
+				}
+			}
+			*m.OptionalUint64 = v
+		case 0x28: // optional_sint32
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.OptionalSint32 == nil {
+				if m.OptionalSint32 = oldOptionalSint32; m.OptionalSint32 == nil {
+					m.OptionalSint32 = new(int32)
+				}
+			}
+			*m.OptionalSint32 = int32(pbfast.UnZigZag(uint64(uint32(v))))
+		case 0x30: // optional_sint64
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.OptionalSint64 == nil {
+				if m.OptionalSint64 = oldOptionalSint64; m.OptionalSint64 == nil {
+					m.OptionalSint64 = new(int64)
+				}
+			}
+			*m.OptionalSint64 = pbfast.UnZigZag(v)
+		case 0x3d: // optional_fixed32
+			v, j := pbfast.Fixed32(p, i)
+			if j < 0 {
+				return pbfast.ErrMalformed
+			}
+			i = j
+			if m.OptionalFixed32 == nil {
+				if m.OptionalFixed32 = oldOptionalFixed32; m.OptionalFixed32 == nil {
+					m.OptionalFixed32 = new(uint32)
+				}
+			}
+			*m.OptionalFixed32 = uint32(v)
+		case 0x41: // optional_fixed64
+			v, j := pbfast.Fixed64(p, i)
+			if j < 0 {
+				return pbfast.ErrMalformed
+			}
+			i = j
+			if m.OptionalFixed64 == nil {
+				if m.OptionalFixed64 = oldOptionalFixed64; m.OptionalFixed64 == nil {
+					m.OptionalFixed64 = new(uint64)
+				}
+			}
+			*m.OptionalFixed64 = uint64(v)
+		case 0x4d: // optional_sfixed32
+			v, j := pbfast.Fixed32(p, i)
+			if j < 0 {
+				return pbfast.ErrMalformed
+			}
+			i = j
+			if m.OptionalSfixed32 == nil {
+				if m.OptionalSfixed32 = oldOptionalSfixed32; m.OptionalSfixed32 == nil {
+					m.OptionalSfixed32 = new(int32)
+				}
+			}
+			*m.OptionalSfixed32 = int32(v)
+		case 0x51: // optional_sfixed64
+			v, j := pbfast.Fixed64(p, i)
+			if j < 0 {
+				return pbfast.ErrMalformed
+			}
+			i = j
+			if m.OptionalSfixed64 == nil {
+				if m.OptionalSfixed64 = oldOptionalSfixed64; m.OptionalSfixed64 == nil {
+					m.OptionalSfixed64 = new(int64)
+				}
+			}
+			*m.OptionalSfixed64 = int64(v)
+		case 0x5d: // optional_float
+			v, j := pbfast.Fixed32(p, i)
+			if j < 0 {
+				return pbfast.ErrMalformed
+			}
+			i = j
+			if m.OptionalFloat == nil {
+				if m.OptionalFloat = oldOptionalFloat; m.OptionalFloat == nil {
+					m.OptionalFloat = new(float32)
+				}
+			}
+			*m.OptionalFloat = math.Float32frombits(v)
+		case 0x61: // optional_double
+			v, j := pbfast.Fixed64(p, i)
+			if j < 0 {
+				return pbfast.ErrMalformed
+			}
+			i = j
+			if m.OptionalDouble == nil {
+				if m.OptionalDouble = oldOptionalDouble; m.OptionalDouble == nil {
+					m.OptionalDouble = new(float64)
+				}
+			}
+			*m.OptionalDouble = math.Float64frombits(v)
+		case 0x68: // optional_bool
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.OptionalBool == nil {
+				if m.OptionalBool = oldOptionalBool; m.OptionalBool == nil {
+					m.OptionalBool = new(bool)
+				}
+			}
+			*m.OptionalBool = v != 0
+		case 0x72: // optional_string
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.OptionalString == nil {
+				if m.OptionalString = oldOptionalString; m.OptionalString == nil {
+					m.OptionalString = new(string)
+				}
+			}
+			*m.OptionalString = d.String(v)
+		case 0x7a: // optional_bytes
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			m.OptionalBytes = d.PresentBytes(v)
+		case 0x92: // optional_nested_message
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.OptionalNestedMessage != nil {
+				if err := m.OptionalNestedMessage.pbfastDecode(d, v, nil, depth); err != nil {
+					return err
+				}
+			} else {
+				if m.OptionalNestedMessage = oldOptionalNestedMessage; m.OptionalNestedMessage == nil {
+					m.OptionalNestedMessage = new(TestAllTypesProto2_NestedMessage)
+				}
+				if err := m.OptionalNestedMessage.pbfastReuse(d, v, depth); err != nil {
+					return err
+				}
+			}
+		case 0x9a: // optional_foreign_message
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.OptionalForeignMessage != nil {
+				if err := m.OptionalForeignMessage.pbfastDecode(d, v, nil, depth); err != nil {
+					return err
+				}
+			} else {
+				if m.OptionalForeignMessage = oldOptionalForeignMessage; m.OptionalForeignMessage == nil {
+					m.OptionalForeignMessage = new(ForeignMessageProto2)
+				}
+				if err := m.OptionalForeignMessage.pbfastReuse(d, v, depth); err != nil {
+					return err
+				}
+			}
+		case 0xa8: // optional_nested_enum
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.OptionalNestedEnum == nil {
+				if m.OptionalNestedEnum = oldOptionalNestedEnum; m.OptionalNestedEnum == nil {
+					m.OptionalNestedEnum = new(TestAllTypesProto2_NestedEnum)
+				}
+			}
+			*m.OptionalNestedEnum = TestAllTypesProto2_NestedEnum(v)
+		case 0xb0: // optional_foreign_enum
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.OptionalForeignEnum == nil {
+				if m.OptionalForeignEnum = oldOptionalForeignEnum; m.OptionalForeignEnum == nil {
+					m.OptionalForeignEnum = new(ForeignEnumProto2)
+				}
+			}
+			*m.OptionalForeignEnum = ForeignEnumProto2(v)
+		case 0xc2: // optional_string_piece
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.OptionalStringPiece == nil {
+				if m.OptionalStringPiece = oldOptionalStringPiece; m.OptionalStringPiece == nil {
+					m.OptionalStringPiece = new(string)
+				}
+			}
+			*m.OptionalStringPiece = d.String(v)
+		case 0xca: // optional_cord
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.OptionalCord == nil {
+				if m.OptionalCord = oldOptionalCord; m.OptionalCord == nil {
+					m.OptionalCord = new(string)
+				}
+			}
+			*m.OptionalCord = d.String(v)
+		case 0xda: // recursive_message
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.RecursiveMessage != nil {
+				if err := m.RecursiveMessage.pbfastDecode(d, v, nil, depth); err != nil {
+					return err
+				}
+			} else {
+				if m.RecursiveMessage = oldRecursiveMessage; m.RecursiveMessage == nil {
+					m.RecursiveMessage = new(TestAllTypesProto2)
+				}
+				if err := m.RecursiveMessage.pbfastReuse(d, v, depth); err != nil {
+					return err
+				}
+			}
+		case 0xf8: // repeated_int32
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			m.RepeatedInt32 = append(m.RepeatedInt32, int32(v))
+		case 0xfa: // repeated_int32, packed
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			var err error
+			if m.RepeatedInt32, err = pbfast.AppendVarints(m.RepeatedInt32, v); err != nil {
+				return err
+			}
+		case 0x100: // repeated_int64
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			m.RepeatedInt64 = append(m.RepeatedInt64, int64(v))
+		case 0x102: // repeated_int64, packed
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			var err error
+			if m.RepeatedInt64, err = pbfast.AppendVarints(m.RepeatedInt64, v); err != nil {
+				return err
+			}
+		case 0x108: // repeated_uint32
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			m.RepeatedUint32 = append(m.RepeatedUint32, uint32(v))
+		case 0x10a: // repeated_uint32, packed
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			var err error
+			if m.RepeatedUint32, err = pbfast.AppendVarints(m.RepeatedUint32, v); err != nil {
+				return err
+			}
+		case 0x110: // repeated_uint64
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			m.RepeatedUint64 = append(m.RepeatedUint64, v)
+		case 0x112: // repeated_uint64, packed
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			var err error
+			if m.RepeatedUint64, err = pbfast.AppendVarints(m.RepeatedUint64, v); err != nil {
+				return err
+			}
+		case 0x118: // repeated_sint32
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			m.RepeatedSint32 = append(m.RepeatedSint32, int32(pbfast.UnZigZag(uint64(uint32(v)))))
+		case 0x11a: // repeated_sint32, packed
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			var err error
+			if m.RepeatedSint32, err = pbfast.AppendZigZags(m.RepeatedSint32, v); err != nil {
+				return err
+			}
+		case 0x120: // repeated_sint64
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			m.RepeatedSint64 = append(m.RepeatedSint64, pbfast.UnZigZag(v))
+		case 0x122: // repeated_sint64, packed
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			var err error
+			if m.RepeatedSint64, err = pbfast.AppendZigZags(m.RepeatedSint64, v); err != nil {
+				return err
+			}
+		case 0x12d: // repeated_fixed32
+			v, j := pbfast.Fixed32(p, i)
+			if j < 0 {
+				return pbfast.ErrMalformed
+			}
+			i = j
+			m.RepeatedFixed32 = append(m.RepeatedFixed32, uint32(v))
+		case 0x12a: // repeated_fixed32, packed
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			var err error
+			if m.RepeatedFixed32, err = pbfast.AppendFixed32s(m.RepeatedFixed32, v); err != nil {
+				return err
+			}
+		case 0x131: // repeated_fixed64
+			v, j := pbfast.Fixed64(p, i)
+			if j < 0 {
+				return pbfast.ErrMalformed
+			}
+			i = j
+			m.RepeatedFixed64 = append(m.RepeatedFixed64, uint64(v))
+		case 0x132: // repeated_fixed64, packed
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			var err error
+			if m.RepeatedFixed64, err = pbfast.AppendFixed64s(m.RepeatedFixed64, v); err != nil {
+				return err
+			}
+		case 0x13d: // repeated_sfixed32
+			v, j := pbfast.Fixed32(p, i)
+			if j < 0 {
+				return pbfast.ErrMalformed
+			}
+			i = j
+			m.RepeatedSfixed32 = append(m.RepeatedSfixed32, int32(v))
+		case 0x13a: // repeated_sfixed32, packed
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			var err error
+			if m.RepeatedSfixed32, err = pbfast.AppendFixed32s(m.RepeatedSfixed32, v); err != nil {
+				return err
+			}
+		case 0x141: // repeated_sfixed64
+			v, j := pbfast.Fixed64(p, i)
+			if j < 0 {
+				return pbfast.ErrMalformed
+			}
+			i = j
+			m.RepeatedSfixed64 = append(m.RepeatedSfixed64, int64(v))
+		case 0x142: // repeated_sfixed64, packed
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			var err error
+			if m.RepeatedSfixed64, err = pbfast.AppendFixed64s(m.RepeatedSfixed64, v); err != nil {
+				return err
+			}
+		case 0x14d: // repeated_float
+			v, j := pbfast.Fixed32(p, i)
+			if j < 0 {
+				return pbfast.ErrMalformed
+			}
+			i = j
+			m.RepeatedFloat = append(m.RepeatedFloat, math.Float32frombits(v))
+		case 0x14a: // repeated_float, packed
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			var err error
+			if m.RepeatedFloat, err = pbfast.AppendFixed32s(m.RepeatedFloat, v); err != nil {
+				return err
+			}
+		case 0x151: // repeated_double
+			v, j := pbfast.Fixed64(p, i)
+			if j < 0 {
+				return pbfast.ErrMalformed
+			}
+			i = j
+			m.RepeatedDouble = append(m.RepeatedDouble, math.Float64frombits(v))
+		case 0x152: // repeated_double, packed
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			var err error
+			if m.RepeatedDouble, err = pbfast.AppendFixed64s(m.RepeatedDouble, v); err != nil {
+				return err
+			}
+		case 0x158: // repeated_bool
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			m.RepeatedBool = append(m.RepeatedBool, v != 0)
+		case 0x15a: // repeated_bool, packed
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			var err error
+			if m.RepeatedBool, err = pbfast.AppendBools(m.RepeatedBool, v); err != nil {
+				return err
+			}
+		case 0x162: // repeated_string
+			if len(m.RepeatedString) == cap(m.RepeatedString) {
+				m.RepeatedString = slices.Grow(m.RepeatedString, pbfast.Run(p, i, 0x2e2))
+			}
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			m.RepeatedString = append(m.RepeatedString, d.String(v))
+		case 0x16a: // repeated_bytes
+			if len(m.RepeatedBytes) == cap(m.RepeatedBytes) {
+				m.RepeatedBytes = slices.Grow(m.RepeatedBytes, pbfast.Run(p, i, 0x2ea))
+			}
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			m.RepeatedBytes = append(m.RepeatedBytes, d.PresentBytes(v))
+		case 0x182: // repeated_nested_message
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			n := len(m.RepeatedNestedMessage)
+			if n < cap(m.RepeatedNestedMessage) {
+				m.RepeatedNestedMessage = m.RepeatedNestedMessage[:n+1]
+			} else {
+				m.RepeatedNestedMessage = append(m.RepeatedNestedMessage, nil)
+			}
+			if m.RepeatedNestedMessage[n] == nil {
+				m.RepeatedNestedMessage[n] = new(TestAllTypesProto2_NestedMessage)
+			}
+			if err := m.RepeatedNestedMessage[n].pbfastReuse(d, v, depth); err != nil {
+				return err
+			}
+		case 0x18a: // repeated_foreign_message
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			n := len(m.RepeatedForeignMessage)
+			if n < cap(m.RepeatedForeignMessage) {
+				m.RepeatedForeignMessage = m.RepeatedForeignMessage[:n+1]
+			} else {
+				m.RepeatedForeignMessage = append(m.RepeatedForeignMessage, nil)
+			}
+			if m.RepeatedForeignMessage[n] == nil {
+				m.RepeatedForeignMessage[n] = new(ForeignMessageProto2)
+			}
+			if err := m.RepeatedForeignMessage[n].pbfastReuse(d, v, depth); err != nil {
+				return err
+			}
+		case 0x198: // repeated_nested_enum
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			m.RepeatedNestedEnum = append(m.RepeatedNestedEnum, TestAllTypesProto2_NestedEnum(v))
+		case 0x19a: // repeated_nested_enum, packed
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			var err error
+			if m.RepeatedNestedEnum, err = pbfast.AppendVarints(m.RepeatedNestedEnum, v); err != nil {
+				return err
+			}
+		case 0x1a0: // repeated_foreign_enum
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			m.RepeatedForeignEnum = append(m.RepeatedForeignEnum, ForeignEnumProto2(v))
+		case 0x1a2: // repeated_foreign_enum, packed
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			var err error
+			if m.RepeatedForeignEnum, err = pbfast.AppendVarints(m.RepeatedForeignEnum, v); err != nil {
+				return err
+			}
+		case 0x1b2: // repeated_string_piece
+			if len(m.RepeatedStringPiece) == cap(m.RepeatedStringPiece) {
+				m.RepeatedStringPiece = slices.Grow(m.RepeatedStringPiece, pbfast.Run(p, i, 0x3b2))
+			}
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			m.RepeatedStringPiece = append(m.RepeatedStringPiece, d.String(v))
+		case 0x1ba: // repeated_cord
+			if len(m.RepeatedCord) == cap(m.RepeatedCord) {
+				m.RepeatedCord = slices.Grow(m.RepeatedCord, pbfast.Run(p, i, 0x3ba))
+			}
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			m.RepeatedCord = append(m.RepeatedCord, d.String(v))
+		case 0x1c2: // map_int32_int32
+			if m.MapInt32Int32 == nil {
+				m.MapInt32Int32 = make(map[int32]int32, pbfast.Run(p, i, 0x3c2))
+			}
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if err := m.pbfastMapInt32Int32Entry(d, v, depth); err != nil {
+				return err
+			}
+		case 0x1ca: // map_int64_int64
+			if m.MapInt64Int64 == nil {
+				m.MapInt64Int64 = make(map[int64]int64, pbfast.Run(p, i, 0x3ca))
+			}
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if err := m.pbfastMapInt64Int64Entry(d, v, depth); err != nil {
+				return err
+			}
+		case 0x1d2: // map_uint32_uint32
+			if m.MapUint32Uint32 == nil {
+				m.MapUint32Uint32 = make(map[uint32]uint32, pbfast.Run(p, i, 0x3d2))
+			}
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if err := m.pbfastMapUint32Uint32Entry(d, v, depth); err != nil {
+				return err
+			}
+		case 0x1da: // map_uint64_uint64
+			if m.MapUint64Uint64 == nil {
+				m.MapUint64Uint64 = make(map[uint64]uint64, pbfast.Run(p, i, 0x3da))
+			}
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if err := m.pbfastMapUint64Uint64Entry(d, v, depth); err != nil {
+				return err
+			}
+		case 0x1e2: // map_sint32_sint32
+			if m.MapSint32Sint32 == nil {
+				m.MapSint32Sint32 = make(map[int32]int32, pbfast.Run(p, i, 0x3e2))
+			}
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if err := m.pbfastMapSint32Sint32Entry(d, v, depth); err != nil {
+				return err
+			}
+		case 0x1ea: // map_sint64_sint64
+			if m.MapSint64Sint64 == nil {
+				m.MapSint64Sint64 = make(map[int64]int64, pbfast.Run(p, i, 0x3ea))
+			}
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if err := m.pbfastMapSint64Sint64Entry(d, v, depth); err != nil {
+				return err
+			}
+		case 0x1f2: // map_fixed32_fixed32
+			if m.MapFixed32Fixed32 == nil {
+				m.MapFixed32Fixed32 = make(map[uint32]uint32, pbfast.Run(p, i, 0x3f2))
+			}
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if err := m.pbfastMapFixed32Fixed32Entry(d, v, depth); err != nil {
+				return err
+			}
+		case 0x1fa: // map_fixed64_fixed64
+			if m.MapFixed64Fixed64 == nil {
+				m.MapFixed64Fixed64 = make(map[uint64]uint64, pbfast.Run(p, i, 0x3fa))
+			}
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if err := m.pbfastMapFixed64Fixed64Entry(d, v, depth); err != nil {
+				return err
+			}
+		case 0x202: // map_sfixed32_sfixed32
+			if m.MapSfixed32Sfixed32 == nil {
+				m.MapSfixed32Sfixed32 = make(map[int32]int32, pbfast.Run(p, i, 0x482))
+			}
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if err := m.pbfastMapSfixed32Sfixed32Entry(d, v, depth); err != nil {
+				return err
+			}
+		case 0x20a: // map_sfixed64_sfixed64
+			if m.MapSfixed64Sfixed64 == nil {
+				m.MapSfixed64Sfixed64 = make(map[int64]int64, pbfast.Run(p, i, 0x48a))
+			}
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if err := m.pbfastMapSfixed64Sfixed64Entry(d, v, depth); err != nil {
+				return err
+			}
+		case 0x212: // map_int32_float
+			if m.MapInt32Float == nil {
+				m.MapInt32Float = make(map[int32]float32, pbfast.Run(p, i, 0x492))
+			}
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if err := m.pbfastMapInt32FloatEntry(d, v, depth); err != nil {
+				return err
+			}
+		case 0x21a: // map_int32_double
+			if m.MapInt32Double == nil {
+				m.MapInt32Double = make(map[int32]float64, pbfast.Run(p, i, 0x49a))
+			}
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if err := m.pbfastMapInt32DoubleEntry(d, v, depth); err != nil {
+				return err
+			}
+		case 0x222: // map_bool_bool
+			if m.MapBoolBool == nil {
+				m.MapBoolBool = make(map[bool]bool, pbfast.Run(p, i, 0x4a2))
+			}
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if err := m.pbfastMapBoolBoolEntry(d, v, depth); err != nil {
+				return err
+			}
+		case 0x22a: // map_string_string
+			if m.MapStringString == nil {
+				m.MapStringString = make(map[string]string, pbfast.Run(p, i, 0x4aa))
+			}
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if err := m.pbfastMapStringStringEntry(d, v, depth); err != nil {
+				return err
+			}
+		case 0x232: // map_string_bytes
+			if m.MapStringBytes == nil {
+				m.MapStringBytes = make(map[string][]byte, pbfast.Run(p, i, 0x4b2))
+			}
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if err := m.pbfastMapStringBytesEntry(d, v, depth); err != nil {
+				return err
+			}
+		case 0x23a: // map_string_nested_message
+			if m.MapStringNestedMessage == nil {
+				m.MapStringNestedMessage = make(map[string]*TestAllTypesProto2_NestedMessage, pbfast.Run(p, i, 0x4ba))
+			}
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if err := m.pbfastMapStringNestedMessageEntry(d, v, depth); err != nil {
+				return err
+			}
+		case 0x242: // map_string_foreign_message
+			if m.MapStringForeignMessage == nil {
+				m.MapStringForeignMessage = make(map[string]*ForeignMessageProto2, pbfast.Run(p, i, 0x4c2))
+			}
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if err := m.pbfastMapStringForeignMessageEntry(d, v, depth); err != nil {
+				return err
+			}
+		case 0x24a: // map_string_nested_enum
+			if m.MapStringNestedEnum == nil {
+				m.MapStringNestedEnum = make(map[string]TestAllTypesProto2_NestedEnum, pbfast.Run(p, i, 0x4ca))
+			}
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if err := m.pbfastMapStringNestedEnumEntry(d, v, depth); err != nil {
+				return err
+			}
+		case 0x252: // map_string_foreign_enum
+			if m.MapStringForeignEnum == nil {
+				m.MapStringForeignEnum = make(map[string]ForeignEnumProto2, pbfast.Run(p, i, 0x4d2))
+			}
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if err := m.pbfastMapStringForeignEnumEntry(d, v, depth); err != nil {
+				return err
+			}
+		case 0x258: // packed_int32
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			m.PackedInt32 = append(m.PackedInt32, int32(v))
+		case 0x25a: // packed_int32, packed
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			var err error
+			if m.PackedInt32, err = pbfast.AppendVarints(m.PackedInt32, v); err != nil {
+				return err
+			}
+		case 0x260: // packed_int64
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			m.PackedInt64 = append(m.PackedInt64, int64(v))
+		case 0x262: // packed_int64, packed
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			var err error
+			if m.PackedInt64, err = pbfast.AppendVarints(m.PackedInt64, v); err != nil {
+				return err
+			}
+		case 0x268: // packed_uint32
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			m.PackedUint32 = append(m.PackedUint32, uint32(v))
+		case 0x26a: // packed_uint32, packed
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			var err error
+			if m.PackedUint32, err = pbfast.AppendVarints(m.PackedUint32, v); err != nil {
+				return err
+			}
+		case 0x270: // packed_uint64
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			m.PackedUint64 = append(m.PackedUint64, v)
+		case 0x272: // packed_uint64, packed
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			var err error
+			if m.PackedUint64, err = pbfast.AppendVarints(m.PackedUint64, v); err != nil {
+				return err
+			}
+		case 0x278: // packed_sint32
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			m.PackedSint32 = append(m.PackedSint32, int32(pbfast.UnZigZag(uint64(uint32(v)))))
+		case 0x27a: // packed_sint32, packed
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			var err error
+			if m.PackedSint32, err = pbfast.AppendZigZags(m.PackedSint32, v); err != nil {
+				return err
+			}
+		case 0x280: // packed_sint64
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			m.PackedSint64 = append(m.PackedSint64, pbfast.UnZigZag(v))
+		case 0x282: // packed_sint64, packed
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			var err error
+			if m.PackedSint64, err = pbfast.AppendZigZags(m.PackedSint64, v); err != nil {
+				return err
+			}
+		case 0x28d: // packed_fixed32
+			v, j := pbfast.Fixed32(p, i)
+			if j < 0 {
+				return pbfast.ErrMalformed
+			}
+			i = j
+			m.PackedFixed32 = append(m.PackedFixed32, uint32(v))
+		case 0x28a: // packed_fixed32, packed
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			var err error
+			if m.PackedFixed32, err = pbfast.AppendFixed32s(m.PackedFixed32, v); err != nil {
+				return err
+			}
+		case 0x291: // packed_fixed64
+			v, j := pbfast.Fixed64(p, i)
+			if j < 0 {
+				return pbfast.ErrMalformed
+			}
+			i = j
+			m.PackedFixed64 = append(m.PackedFixed64, uint64(v))
+		case 0x292: // packed_fixed64, packed
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			var err error
+			if m.PackedFixed64, err = pbfast.AppendFixed64s(m.PackedFixed64, v); err != nil {
+				return err
+			}
+		case 0x29d: // packed_sfixed32
+			v, j := pbfast.Fixed32(p, i)
+			if j < 0 {
+				return pbfast.ErrMalformed
+			}
+			i = j
+			m.PackedSfixed32 = append(m.PackedSfixed32, int32(v))
+		case 0x29a: // packed_sfixed32, packed
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			var err error
+			if m.PackedSfixed32, err = pbfast.AppendFixed32s(m.PackedSfixed32, v); err != nil {
+				return err
+			}
+		case 0x2a1: // packed_sfixed64
+			v, j := pbfast.Fixed64(p, i)
+			if j < 0 {
+				return pbfast.ErrMalformed
+			}
+			i = j
+			m.PackedSfixed64 = append(m.PackedSfixed64, int64(v))
+		case 0x2a2: // packed_sfixed64, packed
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			var err error
+			if m.PackedSfixed64, err = pbfast.AppendFixed64s(m.PackedSfixed64, v); err != nil {
+				return err
+			}
+		case 0x2ad: // packed_float
+			v, j := pbfast.Fixed32(p, i)
+			if j < 0 {
+				return pbfast.ErrMalformed
+			}
+			i = j
+			m.PackedFloat = append(m.PackedFloat, math.Float32frombits(v))
+		case 0x2aa: // packed_float, packed
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			var err error
+			if m.PackedFloat, err = pbfast.AppendFixed32s(m.PackedFloat, v); err != nil {
+				return err
+			}
+		case 0x2b1: // packed_double
+			v, j := pbfast.Fixed64(p, i)
+			if j < 0 {
+				return pbfast.ErrMalformed
+			}
+			i = j
+			m.PackedDouble = append(m.PackedDouble, math.Float64frombits(v))
+		case 0x2b2: // packed_double, packed
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			var err error
+			if m.PackedDouble, err = pbfast.AppendFixed64s(m.PackedDouble, v); err != nil {
+				return err
+			}
+		case 0x2b8: // packed_bool
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			m.PackedBool = append(m.PackedBool, v != 0)
+		case 0x2ba: // packed_bool, packed
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			var err error
+			if m.PackedBool, err = pbfast.AppendBools(m.PackedBool, v); err != nil {
+				return err
+			}
+		case 0x2c0: // packed_nested_enum
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			m.PackedNestedEnum = append(m.PackedNestedEnum, TestAllTypesProto2_NestedEnum(v))
+		case 0x2c2: // packed_nested_enum, packed
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			var err error
+			if m.PackedNestedEnum, err = pbfast.AppendVarints(m.PackedNestedEnum, v); err != nil {
+				return err
+			}
+		case 0x2c8: // unpacked_int32
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			m.UnpackedInt32 = append(m.UnpackedInt32, int32(v))
+		case 0x2ca: // unpacked_int32, packed
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			var err error
+			if m.UnpackedInt32, err = pbfast.AppendVarints(m.UnpackedInt32, v); err != nil {
+				return err
+			}
+		case 0x2d0: // unpacked_int64
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			m.UnpackedInt64 = append(m.UnpackedInt64, int64(v))
+		case 0x2d2: // unpacked_int64, packed
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			var err error
+			if m.UnpackedInt64, err = pbfast.AppendVarints(m.UnpackedInt64, v); err != nil {
+				return err
+			}
+		case 0x2d8: // unpacked_uint32
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			m.UnpackedUint32 = append(m.UnpackedUint32, uint32(v))
+		case 0x2da: // unpacked_uint32, packed
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			var err error
+			if m.UnpackedUint32, err = pbfast.AppendVarints(m.UnpackedUint32, v); err != nil {
+				return err
+			}
+		case 0x2e0: // unpacked_uint64
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			m.UnpackedUint64 = append(m.UnpackedUint64, v)
+		case 0x2e2: // unpacked_uint64, packed
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			var err error
+			if m.UnpackedUint64, err = pbfast.AppendVarints(m.UnpackedUint64, v); err != nil {
+				return err
+			}
+		case 0x2e8: // unpacked_sint32
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			m.UnpackedSint32 = append(m.UnpackedSint32, int32(pbfast.UnZigZag(uint64(uint32(v)))))
+		case 0x2ea: // unpacked_sint32, packed
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			var err error
+			if m.UnpackedSint32, err = pbfast.AppendZigZags(m.UnpackedSint32, v); err != nil {
+				return err
+			}
+		case 0x2f0: // unpacked_sint64
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			m.UnpackedSint64 = append(m.UnpackedSint64, pbfast.UnZigZag(v))
+		case 0x2f2: // unpacked_sint64, packed
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			var err error
+			if m.UnpackedSint64, err = pbfast.AppendZigZags(m.UnpackedSint64, v); err != nil {
+				return err
+			}
+		case 0x2fd: // unpacked_fixed32
+			v, j := pbfast.Fixed32(p, i)
+			if j < 0 {
+				return pbfast.ErrMalformed
+			}
+			i = j
+			m.UnpackedFixed32 = append(m.UnpackedFixed32, uint32(v))
+		case 0x2fa: // unpacked_fixed32, packed
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			var err error
+			if m.UnpackedFixed32, err = pbfast.AppendFixed32s(m.UnpackedFixed32, v); err != nil {
+				return err
+			}
+		case 0x301: // unpacked_fixed64
+			v, j := pbfast.Fixed64(p, i)
+			if j < 0 {
+				return pbfast.ErrMalformed
+			}
+			i = j
+			m.UnpackedFixed64 = append(m.UnpackedFixed64, uint64(v))
+		case 0x302: // unpacked_fixed64, packed
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			var err error
+			if m.UnpackedFixed64, err = pbfast.AppendFixed64s(m.UnpackedFixed64, v); err != nil {
+				return err
+			}
+		case 0x30d: // unpacked_sfixed32
+			v, j := pbfast.Fixed32(p, i)
+			if j < 0 {
+				return pbfast.ErrMalformed
+			}
+			i = j
+			m.UnpackedSfixed32 = append(m.UnpackedSfixed32, int32(v))
+		case 0x30a: // unpacked_sfixed32, packed
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			var err error
+			if m.UnpackedSfixed32, err = pbfast.AppendFixed32s(m.UnpackedSfixed32, v); err != nil {
+				return err
+			}
+		case 0x311: // unpacked_sfixed64
+			v, j := pbfast.Fixed64(p, i)
+			if j < 0 {
+				return pbfast.ErrMalformed
+			}
+			i = j
+			m.UnpackedSfixed64 = append(m.UnpackedSfixed64, int64(v))
+		case 0x312: // unpacked_sfixed64, packed
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			var err error
+			if m.UnpackedSfixed64, err = pbfast.AppendFixed64s(m.UnpackedSfixed64, v); err != nil {
+				return err
+			}
+		case 0x31d: // unpacked_float
+			v, j := pbfast.Fixed32(p, i)
+			if j < 0 {
+				return pbfast.ErrMalformed
+			}
+			i = j
+			m.UnpackedFloat = append(m.UnpackedFloat, math.Float32frombits(v))
+		case 0x31a: // unpacked_float, packed
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			var err error
+			if m.UnpackedFloat, err = pbfast.AppendFixed32s(m.UnpackedFloat, v); err != nil {
+				return err
+			}
+		case 0x321: // unpacked_double
+			v, j := pbfast.Fixed64(p, i)
+			if j < 0 {
+				return pbfast.ErrMalformed
+			}
+			i = j
+			m.UnpackedDouble = append(m.UnpackedDouble, math.Float64frombits(v))
+		case 0x322: // unpacked_double, packed
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			var err error
+			if m.UnpackedDouble, err = pbfast.AppendFixed64s(m.UnpackedDouble, v); err != nil {
+				return err
+			}
+		case 0x328: // unpacked_bool
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			m.UnpackedBool = append(m.UnpackedBool, v != 0)
+		case 0x32a: // unpacked_bool, packed
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			var err error
+			if m.UnpackedBool, err = pbfast.AppendBools(m.UnpackedBool, v); err != nil {
+				return err
+			}
+		case 0x330: // unpacked_nested_enum
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			m.UnpackedNestedEnum = append(m.UnpackedNestedEnum, TestAllTypesProto2_NestedEnum(v))
+		case 0x332: // unpacked_nested_enum, packed
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			var err error
+			if m.UnpackedNestedEnum, err = pbfast.AppendVarints(m.UnpackedNestedEnum, v); err != nil {
+				return err
+			}
+		case 0x33a: // map_int32_nested_message
+			if m.MapInt32NestedMessage == nil {
+				m.MapInt32NestedMessage = make(map[int32]*TestAllTypesProto2_NestedMessage, pbfast.Run(p, i, 0x6ba))
+			}
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if err := m.pbfastMapInt32NestedMessageEntry(d, v, depth); err != nil {
+				return err
+			}
+		case 0x342: // map_int32_bool
+			if m.MapInt32Bool == nil {
+				m.MapInt32Bool = make(map[int32]bool, pbfast.Run(p, i, 0x6c2))
+			}
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if err := m.pbfastMapInt32BoolEntry(d, v, depth); err != nil {
+				return err
+			}
+		case 0x378: // oneof_uint32
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			m.OneofField = &TestAllTypesProto2_OneofUint32{OneofUint32: uint32(v)}
+		case 0x382: // oneof_nested_message
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			o, _ := m.OneofField.(*TestAllTypesProto2_OneofNestedMessage)
+			if o == nil {
+				o = new(TestAllTypesProto2_OneofNestedMessage)
+			}
+			if o.OneofNestedMessage == nil {
+				o.OneofNestedMessage = new(TestAllTypesProto2_NestedMessage)
+			}
+			if err := o.OneofNestedMessage.pbfastDecode(d, v, nil, depth); err != nil {
+				return err
+			}
+			m.OneofField = o
+		case 0x38a: // oneof_string
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			m.OneofField = &TestAllTypesProto2_OneofString{OneofString: d.String(v)}
+		case 0x392: // oneof_bytes
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			m.OneofField = &TestAllTypesProto2_OneofBytes{OneofBytes: d.PresentBytes(v)}
+		case 0x398: // oneof_bool
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			m.OneofField = &TestAllTypesProto2_OneofBool{OneofBool: v != 0}
+		case 0x3a0: // oneof_uint64
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			m.OneofField = &TestAllTypesProto2_OneofUint64{OneofUint64: v}
+		case 0x3ad: // oneof_float
+			v, j := pbfast.Fixed32(p, i)
+			if j < 0 {
+				return pbfast.ErrMalformed
+			}
+			i = j
+			m.OneofField = &TestAllTypesProto2_OneofFloat{OneofFloat: math.Float32frombits(v)}
+		case 0x3b1: // oneof_double
+			v, j := pbfast.Fixed64(p, i)
+			if j < 0 {
+				return pbfast.ErrMalformed
+			}
+			i = j
+			m.OneofField = &TestAllTypesProto2_OneofDouble{OneofDouble: math.Float64frombits(v)}
+		case 0x3b8: // oneof_enum
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			m.OneofField = &TestAllTypesProto2_OneofEnum{OneofEnum: TestAllTypesProto2_NestedEnum(v)}
+		case 0x64b: // data, a group
+			var err error
+			if i, err = d.Fallback(p, i, tag, m, depth); err != nil {
+				return err
+			}
+		case 0x663: // multiwordgroupfield, a group
+			var err error
+			if i, err = d.Fallback(p, i, tag, m, depth); err != nil {
+				return err
+			}
+		case 0x788: // default_int32
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.DefaultInt32 == nil {
+				if m.DefaultInt32 = oldDefaultInt32; m.DefaultInt32 == nil {
+					m.DefaultInt32 = new(int32)
+				}
+			}
+			*m.DefaultInt32 = int32(v)
+		case 0x790: // default_int64
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.DefaultInt64 == nil {
+				if m.DefaultInt64 = oldDefaultInt64; m.DefaultInt64 == nil {
+					m.DefaultInt64 = new(int64)
+				}
+			}
+			*m.DefaultInt64 = int64(v)
+		case 0x798: // default_uint32
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.DefaultUint32 == nil {
+				if m.DefaultUint32 = oldDefaultUint32; m.DefaultUint32 == nil {
+					m.DefaultUint32 = new(uint32)
+				}
+			}
+			*m.DefaultUint32 = uint32(v)
+		case 0x7a0: // default_uint64
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.DefaultUint64 == nil {
+				if m.DefaultUint64 = oldDefaultUint64; m.DefaultUint64 == nil {
+					m.DefaultUint64 = new(uint64)
+				}
+			}
+			*m.DefaultUint64 = v
+		case 0x7a8: // default_sint32
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.DefaultSint32 == nil {
+				if m.DefaultSint32 = oldDefaultSint32; m.DefaultSint32 == nil {
+					m.DefaultSint32 = new(int32)
+				}
+			}
+			*m.DefaultSint32 = int32(pbfast.UnZigZag(uint64(uint32(v))))
+		case 0x7b0: // default_sint64
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.DefaultSint64 == nil {
+				if m.DefaultSint64 = oldDefaultSint64; m.DefaultSint64 == nil {
+					m.DefaultSint64 = new(int64)
+				}
+			}
+			*m.DefaultSint64 = pbfast.UnZigZag(v)
+		case 0x7bd: // default_fixed32
+			v, j := pbfast.Fixed32(p, i)
+			if j < 0 {
+				return pbfast.ErrMalformed
+			}
+			i = j
+			if m.DefaultFixed32 == nil {
+				if m.DefaultFixed32 = oldDefaultFixed32; m.DefaultFixed32 == nil {
+					m.DefaultFixed32 = new(uint32)
+				}
+			}
+			*m.DefaultFixed32 = uint32(v)
+		case 0x7c1: // default_fixed64
+			v, j := pbfast.Fixed64(p, i)
+			if j < 0 {
+				return pbfast.ErrMalformed
+			}
+			i = j
+			if m.DefaultFixed64 == nil {
+				if m.DefaultFixed64 = oldDefaultFixed64; m.DefaultFixed64 == nil {
+					m.DefaultFixed64 = new(uint64)
+				}
+			}
+			*m.DefaultFixed64 = uint64(v)
+		case 0x7cd: // default_sfixed32
+			v, j := pbfast.Fixed32(p, i)
+			if j < 0 {
+				return pbfast.ErrMalformed
+			}
+			i = j
+			if m.DefaultSfixed32 == nil {
+				if m.DefaultSfixed32 = oldDefaultSfixed32; m.DefaultSfixed32 == nil {
+					m.DefaultSfixed32 = new(int32)
+				}
+			}
+			*m.DefaultSfixed32 = int32(v)
+		case 0x7d1: // default_sfixed64
+			v, j := pbfast.Fixed64(p, i)
+			if j < 0 {
+				return pbfast.ErrMalformed
+			}
+			i = j
+			if m.DefaultSfixed64 == nil {
+				if m.DefaultSfixed64 = oldDefaultSfixed64; m.DefaultSfixed64 == nil {
+					m.DefaultSfixed64 = new(int64)
+				}
+			}
+			*m.DefaultSfixed64 = int64(v)
+		case 0x7dd: // default_float
+			v, j := pbfast.Fixed32(p, i)
+			if j < 0 {
+				return pbfast.ErrMalformed
+			}
+			i = j
+			if m.DefaultFloat == nil {
+				if m.DefaultFloat = oldDefaultFloat; m.DefaultFloat == nil {
+					m.DefaultFloat = new(float32)
+				}
+			}
+			*m.DefaultFloat = math.Float32frombits(v)
+		case 0x7e1: // default_double
+			v, j := pbfast.Fixed64(p, i)
+			if j < 0 {
+				return pbfast.ErrMalformed
+			}
+			i = j
+			if m.DefaultDouble == nil {
+				if m.DefaultDouble = oldDefaultDouble; m.DefaultDouble == nil {
+					m.DefaultDouble = new(float64)
+				}
+			}
+			*m.DefaultDouble = math.Float64frombits(v)
+		case 0x7e8: // default_bool
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.DefaultBool == nil {
+				if m.DefaultBool = oldDefaultBool; m.DefaultBool == nil {
+					m.DefaultBool = new(bool)
+				}
+			}
+			*m.DefaultBool = v != 0
+		case 0x7f2: // default_string
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.DefaultString == nil {
+				if m.DefaultString = oldDefaultString; m.DefaultString == nil {
+					m.DefaultString = new(string)
+				}
+			}
+			*m.DefaultString = d.String(v)
+		case 0x7fa: // default_bytes
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			m.DefaultBytes = d.PresentBytes(v)
+		case 0xc88: // fieldname1
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.Fieldname1 == nil {
+				if m.Fieldname1 = oldFieldname1; m.Fieldname1 == nil {
+					m.Fieldname1 = new(int32)
+				}
+			}
+			*m.Fieldname1 = int32(v)
+		case 0xc90: // field_name2
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.FieldName2 == nil {
+				if m.FieldName2 = oldFieldName2; m.FieldName2 == nil {
+					m.FieldName2 = new(int32)
+				}
+			}
+			*m.FieldName2 = int32(v)
+		case 0xc98: // _field_name3
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.XFieldName3 == nil {
+				if m.XFieldName3 = oldXFieldName3; m.XFieldName3 == nil {
+					m.XFieldName3 = new(int32)
+				}
+			}
+			*m.XFieldName3 = int32(v)
+		case 0xca0: // field__name4_
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.Field_Name4_ == nil {
+				if m.Field_Name4_ = oldField_Name4_; m.Field_Name4_ == nil {
+					m.Field_Name4_ = new(int32)
+				}
+			}
+			*m.Field_Name4_ = int32(v)
+		case 0xca8: // field0name5
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.Field0Name5 == nil {
+				if m.Field0Name5 = oldField0Name5; m.Field0Name5 == nil {
+					m.Field0Name5 = new(int32)
+				}
+			}
+			*m.Field0Name5 = int32(v)
+		case 0xcb0: // field_0_name6
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.Field_0Name6 == nil {
+				if m.Field_0Name6 = oldField_0Name6; m.Field_0Name6 == nil {
+					m.Field_0Name6 = new(int32)
+				}
+			}
+			*m.Field_0Name6 = int32(v)
+		case 0xcb8: // fieldName7
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.FieldName7 == nil {
+				if m.FieldName7 = oldFieldName7; m.FieldName7 == nil {
+					m.FieldName7 = new(int32)
+				}
+			}
+			*m.FieldName7 = int32(v)
+		case 0xcc0: // FieldName8
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.FieldName8 == nil {
+				if m.FieldName8 = oldFieldName8; m.FieldName8 == nil {
+					m.FieldName8 = new(int32)
+				}
+			}
+			*m.FieldName8 = int32(v)
+		case 0xcc8: // field_Name9
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.Field_Name9 == nil {
+				if m.Field_Name9 = oldField_Name9; m.Field_Name9 == nil {
+					m.Field_Name9 = new(int32)
+				}
+			}
+			*m.Field_Name9 = int32(v)
+		case 0xcd0: // Field_Name10
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.Field_Name10 == nil {
+				if m.Field_Name10 = oldField_Name10; m.Field_Name10 == nil {
+					m.Field_Name10 = new(int32)
+				}
+			}
+			*m.Field_Name10 = int32(v)
+		case 0xcd8: // FIELD_NAME11
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.FIELD_NAME11 == nil {
+				if m.FIELD_NAME11 = oldFIELD_NAME11; m.FIELD_NAME11 == nil {
+					m.FIELD_NAME11 = new(int32)
+				}
+			}
+			*m.FIELD_NAME11 = int32(v)
+		case 0xce0: // FIELD_name12
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.FIELDName12 == nil {
+				if m.FIELDName12 = oldFIELDName12; m.FIELDName12 == nil {
+					m.FIELDName12 = new(int32)
+				}
+			}
+			*m.FIELDName12 = int32(v)
+		case 0xce8: // __field_name13
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.XFieldName13 == nil {
+				if m.XFieldName13 = oldXFieldName13; m.XFieldName13 == nil {
+					m.XFieldName13 = new(int32)
+				}
+			}
+			*m.XFieldName13 = int32(v)
+		case 0xcf0: // __Field_name14
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.X_FieldName14 == nil {
+				if m.X_FieldName14 = oldX_FieldName14; m.X_FieldName14 == nil {
+					m.X_FieldName14 = new(int32)
+				}
+			}
+			*m.X_FieldName14 = int32(v)
+		case 0xcf8: // field__name15
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.Field_Name15 == nil {
+				if m.Field_Name15 = oldField_Name15; m.Field_Name15 == nil {
+					m.Field_Name15 = new(int32)
+				}
+			}
+			*m.Field_Name15 = int32(v)
+		case 0xd00: // field__Name16
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.Field__Name16 == nil {
+				if m.Field__Name16 = oldField__Name16; m.Field__Name16 == nil {
+					m.Field__Name16 = new(int32)
+				}
+			}
+			*m.Field__Name16 = int32(v)
+		case 0xd08: // field_name17__
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.FieldName17__ == nil {
+				if m.FieldName17__ = oldFieldName17__; m.FieldName17__ == nil {
+					m.FieldName17__ = new(int32)
+				}
+			}
+			*m.FieldName17__ = int32(v)
+		case 0xd10: // Field_name18__
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.FieldName18__ == nil {
+				if m.FieldName18__ = oldFieldName18__; m.FieldName18__ == nil {
+					m.FieldName18__ = new(int32)
+				}
+			}
+			*m.FieldName18__ = int32(v)
+		case 0xfa2: // message_set_correct
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.MessageSetCorrect == nil {
+				m.MessageSetCorrect = new(TestAllTypesProto2_MessageSetCorrect)
+			}
+			if err := d.Foreign(v, m.MessageSetCorrect, depth); err != nil {
+				return err
+			}
+		default:
+			if tag>>3 >= 120 && tag>>3 < 201 {
+				var err error
+				if i, err = d.Fallback(p, i, tag, m, depth); err != nil {
+					return err
+				}
+				continue
+			}
+			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
+				return pbfast.ErrMalformed
+			}
+		}
+	}
+	return nil
+}
+
 // SizeOf returns the length of the message's encoding in bytes.
 func (m *TestAllTypesProto2_NestedMessage) SizeOf() int { return m.PbfastSize() }
 
@@ -5982,7 +8406,7 @@ func (m *TestAllTypesProto2_NestedMessage) MarshalAppend(b []byte) ([]byte, erro
 
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *TestAllTypesProto2_NestedMessage) Unmarshal(data []byte) error {
-	m.Reset()
+	*m = TestAllTypesProto2_NestedMessage{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, pbfast.Copy(data), nil, pbfast.DefaultDepth); err != nil {
 		return err
@@ -5995,7 +8419,7 @@ func (m *TestAllTypesProto2_NestedMessage) Unmarshal(data []byte) error {
 
 // UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
 func (m *TestAllTypesProto2_NestedMessage) UnmarshalOwn(data []byte) error {
-	m.Reset()
+	*m = TestAllTypesProto2_NestedMessage{}
 	d := pbfast.Decoder{Own: true}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
@@ -6008,9 +8432,23 @@ func (m *TestAllTypesProto2_NestedMessage) UnmarshalOwn(data []byte) error {
 
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *TestAllTypesProto2_NestedMessage) UnmarshalAlias(data []byte) error {
-	m.Reset()
+	*m = TestAllTypesProto2_NestedMessage{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+		return err
+	}
+	if err := proto.CheckInitialized(m); err != nil {
+		return err
+	}
+	return nil
+}
+
+// UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
+// values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
+// twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
+func (m *TestAllTypesProto2_NestedMessage) UnmarshalReuse(data []byte) error {
+	var d pbfast.Decoder
+	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
 	if err := proto.CheckInitialized(m); err != nil {
@@ -6172,6 +8610,68 @@ func (m *TestAllTypesProto2_NestedMessage) pbfastDecode(d *pbfast.Decoder, p []b
 	return nil
 }
 
+func (m *TestAllTypesProto2_NestedMessage) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+	if depth--; depth < 0 {
+		return pbfast.ErrDepth
+	}
+	m.unknownFields = m.unknownFields[:0]
+	oldA := m.A
+	m.A = nil
+	oldCorecursive := m.Corecursive
+	m.Corecursive = nil
+	for i := 0; i < len(p); {
+		tag := uint64(p[i])
+		i++
+		if tag >= 0x80 {
+			if tag, i = pbfast.Varint(p, i-1); i < 0 {
+				return pbfast.ErrMalformed
+			}
+		}
+		switch tag {
+		case 0x8: // a
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.A == nil {
+				if m.A = oldA; m.A == nil {
+					m.A = new(int32)
+				}
+			}
+			*m.A = int32(v)
+		case 0x12: // corecursive
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.Corecursive != nil {
+				if err := m.Corecursive.pbfastDecode(d, v, nil, depth); err != nil {
+					return err
+				}
+			} else {
+				if m.Corecursive = oldCorecursive; m.Corecursive == nil {
+					m.Corecursive = new(TestAllTypesProto2)
+				}
+				if err := m.Corecursive.pbfastReuse(d, v, depth); err != nil {
+					return err
+				}
+			}
+		default:
+			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
+				return pbfast.ErrMalformed
+			}
+		}
+	}
+	return nil
+}
+
 // SizeOf returns the length of the message's encoding in bytes.
 func (m *TestAllTypesProto2_Data) SizeOf() int { return m.PbfastSize() }
 
@@ -6180,15 +8680,22 @@ func (m *TestAllTypesProto2_Data) MarshalAppend(b []byte) ([]byte, error) {
 	if m == nil {
 		return b, nil
 	}
-	var e pbfast.Encoder
-	w, i := e.Start(b, m)
-	w, i = m.pbfastEncode(&e, w, i)
-	return e.Finish(w, i)
+	return m.pbfastAppend(b), nil
+}
+
+func (m *TestAllTypesProto2_Data) pbfastAppend(b []byte) []byte {
+	if m.GroupInt32 != nil {
+		b = pbfast.AppendVarint(append(b, 0xd0, 0xc), uint64(int64(*m.GroupInt32)))
+	}
+	if m.GroupUint32 != nil {
+		b = pbfast.AppendVarint(append(b, 0xd8, 0xc), uint64(*m.GroupUint32))
+	}
+	return append(b, m.unknownFields...)
 }
 
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *TestAllTypesProto2_Data) Unmarshal(data []byte) error {
-	m.Reset()
+	*m = TestAllTypesProto2_Data{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
@@ -6198,7 +8705,7 @@ func (m *TestAllTypesProto2_Data) Unmarshal(data []byte) error {
 
 // UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
 func (m *TestAllTypesProto2_Data) UnmarshalOwn(data []byte) error {
-	m.Reset()
+	*m = TestAllTypesProto2_Data{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
@@ -6208,9 +8715,20 @@ func (m *TestAllTypesProto2_Data) UnmarshalOwn(data []byte) error {
 
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *TestAllTypesProto2_Data) UnmarshalAlias(data []byte) error {
-	m.Reset()
+	*m = TestAllTypesProto2_Data{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+		return err
+	}
+	return nil
+}
+
+// UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
+// values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
+// twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
+func (m *TestAllTypesProto2_Data) UnmarshalReuse(data []byte) error {
+	var d pbfast.Decoder
+	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -6368,6 +8886,61 @@ func (m *TestAllTypesProto2_Data) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 	return nil
 }
 
+func (m *TestAllTypesProto2_Data) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+	if depth--; depth < 0 {
+		return pbfast.ErrDepth
+	}
+	m.unknownFields = m.unknownFields[:0]
+	oldGroupInt32 := m.GroupInt32
+	m.GroupInt32 = nil
+	oldGroupUint32 := m.GroupUint32
+	m.GroupUint32 = nil
+	for i := 0; i < len(p); {
+		tag := uint64(p[i])
+		i++
+		if tag >= 0x80 {
+			if tag, i = pbfast.Varint(p, i-1); i < 0 {
+				return pbfast.ErrMalformed
+			}
+		}
+		switch tag {
+		case 0x650: // group_int32
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.GroupInt32 == nil {
+				if m.GroupInt32 = oldGroupInt32; m.GroupInt32 == nil {
+					m.GroupInt32 = new(int32)
+				}
+			}
+			*m.GroupInt32 = int32(v)
+		case 0x658: // group_uint32
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.GroupUint32 == nil {
+				if m.GroupUint32 = oldGroupUint32; m.GroupUint32 == nil {
+					m.GroupUint32 = new(uint32)
+				}
+			}
+			*m.GroupUint32 = uint32(v)
+		default:
+			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
+				return pbfast.ErrMalformed
+			}
+		}
+	}
+	return nil
+}
+
 // SizeOf returns the length of the message's encoding in bytes.
 func (m *TestAllTypesProto2_MultiWordGroupField) SizeOf() int { return m.PbfastSize() }
 
@@ -6376,15 +8949,22 @@ func (m *TestAllTypesProto2_MultiWordGroupField) MarshalAppend(b []byte) ([]byte
 	if m == nil {
 		return b, nil
 	}
-	var e pbfast.Encoder
-	w, i := e.Start(b, m)
-	w, i = m.pbfastEncode(&e, w, i)
-	return e.Finish(w, i)
+	return m.pbfastAppend(b), nil
+}
+
+func (m *TestAllTypesProto2_MultiWordGroupField) pbfastAppend(b []byte) []byte {
+	if m.GroupInt32 != nil {
+		b = pbfast.AppendVarint(append(b, 0xe8, 0xc), uint64(int64(*m.GroupInt32)))
+	}
+	if m.GroupUint32 != nil {
+		b = pbfast.AppendVarint(append(b, 0xf0, 0xc), uint64(*m.GroupUint32))
+	}
+	return append(b, m.unknownFields...)
 }
 
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *TestAllTypesProto2_MultiWordGroupField) Unmarshal(data []byte) error {
-	m.Reset()
+	*m = TestAllTypesProto2_MultiWordGroupField{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
@@ -6394,7 +8974,7 @@ func (m *TestAllTypesProto2_MultiWordGroupField) Unmarshal(data []byte) error {
 
 // UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
 func (m *TestAllTypesProto2_MultiWordGroupField) UnmarshalOwn(data []byte) error {
-	m.Reset()
+	*m = TestAllTypesProto2_MultiWordGroupField{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
@@ -6404,9 +8984,20 @@ func (m *TestAllTypesProto2_MultiWordGroupField) UnmarshalOwn(data []byte) error
 
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *TestAllTypesProto2_MultiWordGroupField) UnmarshalAlias(data []byte) error {
-	m.Reset()
+	*m = TestAllTypesProto2_MultiWordGroupField{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+		return err
+	}
+	return nil
+}
+
+// UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
+// values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
+// twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
+func (m *TestAllTypesProto2_MultiWordGroupField) UnmarshalReuse(data []byte) error {
+	var d pbfast.Decoder
+	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -6564,6 +9155,61 @@ func (m *TestAllTypesProto2_MultiWordGroupField) pbfastDecode(d *pbfast.Decoder,
 	return nil
 }
 
+func (m *TestAllTypesProto2_MultiWordGroupField) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+	if depth--; depth < 0 {
+		return pbfast.ErrDepth
+	}
+	m.unknownFields = m.unknownFields[:0]
+	oldGroupInt32 := m.GroupInt32
+	m.GroupInt32 = nil
+	oldGroupUint32 := m.GroupUint32
+	m.GroupUint32 = nil
+	for i := 0; i < len(p); {
+		tag := uint64(p[i])
+		i++
+		if tag >= 0x80 {
+			if tag, i = pbfast.Varint(p, i-1); i < 0 {
+				return pbfast.ErrMalformed
+			}
+		}
+		switch tag {
+		case 0x668: // group_int32
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.GroupInt32 == nil {
+				if m.GroupInt32 = oldGroupInt32; m.GroupInt32 == nil {
+					m.GroupInt32 = new(int32)
+				}
+			}
+			*m.GroupInt32 = int32(v)
+		case 0x670: // group_uint32
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.GroupUint32 == nil {
+				if m.GroupUint32 = oldGroupUint32; m.GroupUint32 == nil {
+					m.GroupUint32 = new(uint32)
+				}
+			}
+			*m.GroupUint32 = uint32(v)
+		default:
+			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
+				return pbfast.ErrMalformed
+			}
+		}
+	}
+	return nil
+}
+
 // SizeOf returns the length of the message's encoding in bytes.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension1) SizeOf() int { return m.PbfastSize() }
 
@@ -6580,7 +9226,7 @@ func (m *TestAllTypesProto2_MessageSetCorrectExtension1) MarshalAppend(b []byte)
 
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension1) Unmarshal(data []byte) error {
-	m.Reset()
+	*m = TestAllTypesProto2_MessageSetCorrectExtension1{}
 	d := pbfast.Decoder{Own: true}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
@@ -6590,7 +9236,7 @@ func (m *TestAllTypesProto2_MessageSetCorrectExtension1) Unmarshal(data []byte) 
 
 // UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension1) UnmarshalOwn(data []byte) error {
-	m.Reset()
+	*m = TestAllTypesProto2_MessageSetCorrectExtension1{}
 	d := pbfast.Decoder{Own: true}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
@@ -6600,9 +9246,20 @@ func (m *TestAllTypesProto2_MessageSetCorrectExtension1) UnmarshalOwn(data []byt
 
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension1) UnmarshalAlias(data []byte) error {
-	m.Reset()
+	*m = TestAllTypesProto2_MessageSetCorrectExtension1{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+		return err
+	}
+	return nil
+}
+
+// UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
+// values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
+// twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
+func (m *TestAllTypesProto2_MessageSetCorrectExtension1) UnmarshalReuse(data []byte) error {
+	var d pbfast.Decoder
+	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -6742,6 +9399,46 @@ func (m *TestAllTypesProto2_MessageSetCorrectExtension1) pbfastDecode(d *pbfast.
 	return nil
 }
 
+func (m *TestAllTypesProto2_MessageSetCorrectExtension1) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+	if depth--; depth < 0 {
+		return pbfast.ErrDepth
+	}
+	m.unknownFields = m.unknownFields[:0]
+	oldStr := m.Str
+	m.Str = nil
+	for i := 0; i < len(p); {
+		tag := uint64(p[i])
+		i++
+		if tag >= 0x80 {
+			if tag, i = pbfast.Varint(p, i-1); i < 0 {
+				return pbfast.ErrMalformed
+			}
+		}
+		switch tag {
+		case 0xca: // str
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.Str == nil {
+				if m.Str = oldStr; m.Str == nil {
+					m.Str = new(string)
+				}
+			}
+			*m.Str = d.String(v)
+		default:
+			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
+				return pbfast.ErrMalformed
+			}
+		}
+	}
+	return nil
+}
+
 // SizeOf returns the length of the message's encoding in bytes.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension2) SizeOf() int { return m.PbfastSize() }
 
@@ -6750,15 +9447,19 @@ func (m *TestAllTypesProto2_MessageSetCorrectExtension2) MarshalAppend(b []byte)
 	if m == nil {
 		return b, nil
 	}
-	var e pbfast.Encoder
-	w, i := e.Start(b, m)
-	w, i = m.pbfastEncode(&e, w, i)
-	return e.Finish(w, i)
+	return m.pbfastAppend(b), nil
+}
+
+func (m *TestAllTypesProto2_MessageSetCorrectExtension2) pbfastAppend(b []byte) []byte {
+	if m.I != nil {
+		b = pbfast.AppendVarint(append(b, 0x48), uint64(int64(*m.I)))
+	}
+	return append(b, m.unknownFields...)
 }
 
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension2) Unmarshal(data []byte) error {
-	m.Reset()
+	*m = TestAllTypesProto2_MessageSetCorrectExtension2{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
@@ -6768,7 +9469,7 @@ func (m *TestAllTypesProto2_MessageSetCorrectExtension2) Unmarshal(data []byte) 
 
 // UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension2) UnmarshalOwn(data []byte) error {
-	m.Reset()
+	*m = TestAllTypesProto2_MessageSetCorrectExtension2{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
@@ -6778,9 +9479,20 @@ func (m *TestAllTypesProto2_MessageSetCorrectExtension2) UnmarshalOwn(data []byt
 
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension2) UnmarshalAlias(data []byte) error {
-	m.Reset()
+	*m = TestAllTypesProto2_MessageSetCorrectExtension2{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+		return err
+	}
+	return nil
+}
+
+// UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
+// values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
+// twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
+func (m *TestAllTypesProto2_MessageSetCorrectExtension2) UnmarshalReuse(data []byte) error {
+	var d pbfast.Decoder
+	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -6910,6 +9622,45 @@ func (m *TestAllTypesProto2_MessageSetCorrectExtension2) pbfastDecode(d *pbfast.
 	return nil
 }
 
+func (m *TestAllTypesProto2_MessageSetCorrectExtension2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+	if depth--; depth < 0 {
+		return pbfast.ErrDepth
+	}
+	m.unknownFields = m.unknownFields[:0]
+	oldI := m.I
+	m.I = nil
+	for i := 0; i < len(p); {
+		tag := uint64(p[i])
+		i++
+		if tag >= 0x80 {
+			if tag, i = pbfast.Varint(p, i-1); i < 0 {
+				return pbfast.ErrMalformed
+			}
+		}
+		switch tag {
+		case 0x48: // i
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.I == nil {
+				if m.I = oldI; m.I == nil {
+					m.I = new(int32)
+				}
+			}
+			*m.I = int32(v)
+		default:
+			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
+				return pbfast.ErrMalformed
+			}
+		}
+	}
+	return nil
+}
+
 // SizeOf returns the length of the message's encoding in bytes.
 func (m *TestAllTypesProto2_ExtensionWithOneof) SizeOf() int { return m.PbfastSize() }
 
@@ -6926,7 +9677,7 @@ func (m *TestAllTypesProto2_ExtensionWithOneof) MarshalAppend(b []byte) ([]byte,
 
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *TestAllTypesProto2_ExtensionWithOneof) Unmarshal(data []byte) error {
-	m.Reset()
+	*m = TestAllTypesProto2_ExtensionWithOneof{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
@@ -6936,7 +9687,7 @@ func (m *TestAllTypesProto2_ExtensionWithOneof) Unmarshal(data []byte) error {
 
 // UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
 func (m *TestAllTypesProto2_ExtensionWithOneof) UnmarshalOwn(data []byte) error {
-	m.Reset()
+	*m = TestAllTypesProto2_ExtensionWithOneof{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
@@ -6946,9 +9697,20 @@ func (m *TestAllTypesProto2_ExtensionWithOneof) UnmarshalOwn(data []byte) error 
 
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *TestAllTypesProto2_ExtensionWithOneof) UnmarshalAlias(data []byte) error {
-	m.Reset()
+	*m = TestAllTypesProto2_ExtensionWithOneof{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+		return err
+	}
+	return nil
+}
+
+// UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
+// values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
+// twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
+func (m *TestAllTypesProto2_ExtensionWithOneof) UnmarshalReuse(data []byte) error {
+	var d pbfast.Decoder
+	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -7090,6 +9852,48 @@ func (m *TestAllTypesProto2_ExtensionWithOneof) pbfastDecode(d *pbfast.Decoder, 
 	return nil
 }
 
+func (m *TestAllTypesProto2_ExtensionWithOneof) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+	if depth--; depth < 0 {
+		return pbfast.ErrDepth
+	}
+	m.unknownFields = m.unknownFields[:0]
+	m.OneofField = nil
+	for i := 0; i < len(p); {
+		tag := uint64(p[i])
+		i++
+		if tag >= 0x80 {
+			if tag, i = pbfast.Varint(p, i-1); i < 0 {
+				return pbfast.ErrMalformed
+			}
+		}
+		switch tag {
+		case 0x8: // a
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			m.OneofField = &TestAllTypesProto2_ExtensionWithOneof_A{A: int32(v)}
+		case 0x10: // b
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			m.OneofField = &TestAllTypesProto2_ExtensionWithOneof_B{B: int32(v)}
+		default:
+			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
+				return pbfast.ErrMalformed
+			}
+		}
+	}
+	return nil
+}
+
 // SizeOf returns the length of the message's encoding in bytes.
 func (m *ForeignMessageProto2) SizeOf() int { return m.PbfastSize() }
 
@@ -7098,15 +9902,19 @@ func (m *ForeignMessageProto2) MarshalAppend(b []byte) ([]byte, error) {
 	if m == nil {
 		return b, nil
 	}
-	var e pbfast.Encoder
-	w, i := e.Start(b, m)
-	w, i = m.pbfastEncode(&e, w, i)
-	return e.Finish(w, i)
+	return m.pbfastAppend(b), nil
+}
+
+func (m *ForeignMessageProto2) pbfastAppend(b []byte) []byte {
+	if m.C != nil {
+		b = pbfast.AppendVarint(append(b, 0x8), uint64(int64(*m.C)))
+	}
+	return append(b, m.unknownFields...)
 }
 
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *ForeignMessageProto2) Unmarshal(data []byte) error {
-	m.Reset()
+	*m = ForeignMessageProto2{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
@@ -7116,7 +9924,7 @@ func (m *ForeignMessageProto2) Unmarshal(data []byte) error {
 
 // UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
 func (m *ForeignMessageProto2) UnmarshalOwn(data []byte) error {
-	m.Reset()
+	*m = ForeignMessageProto2{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
@@ -7126,9 +9934,20 @@ func (m *ForeignMessageProto2) UnmarshalOwn(data []byte) error {
 
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *ForeignMessageProto2) UnmarshalAlias(data []byte) error {
-	m.Reset()
+	*m = ForeignMessageProto2{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+		return err
+	}
+	return nil
+}
+
+// UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
+// values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
+// twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
+func (m *ForeignMessageProto2) UnmarshalReuse(data []byte) error {
+	var d pbfast.Decoder
+	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -7258,6 +10077,45 @@ func (m *ForeignMessageProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfa
 	return nil
 }
 
+func (m *ForeignMessageProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+	if depth--; depth < 0 {
+		return pbfast.ErrDepth
+	}
+	m.unknownFields = m.unknownFields[:0]
+	oldC := m.C
+	m.C = nil
+	for i := 0; i < len(p); {
+		tag := uint64(p[i])
+		i++
+		if tag >= 0x80 {
+			if tag, i = pbfast.Varint(p, i-1); i < 0 {
+				return pbfast.ErrMalformed
+			}
+		}
+		switch tag {
+		case 0x8: // c
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.C == nil {
+				if m.C = oldC; m.C == nil {
+					m.C = new(int32)
+				}
+			}
+			*m.C = int32(v)
+		default:
+			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
+				return pbfast.ErrMalformed
+			}
+		}
+	}
+	return nil
+}
+
 // SizeOf returns the length of the message's encoding in bytes.
 func (m *GroupField) SizeOf() int { return m.PbfastSize() }
 
@@ -7266,15 +10124,22 @@ func (m *GroupField) MarshalAppend(b []byte) ([]byte, error) {
 	if m == nil {
 		return b, nil
 	}
-	var e pbfast.Encoder
-	w, i := e.Start(b, m)
-	w, i = m.pbfastEncode(&e, w, i)
-	return e.Finish(w, i)
+	return m.pbfastAppend(b), nil
+}
+
+func (m *GroupField) pbfastAppend(b []byte) []byte {
+	if m.GroupInt32 != nil {
+		b = pbfast.AppendVarint(append(b, 0xd0, 0x7), uint64(int64(*m.GroupInt32)))
+	}
+	if m.GroupUint32 != nil {
+		b = pbfast.AppendVarint(append(b, 0xd8, 0x7), uint64(*m.GroupUint32))
+	}
+	return append(b, m.unknownFields...)
 }
 
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *GroupField) Unmarshal(data []byte) error {
-	m.Reset()
+	*m = GroupField{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
@@ -7284,7 +10149,7 @@ func (m *GroupField) Unmarshal(data []byte) error {
 
 // UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
 func (m *GroupField) UnmarshalOwn(data []byte) error {
-	m.Reset()
+	*m = GroupField{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
@@ -7294,9 +10159,20 @@ func (m *GroupField) UnmarshalOwn(data []byte) error {
 
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *GroupField) UnmarshalAlias(data []byte) error {
-	m.Reset()
+	*m = GroupField{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+		return err
+	}
+	return nil
+}
+
+// UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
+// values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
+// twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
+func (m *GroupField) UnmarshalReuse(data []byte) error {
+	var d pbfast.Decoder
+	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -7454,6 +10330,61 @@ func (m *GroupField) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfastGroupFie
 	return nil
 }
 
+func (m *GroupField) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+	if depth--; depth < 0 {
+		return pbfast.ErrDepth
+	}
+	m.unknownFields = m.unknownFields[:0]
+	oldGroupInt32 := m.GroupInt32
+	m.GroupInt32 = nil
+	oldGroupUint32 := m.GroupUint32
+	m.GroupUint32 = nil
+	for i := 0; i < len(p); {
+		tag := uint64(p[i])
+		i++
+		if tag >= 0x80 {
+			if tag, i = pbfast.Varint(p, i-1); i < 0 {
+				return pbfast.ErrMalformed
+			}
+		}
+		switch tag {
+		case 0x3d0: // group_int32
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.GroupInt32 == nil {
+				if m.GroupInt32 = oldGroupInt32; m.GroupInt32 == nil {
+					m.GroupInt32 = new(int32)
+				}
+			}
+			*m.GroupInt32 = int32(v)
+		case 0x3d8: // group_uint32
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.GroupUint32 == nil {
+				if m.GroupUint32 = oldGroupUint32; m.GroupUint32 == nil {
+					m.GroupUint32 = new(uint32)
+				}
+			}
+			*m.GroupUint32 = uint32(v)
+		default:
+			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
+				return pbfast.ErrMalformed
+			}
+		}
+	}
+	return nil
+}
+
 // SizeOf returns the length of the message's encoding in bytes.
 func (m *UnknownToTestAllTypes) SizeOf() int { return m.PbfastSize() }
 
@@ -7470,7 +10401,7 @@ func (m *UnknownToTestAllTypes) MarshalAppend(b []byte) ([]byte, error) {
 
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *UnknownToTestAllTypes) Unmarshal(data []byte) error {
-	m.Reset()
+	*m = UnknownToTestAllTypes{}
 	d := pbfast.Decoder{Own: true}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
@@ -7480,7 +10411,7 @@ func (m *UnknownToTestAllTypes) Unmarshal(data []byte) error {
 
 // UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
 func (m *UnknownToTestAllTypes) UnmarshalOwn(data []byte) error {
-	m.Reset()
+	*m = UnknownToTestAllTypes{}
 	d := pbfast.Decoder{Own: true}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
@@ -7490,9 +10421,20 @@ func (m *UnknownToTestAllTypes) UnmarshalOwn(data []byte) error {
 
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *UnknownToTestAllTypes) UnmarshalAlias(data []byte) error {
-	m.Reset()
+	*m = UnknownToTestAllTypes{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+		return err
+	}
+	return nil
+}
+
+// UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
+// values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
+// twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
+func (m *UnknownToTestAllTypes) UnmarshalReuse(data []byte) error {
+	var d pbfast.Decoder
+	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -7789,6 +10731,130 @@ func (m *UnknownToTestAllTypes) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbf
 	return nil
 }
 
+func (m *UnknownToTestAllTypes) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+	if depth--; depth < 0 {
+		return pbfast.ErrDepth
+	}
+	m.unknownFields = m.unknownFields[:0]
+	oldOptionalInt32 := m.OptionalInt32
+	m.OptionalInt32 = nil
+	oldOptionalString := m.OptionalString
+	m.OptionalString = nil
+	oldNestedMessage := m.NestedMessage
+	m.NestedMessage = nil
+	m.Optionalgroup = nil
+	oldOptionalBool := m.OptionalBool
+	m.OptionalBool = nil
+	m.RepeatedInt32 = m.RepeatedInt32[:0]
+	for i := 0; i < len(p); {
+		tag := uint64(p[i])
+		i++
+		if tag >= 0x80 {
+			if tag, i = pbfast.Varint(p, i-1); i < 0 {
+				return pbfast.ErrMalformed
+			}
+		}
+		switch tag {
+		case 0x1f48: // optional_int32
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.OptionalInt32 == nil {
+				if m.OptionalInt32 = oldOptionalInt32; m.OptionalInt32 == nil {
+					m.OptionalInt32 = new(int32)
+				}
+			}
+			*m.OptionalInt32 = int32(v)
+		case 0x1f52: // optional_string
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.OptionalString == nil {
+				if m.OptionalString = oldOptionalString; m.OptionalString == nil {
+					m.OptionalString = new(string)
+				}
+			}
+			*m.OptionalString = d.String(v)
+		case 0x1f5a: // nested_message
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.NestedMessage != nil {
+				if err := m.NestedMessage.pbfastDecode(d, v, nil, depth); err != nil {
+					return err
+				}
+			} else {
+				if m.NestedMessage = oldNestedMessage; m.NestedMessage == nil {
+					m.NestedMessage = new(ForeignMessageProto2)
+				}
+				if err := m.NestedMessage.pbfastReuse(d, v, depth); err != nil {
+					return err
+				}
+			}
+		case 0x1f63: // optionalgroup, a group
+			var err error
+			if i, err = d.Fallback(p, i, tag, m, depth); err != nil {
+				return err
+			}
+		case 0x1f70: // optional_bool
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.OptionalBool == nil {
+				if m.OptionalBool = oldOptionalBool; m.OptionalBool == nil {
+					m.OptionalBool = new(bool)
+				}
+			}
+			*m.OptionalBool = v != 0
+		case 0x1f98: // repeated_int32
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			m.RepeatedInt32 = append(m.RepeatedInt32, int32(v))
+		case 0x1f9a: // repeated_int32, packed
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			var err error
+			if m.RepeatedInt32, err = pbfast.AppendVarints(m.RepeatedInt32, v); err != nil {
+				return err
+			}
+		default:
+			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
+				return pbfast.ErrMalformed
+			}
+		}
+	}
+	return nil
+}
+
 // SizeOf returns the length of the message's encoding in bytes.
 func (m *UnknownToTestAllTypes_OptionalGroup) SizeOf() int { return m.PbfastSize() }
 
@@ -7797,15 +10863,19 @@ func (m *UnknownToTestAllTypes_OptionalGroup) MarshalAppend(b []byte) ([]byte, e
 	if m == nil {
 		return b, nil
 	}
-	var e pbfast.Encoder
-	w, i := e.Start(b, m)
-	w, i = m.pbfastEncode(&e, w, i)
-	return e.Finish(w, i)
+	return m.pbfastAppend(b), nil
+}
+
+func (m *UnknownToTestAllTypes_OptionalGroup) pbfastAppend(b []byte) []byte {
+	if m.A != nil {
+		b = pbfast.AppendVarint(append(b, 0x8), uint64(int64(*m.A)))
+	}
+	return append(b, m.unknownFields...)
 }
 
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *UnknownToTestAllTypes_OptionalGroup) Unmarshal(data []byte) error {
-	m.Reset()
+	*m = UnknownToTestAllTypes_OptionalGroup{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
@@ -7815,7 +10885,7 @@ func (m *UnknownToTestAllTypes_OptionalGroup) Unmarshal(data []byte) error {
 
 // UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
 func (m *UnknownToTestAllTypes_OptionalGroup) UnmarshalOwn(data []byte) error {
-	m.Reset()
+	*m = UnknownToTestAllTypes_OptionalGroup{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
@@ -7825,9 +10895,20 @@ func (m *UnknownToTestAllTypes_OptionalGroup) UnmarshalOwn(data []byte) error {
 
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *UnknownToTestAllTypes_OptionalGroup) UnmarshalAlias(data []byte) error {
-	m.Reset()
+	*m = UnknownToTestAllTypes_OptionalGroup{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+		return err
+	}
+	return nil
+}
+
+// UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
+// values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
+// twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
+func (m *UnknownToTestAllTypes_OptionalGroup) UnmarshalReuse(data []byte) error {
+	var d pbfast.Decoder
+	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -7957,6 +11038,45 @@ func (m *UnknownToTestAllTypes_OptionalGroup) pbfastDecode(d *pbfast.Decoder, p 
 	return nil
 }
 
+func (m *UnknownToTestAllTypes_OptionalGroup) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+	if depth--; depth < 0 {
+		return pbfast.ErrDepth
+	}
+	m.unknownFields = m.unknownFields[:0]
+	oldA := m.A
+	m.A = nil
+	for i := 0; i < len(p); {
+		tag := uint64(p[i])
+		i++
+		if tag >= 0x80 {
+			if tag, i = pbfast.Varint(p, i-1); i < 0 {
+				return pbfast.ErrMalformed
+			}
+		}
+		switch tag {
+		case 0x8: // a
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.A == nil {
+				if m.A = oldA; m.A == nil {
+					m.A = new(int32)
+				}
+			}
+			*m.A = int32(v)
+		default:
+			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
+				return pbfast.ErrMalformed
+			}
+		}
+	}
+	return nil
+}
+
 // SizeOf returns the length of the message's encoding in bytes.
 func (m *NullHypothesisProto2) SizeOf() int { return m.PbfastSize() }
 
@@ -7965,15 +11085,16 @@ func (m *NullHypothesisProto2) MarshalAppend(b []byte) ([]byte, error) {
 	if m == nil {
 		return b, nil
 	}
-	var e pbfast.Encoder
-	w, i := e.Start(b, m)
-	w, i = m.pbfastEncode(&e, w, i)
-	return e.Finish(w, i)
+	return m.pbfastAppend(b), nil
+}
+
+func (m *NullHypothesisProto2) pbfastAppend(b []byte) []byte {
+	return append(b, m.unknownFields...)
 }
 
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *NullHypothesisProto2) Unmarshal(data []byte) error {
-	m.Reset()
+	*m = NullHypothesisProto2{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
@@ -7983,7 +11104,7 @@ func (m *NullHypothesisProto2) Unmarshal(data []byte) error {
 
 // UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
 func (m *NullHypothesisProto2) UnmarshalOwn(data []byte) error {
-	m.Reset()
+	*m = NullHypothesisProto2{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
@@ -7993,9 +11114,20 @@ func (m *NullHypothesisProto2) UnmarshalOwn(data []byte) error {
 
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *NullHypothesisProto2) UnmarshalAlias(data []byte) error {
-	m.Reset()
+	*m = NullHypothesisProto2{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+		return err
+	}
+	return nil
+}
+
+// UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
+// values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
+// twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
+func (m *NullHypothesisProto2) UnmarshalReuse(data []byte) error {
+	var d pbfast.Decoder
+	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -8089,6 +11221,29 @@ func (m *NullHypothesisProto2) pbfastDecode(d *pbfast.Decoder, p []byte, depth i
 	return nil
 }
 
+func (m *NullHypothesisProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+	if depth--; depth < 0 {
+		return pbfast.ErrDepth
+	}
+	m.unknownFields = m.unknownFields[:0]
+	for i := 0; i < len(p); {
+		tag := uint64(p[i])
+		i++
+		if tag >= 0x80 {
+			if tag, i = pbfast.Varint(p, i-1); i < 0 {
+				return pbfast.ErrMalformed
+			}
+		}
+		switch tag {
+		default:
+			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
+				return pbfast.ErrMalformed
+			}
+		}
+	}
+	return nil
+}
+
 // SizeOf returns the length of the message's encoding in bytes.
 func (m *EnumOnlyProto2) SizeOf() int { return m.PbfastSize() }
 
@@ -8097,15 +11252,16 @@ func (m *EnumOnlyProto2) MarshalAppend(b []byte) ([]byte, error) {
 	if m == nil {
 		return b, nil
 	}
-	var e pbfast.Encoder
-	w, i := e.Start(b, m)
-	w, i = m.pbfastEncode(&e, w, i)
-	return e.Finish(w, i)
+	return m.pbfastAppend(b), nil
+}
+
+func (m *EnumOnlyProto2) pbfastAppend(b []byte) []byte {
+	return append(b, m.unknownFields...)
 }
 
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *EnumOnlyProto2) Unmarshal(data []byte) error {
-	m.Reset()
+	*m = EnumOnlyProto2{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
@@ -8115,7 +11271,7 @@ func (m *EnumOnlyProto2) Unmarshal(data []byte) error {
 
 // UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
 func (m *EnumOnlyProto2) UnmarshalOwn(data []byte) error {
-	m.Reset()
+	*m = EnumOnlyProto2{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
@@ -8125,9 +11281,20 @@ func (m *EnumOnlyProto2) UnmarshalOwn(data []byte) error {
 
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *EnumOnlyProto2) UnmarshalAlias(data []byte) error {
-	m.Reset()
+	*m = EnumOnlyProto2{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+		return err
+	}
+	return nil
+}
+
+// UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
+// values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
+// twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
+func (m *EnumOnlyProto2) UnmarshalReuse(data []byte) error {
+	var d pbfast.Decoder
+	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -8221,6 +11388,29 @@ func (m *EnumOnlyProto2) pbfastDecode(d *pbfast.Decoder, p []byte, depth int) er
 	return nil
 }
 
+func (m *EnumOnlyProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+	if depth--; depth < 0 {
+		return pbfast.ErrDepth
+	}
+	m.unknownFields = m.unknownFields[:0]
+	for i := 0; i < len(p); {
+		tag := uint64(p[i])
+		i++
+		if tag >= 0x80 {
+			if tag, i = pbfast.Varint(p, i-1); i < 0 {
+				return pbfast.ErrMalformed
+			}
+		}
+		switch tag {
+		default:
+			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
+				return pbfast.ErrMalformed
+			}
+		}
+	}
+	return nil
+}
+
 // SizeOf returns the length of the message's encoding in bytes.
 func (m *OneStringProto2) SizeOf() int { return m.PbfastSize() }
 
@@ -8237,7 +11427,7 @@ func (m *OneStringProto2) MarshalAppend(b []byte) ([]byte, error) {
 
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *OneStringProto2) Unmarshal(data []byte) error {
-	m.Reset()
+	*m = OneStringProto2{}
 	d := pbfast.Decoder{Own: true}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
@@ -8247,7 +11437,7 @@ func (m *OneStringProto2) Unmarshal(data []byte) error {
 
 // UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
 func (m *OneStringProto2) UnmarshalOwn(data []byte) error {
-	m.Reset()
+	*m = OneStringProto2{}
 	d := pbfast.Decoder{Own: true}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
@@ -8257,9 +11447,20 @@ func (m *OneStringProto2) UnmarshalOwn(data []byte) error {
 
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *OneStringProto2) UnmarshalAlias(data []byte) error {
-	m.Reset()
+	*m = OneStringProto2{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+		return err
+	}
+	return nil
+}
+
+// UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
+// values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
+// twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
+func (m *OneStringProto2) UnmarshalReuse(data []byte) error {
+	var d pbfast.Decoder
+	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -8397,6 +11598,46 @@ func (m *OneStringProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfastOne
 	return nil
 }
 
+func (m *OneStringProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+	if depth--; depth < 0 {
+		return pbfast.ErrDepth
+	}
+	m.unknownFields = m.unknownFields[:0]
+	oldData := m.Data
+	m.Data = nil
+	for i := 0; i < len(p); {
+		tag := uint64(p[i])
+		i++
+		if tag >= 0x80 {
+			if tag, i = pbfast.Varint(p, i-1); i < 0 {
+				return pbfast.ErrMalformed
+			}
+		}
+		switch tag {
+		case 0xa: // data
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.Data == nil {
+				if m.Data = oldData; m.Data == nil {
+					m.Data = new(string)
+				}
+			}
+			*m.Data = d.String(v)
+		default:
+			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
+				return pbfast.ErrMalformed
+			}
+		}
+	}
+	return nil
+}
+
 // SizeOf returns the length of the message's encoding in bytes.
 func (m *ProtoWithKeywords) SizeOf() int { return m.PbfastSize() }
 
@@ -8413,7 +11654,7 @@ func (m *ProtoWithKeywords) MarshalAppend(b []byte) ([]byte, error) {
 
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *ProtoWithKeywords) Unmarshal(data []byte) error {
-	m.Reset()
+	*m = ProtoWithKeywords{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, pbfast.Copy(data), nil, pbfast.DefaultDepth); err != nil {
 		return err
@@ -8423,7 +11664,7 @@ func (m *ProtoWithKeywords) Unmarshal(data []byte) error {
 
 // UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
 func (m *ProtoWithKeywords) UnmarshalOwn(data []byte) error {
-	m.Reset()
+	*m = ProtoWithKeywords{}
 	d := pbfast.Decoder{Own: true}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
@@ -8433,9 +11674,20 @@ func (m *ProtoWithKeywords) UnmarshalOwn(data []byte) error {
 
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *ProtoWithKeywords) UnmarshalAlias(data []byte) error {
-	m.Reset()
+	*m = ProtoWithKeywords{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+		return err
+	}
+	return nil
+}
+
+// UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
+// values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
+// twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
+func (m *ProtoWithKeywords) UnmarshalReuse(data []byte) error {
+	var d pbfast.Decoder
+	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -8625,6 +11877,76 @@ func (m *ProtoWithKeywords) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfastP
 	return nil
 }
 
+func (m *ProtoWithKeywords) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+	if depth--; depth < 0 {
+		return pbfast.ErrDepth
+	}
+	m.unknownFields = m.unknownFields[:0]
+	oldInline := m.Inline
+	m.Inline = nil
+	oldConcept := m.Concept
+	m.Concept = nil
+	m.Requires = m.Requires[:0]
+	for i := 0; i < len(p); {
+		tag := uint64(p[i])
+		i++
+		if tag >= 0x80 {
+			if tag, i = pbfast.Varint(p, i-1); i < 0 {
+				return pbfast.ErrMalformed
+			}
+		}
+		switch tag {
+		case 0x8: // inline
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.Inline == nil {
+				if m.Inline = oldInline; m.Inline == nil {
+					m.Inline = new(int32)
+				}
+			}
+			*m.Inline = int32(v)
+		case 0x12: // concept
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.Concept == nil {
+				if m.Concept = oldConcept; m.Concept == nil {
+					m.Concept = new(string)
+				}
+			}
+			*m.Concept = d.String(v)
+		case 0x1a: // requires
+			if len(m.Requires) == cap(m.Requires) {
+				m.Requires = slices.Grow(m.Requires, pbfast.Run(p, i, 0x1a))
+			}
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			m.Requires = append(m.Requires, d.String(v))
+		default:
+			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
+				return pbfast.ErrMalformed
+			}
+		}
+	}
+	return nil
+}
+
 // SizeOf returns the length of the message's encoding in bytes.
 func (m *TestAllRequiredTypesProto2) SizeOf() int { return m.PbfastSize() }
 
@@ -8644,7 +11966,7 @@ func (m *TestAllRequiredTypesProto2) MarshalAppend(b []byte) ([]byte, error) {
 
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *TestAllRequiredTypesProto2) Unmarshal(data []byte) error {
-	m.Reset()
+	*m = TestAllRequiredTypesProto2{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, pbfast.Copy(data), nil, pbfast.DefaultDepth); err != nil {
 		return err
@@ -8657,7 +11979,7 @@ func (m *TestAllRequiredTypesProto2) Unmarshal(data []byte) error {
 
 // UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
 func (m *TestAllRequiredTypesProto2) UnmarshalOwn(data []byte) error {
-	m.Reset()
+	*m = TestAllRequiredTypesProto2{}
 	d := pbfast.Decoder{Own: true}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
@@ -8670,9 +11992,23 @@ func (m *TestAllRequiredTypesProto2) UnmarshalOwn(data []byte) error {
 
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *TestAllRequiredTypesProto2) UnmarshalAlias(data []byte) error {
-	m.Reset()
+	*m = TestAllRequiredTypesProto2{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+		return err
+	}
+	if err := proto.CheckInitialized(m); err != nil {
+		return err
+	}
+	return nil
+}
+
+// UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
+// values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
+// twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
+func (m *TestAllRequiredTypesProto2) UnmarshalReuse(data []byte) error {
+	var d pbfast.Decoder
+	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
 	if err := proto.CheckInitialized(m); err != nil {
@@ -9815,6 +13151,649 @@ func (m *TestAllRequiredTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s
 	return nil
 }
 
+func (m *TestAllRequiredTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+	if depth--; depth < 0 {
+		return pbfast.ErrDepth
+	}
+	m.unknownFields = m.unknownFields[:0]
+	m.extensionFields = nil
+	oldRequiredInt32 := m.RequiredInt32
+	m.RequiredInt32 = nil
+	oldRequiredInt64 := m.RequiredInt64
+	m.RequiredInt64 = nil
+	oldRequiredUint32 := m.RequiredUint32
+	m.RequiredUint32 = nil
+	oldRequiredUint64 := m.RequiredUint64
+	m.RequiredUint64 = nil
+	oldRequiredSint32 := m.RequiredSint32
+	m.RequiredSint32 = nil
+	oldRequiredSint64 := m.RequiredSint64
+	m.RequiredSint64 = nil
+	oldRequiredFixed32 := m.RequiredFixed32
+	m.RequiredFixed32 = nil
+	oldRequiredFixed64 := m.RequiredFixed64
+	m.RequiredFixed64 = nil
+	oldRequiredSfixed32 := m.RequiredSfixed32
+	m.RequiredSfixed32 = nil
+	oldRequiredSfixed64 := m.RequiredSfixed64
+	m.RequiredSfixed64 = nil
+	oldRequiredFloat := m.RequiredFloat
+	m.RequiredFloat = nil
+	oldRequiredDouble := m.RequiredDouble
+	m.RequiredDouble = nil
+	oldRequiredBool := m.RequiredBool
+	m.RequiredBool = nil
+	oldRequiredString := m.RequiredString
+	m.RequiredString = nil
+	m.RequiredBytes = nil
+	oldRequiredNestedMessage := m.RequiredNestedMessage
+	m.RequiredNestedMessage = nil
+	oldRequiredForeignMessage := m.RequiredForeignMessage
+	m.RequiredForeignMessage = nil
+	oldRequiredNestedEnum := m.RequiredNestedEnum
+	m.RequiredNestedEnum = nil
+	oldRequiredForeignEnum := m.RequiredForeignEnum
+	m.RequiredForeignEnum = nil
+	oldRequiredStringPiece := m.RequiredStringPiece
+	m.RequiredStringPiece = nil
+	oldRequiredCord := m.RequiredCord
+	m.RequiredCord = nil
+	oldRecursiveMessage := m.RecursiveMessage
+	m.RecursiveMessage = nil
+	oldOptionalRecursiveMessage := m.OptionalRecursiveMessage
+	m.OptionalRecursiveMessage = nil
+	m.Data = nil
+	oldDefaultInt32 := m.DefaultInt32
+	m.DefaultInt32 = nil
+	oldDefaultInt64 := m.DefaultInt64
+	m.DefaultInt64 = nil
+	oldDefaultUint32 := m.DefaultUint32
+	m.DefaultUint32 = nil
+	oldDefaultUint64 := m.DefaultUint64
+	m.DefaultUint64 = nil
+	oldDefaultSint32 := m.DefaultSint32
+	m.DefaultSint32 = nil
+	oldDefaultSint64 := m.DefaultSint64
+	m.DefaultSint64 = nil
+	oldDefaultFixed32 := m.DefaultFixed32
+	m.DefaultFixed32 = nil
+	oldDefaultFixed64 := m.DefaultFixed64
+	m.DefaultFixed64 = nil
+	oldDefaultSfixed32 := m.DefaultSfixed32
+	m.DefaultSfixed32 = nil
+	oldDefaultSfixed64 := m.DefaultSfixed64
+	m.DefaultSfixed64 = nil
+	oldDefaultFloat := m.DefaultFloat
+	m.DefaultFloat = nil
+	oldDefaultDouble := m.DefaultDouble
+	m.DefaultDouble = nil
+	oldDefaultBool := m.DefaultBool
+	m.DefaultBool = nil
+	oldDefaultString := m.DefaultString
+	m.DefaultString = nil
+	m.DefaultBytes = nil
+	for i := 0; i < len(p); {
+		tag := uint64(p[i])
+		i++
+		if tag >= 0x80 {
+			if tag, i = pbfast.Varint(p, i-1); i < 0 {
+				return pbfast.ErrMalformed
+			}
+		}
+		switch tag {
+		case 0x8: // required_int32
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.RequiredInt32 == nil {
+				if m.RequiredInt32 = oldRequiredInt32; m.RequiredInt32 == nil {
+					m.RequiredInt32 = new(int32)
+				}
+			}
+			*m.RequiredInt32 = int32(v)
+		case 0x10: // required_int64
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.RequiredInt64 == nil {
+				if m.RequiredInt64 = oldRequiredInt64; m.RequiredInt64 == nil {
+					m.RequiredInt64 = new(int64)
+				}
+			}
+			*m.RequiredInt64 = int64(v)
+		case 0x18: // required_uint32
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.RequiredUint32 == nil {
+				if m.RequiredUint32 = oldRequiredUint32; m.RequiredUint32 == nil {
+					m.RequiredUint32 = new(uint32)
+				}
+			}
+			*m.RequiredUint32 = uint32(v)
+		case 0x20: // required_uint64
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.RequiredUint64 == nil {
+				if m.RequiredUint64 = oldRequiredUint64; m.RequiredUint64 == nil {
+					m.RequiredUint64 = new(uint64)
+				}
+			}
+			*m.RequiredUint64 = v
+		case 0x28: // required_sint32
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.RequiredSint32 == nil {
+				if m.RequiredSint32 = oldRequiredSint32; m.RequiredSint32 == nil {
+					m.RequiredSint32 = new(int32)
+				}
+			}
+			*m.RequiredSint32 = int32(pbfast.UnZigZag(uint64(uint32(v))))
+		case 0x30: // required_sint64
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.RequiredSint64 == nil {
+				if m.RequiredSint64 = oldRequiredSint64; m.RequiredSint64 == nil {
+					m.RequiredSint64 = new(int64)
+				}
+			}
+			*m.RequiredSint64 = pbfast.UnZigZag(v)
+		case 0x3d: // required_fixed32
+			v, j := pbfast.Fixed32(p, i)
+			if j < 0 {
+				return pbfast.ErrMalformed
+			}
+			i = j
+			if m.RequiredFixed32 == nil {
+				if m.RequiredFixed32 = oldRequiredFixed32; m.RequiredFixed32 == nil {
+					m.RequiredFixed32 = new(uint32)
+				}
+			}
+			*m.RequiredFixed32 = uint32(v)
+		case 0x41: // required_fixed64
+			v, j := pbfast.Fixed64(p, i)
+			if j < 0 {
+				return pbfast.ErrMalformed
+			}
+			i = j
+			if m.RequiredFixed64 == nil {
+				if m.RequiredFixed64 = oldRequiredFixed64; m.RequiredFixed64 == nil {
+					m.RequiredFixed64 = new(uint64)
+				}
+			}
+			*m.RequiredFixed64 = uint64(v)
+		case 0x4d: // required_sfixed32
+			v, j := pbfast.Fixed32(p, i)
+			if j < 0 {
+				return pbfast.ErrMalformed
+			}
+			i = j
+			if m.RequiredSfixed32 == nil {
+				if m.RequiredSfixed32 = oldRequiredSfixed32; m.RequiredSfixed32 == nil {
+					m.RequiredSfixed32 = new(int32)
+				}
+			}
+			*m.RequiredSfixed32 = int32(v)
+		case 0x51: // required_sfixed64
+			v, j := pbfast.Fixed64(p, i)
+			if j < 0 {
+				return pbfast.ErrMalformed
+			}
+			i = j
+			if m.RequiredSfixed64 == nil {
+				if m.RequiredSfixed64 = oldRequiredSfixed64; m.RequiredSfixed64 == nil {
+					m.RequiredSfixed64 = new(int64)
+				}
+			}
+			*m.RequiredSfixed64 = int64(v)
+		case 0x5d: // required_float
+			v, j := pbfast.Fixed32(p, i)
+			if j < 0 {
+				return pbfast.ErrMalformed
+			}
+			i = j
+			if m.RequiredFloat == nil {
+				if m.RequiredFloat = oldRequiredFloat; m.RequiredFloat == nil {
+					m.RequiredFloat = new(float32)
+				}
+			}
+			*m.RequiredFloat = math.Float32frombits(v)
+		case 0x61: // required_double
+			v, j := pbfast.Fixed64(p, i)
+			if j < 0 {
+				return pbfast.ErrMalformed
+			}
+			i = j
+			if m.RequiredDouble == nil {
+				if m.RequiredDouble = oldRequiredDouble; m.RequiredDouble == nil {
+					m.RequiredDouble = new(float64)
+				}
+			}
+			*m.RequiredDouble = math.Float64frombits(v)
+		case 0x68: // required_bool
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.RequiredBool == nil {
+				if m.RequiredBool = oldRequiredBool; m.RequiredBool == nil {
+					m.RequiredBool = new(bool)
+				}
+			}
+			*m.RequiredBool = v != 0
+		case 0x72: // required_string
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.RequiredString == nil {
+				if m.RequiredString = oldRequiredString; m.RequiredString == nil {
+					m.RequiredString = new(string)
+				}
+			}
+			*m.RequiredString = d.String(v)
+		case 0x7a: // required_bytes
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			m.RequiredBytes = d.PresentBytes(v)
+		case 0x92: // required_nested_message
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.RequiredNestedMessage != nil {
+				if err := m.RequiredNestedMessage.pbfastDecode(d, v, nil, depth); err != nil {
+					return err
+				}
+			} else {
+				if m.RequiredNestedMessage = oldRequiredNestedMessage; m.RequiredNestedMessage == nil {
+					m.RequiredNestedMessage = new(TestAllRequiredTypesProto2_NestedMessage)
+				}
+				if err := m.RequiredNestedMessage.pbfastReuse(d, v, depth); err != nil {
+					return err
+				}
+			}
+		case 0x9a: // required_foreign_message
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.RequiredForeignMessage != nil {
+				if err := m.RequiredForeignMessage.pbfastDecode(d, v, nil, depth); err != nil {
+					return err
+				}
+			} else {
+				if m.RequiredForeignMessage = oldRequiredForeignMessage; m.RequiredForeignMessage == nil {
+					m.RequiredForeignMessage = new(ForeignMessageProto2)
+				}
+				if err := m.RequiredForeignMessage.pbfastReuse(d, v, depth); err != nil {
+					return err
+				}
+			}
+		case 0xa8: // required_nested_enum
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.RequiredNestedEnum == nil {
+				if m.RequiredNestedEnum = oldRequiredNestedEnum; m.RequiredNestedEnum == nil {
+					m.RequiredNestedEnum = new(TestAllRequiredTypesProto2_NestedEnum)
+				}
+			}
+			*m.RequiredNestedEnum = TestAllRequiredTypesProto2_NestedEnum(v)
+		case 0xb0: // required_foreign_enum
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.RequiredForeignEnum == nil {
+				if m.RequiredForeignEnum = oldRequiredForeignEnum; m.RequiredForeignEnum == nil {
+					m.RequiredForeignEnum = new(ForeignEnumProto2)
+				}
+			}
+			*m.RequiredForeignEnum = ForeignEnumProto2(v)
+		case 0xc2: // required_string_piece
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.RequiredStringPiece == nil {
+				if m.RequiredStringPiece = oldRequiredStringPiece; m.RequiredStringPiece == nil {
+					m.RequiredStringPiece = new(string)
+				}
+			}
+			*m.RequiredStringPiece = d.String(v)
+		case 0xca: // required_cord
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.RequiredCord == nil {
+				if m.RequiredCord = oldRequiredCord; m.RequiredCord == nil {
+					m.RequiredCord = new(string)
+				}
+			}
+			*m.RequiredCord = d.String(v)
+		case 0xda: // recursive_message
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.RecursiveMessage != nil {
+				if err := m.RecursiveMessage.pbfastDecode(d, v, nil, depth); err != nil {
+					return err
+				}
+			} else {
+				if m.RecursiveMessage = oldRecursiveMessage; m.RecursiveMessage == nil {
+					m.RecursiveMessage = new(TestAllRequiredTypesProto2)
+				}
+				if err := m.RecursiveMessage.pbfastReuse(d, v, depth); err != nil {
+					return err
+				}
+			}
+		case 0xe2: // optional_recursive_message
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.OptionalRecursiveMessage != nil {
+				if err := m.OptionalRecursiveMessage.pbfastDecode(d, v, nil, depth); err != nil {
+					return err
+				}
+			} else {
+				if m.OptionalRecursiveMessage = oldOptionalRecursiveMessage; m.OptionalRecursiveMessage == nil {
+					m.OptionalRecursiveMessage = new(TestAllRequiredTypesProto2)
+				}
+				if err := m.OptionalRecursiveMessage.pbfastReuse(d, v, depth); err != nil {
+					return err
+				}
+			}
+		case 0x64b: // data, a group
+			var err error
+			if i, err = d.Fallback(p, i, tag, m, depth); err != nil {
+				return err
+			}
+		case 0x788: // default_int32
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.DefaultInt32 == nil {
+				if m.DefaultInt32 = oldDefaultInt32; m.DefaultInt32 == nil {
+					m.DefaultInt32 = new(int32)
+				}
+			}
+			*m.DefaultInt32 = int32(v)
+		case 0x790: // default_int64
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.DefaultInt64 == nil {
+				if m.DefaultInt64 = oldDefaultInt64; m.DefaultInt64 == nil {
+					m.DefaultInt64 = new(int64)
+				}
+			}
+			*m.DefaultInt64 = int64(v)
+		case 0x798: // default_uint32
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.DefaultUint32 == nil {
+				if m.DefaultUint32 = oldDefaultUint32; m.DefaultUint32 == nil {
+					m.DefaultUint32 = new(uint32)
+				}
+			}
+			*m.DefaultUint32 = uint32(v)
+		case 0x7a0: // default_uint64
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.DefaultUint64 == nil {
+				if m.DefaultUint64 = oldDefaultUint64; m.DefaultUint64 == nil {
+					m.DefaultUint64 = new(uint64)
+				}
+			}
+			*m.DefaultUint64 = v
+		case 0x7a8: // default_sint32
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.DefaultSint32 == nil {
+				if m.DefaultSint32 = oldDefaultSint32; m.DefaultSint32 == nil {
+					m.DefaultSint32 = new(int32)
+				}
+			}
+			*m.DefaultSint32 = int32(pbfast.UnZigZag(uint64(uint32(v))))
+		case 0x7b0: // default_sint64
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.DefaultSint64 == nil {
+				if m.DefaultSint64 = oldDefaultSint64; m.DefaultSint64 == nil {
+					m.DefaultSint64 = new(int64)
+				}
+			}
+			*m.DefaultSint64 = pbfast.UnZigZag(v)
+		case 0x7bd: // default_fixed32
+			v, j := pbfast.Fixed32(p, i)
+			if j < 0 {
+				return pbfast.ErrMalformed
+			}
+			i = j
+			if m.DefaultFixed32 == nil {
+				if m.DefaultFixed32 = oldDefaultFixed32; m.DefaultFixed32 == nil {
+					m.DefaultFixed32 = new(uint32)
+				}
+			}
+			*m.DefaultFixed32 = uint32(v)
+		case 0x7c1: // default_fixed64
+			v, j := pbfast.Fixed64(p, i)
+			if j < 0 {
+				return pbfast.ErrMalformed
+			}
+			i = j
+			if m.DefaultFixed64 == nil {
+				if m.DefaultFixed64 = oldDefaultFixed64; m.DefaultFixed64 == nil {
+					m.DefaultFixed64 = new(uint64)
+				}
+			}
+			*m.DefaultFixed64 = uint64(v)
+		case 0x7cd: // default_sfixed32
+			v, j := pbfast.Fixed32(p, i)
+			if j < 0 {
+				return pbfast.ErrMalformed
+			}
+			i = j
+			if m.DefaultSfixed32 == nil {
+				if m.DefaultSfixed32 = oldDefaultSfixed32; m.DefaultSfixed32 == nil {
+					m.DefaultSfixed32 = new(int32)
+				}
+			}
+			*m.DefaultSfixed32 = int32(v)
+		case 0x7d1: // default_sfixed64
+			v, j := pbfast.Fixed64(p, i)
+			if j < 0 {
+				return pbfast.ErrMalformed
+			}
+			i = j
+			if m.DefaultSfixed64 == nil {
+				if m.DefaultSfixed64 = oldDefaultSfixed64; m.DefaultSfixed64 == nil {
+					m.DefaultSfixed64 = new(int64)
+				}
+			}
+			*m.DefaultSfixed64 = int64(v)
+		case 0x7dd: // default_float
+			v, j := pbfast.Fixed32(p, i)
+			if j < 0 {
+				return pbfast.ErrMalformed
+			}
+			i = j
+			if m.DefaultFloat == nil {
+				if m.DefaultFloat = oldDefaultFloat; m.DefaultFloat == nil {
+					m.DefaultFloat = new(float32)
+				}
+			}
+			*m.DefaultFloat = math.Float32frombits(v)
+		case 0x7e1: // default_double
+			v, j := pbfast.Fixed64(p, i)
+			if j < 0 {
+				return pbfast.ErrMalformed
+			}
+			i = j
+			if m.DefaultDouble == nil {
+				if m.DefaultDouble = oldDefaultDouble; m.DefaultDouble == nil {
+					m.DefaultDouble = new(float64)
+				}
+			}
+			*m.DefaultDouble = math.Float64frombits(v)
+		case 0x7e8: // default_bool
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.DefaultBool == nil {
+				if m.DefaultBool = oldDefaultBool; m.DefaultBool == nil {
+					m.DefaultBool = new(bool)
+				}
+			}
+			*m.DefaultBool = v != 0
+		case 0x7f2: // default_string
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.DefaultString == nil {
+				if m.DefaultString = oldDefaultString; m.DefaultString == nil {
+					m.DefaultString = new(string)
+				}
+			}
+			*m.DefaultString = d.String(v)
+		case 0x7fa: // default_bytes
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			m.DefaultBytes = d.PresentBytes(v)
+		default:
+			if tag>>3 >= 120 && tag>>3 < 201 {
+				var err error
+				if i, err = d.Fallback(p, i, tag, m, depth); err != nil {
+					return err
+				}
+				continue
+			}
+			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
+				return pbfast.ErrMalformed
+			}
+		}
+	}
+	return nil
+}
+
 // SizeOf returns the length of the message's encoding in bytes.
 func (m *TestAllRequiredTypesProto2_NestedMessage) SizeOf() int { return m.PbfastSize() }
 
@@ -9834,7 +13813,7 @@ func (m *TestAllRequiredTypesProto2_NestedMessage) MarshalAppend(b []byte) ([]by
 
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *TestAllRequiredTypesProto2_NestedMessage) Unmarshal(data []byte) error {
-	m.Reset()
+	*m = TestAllRequiredTypesProto2_NestedMessage{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, pbfast.Copy(data), nil, pbfast.DefaultDepth); err != nil {
 		return err
@@ -9847,7 +13826,7 @@ func (m *TestAllRequiredTypesProto2_NestedMessage) Unmarshal(data []byte) error 
 
 // UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
 func (m *TestAllRequiredTypesProto2_NestedMessage) UnmarshalOwn(data []byte) error {
-	m.Reset()
+	*m = TestAllRequiredTypesProto2_NestedMessage{}
 	d := pbfast.Decoder{Own: true}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
@@ -9860,9 +13839,23 @@ func (m *TestAllRequiredTypesProto2_NestedMessage) UnmarshalOwn(data []byte) err
 
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *TestAllRequiredTypesProto2_NestedMessage) UnmarshalAlias(data []byte) error {
-	m.Reset()
+	*m = TestAllRequiredTypesProto2_NestedMessage{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+		return err
+	}
+	if err := proto.CheckInitialized(m); err != nil {
+		return err
+	}
+	return nil
+}
+
+// UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
+// values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
+// twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
+func (m *TestAllRequiredTypesProto2_NestedMessage) UnmarshalReuse(data []byte) error {
+	var d pbfast.Decoder
+	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
 	if err := proto.CheckInitialized(m); err != nil {
@@ -10053,6 +14046,91 @@ func (m *TestAllRequiredTypesProto2_NestedMessage) pbfastDecode(d *pbfast.Decode
 	return nil
 }
 
+func (m *TestAllRequiredTypesProto2_NestedMessage) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+	if depth--; depth < 0 {
+		return pbfast.ErrDepth
+	}
+	m.unknownFields = m.unknownFields[:0]
+	oldA := m.A
+	m.A = nil
+	oldCorecursive := m.Corecursive
+	m.Corecursive = nil
+	oldOptionalCorecursive := m.OptionalCorecursive
+	m.OptionalCorecursive = nil
+	for i := 0; i < len(p); {
+		tag := uint64(p[i])
+		i++
+		if tag >= 0x80 {
+			if tag, i = pbfast.Varint(p, i-1); i < 0 {
+				return pbfast.ErrMalformed
+			}
+		}
+		switch tag {
+		case 0x8: // a
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.A == nil {
+				if m.A = oldA; m.A == nil {
+					m.A = new(int32)
+				}
+			}
+			*m.A = int32(v)
+		case 0x12: // corecursive
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.Corecursive != nil {
+				if err := m.Corecursive.pbfastDecode(d, v, nil, depth); err != nil {
+					return err
+				}
+			} else {
+				if m.Corecursive = oldCorecursive; m.Corecursive == nil {
+					m.Corecursive = new(TestAllRequiredTypesProto2)
+				}
+				if err := m.Corecursive.pbfastReuse(d, v, depth); err != nil {
+					return err
+				}
+			}
+		case 0x1a: // optional_corecursive
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.OptionalCorecursive != nil {
+				if err := m.OptionalCorecursive.pbfastDecode(d, v, nil, depth); err != nil {
+					return err
+				}
+			} else {
+				if m.OptionalCorecursive = oldOptionalCorecursive; m.OptionalCorecursive == nil {
+					m.OptionalCorecursive = new(TestAllRequiredTypesProto2)
+				}
+				if err := m.OptionalCorecursive.pbfastReuse(d, v, depth); err != nil {
+					return err
+				}
+			}
+		default:
+			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
+				return pbfast.ErrMalformed
+			}
+		}
+	}
+	return nil
+}
+
 // SizeOf returns the length of the message's encoding in bytes.
 func (m *TestAllRequiredTypesProto2_Data) SizeOf() int { return m.PbfastSize() }
 
@@ -10064,15 +14142,22 @@ func (m *TestAllRequiredTypesProto2_Data) MarshalAppend(b []byte) ([]byte, error
 	if err := proto.CheckInitialized(m); err != nil {
 		return b, err
 	}
-	var e pbfast.Encoder
-	w, i := e.Start(b, m)
-	w, i = m.pbfastEncode(&e, w, i)
-	return e.Finish(w, i)
+	return m.pbfastAppend(b), nil
+}
+
+func (m *TestAllRequiredTypesProto2_Data) pbfastAppend(b []byte) []byte {
+	if m.GroupInt32 != nil {
+		b = pbfast.AppendVarint(append(b, 0xd0, 0xc), uint64(int64(*m.GroupInt32)))
+	}
+	if m.GroupUint32 != nil {
+		b = pbfast.AppendVarint(append(b, 0xd8, 0xc), uint64(*m.GroupUint32))
+	}
+	return append(b, m.unknownFields...)
 }
 
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *TestAllRequiredTypesProto2_Data) Unmarshal(data []byte) error {
-	m.Reset()
+	*m = TestAllRequiredTypesProto2_Data{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
@@ -10085,7 +14170,7 @@ func (m *TestAllRequiredTypesProto2_Data) Unmarshal(data []byte) error {
 
 // UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
 func (m *TestAllRequiredTypesProto2_Data) UnmarshalOwn(data []byte) error {
-	m.Reset()
+	*m = TestAllRequiredTypesProto2_Data{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
@@ -10098,9 +14183,23 @@ func (m *TestAllRequiredTypesProto2_Data) UnmarshalOwn(data []byte) error {
 
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *TestAllRequiredTypesProto2_Data) UnmarshalAlias(data []byte) error {
-	m.Reset()
+	*m = TestAllRequiredTypesProto2_Data{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+		return err
+	}
+	if err := proto.CheckInitialized(m); err != nil {
+		return err
+	}
+	return nil
+}
+
+// UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
+// values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
+// twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
+func (m *TestAllRequiredTypesProto2_Data) UnmarshalReuse(data []byte) error {
+	var d pbfast.Decoder
+	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
 	if err := proto.CheckInitialized(m); err != nil {
@@ -10261,6 +14360,61 @@ func (m *TestAllRequiredTypesProto2_Data) pbfastDecode(d *pbfast.Decoder, p []by
 	return nil
 }
 
+func (m *TestAllRequiredTypesProto2_Data) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+	if depth--; depth < 0 {
+		return pbfast.ErrDepth
+	}
+	m.unknownFields = m.unknownFields[:0]
+	oldGroupInt32 := m.GroupInt32
+	m.GroupInt32 = nil
+	oldGroupUint32 := m.GroupUint32
+	m.GroupUint32 = nil
+	for i := 0; i < len(p); {
+		tag := uint64(p[i])
+		i++
+		if tag >= 0x80 {
+			if tag, i = pbfast.Varint(p, i-1); i < 0 {
+				return pbfast.ErrMalformed
+			}
+		}
+		switch tag {
+		case 0x650: // group_int32
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.GroupInt32 == nil {
+				if m.GroupInt32 = oldGroupInt32; m.GroupInt32 == nil {
+					m.GroupInt32 = new(int32)
+				}
+			}
+			*m.GroupInt32 = int32(v)
+		case 0x658: // group_uint32
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.GroupUint32 == nil {
+				if m.GroupUint32 = oldGroupUint32; m.GroupUint32 == nil {
+					m.GroupUint32 = new(uint32)
+				}
+			}
+			*m.GroupUint32 = uint32(v)
+		default:
+			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
+				return pbfast.ErrMalformed
+			}
+		}
+	}
+	return nil
+}
+
 // SizeOf returns the length of the message's encoding in bytes.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) SizeOf() int { return m.PbfastSize() }
 
@@ -10280,7 +14434,7 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) MarshalAppend(b
 
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) Unmarshal(data []byte) error {
-	m.Reset()
+	*m = TestAllRequiredTypesProto2_MessageSetCorrectExtension1{}
 	d := pbfast.Decoder{Own: true}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
@@ -10293,7 +14447,7 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) Unmarshal(data 
 
 // UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) UnmarshalOwn(data []byte) error {
-	m.Reset()
+	*m = TestAllRequiredTypesProto2_MessageSetCorrectExtension1{}
 	d := pbfast.Decoder{Own: true}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
@@ -10306,9 +14460,23 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) UnmarshalOwn(da
 
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) UnmarshalAlias(data []byte) error {
-	m.Reset()
+	*m = TestAllRequiredTypesProto2_MessageSetCorrectExtension1{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+		return err
+	}
+	if err := proto.CheckInitialized(m); err != nil {
+		return err
+	}
+	return nil
+}
+
+// UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
+// values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
+// twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
+func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) UnmarshalReuse(data []byte) error {
+	var d pbfast.Decoder
+	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
 	if err := proto.CheckInitialized(m); err != nil {
@@ -10451,6 +14619,46 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) pbfastDecode(d 
 	return nil
 }
 
+func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+	if depth--; depth < 0 {
+		return pbfast.ErrDepth
+	}
+	m.unknownFields = m.unknownFields[:0]
+	oldStr := m.Str
+	m.Str = nil
+	for i := 0; i < len(p); {
+		tag := uint64(p[i])
+		i++
+		if tag >= 0x80 {
+			if tag, i = pbfast.Varint(p, i-1); i < 0 {
+				return pbfast.ErrMalformed
+			}
+		}
+		switch tag {
+		case 0xca: // str
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.Str == nil {
+				if m.Str = oldStr; m.Str == nil {
+					m.Str = new(string)
+				}
+			}
+			*m.Str = d.String(v)
+		default:
+			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
+				return pbfast.ErrMalformed
+			}
+		}
+	}
+	return nil
+}
+
 // SizeOf returns the length of the message's encoding in bytes.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) SizeOf() int { return m.PbfastSize() }
 
@@ -10462,15 +14670,19 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) MarshalAppend(b
 	if err := proto.CheckInitialized(m); err != nil {
 		return b, err
 	}
-	var e pbfast.Encoder
-	w, i := e.Start(b, m)
-	w, i = m.pbfastEncode(&e, w, i)
-	return e.Finish(w, i)
+	return m.pbfastAppend(b), nil
+}
+
+func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) pbfastAppend(b []byte) []byte {
+	if m.I != nil {
+		b = pbfast.AppendVarint(append(b, 0x48), uint64(int64(*m.I)))
+	}
+	return append(b, m.unknownFields...)
 }
 
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) Unmarshal(data []byte) error {
-	m.Reset()
+	*m = TestAllRequiredTypesProto2_MessageSetCorrectExtension2{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
@@ -10483,7 +14695,7 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) Unmarshal(data 
 
 // UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) UnmarshalOwn(data []byte) error {
-	m.Reset()
+	*m = TestAllRequiredTypesProto2_MessageSetCorrectExtension2{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
@@ -10496,9 +14708,23 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) UnmarshalOwn(da
 
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) UnmarshalAlias(data []byte) error {
-	m.Reset()
+	*m = TestAllRequiredTypesProto2_MessageSetCorrectExtension2{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+		return err
+	}
+	if err := proto.CheckInitialized(m); err != nil {
+		return err
+	}
+	return nil
+}
+
+// UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
+// values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
+// twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
+func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) UnmarshalReuse(data []byte) error {
+	var d pbfast.Decoder
+	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
 	if err := proto.CheckInitialized(m); err != nil {
@@ -10631,6 +14857,45 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) pbfastDecode(d 
 	return nil
 }
 
+func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+	if depth--; depth < 0 {
+		return pbfast.ErrDepth
+	}
+	m.unknownFields = m.unknownFields[:0]
+	oldI := m.I
+	m.I = nil
+	for i := 0; i < len(p); {
+		tag := uint64(p[i])
+		i++
+		if tag >= 0x80 {
+			if tag, i = pbfast.Varint(p, i-1); i < 0 {
+				return pbfast.ErrMalformed
+			}
+		}
+		switch tag {
+		case 0x48: // i
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.I == nil {
+				if m.I = oldI; m.I == nil {
+					m.I = new(int32)
+				}
+			}
+			*m.I = int32(v)
+		default:
+			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
+				return pbfast.ErrMalformed
+			}
+		}
+	}
+	return nil
+}
+
 // SizeOf returns the length of the message's encoding in bytes.
 func (m *TestLargeOneof) SizeOf() int { return m.PbfastSize() }
 
@@ -10647,7 +14912,7 @@ func (m *TestLargeOneof) MarshalAppend(b []byte) ([]byte, error) {
 
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *TestLargeOneof) Unmarshal(data []byte) error {
-	m.Reset()
+	*m = TestLargeOneof{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
@@ -10657,7 +14922,7 @@ func (m *TestLargeOneof) Unmarshal(data []byte) error {
 
 // UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
 func (m *TestLargeOneof) UnmarshalOwn(data []byte) error {
-	m.Reset()
+	*m = TestLargeOneof{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
@@ -10667,9 +14932,20 @@ func (m *TestLargeOneof) UnmarshalOwn(data []byte) error {
 
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *TestLargeOneof) UnmarshalAlias(data []byte) error {
-	m.Reset()
+	*m = TestLargeOneof{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+		return err
+	}
+	return nil
+}
+
+// UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
+// values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
+// twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
+func (m *TestLargeOneof) UnmarshalReuse(data []byte) error {
+	var d pbfast.Decoder
+	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -10947,6 +15223,130 @@ func (m *TestLargeOneof) pbfastDecode(d *pbfast.Decoder, p []byte, depth int) er
 	return nil
 }
 
+func (m *TestLargeOneof) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+	if depth--; depth < 0 {
+		return pbfast.ErrDepth
+	}
+	m.unknownFields = m.unknownFields[:0]
+	m.LargeOneof = nil
+	for i := 0; i < len(p); {
+		tag := uint64(p[i])
+		i++
+		if tag >= 0x80 {
+			if tag, i = pbfast.Varint(p, i-1); i < 0 {
+				return pbfast.ErrMalformed
+			}
+		}
+		switch tag {
+		case 0xa: // a1
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			o, _ := m.LargeOneof.(*TestLargeOneof_A1_)
+			if o == nil {
+				o = new(TestLargeOneof_A1_)
+			}
+			if o.A1 == nil {
+				o.A1 = new(TestLargeOneof_A1)
+			}
+			if err := o.A1.pbfastDecode(d, v, depth); err != nil {
+				return err
+			}
+			m.LargeOneof = o
+		case 0x12: // a2
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			o, _ := m.LargeOneof.(*TestLargeOneof_A2_)
+			if o == nil {
+				o = new(TestLargeOneof_A2_)
+			}
+			if o.A2 == nil {
+				o.A2 = new(TestLargeOneof_A2)
+			}
+			if err := o.A2.pbfastDecode(d, v, depth); err != nil {
+				return err
+			}
+			m.LargeOneof = o
+		case 0x1a: // a3
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			o, _ := m.LargeOneof.(*TestLargeOneof_A3_)
+			if o == nil {
+				o = new(TestLargeOneof_A3_)
+			}
+			if o.A3 == nil {
+				o.A3 = new(TestLargeOneof_A3)
+			}
+			if err := o.A3.pbfastDecode(d, v, depth); err != nil {
+				return err
+			}
+			m.LargeOneof = o
+		case 0x22: // a4
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			o, _ := m.LargeOneof.(*TestLargeOneof_A4_)
+			if o == nil {
+				o = new(TestLargeOneof_A4_)
+			}
+			if o.A4 == nil {
+				o.A4 = new(TestLargeOneof_A4)
+			}
+			if err := o.A4.pbfastDecode(d, v, depth); err != nil {
+				return err
+			}
+			m.LargeOneof = o
+		case 0x2a: // a5
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			o, _ := m.LargeOneof.(*TestLargeOneof_A5_)
+			if o == nil {
+				o = new(TestLargeOneof_A5_)
+			}
+			if o.A5 == nil {
+				o.A5 = new(TestLargeOneof_A5)
+			}
+			if err := o.A5.pbfastDecode(d, v, depth); err != nil {
+				return err
+			}
+			m.LargeOneof = o
+		default:
+			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
+				return pbfast.ErrMalformed
+			}
+		}
+	}
+	return nil
+}
+
 // SizeOf returns the length of the message's encoding in bytes.
 func (m *TestLargeOneof_A1) SizeOf() int { return m.PbfastSize() }
 
@@ -10955,15 +15355,16 @@ func (m *TestLargeOneof_A1) MarshalAppend(b []byte) ([]byte, error) {
 	if m == nil {
 		return b, nil
 	}
-	var e pbfast.Encoder
-	w, i := e.Start(b, m)
-	w, i = m.pbfastEncode(&e, w, i)
-	return e.Finish(w, i)
+	return m.pbfastAppend(b), nil
+}
+
+func (m *TestLargeOneof_A1) pbfastAppend(b []byte) []byte {
+	return append(b, m.unknownFields...)
 }
 
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *TestLargeOneof_A1) Unmarshal(data []byte) error {
-	m.Reset()
+	*m = TestLargeOneof_A1{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
@@ -10973,7 +15374,7 @@ func (m *TestLargeOneof_A1) Unmarshal(data []byte) error {
 
 // UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
 func (m *TestLargeOneof_A1) UnmarshalOwn(data []byte) error {
-	m.Reset()
+	*m = TestLargeOneof_A1{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
@@ -10983,9 +15384,20 @@ func (m *TestLargeOneof_A1) UnmarshalOwn(data []byte) error {
 
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *TestLargeOneof_A1) UnmarshalAlias(data []byte) error {
-	m.Reset()
+	*m = TestLargeOneof_A1{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+		return err
+	}
+	return nil
+}
+
+// UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
+// values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
+// twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
+func (m *TestLargeOneof_A1) UnmarshalReuse(data []byte) error {
+	var d pbfast.Decoder
+	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -11079,6 +15491,29 @@ func (m *TestLargeOneof_A1) pbfastDecode(d *pbfast.Decoder, p []byte, depth int)
 	return nil
 }
 
+func (m *TestLargeOneof_A1) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+	if depth--; depth < 0 {
+		return pbfast.ErrDepth
+	}
+	m.unknownFields = m.unknownFields[:0]
+	for i := 0; i < len(p); {
+		tag := uint64(p[i])
+		i++
+		if tag >= 0x80 {
+			if tag, i = pbfast.Varint(p, i-1); i < 0 {
+				return pbfast.ErrMalformed
+			}
+		}
+		switch tag {
+		default:
+			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
+				return pbfast.ErrMalformed
+			}
+		}
+	}
+	return nil
+}
+
 // SizeOf returns the length of the message's encoding in bytes.
 func (m *TestLargeOneof_A2) SizeOf() int { return m.PbfastSize() }
 
@@ -11087,15 +15522,16 @@ func (m *TestLargeOneof_A2) MarshalAppend(b []byte) ([]byte, error) {
 	if m == nil {
 		return b, nil
 	}
-	var e pbfast.Encoder
-	w, i := e.Start(b, m)
-	w, i = m.pbfastEncode(&e, w, i)
-	return e.Finish(w, i)
+	return m.pbfastAppend(b), nil
+}
+
+func (m *TestLargeOneof_A2) pbfastAppend(b []byte) []byte {
+	return append(b, m.unknownFields...)
 }
 
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *TestLargeOneof_A2) Unmarshal(data []byte) error {
-	m.Reset()
+	*m = TestLargeOneof_A2{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
@@ -11105,7 +15541,7 @@ func (m *TestLargeOneof_A2) Unmarshal(data []byte) error {
 
 // UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
 func (m *TestLargeOneof_A2) UnmarshalOwn(data []byte) error {
-	m.Reset()
+	*m = TestLargeOneof_A2{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
@@ -11115,9 +15551,20 @@ func (m *TestLargeOneof_A2) UnmarshalOwn(data []byte) error {
 
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *TestLargeOneof_A2) UnmarshalAlias(data []byte) error {
-	m.Reset()
+	*m = TestLargeOneof_A2{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+		return err
+	}
+	return nil
+}
+
+// UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
+// values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
+// twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
+func (m *TestLargeOneof_A2) UnmarshalReuse(data []byte) error {
+	var d pbfast.Decoder
+	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -11211,6 +15658,29 @@ func (m *TestLargeOneof_A2) pbfastDecode(d *pbfast.Decoder, p []byte, depth int)
 	return nil
 }
 
+func (m *TestLargeOneof_A2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+	if depth--; depth < 0 {
+		return pbfast.ErrDepth
+	}
+	m.unknownFields = m.unknownFields[:0]
+	for i := 0; i < len(p); {
+		tag := uint64(p[i])
+		i++
+		if tag >= 0x80 {
+			if tag, i = pbfast.Varint(p, i-1); i < 0 {
+				return pbfast.ErrMalformed
+			}
+		}
+		switch tag {
+		default:
+			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
+				return pbfast.ErrMalformed
+			}
+		}
+	}
+	return nil
+}
+
 // SizeOf returns the length of the message's encoding in bytes.
 func (m *TestLargeOneof_A3) SizeOf() int { return m.PbfastSize() }
 
@@ -11219,15 +15689,16 @@ func (m *TestLargeOneof_A3) MarshalAppend(b []byte) ([]byte, error) {
 	if m == nil {
 		return b, nil
 	}
-	var e pbfast.Encoder
-	w, i := e.Start(b, m)
-	w, i = m.pbfastEncode(&e, w, i)
-	return e.Finish(w, i)
+	return m.pbfastAppend(b), nil
+}
+
+func (m *TestLargeOneof_A3) pbfastAppend(b []byte) []byte {
+	return append(b, m.unknownFields...)
 }
 
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *TestLargeOneof_A3) Unmarshal(data []byte) error {
-	m.Reset()
+	*m = TestLargeOneof_A3{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
@@ -11237,7 +15708,7 @@ func (m *TestLargeOneof_A3) Unmarshal(data []byte) error {
 
 // UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
 func (m *TestLargeOneof_A3) UnmarshalOwn(data []byte) error {
-	m.Reset()
+	*m = TestLargeOneof_A3{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
@@ -11247,9 +15718,20 @@ func (m *TestLargeOneof_A3) UnmarshalOwn(data []byte) error {
 
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *TestLargeOneof_A3) UnmarshalAlias(data []byte) error {
-	m.Reset()
+	*m = TestLargeOneof_A3{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+		return err
+	}
+	return nil
+}
+
+// UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
+// values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
+// twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
+func (m *TestLargeOneof_A3) UnmarshalReuse(data []byte) error {
+	var d pbfast.Decoder
+	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -11343,6 +15825,29 @@ func (m *TestLargeOneof_A3) pbfastDecode(d *pbfast.Decoder, p []byte, depth int)
 	return nil
 }
 
+func (m *TestLargeOneof_A3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+	if depth--; depth < 0 {
+		return pbfast.ErrDepth
+	}
+	m.unknownFields = m.unknownFields[:0]
+	for i := 0; i < len(p); {
+		tag := uint64(p[i])
+		i++
+		if tag >= 0x80 {
+			if tag, i = pbfast.Varint(p, i-1); i < 0 {
+				return pbfast.ErrMalformed
+			}
+		}
+		switch tag {
+		default:
+			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
+				return pbfast.ErrMalformed
+			}
+		}
+	}
+	return nil
+}
+
 // SizeOf returns the length of the message's encoding in bytes.
 func (m *TestLargeOneof_A4) SizeOf() int { return m.PbfastSize() }
 
@@ -11351,15 +15856,16 @@ func (m *TestLargeOneof_A4) MarshalAppend(b []byte) ([]byte, error) {
 	if m == nil {
 		return b, nil
 	}
-	var e pbfast.Encoder
-	w, i := e.Start(b, m)
-	w, i = m.pbfastEncode(&e, w, i)
-	return e.Finish(w, i)
+	return m.pbfastAppend(b), nil
+}
+
+func (m *TestLargeOneof_A4) pbfastAppend(b []byte) []byte {
+	return append(b, m.unknownFields...)
 }
 
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *TestLargeOneof_A4) Unmarshal(data []byte) error {
-	m.Reset()
+	*m = TestLargeOneof_A4{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
@@ -11369,7 +15875,7 @@ func (m *TestLargeOneof_A4) Unmarshal(data []byte) error {
 
 // UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
 func (m *TestLargeOneof_A4) UnmarshalOwn(data []byte) error {
-	m.Reset()
+	*m = TestLargeOneof_A4{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
@@ -11379,9 +15885,20 @@ func (m *TestLargeOneof_A4) UnmarshalOwn(data []byte) error {
 
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *TestLargeOneof_A4) UnmarshalAlias(data []byte) error {
-	m.Reset()
+	*m = TestLargeOneof_A4{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+		return err
+	}
+	return nil
+}
+
+// UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
+// values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
+// twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
+func (m *TestLargeOneof_A4) UnmarshalReuse(data []byte) error {
+	var d pbfast.Decoder
+	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -11475,6 +15992,29 @@ func (m *TestLargeOneof_A4) pbfastDecode(d *pbfast.Decoder, p []byte, depth int)
 	return nil
 }
 
+func (m *TestLargeOneof_A4) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+	if depth--; depth < 0 {
+		return pbfast.ErrDepth
+	}
+	m.unknownFields = m.unknownFields[:0]
+	for i := 0; i < len(p); {
+		tag := uint64(p[i])
+		i++
+		if tag >= 0x80 {
+			if tag, i = pbfast.Varint(p, i-1); i < 0 {
+				return pbfast.ErrMalformed
+			}
+		}
+		switch tag {
+		default:
+			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
+				return pbfast.ErrMalformed
+			}
+		}
+	}
+	return nil
+}
+
 // SizeOf returns the length of the message's encoding in bytes.
 func (m *TestLargeOneof_A5) SizeOf() int { return m.PbfastSize() }
 
@@ -11483,15 +16023,16 @@ func (m *TestLargeOneof_A5) MarshalAppend(b []byte) ([]byte, error) {
 	if m == nil {
 		return b, nil
 	}
-	var e pbfast.Encoder
-	w, i := e.Start(b, m)
-	w, i = m.pbfastEncode(&e, w, i)
-	return e.Finish(w, i)
+	return m.pbfastAppend(b), nil
+}
+
+func (m *TestLargeOneof_A5) pbfastAppend(b []byte) []byte {
+	return append(b, m.unknownFields...)
 }
 
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *TestLargeOneof_A5) Unmarshal(data []byte) error {
-	m.Reset()
+	*m = TestLargeOneof_A5{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
@@ -11501,7 +16042,7 @@ func (m *TestLargeOneof_A5) Unmarshal(data []byte) error {
 
 // UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
 func (m *TestLargeOneof_A5) UnmarshalOwn(data []byte) error {
-	m.Reset()
+	*m = TestLargeOneof_A5{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
@@ -11511,9 +16052,20 @@ func (m *TestLargeOneof_A5) UnmarshalOwn(data []byte) error {
 
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *TestLargeOneof_A5) UnmarshalAlias(data []byte) error {
-	m.Reset()
+	*m = TestLargeOneof_A5{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+		return err
+	}
+	return nil
+}
+
+// UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
+// values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
+// twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
+func (m *TestLargeOneof_A5) UnmarshalReuse(data []byte) error {
+	var d pbfast.Decoder
+	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -11607,6 +16159,29 @@ func (m *TestLargeOneof_A5) pbfastDecode(d *pbfast.Decoder, p []byte, depth int)
 	return nil
 }
 
+func (m *TestLargeOneof_A5) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+	if depth--; depth < 0 {
+		return pbfast.ErrDepth
+	}
+	m.unknownFields = m.unknownFields[:0]
+	for i := 0; i < len(p); {
+		tag := uint64(p[i])
+		i++
+		if tag >= 0x80 {
+			if tag, i = pbfast.Varint(p, i-1); i < 0 {
+				return pbfast.ErrMalformed
+			}
+		}
+		switch tag {
+		default:
+			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
+				return pbfast.ErrMalformed
+			}
+		}
+	}
+	return nil
+}
+
 func init() {
 	file_test_messages_proto2_editions_proto_init()
 	pbfast.Hook((*TestAllTypesProto2)(nil), &protoiface.Methods{
@@ -11636,7 +16211,7 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*TestAllTypesProto2)
-			d := pbfast.Decoder{In: in, Own: false}
+			d := pbfast.Decoder{In: &in, Own: false}
 			err = m.pbfastDecode(&d, pbfast.Copy(in.Buf), nil, in.Depth)
 			return out, err
 		},
@@ -11668,7 +16243,7 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*TestAllTypesProto2_NestedMessage)
-			d := pbfast.Decoder{In: in, Own: false}
+			d := pbfast.Decoder{In: &in, Own: false}
 			err = m.pbfastDecode(&d, pbfast.Copy(in.Buf), nil, in.Depth)
 			return out, err
 		},
@@ -11692,15 +16267,12 @@ func init() {
 				out.Buf = in.Buf
 				return out, nil
 			}
-			e := pbfast.Encoder{Flags: in.Flags}
-			w, i := e.StartCached(in.Buf, m, &m.sizeCache)
-			w, i = m.pbfastEncode(&e, w, i)
-			out.Buf, err = e.Finish(w, i)
-			return out, err
+			out.Buf = m.pbfastAppend(in.Buf)
+			return out, nil
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*TestAllTypesProto2_Data)
-			d := pbfast.Decoder{In: in, Own: false}
+			d := pbfast.Decoder{In: &in, Own: false}
 			err = m.pbfastDecode(&d, in.Buf, nil, in.Depth)
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
@@ -11725,15 +16297,12 @@ func init() {
 				out.Buf = in.Buf
 				return out, nil
 			}
-			e := pbfast.Encoder{Flags: in.Flags}
-			w, i := e.StartCached(in.Buf, m, &m.sizeCache)
-			w, i = m.pbfastEncode(&e, w, i)
-			out.Buf, err = e.Finish(w, i)
-			return out, err
+			out.Buf = m.pbfastAppend(in.Buf)
+			return out, nil
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*TestAllTypesProto2_MultiWordGroupField)
-			d := pbfast.Decoder{In: in, Own: false}
+			d := pbfast.Decoder{In: &in, Own: false}
 			err = m.pbfastDecode(&d, in.Buf, nil, in.Depth)
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
@@ -11766,7 +16335,7 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*TestAllTypesProto2_MessageSetCorrectExtension1)
-			d := pbfast.Decoder{In: in, Own: true}
+			d := pbfast.Decoder{In: &in, Own: true}
 			err = m.pbfastDecode(&d, in.Buf, nil, in.Depth)
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
@@ -11791,15 +16360,12 @@ func init() {
 				out.Buf = in.Buf
 				return out, nil
 			}
-			e := pbfast.Encoder{Flags: in.Flags}
-			w, i := e.StartCached(in.Buf, m, &m.sizeCache)
-			w, i = m.pbfastEncode(&e, w, i)
-			out.Buf, err = e.Finish(w, i)
-			return out, err
+			out.Buf = m.pbfastAppend(in.Buf)
+			return out, nil
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*TestAllTypesProto2_MessageSetCorrectExtension2)
-			d := pbfast.Decoder{In: in, Own: false}
+			d := pbfast.Decoder{In: &in, Own: false}
 			err = m.pbfastDecode(&d, in.Buf, nil, in.Depth)
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
@@ -11832,7 +16398,7 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*TestAllTypesProto2_ExtensionWithOneof)
-			d := pbfast.Decoder{In: in, Own: false}
+			d := pbfast.Decoder{In: &in, Own: false}
 			err = m.pbfastDecode(&d, in.Buf, in.Depth)
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
@@ -11857,15 +16423,12 @@ func init() {
 				out.Buf = in.Buf
 				return out, nil
 			}
-			e := pbfast.Encoder{Flags: in.Flags}
-			w, i := e.StartCached(in.Buf, m, &m.sizeCache)
-			w, i = m.pbfastEncode(&e, w, i)
-			out.Buf, err = e.Finish(w, i)
-			return out, err
+			out.Buf = m.pbfastAppend(in.Buf)
+			return out, nil
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*ForeignMessageProto2)
-			d := pbfast.Decoder{In: in, Own: false}
+			d := pbfast.Decoder{In: &in, Own: false}
 			err = m.pbfastDecode(&d, in.Buf, nil, in.Depth)
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
@@ -11890,15 +16453,12 @@ func init() {
 				out.Buf = in.Buf
 				return out, nil
 			}
-			e := pbfast.Encoder{Flags: in.Flags}
-			w, i := e.StartCached(in.Buf, m, &m.sizeCache)
-			w, i = m.pbfastEncode(&e, w, i)
-			out.Buf, err = e.Finish(w, i)
-			return out, err
+			out.Buf = m.pbfastAppend(in.Buf)
+			return out, nil
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*GroupField)
-			d := pbfast.Decoder{In: in, Own: false}
+			d := pbfast.Decoder{In: &in, Own: false}
 			err = m.pbfastDecode(&d, in.Buf, nil, in.Depth)
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
@@ -11931,7 +16491,7 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*UnknownToTestAllTypes)
-			d := pbfast.Decoder{In: in, Own: true}
+			d := pbfast.Decoder{In: &in, Own: true}
 			err = m.pbfastDecode(&d, in.Buf, nil, in.Depth)
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
@@ -11956,15 +16516,12 @@ func init() {
 				out.Buf = in.Buf
 				return out, nil
 			}
-			e := pbfast.Encoder{Flags: in.Flags}
-			w, i := e.StartCached(in.Buf, m, &m.sizeCache)
-			w, i = m.pbfastEncode(&e, w, i)
-			out.Buf, err = e.Finish(w, i)
-			return out, err
+			out.Buf = m.pbfastAppend(in.Buf)
+			return out, nil
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*UnknownToTestAllTypes_OptionalGroup)
-			d := pbfast.Decoder{In: in, Own: false}
+			d := pbfast.Decoder{In: &in, Own: false}
 			err = m.pbfastDecode(&d, in.Buf, nil, in.Depth)
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
@@ -11989,15 +16546,12 @@ func init() {
 				out.Buf = in.Buf
 				return out, nil
 			}
-			e := pbfast.Encoder{Flags: in.Flags}
-			w, i := e.StartCached(in.Buf, m, &m.sizeCache)
-			w, i = m.pbfastEncode(&e, w, i)
-			out.Buf, err = e.Finish(w, i)
-			return out, err
+			out.Buf = m.pbfastAppend(in.Buf)
+			return out, nil
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*NullHypothesisProto2)
-			d := pbfast.Decoder{In: in, Own: false}
+			d := pbfast.Decoder{In: &in, Own: false}
 			err = m.pbfastDecode(&d, in.Buf, in.Depth)
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
@@ -12022,15 +16576,12 @@ func init() {
 				out.Buf = in.Buf
 				return out, nil
 			}
-			e := pbfast.Encoder{Flags: in.Flags}
-			w, i := e.StartCached(in.Buf, m, &m.sizeCache)
-			w, i = m.pbfastEncode(&e, w, i)
-			out.Buf, err = e.Finish(w, i)
-			return out, err
+			out.Buf = m.pbfastAppend(in.Buf)
+			return out, nil
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*EnumOnlyProto2)
-			d := pbfast.Decoder{In: in, Own: false}
+			d := pbfast.Decoder{In: &in, Own: false}
 			err = m.pbfastDecode(&d, in.Buf, in.Depth)
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
@@ -12063,7 +16614,7 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*OneStringProto2)
-			d := pbfast.Decoder{In: in, Own: true}
+			d := pbfast.Decoder{In: &in, Own: true}
 			err = m.pbfastDecode(&d, in.Buf, nil, in.Depth)
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
@@ -12096,7 +16647,7 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*ProtoWithKeywords)
-			d := pbfast.Decoder{In: in, Own: false}
+			d := pbfast.Decoder{In: &in, Own: false}
 			err = m.pbfastDecode(&d, pbfast.Copy(in.Buf), nil, in.Depth)
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
@@ -12129,7 +16680,7 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*TestAllRequiredTypesProto2)
-			d := pbfast.Decoder{In: in, Own: false}
+			d := pbfast.Decoder{In: &in, Own: false}
 			err = m.pbfastDecode(&d, pbfast.Copy(in.Buf), nil, in.Depth)
 			return out, err
 		},
@@ -12161,7 +16712,7 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*TestAllRequiredTypesProto2_NestedMessage)
-			d := pbfast.Decoder{In: in, Own: false}
+			d := pbfast.Decoder{In: &in, Own: false}
 			err = m.pbfastDecode(&d, pbfast.Copy(in.Buf), nil, in.Depth)
 			return out, err
 		},
@@ -12185,15 +16736,12 @@ func init() {
 				out.Buf = in.Buf
 				return out, nil
 			}
-			e := pbfast.Encoder{Flags: in.Flags}
-			w, i := e.StartCached(in.Buf, m, &m.sizeCache)
-			w, i = m.pbfastEncode(&e, w, i)
-			out.Buf, err = e.Finish(w, i)
-			return out, err
+			out.Buf = m.pbfastAppend(in.Buf)
+			return out, nil
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*TestAllRequiredTypesProto2_Data)
-			d := pbfast.Decoder{In: in, Own: false}
+			d := pbfast.Decoder{In: &in, Own: false}
 			err = m.pbfastDecode(&d, in.Buf, nil, in.Depth)
 			return out, err
 		},
@@ -12225,7 +16773,7 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*TestAllRequiredTypesProto2_MessageSetCorrectExtension1)
-			d := pbfast.Decoder{In: in, Own: true}
+			d := pbfast.Decoder{In: &in, Own: true}
 			err = m.pbfastDecode(&d, in.Buf, nil, in.Depth)
 			return out, err
 		},
@@ -12249,15 +16797,12 @@ func init() {
 				out.Buf = in.Buf
 				return out, nil
 			}
-			e := pbfast.Encoder{Flags: in.Flags}
-			w, i := e.StartCached(in.Buf, m, &m.sizeCache)
-			w, i = m.pbfastEncode(&e, w, i)
-			out.Buf, err = e.Finish(w, i)
-			return out, err
+			out.Buf = m.pbfastAppend(in.Buf)
+			return out, nil
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*TestAllRequiredTypesProto2_MessageSetCorrectExtension2)
-			d := pbfast.Decoder{In: in, Own: false}
+			d := pbfast.Decoder{In: &in, Own: false}
 			err = m.pbfastDecode(&d, in.Buf, nil, in.Depth)
 			return out, err
 		},
@@ -12289,7 +16834,7 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*TestLargeOneof)
-			d := pbfast.Decoder{In: in, Own: false}
+			d := pbfast.Decoder{In: &in, Own: false}
 			err = m.pbfastDecode(&d, in.Buf, in.Depth)
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
@@ -12314,15 +16859,12 @@ func init() {
 				out.Buf = in.Buf
 				return out, nil
 			}
-			e := pbfast.Encoder{Flags: in.Flags}
-			w, i := e.StartCached(in.Buf, m, &m.sizeCache)
-			w, i = m.pbfastEncode(&e, w, i)
-			out.Buf, err = e.Finish(w, i)
-			return out, err
+			out.Buf = m.pbfastAppend(in.Buf)
+			return out, nil
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*TestLargeOneof_A1)
-			d := pbfast.Decoder{In: in, Own: false}
+			d := pbfast.Decoder{In: &in, Own: false}
 			err = m.pbfastDecode(&d, in.Buf, in.Depth)
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
@@ -12347,15 +16889,12 @@ func init() {
 				out.Buf = in.Buf
 				return out, nil
 			}
-			e := pbfast.Encoder{Flags: in.Flags}
-			w, i := e.StartCached(in.Buf, m, &m.sizeCache)
-			w, i = m.pbfastEncode(&e, w, i)
-			out.Buf, err = e.Finish(w, i)
-			return out, err
+			out.Buf = m.pbfastAppend(in.Buf)
+			return out, nil
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*TestLargeOneof_A2)
-			d := pbfast.Decoder{In: in, Own: false}
+			d := pbfast.Decoder{In: &in, Own: false}
 			err = m.pbfastDecode(&d, in.Buf, in.Depth)
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
@@ -12380,15 +16919,12 @@ func init() {
 				out.Buf = in.Buf
 				return out, nil
 			}
-			e := pbfast.Encoder{Flags: in.Flags}
-			w, i := e.StartCached(in.Buf, m, &m.sizeCache)
-			w, i = m.pbfastEncode(&e, w, i)
-			out.Buf, err = e.Finish(w, i)
-			return out, err
+			out.Buf = m.pbfastAppend(in.Buf)
+			return out, nil
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*TestLargeOneof_A3)
-			d := pbfast.Decoder{In: in, Own: false}
+			d := pbfast.Decoder{In: &in, Own: false}
 			err = m.pbfastDecode(&d, in.Buf, in.Depth)
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
@@ -12413,15 +16949,12 @@ func init() {
 				out.Buf = in.Buf
 				return out, nil
 			}
-			e := pbfast.Encoder{Flags: in.Flags}
-			w, i := e.StartCached(in.Buf, m, &m.sizeCache)
-			w, i = m.pbfastEncode(&e, w, i)
-			out.Buf, err = e.Finish(w, i)
-			return out, err
+			out.Buf = m.pbfastAppend(in.Buf)
+			return out, nil
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*TestLargeOneof_A4)
-			d := pbfast.Decoder{In: in, Own: false}
+			d := pbfast.Decoder{In: &in, Own: false}
 			err = m.pbfastDecode(&d, in.Buf, in.Depth)
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
@@ -12446,15 +16979,12 @@ func init() {
 				out.Buf = in.Buf
 				return out, nil
 			}
-			e := pbfast.Encoder{Flags: in.Flags}
-			w, i := e.StartCached(in.Buf, m, &m.sizeCache)
-			w, i = m.pbfastEncode(&e, w, i)
-			out.Buf, err = e.Finish(w, i)
-			return out, err
+			out.Buf = m.pbfastAppend(in.Buf)
+			return out, nil
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*TestLargeOneof_A5)
-			d := pbfast.Decoder{In: in, Own: false}
+			d := pbfast.Decoder{In: &in, Own: false}
 			err = m.pbfastDecode(&d, in.Buf, in.Depth)
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err

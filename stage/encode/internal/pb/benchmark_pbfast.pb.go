@@ -26,7 +26,7 @@ func (m *Benchmark) MarshalAppend(b []byte) ([]byte, error) {
 
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *Benchmark) Unmarshal(data []byte) error {
-	m.Reset()
+	*m = Benchmark{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, pbfast.Copy(data), nil, pbfast.DefaultDepth); err != nil {
 		return err
@@ -36,7 +36,7 @@ func (m *Benchmark) Unmarshal(data []byte) error {
 
 // UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
 func (m *Benchmark) UnmarshalOwn(data []byte) error {
-	m.Reset()
+	*m = Benchmark{}
 	d := pbfast.Decoder{Own: true}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
@@ -46,9 +46,20 @@ func (m *Benchmark) UnmarshalOwn(data []byte) error {
 
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *Benchmark) UnmarshalAlias(data []byte) error {
-	m.Reset()
+	*m = Benchmark{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+		return err
+	}
+	return nil
+}
+
+// UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
+// values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
+// twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
+func (m *Benchmark) UnmarshalReuse(data []byte) error {
+	var d pbfast.Decoder
+	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -272,6 +283,134 @@ func (m *Benchmark) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfastBenchmark
 	return nil
 }
 
+func (m *Benchmark) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+	if depth--; depth < 0 {
+		return pbfast.ErrDepth
+	}
+	m.unknownFields = m.unknownFields[:0]
+	m.Message = ""
+	oldEmbedded := m.Embedded
+	m.Embedded = nil
+	oldEmbeddedMap := m.EmbeddedMap
+	m.EmbeddedMap = nil
+	oldEnumMessage := m.EnumMessage
+	m.EnumMessage = nil
+	m.Repeated = m.Repeated[:0]
+	for i := 0; i < len(p); {
+		tag := uint64(p[i])
+		i++
+		if tag >= 0x80 {
+			if tag, i = pbfast.Varint(p, i-1); i < 0 {
+				return pbfast.ErrMalformed
+			}
+		}
+		switch tag {
+		case 0xa: // message
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if !validutf8.Valid(v) {
+				return pbfast.ErrUTF8
+			}
+			m.Message = d.String(v)
+		case 0x12: // embedded
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.Embedded != nil {
+				if err := m.Embedded.pbfastDecode(d, v, depth); err != nil {
+					return err
+				}
+			} else {
+				if m.Embedded = oldEmbedded; m.Embedded == nil {
+					m.Embedded = new(EmbeddedMessage)
+				}
+				if err := m.Embedded.pbfastReuse(d, v, depth); err != nil {
+					return err
+				}
+			}
+		case 0x1a: // embedded_map
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.EmbeddedMap != nil {
+				if err := m.EmbeddedMap.pbfastDecode(d, v, depth); err != nil {
+					return err
+				}
+			} else {
+				if m.EmbeddedMap = oldEmbeddedMap; m.EmbeddedMap == nil {
+					m.EmbeddedMap = new(Map)
+				}
+				if err := m.EmbeddedMap.pbfastReuse(d, v, depth); err != nil {
+					return err
+				}
+			}
+		case 0x22: // enum_message
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.EnumMessage != nil {
+				if err := m.EnumMessage.pbfastDecode(d, v, depth); err != nil {
+					return err
+				}
+			} else {
+				if m.EnumMessage = oldEnumMessage; m.EnumMessage == nil {
+					m.EnumMessage = new(EnumMessage)
+				}
+				if err := m.EnumMessage.pbfastReuse(d, v, depth); err != nil {
+					return err
+				}
+			}
+		case 0x2a: // repeated
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			n := len(m.Repeated)
+			if n < cap(m.Repeated) {
+				m.Repeated = m.Repeated[:n+1]
+			} else {
+				m.Repeated = append(m.Repeated, nil)
+			}
+			if m.Repeated[n] == nil {
+				m.Repeated[n] = new(EmbeddedMessage)
+			}
+			if err := m.Repeated[n].pbfastReuse(d, v, depth); err != nil {
+				return err
+			}
+		default:
+			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
+				return pbfast.ErrMalformed
+			}
+		}
+	}
+	return nil
+}
+
 // SizeOf returns the length of the message's encoding in bytes.
 func (m *EmbeddedMessage) SizeOf() int { return m.PbfastSize() }
 
@@ -288,7 +427,7 @@ func (m *EmbeddedMessage) MarshalAppend(b []byte) ([]byte, error) {
 
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *EmbeddedMessage) Unmarshal(data []byte) error {
-	m.Reset()
+	*m = EmbeddedMessage{}
 	d := pbfast.Decoder{Own: true}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
@@ -298,7 +437,7 @@ func (m *EmbeddedMessage) Unmarshal(data []byte) error {
 
 // UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
 func (m *EmbeddedMessage) UnmarshalOwn(data []byte) error {
-	m.Reset()
+	*m = EmbeddedMessage{}
 	d := pbfast.Decoder{Own: true}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
@@ -308,9 +447,20 @@ func (m *EmbeddedMessage) UnmarshalOwn(data []byte) error {
 
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *EmbeddedMessage) UnmarshalAlias(data []byte) error {
-	m.Reset()
+	*m = EmbeddedMessage{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+		return err
+	}
+	return nil
+}
+
+// UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
+// values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
+// twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
+func (m *EmbeddedMessage) UnmarshalReuse(data []byte) error {
+	var d pbfast.Decoder
+	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -384,6 +534,40 @@ func (m *EmbeddedMessage) pbfastDecode(d *pbfast.Decoder, p []byte, depth int) e
 	return nil
 }
 
+func (m *EmbeddedMessage) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+	if depth--; depth < 0 {
+		return pbfast.ErrDepth
+	}
+	m.unknownFields = m.unknownFields[:0]
+	m.EmbeddedData = nil
+	for i := 0; i < len(p); {
+		tag := uint64(p[i])
+		i++
+		if tag >= 0x80 {
+			if tag, i = pbfast.Varint(p, i-1); i < 0 {
+				return pbfast.ErrMalformed
+			}
+		}
+		switch tag {
+		case 0xa: // embedded_data
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			m.EmbeddedData = d.Bytes(v)
+		default:
+			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
+				return pbfast.ErrMalformed
+			}
+		}
+	}
+	return nil
+}
+
 // SizeOf returns the length of the message's encoding in bytes.
 func (m *Map) SizeOf() int { return m.PbfastSize() }
 
@@ -400,7 +584,7 @@ func (m *Map) MarshalAppend(b []byte) ([]byte, error) {
 
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *Map) Unmarshal(data []byte) error {
-	m.Reset()
+	*m = Map{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, pbfast.Copy(data), pbfast.DefaultDepth); err != nil {
 		return err
@@ -410,7 +594,7 @@ func (m *Map) Unmarshal(data []byte) error {
 
 // UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
 func (m *Map) UnmarshalOwn(data []byte) error {
-	m.Reset()
+	*m = Map{}
 	d := pbfast.Decoder{Own: true}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
@@ -420,9 +604,20 @@ func (m *Map) UnmarshalOwn(data []byte) error {
 
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *Map) UnmarshalAlias(data []byte) error {
-	m.Reset()
+	*m = Map{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+		return err
+	}
+	return nil
+}
+
+// UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
+// values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
+// twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
+func (m *Map) UnmarshalReuse(data []byte) error {
+	var d pbfast.Decoder
+	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -585,6 +780,45 @@ func (m *Map) pbfastBuiltMapEntry(d *pbfast.Decoder, p []byte, depth int) error 
 	return nil
 }
 
+func (m *Map) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+	if depth--; depth < 0 {
+		return pbfast.ErrDepth
+	}
+	m.unknownFields = m.unknownFields[:0]
+	clear(m.BuiltMap)
+	for i := 0; i < len(p); {
+		tag := uint64(p[i])
+		i++
+		if tag >= 0x80 {
+			if tag, i = pbfast.Varint(p, i-1); i < 0 {
+				return pbfast.ErrMalformed
+			}
+		}
+		switch tag {
+		case 0xa: // built_map
+			if m.BuiltMap == nil {
+				m.BuiltMap = make(map[string]float64, pbfast.Run(p, i, 0xa))
+			}
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if err := m.pbfastBuiltMapEntry(d, v, depth); err != nil {
+				return err
+			}
+		default:
+			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
+				return pbfast.ErrMalformed
+			}
+		}
+	}
+	return nil
+}
+
 // SizeOf returns the length of the message's encoding in bytes.
 func (m *EnumMessage) SizeOf() int { return m.PbfastSize() }
 
@@ -601,7 +835,7 @@ func (m *EnumMessage) MarshalAppend(b []byte) ([]byte, error) {
 
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *EnumMessage) Unmarshal(data []byte) error {
-	m.Reset()
+	*m = EnumMessage{}
 	d := pbfast.Decoder{Own: true}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
@@ -611,7 +845,7 @@ func (m *EnumMessage) Unmarshal(data []byte) error {
 
 // UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
 func (m *EnumMessage) UnmarshalOwn(data []byte) error {
-	m.Reset()
+	*m = EnumMessage{}
 	d := pbfast.Decoder{Own: true}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
@@ -621,9 +855,20 @@ func (m *EnumMessage) UnmarshalOwn(data []byte) error {
 
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *EnumMessage) UnmarshalAlias(data []byte) error {
-	m.Reset()
+	*m = EnumMessage{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+		return err
+	}
+	return nil
+}
+
+// UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
+// values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
+// twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
+func (m *EnumMessage) UnmarshalReuse(data []byte) error {
+	var d pbfast.Decoder
+	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -680,6 +925,53 @@ func (m *EnumMessage) pbfastDecode(d *pbfast.Decoder, p []byte, depth int) error
 	if depth--; depth < 0 {
 		return pbfast.ErrDepth
 	}
+	for i := 0; i < len(p); {
+		tag := uint64(p[i])
+		i++
+		if tag >= 0x80 {
+			if tag, i = pbfast.Varint(p, i-1); i < 0 {
+				return pbfast.ErrMalformed
+			}
+		}
+		switch tag {
+		case 0xa: // message
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if !validutf8.Valid(v) {
+				return pbfast.ErrUTF8
+			}
+			m.Message = d.String(v)
+		case 0x10: // embedded
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			m.Embedded = EmbeddedEnum(v)
+		default:
+			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
+				return pbfast.ErrMalformed
+			}
+		}
+	}
+	return nil
+}
+
+func (m *EnumMessage) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+	if depth--; depth < 0 {
+		return pbfast.ErrDepth
+	}
+	m.unknownFields = m.unknownFields[:0]
+	m.Message = ""
+	m.Embedded = 0
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++

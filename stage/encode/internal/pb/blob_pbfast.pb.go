@@ -23,7 +23,7 @@ func (m *Blob) MarshalAppend(b []byte) ([]byte, error) {
 
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *Blob) Unmarshal(data []byte) error {
-	m.Reset()
+	*m = Blob{}
 	d := pbfast.Decoder{Own: true}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
@@ -33,7 +33,7 @@ func (m *Blob) Unmarshal(data []byte) error {
 
 // UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
 func (m *Blob) UnmarshalOwn(data []byte) error {
-	m.Reset()
+	*m = Blob{}
 	d := pbfast.Decoder{Own: true}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
@@ -43,9 +43,20 @@ func (m *Blob) UnmarshalOwn(data []byte) error {
 
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *Blob) UnmarshalAlias(data []byte) error {
-	m.Reset()
+	*m = Blob{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+		return err
+	}
+	return nil
+}
+
+// UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
+// values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
+// twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
+func (m *Blob) UnmarshalReuse(data []byte) error {
+	var d pbfast.Decoder
+	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -91,6 +102,40 @@ func (m *Blob) pbfastDecode(d *pbfast.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
 		return pbfast.ErrDepth
 	}
+	for i := 0; i < len(p); {
+		tag := uint64(p[i])
+		i++
+		if tag >= 0x80 {
+			if tag, i = pbfast.Varint(p, i-1); i < 0 {
+				return pbfast.ErrMalformed
+			}
+		}
+		switch tag {
+		case 0xa: // data
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			m.Data = d.Bytes(v)
+		default:
+			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
+				return pbfast.ErrMalformed
+			}
+		}
+	}
+	return nil
+}
+
+func (m *Blob) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+	if depth--; depth < 0 {
+		return pbfast.ErrDepth
+	}
+	m.unknownFields = m.unknownFields[:0]
+	m.Data = nil
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++

@@ -25,7 +25,7 @@ func (m *Metrics) MarshalAppend(b []byte) ([]byte, error) {
 
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *Metrics) Unmarshal(data []byte) error {
-	m.Reset()
+	*m = Metrics{}
 	d := pbfast.Decoder{Own: true}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
@@ -35,7 +35,7 @@ func (m *Metrics) Unmarshal(data []byte) error {
 
 // UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
 func (m *Metrics) UnmarshalOwn(data []byte) error {
-	m.Reset()
+	*m = Metrics{}
 	d := pbfast.Decoder{Own: true}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
@@ -45,9 +45,20 @@ func (m *Metrics) UnmarshalOwn(data []byte) error {
 
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *Metrics) UnmarshalAlias(data []byte) error {
-	m.Reset()
+	*m = Metrics{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+		return err
+	}
+	return nil
+}
+
+// UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
+// values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
+// twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
+func (m *Metrics) UnmarshalReuse(data []byte) error {
+	var d pbfast.Decoder
+	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -124,6 +135,87 @@ func (m *Metrics) pbfastDecode(d *pbfast.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
 		return pbfast.ErrDepth
 	}
+	for i := 0; i < len(p); {
+		tag := uint64(p[i])
+		i++
+		if tag >= 0x80 {
+			if tag, i = pbfast.Varint(p, i-1); i < 0 {
+				return pbfast.ErrMalformed
+			}
+		}
+		switch tag {
+		case 0xa: // series
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if !validutf8.Valid(v) {
+				return pbfast.ErrUTF8
+			}
+			m.Series = d.String(v)
+		case 0x10: // unix_ms
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			m.UnixMs = append(m.UnixMs, int64(v))
+		case 0x12: // unix_ms, packed
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			var err error
+			if m.UnixMs, err = pbfast.AppendVarints(m.UnixMs, v); err != nil {
+				return err
+			}
+		case 0x19: // values
+			v, j := pbfast.Fixed64(p, i)
+			if j < 0 {
+				return pbfast.ErrMalformed
+			}
+			i = j
+			m.Values = append(m.Values, math.Float64frombits(v))
+		case 0x1a: // values, packed
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			var err error
+			if m.Values, err = pbfast.AppendFixed64s(m.Values, v); err != nil {
+				return err
+			}
+		default:
+			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
+				return pbfast.ErrMalformed
+			}
+		}
+	}
+	return nil
+}
+
+func (m *Metrics) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+	if depth--; depth < 0 {
+		return pbfast.ErrDepth
+	}
+	m.unknownFields = m.unknownFields[:0]
+	m.Series = ""
+	m.UnixMs = m.UnixMs[:0]
+	m.Values = m.Values[:0]
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++

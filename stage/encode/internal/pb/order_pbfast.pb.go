@@ -26,7 +26,7 @@ func (m *Order) MarshalAppend(b []byte) ([]byte, error) {
 
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *Order) Unmarshal(data []byte) error {
-	m.Reset()
+	*m = Order{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, pbfast.Copy(data), nil, pbfast.DefaultDepth); err != nil {
 		return err
@@ -36,7 +36,7 @@ func (m *Order) Unmarshal(data []byte) error {
 
 // UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
 func (m *Order) UnmarshalOwn(data []byte) error {
-	m.Reset()
+	*m = Order{}
 	d := pbfast.Decoder{Own: true}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
@@ -46,9 +46,20 @@ func (m *Order) UnmarshalOwn(data []byte) error {
 
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *Order) UnmarshalAlias(data []byte) error {
-	m.Reset()
+	*m = Order{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+		return err
+	}
+	return nil
+}
+
+// UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
+// values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
+// twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
+func (m *Order) UnmarshalReuse(data []byte) error {
+	var d pbfast.Decoder
+	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -662,6 +673,291 @@ func (m *Order) pbfastLabelsEntry(d *pbfast.Decoder, p []byte, depth int) error 
 	return nil
 }
 
+func (m *Order) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+	if depth--; depth < 0 {
+		return pbfast.ErrDepth
+	}
+	m.unknownFields = m.unknownFields[:0]
+	m.Serial = 0
+	m.Reference = ""
+	m.Status = 0
+	m.CreatedUnixMs = 0
+	oldPaidUnixMs := m.PaidUnixMs
+	m.PaidUnixMs = nil
+	oldCustomer := m.Customer
+	m.Customer = nil
+	oldShipTo := m.ShipTo
+	m.ShipTo = nil
+	oldBillTo := m.BillTo
+	m.BillTo = nil
+	m.Items = m.Items[:0]
+	oldTotal := m.Total
+	m.Total = nil
+	oldCoupon := m.Coupon
+	m.Coupon = nil
+	clear(m.Labels)
+	m.Note = ""
+	m.Tags = m.Tags[:0]
+	m.Signature = nil
+	m.Gift = false
+	for i := 0; i < len(p); {
+		tag := uint64(p[i])
+		i++
+		if tag >= 0x80 {
+			if tag, i = pbfast.Varint(p, i-1); i < 0 {
+				return pbfast.ErrMalformed
+			}
+		}
+		switch tag {
+		case 0x8: // serial
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			m.Serial = v
+		case 0x12: // reference
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if !validutf8.Valid(v) {
+				return pbfast.ErrUTF8
+			}
+			m.Reference = d.String(v)
+		case 0x18: // status
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			m.Status = OrderStatus(v)
+		case 0x20: // created_unix_ms
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			m.CreatedUnixMs = int64(v)
+		case 0x28: // paid_unix_ms
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.PaidUnixMs == nil {
+				if m.PaidUnixMs = oldPaidUnixMs; m.PaidUnixMs == nil {
+					m.PaidUnixMs = new(int64)
+				}
+			}
+			*m.PaidUnixMs = int64(v)
+		case 0x32: // customer
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.Customer != nil {
+				if err := m.Customer.pbfastDecode(d, v, nil, depth); err != nil {
+					return err
+				}
+			} else {
+				if m.Customer = oldCustomer; m.Customer == nil {
+					m.Customer = new(Customer)
+				}
+				if err := m.Customer.pbfastReuse(d, v, depth); err != nil {
+					return err
+				}
+			}
+		case 0x3a: // ship_to
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.ShipTo != nil {
+				if err := m.ShipTo.pbfastDecode(d, v, depth); err != nil {
+					return err
+				}
+			} else {
+				if m.ShipTo = oldShipTo; m.ShipTo == nil {
+					m.ShipTo = new(Address)
+				}
+				if err := m.ShipTo.pbfastReuse(d, v, depth); err != nil {
+					return err
+				}
+			}
+		case 0x42: // bill_to
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.BillTo != nil {
+				if err := m.BillTo.pbfastDecode(d, v, depth); err != nil {
+					return err
+				}
+			} else {
+				if m.BillTo = oldBillTo; m.BillTo == nil {
+					m.BillTo = new(Address)
+				}
+				if err := m.BillTo.pbfastReuse(d, v, depth); err != nil {
+					return err
+				}
+			}
+		case 0x4a: // items
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			n := len(m.Items)
+			if n < cap(m.Items) {
+				m.Items = m.Items[:n+1]
+			} else {
+				m.Items = append(m.Items, nil)
+			}
+			if m.Items[n] == nil {
+				m.Items[n] = new(LineItem)
+			}
+			if err := m.Items[n].pbfastReuse(d, v, depth); err != nil {
+				return err
+			}
+		case 0x52: // total
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.Total != nil {
+				if err := m.Total.pbfastDecode(d, v, depth); err != nil {
+					return err
+				}
+			} else {
+				if m.Total = oldTotal; m.Total == nil {
+					m.Total = new(Money)
+				}
+				if err := m.Total.pbfastReuse(d, v, depth); err != nil {
+					return err
+				}
+			}
+		case 0x5a: // coupon
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if !validutf8.Valid(v) {
+				return pbfast.ErrUTF8
+			}
+			if m.Coupon == nil {
+				if m.Coupon = oldCoupon; m.Coupon == nil {
+					m.Coupon = new(string)
+				}
+			}
+			*m.Coupon = d.String(v)
+		case 0x62: // labels
+			if m.Labels == nil {
+				m.Labels = make(map[string]string, pbfast.Run(p, i, 0x62))
+			}
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if err := m.pbfastLabelsEntry(d, v, depth); err != nil {
+				return err
+			}
+		case 0x6a: // note
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if !validutf8.Valid(v) {
+				return pbfast.ErrUTF8
+			}
+			m.Note = d.String(v)
+		case 0x72: // tags
+			if len(m.Tags) == cap(m.Tags) {
+				m.Tags = slices.Grow(m.Tags, pbfast.Run(p, i, 0x72))
+			}
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if !validutf8.Valid(v) {
+				return pbfast.ErrUTF8
+			}
+			m.Tags = append(m.Tags, d.String(v))
+		case 0x7a: // signature
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			m.Signature = d.Bytes(v)
+		case 0x80: // gift
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			m.Gift = v != 0
+		default:
+			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
+				return pbfast.ErrMalformed
+			}
+		}
+	}
+	return nil
+}
+
 // SizeOf returns the length of the message's encoding in bytes.
 func (m *Money) SizeOf() int { return m.PbfastSize() }
 
@@ -678,7 +974,7 @@ func (m *Money) MarshalAppend(b []byte) ([]byte, error) {
 
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *Money) Unmarshal(data []byte) error {
-	m.Reset()
+	*m = Money{}
 	d := pbfast.Decoder{Own: true}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
@@ -688,7 +984,7 @@ func (m *Money) Unmarshal(data []byte) error {
 
 // UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
 func (m *Money) UnmarshalOwn(data []byte) error {
-	m.Reset()
+	*m = Money{}
 	d := pbfast.Decoder{Own: true}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
@@ -698,9 +994,20 @@ func (m *Money) UnmarshalOwn(data []byte) error {
 
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *Money) UnmarshalAlias(data []byte) error {
-	m.Reset()
+	*m = Money{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+		return err
+	}
+	return nil
+}
+
+// UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
+// values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
+// twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
+func (m *Money) UnmarshalReuse(data []byte) error {
+	var d pbfast.Decoder
+	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -797,6 +1104,53 @@ func (m *Money) pbfastDecode(d *pbfast.Decoder, p []byte, depth int) error {
 	return nil
 }
 
+func (m *Money) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+	if depth--; depth < 0 {
+		return pbfast.ErrDepth
+	}
+	m.unknownFields = m.unknownFields[:0]
+	m.Currency = ""
+	m.MinorUnits = 0
+	for i := 0; i < len(p); {
+		tag := uint64(p[i])
+		i++
+		if tag >= 0x80 {
+			if tag, i = pbfast.Varint(p, i-1); i < 0 {
+				return pbfast.ErrMalformed
+			}
+		}
+		switch tag {
+		case 0xa: // currency
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if !validutf8.Valid(v) {
+				return pbfast.ErrUTF8
+			}
+			m.Currency = d.String(v)
+		case 0x10: // minor_units
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			m.MinorUnits = int64(v)
+		default:
+			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
+				return pbfast.ErrMalformed
+			}
+		}
+	}
+	return nil
+}
+
 // SizeOf returns the length of the message's encoding in bytes.
 func (m *Customer) SizeOf() int { return m.PbfastSize() }
 
@@ -813,7 +1167,7 @@ func (m *Customer) MarshalAppend(b []byte) ([]byte, error) {
 
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *Customer) Unmarshal(data []byte) error {
-	m.Reset()
+	*m = Customer{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, pbfast.Copy(data), nil, pbfast.DefaultDepth); err != nil {
 		return err
@@ -823,7 +1177,7 @@ func (m *Customer) Unmarshal(data []byte) error {
 
 // UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
 func (m *Customer) UnmarshalOwn(data []byte) error {
-	m.Reset()
+	*m = Customer{}
 	d := pbfast.Decoder{Own: true}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
@@ -833,9 +1187,20 @@ func (m *Customer) UnmarshalOwn(data []byte) error {
 
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *Customer) UnmarshalAlias(data []byte) error {
-	m.Reset()
+	*m = Customer{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+		return err
+	}
+	return nil
+}
+
+// UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
+// values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
+// twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
+func (m *Customer) UnmarshalReuse(data []byte) error {
+	var d pbfast.Decoder
+	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -1024,6 +1389,97 @@ func (m *Customer) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfastCustomerPa
 	return nil
 }
 
+func (m *Customer) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+	if depth--; depth < 0 {
+		return pbfast.ErrDepth
+	}
+	m.unknownFields = m.unknownFields[:0]
+	m.Serial = 0
+	m.Name = ""
+	m.Email = ""
+	oldPhone := m.Phone
+	m.Phone = nil
+	m.Verified = false
+	for i := 0; i < len(p); {
+		tag := uint64(p[i])
+		i++
+		if tag >= 0x80 {
+			if tag, i = pbfast.Varint(p, i-1); i < 0 {
+				return pbfast.ErrMalformed
+			}
+		}
+		switch tag {
+		case 0x8: // serial
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			m.Serial = v
+		case 0x12: // name
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if !validutf8.Valid(v) {
+				return pbfast.ErrUTF8
+			}
+			m.Name = d.String(v)
+		case 0x1a: // email
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if !validutf8.Valid(v) {
+				return pbfast.ErrUTF8
+			}
+			m.Email = d.String(v)
+		case 0x22: // phone
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if !validutf8.Valid(v) {
+				return pbfast.ErrUTF8
+			}
+			if m.Phone == nil {
+				if m.Phone = oldPhone; m.Phone == nil {
+					m.Phone = new(string)
+				}
+			}
+			*m.Phone = d.String(v)
+		case 0x28: // verified
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			m.Verified = v != 0
+		default:
+			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
+				return pbfast.ErrMalformed
+			}
+		}
+	}
+	return nil
+}
+
 // SizeOf returns the length of the message's encoding in bytes.
 func (m *Address) SizeOf() int { return m.PbfastSize() }
 
@@ -1040,7 +1496,7 @@ func (m *Address) MarshalAppend(b []byte) ([]byte, error) {
 
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *Address) Unmarshal(data []byte) error {
-	m.Reset()
+	*m = Address{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, pbfast.Copy(data), pbfast.DefaultDepth); err != nil {
 		return err
@@ -1050,7 +1506,7 @@ func (m *Address) Unmarshal(data []byte) error {
 
 // UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
 func (m *Address) UnmarshalOwn(data []byte) error {
-	m.Reset()
+	*m = Address{}
 	d := pbfast.Decoder{Own: true}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
@@ -1060,9 +1516,20 @@ func (m *Address) UnmarshalOwn(data []byte) error {
 
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *Address) UnmarshalAlias(data []byte) error {
-	m.Reset()
+	*m = Address{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+		return err
+	}
+	return nil
+}
+
+// UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
+// values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
+// twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
+func (m *Address) UnmarshalReuse(data []byte) error {
+	var d pbfast.Decoder
+	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -1223,6 +1690,85 @@ func (m *Address) pbfastDecode(d *pbfast.Decoder, p []byte, depth int) error {
 	return nil
 }
 
+func (m *Address) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+	if depth--; depth < 0 {
+		return pbfast.ErrDepth
+	}
+	m.unknownFields = m.unknownFields[:0]
+	m.Street = ""
+	m.City = ""
+	m.PostalCode = ""
+	m.Country = ""
+	for i := 0; i < len(p); {
+		tag := uint64(p[i])
+		i++
+		if tag >= 0x80 {
+			if tag, i = pbfast.Varint(p, i-1); i < 0 {
+				return pbfast.ErrMalformed
+			}
+		}
+		switch tag {
+		case 0xa: // street
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if !validutf8.Valid(v) {
+				return pbfast.ErrUTF8
+			}
+			m.Street = d.String(v)
+		case 0x12: // city
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if !validutf8.Valid(v) {
+				return pbfast.ErrUTF8
+			}
+			m.City = d.String(v)
+		case 0x1a: // postal_code
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if !validutf8.Valid(v) {
+				return pbfast.ErrUTF8
+			}
+			m.PostalCode = d.String(v)
+		case 0x22: // country
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if !validutf8.Valid(v) {
+				return pbfast.ErrUTF8
+			}
+			m.Country = d.String(v)
+		default:
+			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
+				return pbfast.ErrMalformed
+			}
+		}
+	}
+	return nil
+}
+
 // SizeOf returns the length of the message's encoding in bytes.
 func (m *LineItem) SizeOf() int { return m.PbfastSize() }
 
@@ -1239,7 +1785,7 @@ func (m *LineItem) MarshalAppend(b []byte) ([]byte, error) {
 
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *LineItem) Unmarshal(data []byte) error {
-	m.Reset()
+	*m = LineItem{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, pbfast.Copy(data), nil, pbfast.DefaultDepth); err != nil {
 		return err
@@ -1249,7 +1795,7 @@ func (m *LineItem) Unmarshal(data []byte) error {
 
 // UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
 func (m *LineItem) UnmarshalOwn(data []byte) error {
-	m.Reset()
+	*m = LineItem{}
 	d := pbfast.Decoder{Own: true}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
@@ -1259,9 +1805,20 @@ func (m *LineItem) UnmarshalOwn(data []byte) error {
 
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *LineItem) UnmarshalAlias(data []byte) error {
-	m.Reset()
+	*m = LineItem{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+		return err
+	}
+	return nil
+}
+
+// UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
+// values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
+// twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
+func (m *LineItem) UnmarshalReuse(data []byte) error {
+	var d pbfast.Decoder
+	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -1458,6 +2015,114 @@ func (m *LineItem) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfastLineItemPa
 					s = new(pbfastLineItemParts)
 				}
 				m.DiscountPercent = &s.DiscountPercent
+			}
+			*m.DiscountPercent = int32(v)
+		default:
+			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
+				return pbfast.ErrMalformed
+			}
+		}
+	}
+	return nil
+}
+
+func (m *LineItem) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+	if depth--; depth < 0 {
+		return pbfast.ErrDepth
+	}
+	m.unknownFields = m.unknownFields[:0]
+	m.Sku = ""
+	m.Title = ""
+	m.Quantity = 0
+	oldUnitPrice := m.UnitPrice
+	m.UnitPrice = nil
+	m.TaxRate = 0
+	oldDiscountPercent := m.DiscountPercent
+	m.DiscountPercent = nil
+	for i := 0; i < len(p); {
+		tag := uint64(p[i])
+		i++
+		if tag >= 0x80 {
+			if tag, i = pbfast.Varint(p, i-1); i < 0 {
+				return pbfast.ErrMalformed
+			}
+		}
+		switch tag {
+		case 0xa: // sku
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if !validutf8.Valid(v) {
+				return pbfast.ErrUTF8
+			}
+			m.Sku = d.String(v)
+		case 0x12: // title
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if !validutf8.Valid(v) {
+				return pbfast.ErrUTF8
+			}
+			m.Title = d.String(v)
+		case 0x18: // quantity
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			m.Quantity = uint32(v)
+		case 0x22: // unit_price
+			var v []byte
+			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+				j := i + 1 + int(p[i])
+				v = p[i+1 : j : j]
+				i = j
+			} else if v, i = pbfast.Chunk(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.UnitPrice != nil {
+				if err := m.UnitPrice.pbfastDecode(d, v, depth); err != nil {
+					return err
+				}
+			} else {
+				if m.UnitPrice = oldUnitPrice; m.UnitPrice == nil {
+					m.UnitPrice = new(Money)
+				}
+				if err := m.UnitPrice.pbfastReuse(d, v, depth); err != nil {
+					return err
+				}
+			}
+		case 0x29: // tax_rate
+			v, j := pbfast.Fixed64(p, i)
+			if j < 0 {
+				return pbfast.ErrMalformed
+			}
+			i = j
+			m.TaxRate = math.Float64frombits(v)
+		case 0x30: // discount_percent
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			if m.DiscountPercent == nil {
+				if m.DiscountPercent = oldDiscountPercent; m.DiscountPercent == nil {
+					m.DiscountPercent = new(int32)
+				}
 			}
 			*m.DiscountPercent = int32(v)
 		default:

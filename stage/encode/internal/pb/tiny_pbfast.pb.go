@@ -16,15 +16,25 @@ func (m *Tiny) MarshalAppend(b []byte) ([]byte, error) {
 	if m == nil {
 		return b, nil
 	}
-	var e pbfast.Encoder
-	w, i := e.Start(b, m)
-	w, i = m.pbfastEncode(&e, w, i)
-	return e.Finish(w, i)
+	return m.pbfastAppend(b), nil
+}
+
+func (m *Tiny) pbfastAppend(b []byte) []byte {
+	if m.Serial != 0 {
+		b = pbfast.AppendVarint(append(b, 0x8), m.Serial)
+	}
+	if math.Float64bits(m.Value) != 0 {
+		b = pbfast.AppendFixed64(append(b, 0x11), uint64(math.Float64bits(m.Value)))
+	}
+	if m.Valid {
+		b = append(b, 0x18, byte(pbfast.Bit(m.Valid)))
+	}
+	return append(b, m.unknownFields...)
 }
 
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *Tiny) Unmarshal(data []byte) error {
-	m.Reset()
+	*m = Tiny{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
@@ -34,7 +44,7 @@ func (m *Tiny) Unmarshal(data []byte) error {
 
 // UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
 func (m *Tiny) UnmarshalOwn(data []byte) error {
-	m.Reset()
+	*m = Tiny{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
@@ -44,9 +54,20 @@ func (m *Tiny) UnmarshalOwn(data []byte) error {
 
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *Tiny) UnmarshalAlias(data []byte) error {
-	m.Reset()
+	*m = Tiny{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+		return err
+	}
+	return nil
+}
+
+// UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional
+// values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
+// twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
+func (m *Tiny) UnmarshalReuse(data []byte) error {
+	var d pbfast.Decoder
+	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -106,6 +127,57 @@ func (m *Tiny) pbfastDecode(d *pbfast.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
 		return pbfast.ErrDepth
 	}
+	for i := 0; i < len(p); {
+		tag := uint64(p[i])
+		i++
+		if tag >= 0x80 {
+			if tag, i = pbfast.Varint(p, i-1); i < 0 {
+				return pbfast.ErrMalformed
+			}
+		}
+		switch tag {
+		case 0x8: // serial
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			m.Serial = v
+		case 0x11: // value
+			v, j := pbfast.Fixed64(p, i)
+			if j < 0 {
+				return pbfast.ErrMalformed
+			}
+			i = j
+			m.Value = math.Float64frombits(v)
+		case 0x18: // valid
+			var v uint64
+			if i < len(p) && p[i] < 0x80 {
+				v = uint64(p[i])
+				i++
+			} else if v, i = pbfast.Varint(p, i); i < 0 {
+				return pbfast.ErrMalformed
+			}
+			m.Valid = v != 0
+		default:
+			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
+				return pbfast.ErrMalformed
+			}
+		}
+	}
+	return nil
+}
+
+func (m *Tiny) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+	if depth--; depth < 0 {
+		return pbfast.ErrDepth
+	}
+	m.unknownFields = m.unknownFields[:0]
+	m.Serial = 0
+	m.Value = 0
+	m.Valid = false
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++

@@ -27,7 +27,7 @@ func (m *Benchmark) MarshalAppend(b []byte) ([]byte, error) {
 
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *Benchmark) Unmarshal(data []byte) error {
-	m.Reset()
+	*m = Benchmark{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, pbfast.Copy(data), nil, pbfast.DefaultDepth); err != nil {
 		return err
@@ -37,7 +37,7 @@ func (m *Benchmark) Unmarshal(data []byte) error {
 
 // UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
 func (m *Benchmark) UnmarshalOwn(data []byte) error {
-	m.Reset()
+	*m = Benchmark{}
 	d := pbfast.Decoder{Own: true}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
@@ -47,7 +47,7 @@ func (m *Benchmark) UnmarshalOwn(data []byte) error {
 
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *Benchmark) UnmarshalAlias(data []byte) error {
-	m.Reset()
+	*m = Benchmark{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
@@ -289,7 +289,7 @@ func (m *EmbeddedMessage) MarshalAppend(b []byte) ([]byte, error) {
 
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *EmbeddedMessage) Unmarshal(data []byte) error {
-	m.Reset()
+	*m = EmbeddedMessage{}
 	d := pbfast.Decoder{Own: true}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
@@ -299,7 +299,7 @@ func (m *EmbeddedMessage) Unmarshal(data []byte) error {
 
 // UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
 func (m *EmbeddedMessage) UnmarshalOwn(data []byte) error {
-	m.Reset()
+	*m = EmbeddedMessage{}
 	d := pbfast.Decoder{Own: true}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
@@ -309,7 +309,7 @@ func (m *EmbeddedMessage) UnmarshalOwn(data []byte) error {
 
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *EmbeddedMessage) UnmarshalAlias(data []byte) error {
-	m.Reset()
+	*m = EmbeddedMessage{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
@@ -401,7 +401,7 @@ func (m *Map) MarshalAppend(b []byte) ([]byte, error) {
 
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *Map) Unmarshal(data []byte) error {
-	m.Reset()
+	*m = Map{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, pbfast.Copy(data), pbfast.DefaultDepth); err != nil {
 		return err
@@ -411,7 +411,7 @@ func (m *Map) Unmarshal(data []byte) error {
 
 // UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
 func (m *Map) UnmarshalOwn(data []byte) error {
-	m.Reset()
+	*m = Map{}
 	d := pbfast.Decoder{Own: true}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
@@ -421,7 +421,7 @@ func (m *Map) UnmarshalOwn(data []byte) error {
 
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *Map) UnmarshalAlias(data []byte) error {
-	m.Reset()
+	*m = Map{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
@@ -602,7 +602,7 @@ func (m *EnumMessage) MarshalAppend(b []byte) ([]byte, error) {
 
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *EnumMessage) Unmarshal(data []byte) error {
-	m.Reset()
+	*m = EnumMessage{}
 	d := pbfast.Decoder{Own: true}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
@@ -612,7 +612,7 @@ func (m *EnumMessage) Unmarshal(data []byte) error {
 
 // UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
 func (m *EnumMessage) UnmarshalOwn(data []byte) error {
-	m.Reset()
+	*m = EnumMessage{}
 	d := pbfast.Decoder{Own: true}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
@@ -622,7 +622,7 @@ func (m *EnumMessage) UnmarshalOwn(data []byte) error {
 
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *EnumMessage) UnmarshalAlias(data []byte) error {
-	m.Reset()
+	*m = EnumMessage{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
@@ -750,7 +750,7 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*Benchmark)
-			d := pbfast.Decoder{In: in, Own: false}
+			d := pbfast.Decoder{In: &in, Own: false}
 			err = m.pbfastDecode(&d, pbfast.Copy(in.Buf), nil, in.Depth)
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
@@ -783,7 +783,7 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*EmbeddedMessage)
-			d := pbfast.Decoder{In: in, Own: true}
+			d := pbfast.Decoder{In: &in, Own: true}
 			err = m.pbfastDecode(&d, in.Buf, in.Depth)
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
@@ -816,7 +816,7 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*Map)
-			d := pbfast.Decoder{In: in, Own: false}
+			d := pbfast.Decoder{In: &in, Own: false}
 			err = m.pbfastDecode(&d, pbfast.Copy(in.Buf), in.Depth)
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
@@ -849,7 +849,7 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*EnumMessage)
-			d := pbfast.Decoder{In: in, Own: true}
+			d := pbfast.Decoder{In: &in, Own: true}
 			err = m.pbfastDecode(&d, in.Buf, in.Depth)
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err

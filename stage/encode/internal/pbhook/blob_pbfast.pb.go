@@ -24,7 +24,7 @@ func (m *Blob) MarshalAppend(b []byte) ([]byte, error) {
 
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *Blob) Unmarshal(data []byte) error {
-	m.Reset()
+	*m = Blob{}
 	d := pbfast.Decoder{Own: true}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
@@ -34,7 +34,7 @@ func (m *Blob) Unmarshal(data []byte) error {
 
 // UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
 func (m *Blob) UnmarshalOwn(data []byte) error {
-	m.Reset()
+	*m = Blob{}
 	d := pbfast.Decoder{Own: true}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
@@ -44,7 +44,7 @@ func (m *Blob) UnmarshalOwn(data []byte) error {
 
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *Blob) UnmarshalAlias(data []byte) error {
-	m.Reset()
+	*m = Blob{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
@@ -149,7 +149,7 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*Blob)
-			d := pbfast.Decoder{In: in, Own: true}
+			d := pbfast.Decoder{In: &in, Own: true}
 			err = m.pbfastDecode(&d, in.Buf, in.Depth)
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err

@@ -26,7 +26,7 @@ func (m *Metrics) MarshalAppend(b []byte) ([]byte, error) {
 
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *Metrics) Unmarshal(data []byte) error {
-	m.Reset()
+	*m = Metrics{}
 	d := pbfast.Decoder{Own: true}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
@@ -36,7 +36,7 @@ func (m *Metrics) Unmarshal(data []byte) error {
 
 // UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
 func (m *Metrics) UnmarshalOwn(data []byte) error {
-	m.Reset()
+	*m = Metrics{}
 	d := pbfast.Decoder{Own: true}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
@@ -46,7 +46,7 @@ func (m *Metrics) UnmarshalOwn(data []byte) error {
 
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *Metrics) UnmarshalAlias(data []byte) error {
-	m.Reset()
+	*m = Metrics{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
@@ -227,7 +227,7 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*Metrics)
-			d := pbfast.Decoder{In: in, Own: true}
+			d := pbfast.Decoder{In: &in, Own: true}
 			err = m.pbfastDecode(&d, in.Buf, in.Depth)
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err

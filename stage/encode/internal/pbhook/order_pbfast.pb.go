@@ -27,7 +27,7 @@ func (m *Order) MarshalAppend(b []byte) ([]byte, error) {
 
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *Order) Unmarshal(data []byte) error {
-	m.Reset()
+	*m = Order{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, pbfast.Copy(data), nil, pbfast.DefaultDepth); err != nil {
 		return err
@@ -37,7 +37,7 @@ func (m *Order) Unmarshal(data []byte) error {
 
 // UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
 func (m *Order) UnmarshalOwn(data []byte) error {
-	m.Reset()
+	*m = Order{}
 	d := pbfast.Decoder{Own: true}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
@@ -47,7 +47,7 @@ func (m *Order) UnmarshalOwn(data []byte) error {
 
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *Order) UnmarshalAlias(data []byte) error {
-	m.Reset()
+	*m = Order{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
@@ -679,7 +679,7 @@ func (m *Money) MarshalAppend(b []byte) ([]byte, error) {
 
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *Money) Unmarshal(data []byte) error {
-	m.Reset()
+	*m = Money{}
 	d := pbfast.Decoder{Own: true}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
@@ -689,7 +689,7 @@ func (m *Money) Unmarshal(data []byte) error {
 
 // UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
 func (m *Money) UnmarshalOwn(data []byte) error {
-	m.Reset()
+	*m = Money{}
 	d := pbfast.Decoder{Own: true}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
@@ -699,7 +699,7 @@ func (m *Money) UnmarshalOwn(data []byte) error {
 
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *Money) UnmarshalAlias(data []byte) error {
-	m.Reset()
+	*m = Money{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
@@ -814,7 +814,7 @@ func (m *Customer) MarshalAppend(b []byte) ([]byte, error) {
 
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *Customer) Unmarshal(data []byte) error {
-	m.Reset()
+	*m = Customer{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, pbfast.Copy(data), nil, pbfast.DefaultDepth); err != nil {
 		return err
@@ -824,7 +824,7 @@ func (m *Customer) Unmarshal(data []byte) error {
 
 // UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
 func (m *Customer) UnmarshalOwn(data []byte) error {
-	m.Reset()
+	*m = Customer{}
 	d := pbfast.Decoder{Own: true}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
@@ -834,7 +834,7 @@ func (m *Customer) UnmarshalOwn(data []byte) error {
 
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *Customer) UnmarshalAlias(data []byte) error {
-	m.Reset()
+	*m = Customer{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
@@ -1041,7 +1041,7 @@ func (m *Address) MarshalAppend(b []byte) ([]byte, error) {
 
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *Address) Unmarshal(data []byte) error {
-	m.Reset()
+	*m = Address{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, pbfast.Copy(data), pbfast.DefaultDepth); err != nil {
 		return err
@@ -1051,7 +1051,7 @@ func (m *Address) Unmarshal(data []byte) error {
 
 // UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
 func (m *Address) UnmarshalOwn(data []byte) error {
-	m.Reset()
+	*m = Address{}
 	d := pbfast.Decoder{Own: true}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
@@ -1061,7 +1061,7 @@ func (m *Address) UnmarshalOwn(data []byte) error {
 
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *Address) UnmarshalAlias(data []byte) error {
-	m.Reset()
+	*m = Address{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
@@ -1240,7 +1240,7 @@ func (m *LineItem) MarshalAppend(b []byte) ([]byte, error) {
 
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *LineItem) Unmarshal(data []byte) error {
-	m.Reset()
+	*m = LineItem{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, pbfast.Copy(data), nil, pbfast.DefaultDepth); err != nil {
 		return err
@@ -1250,7 +1250,7 @@ func (m *LineItem) Unmarshal(data []byte) error {
 
 // UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
 func (m *LineItem) UnmarshalOwn(data []byte) error {
-	m.Reset()
+	*m = LineItem{}
 	d := pbfast.Decoder{Own: true}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
@@ -1260,7 +1260,7 @@ func (m *LineItem) UnmarshalOwn(data []byte) error {
 
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *LineItem) UnmarshalAlias(data []byte) error {
-	m.Reset()
+	*m = LineItem{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
@@ -1499,7 +1499,7 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*Order)
-			d := pbfast.Decoder{In: in, Own: false}
+			d := pbfast.Decoder{In: &in, Own: false}
 			err = m.pbfastDecode(&d, pbfast.Copy(in.Buf), nil, in.Depth)
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
@@ -1532,7 +1532,7 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*Money)
-			d := pbfast.Decoder{In: in, Own: true}
+			d := pbfast.Decoder{In: &in, Own: true}
 			err = m.pbfastDecode(&d, in.Buf, in.Depth)
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
@@ -1565,7 +1565,7 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*Customer)
-			d := pbfast.Decoder{In: in, Own: false}
+			d := pbfast.Decoder{In: &in, Own: false}
 			err = m.pbfastDecode(&d, pbfast.Copy(in.Buf), nil, in.Depth)
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
@@ -1598,7 +1598,7 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*Address)
-			d := pbfast.Decoder{In: in, Own: false}
+			d := pbfast.Decoder{In: &in, Own: false}
 			err = m.pbfastDecode(&d, pbfast.Copy(in.Buf), in.Depth)
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
@@ -1631,7 +1631,7 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*LineItem)
-			d := pbfast.Decoder{In: in, Own: false}
+			d := pbfast.Decoder{In: &in, Own: false}
 			err = m.pbfastDecode(&d, pbfast.Copy(in.Buf), nil, in.Depth)
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err

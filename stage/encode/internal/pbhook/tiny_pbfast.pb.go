@@ -17,15 +17,25 @@ func (m *Tiny) MarshalAppend(b []byte) ([]byte, error) {
 	if m == nil {
 		return b, nil
 	}
-	var e pbfast.Encoder
-	w, i := e.Start(b, m)
-	w, i = m.pbfastEncode(&e, w, i)
-	return e.Finish(w, i)
+	return m.pbfastAppend(b), nil
+}
+
+func (m *Tiny) pbfastAppend(b []byte) []byte {
+	if m.Serial != 0 {
+		b = pbfast.AppendVarint(append(b, 0x8), m.Serial)
+	}
+	if math.Float64bits(m.Value) != 0 {
+		b = pbfast.AppendFixed64(append(b, 0x11), uint64(math.Float64bits(m.Value)))
+	}
+	if m.Valid {
+		b = append(b, 0x18, byte(pbfast.Bit(m.Valid)))
+	}
+	return append(b, m.unknownFields...)
 }
 
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *Tiny) Unmarshal(data []byte) error {
-	m.Reset()
+	*m = Tiny{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
@@ -35,7 +45,7 @@ func (m *Tiny) Unmarshal(data []byte) error {
 
 // UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
 func (m *Tiny) UnmarshalOwn(data []byte) error {
-	m.Reset()
+	*m = Tiny{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
@@ -45,7 +55,7 @@ func (m *Tiny) UnmarshalOwn(data []byte) error {
 
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *Tiny) UnmarshalAlias(data []byte) error {
-	m.Reset()
+	*m = Tiny{}
 	d := pbfast.Decoder{Own: false}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
@@ -171,15 +181,12 @@ func init() {
 				out.Buf = in.Buf
 				return out, nil
 			}
-			e := pbfast.Encoder{Flags: in.Flags}
-			w, i := e.StartCached(in.Buf, m, &m.sizeCache)
-			w, i = m.pbfastEncode(&e, w, i)
-			out.Buf, err = e.Finish(w, i)
-			return out, err
+			out.Buf = m.pbfastAppend(in.Buf)
+			return out, nil
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*Tiny)
-			d := pbfast.Decoder{In: in, Own: false}
+			d := pbfast.Decoder{In: &in, Own: false}
 			err = m.pbfastDecode(&d, in.Buf, in.Depth)
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err

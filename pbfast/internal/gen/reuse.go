@@ -1,0 +1,71 @@
+package gen
+
+// reuseFace writes the method UnmarshalReuse.
+func (g *generator) reuseFace(msg *message, checkInit func(string)) {
+	t := msg.GoIdent.GoName
+	g.f("// UnmarshalReuse sets m to the message in data and uses the memory that m holds again: messages, elements, optional")
+	g.f("// values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there")
+	g.f("// twice. Strings and bytes are parts of data, as UnmarshalAlias has it.")
+	g.f("func (m *%s) UnmarshalReuse(data []byte) error {", t)
+	g.f("var d %s", g.rt("Decoder"))
+	g.f("if err := m.pbfastReuse(&d, data, %s); err != nil { return err }", g.rt("DefaultDepth"))
+	checkInit("")
+	g.f("return nil\n}\n")
+}
+
+// reuse writes the function that sets m to a message, and takes memory from what m was before.
+func (g *generator) reuse(msg *message) {
+	g.reusing = true
+	defer func() { g.reusing = false }()
+	g.f("func (m *%s) pbfastReuse(d *%s, p []byte, depth int) error {", msg.GoIdent.GoName, g.rt("Decoder"))
+	g.f("if depth--; depth < 0 { %s }", g.fail("ErrDepth"))
+	g.f("m.unknownFields = m.unknownFields[:0]")
+	if msg.ext {
+		g.f("m.extensionFields = nil")
+	}
+	for k, f := range msg.ordered {
+		name := "m." + f.GoName
+		switch {
+		case f.inOneof():
+			if k == 0 || msg.ordered[k-1].Oneof != f.Oneof {
+				g.f("m.%s = nil", f.Oneof.GoName)
+			}
+		case f.isMap():
+			g.f("clear(%s)", name)
+		case f.list() && (!f.isMessage() || g.model.local(f) != nil && f.kind.String() == "message"):
+			g.f("%s = %s[:0]", name, name)
+		case f.pointer(), f.single() && g.model.local(f) != nil && f.kind.String() == "message":
+			g.f("old%s := %s\n%s = nil", f.GoName, name, name)
+		case f.list(), f.isMessage(), f.kind.String() == "bytes":
+			g.f("%s = nil", name)
+		case f.kind.String() == "string":
+			g.f("%s = \"\"", name)
+		case f.kind.String() == "bool":
+			g.f("%s = false", name)
+		default:
+			g.f("%s = 0", name)
+		}
+	}
+	g.decodeFields(msg)
+}
+
+// reuseMessage decodes v into a message that was there before, or merges it into one that has come in this input.
+func (g *generator) reuseMessage(f *field) {
+	name := "m." + f.GoName
+	child := g.model.local(f)
+	g.f("if %s != nil {", name)
+	g.into(f, name, g.noParts(child))
+	g.f("} else {")
+	g.f("if %s = old%s; %s == nil { %s = new(%s) }", name, f.GoName, name, name, g.QualifiedGoIdent(f.Message.GoIdent))
+	g.f("if err := %s.pbfastReuse(d, v, depth); err != nil { return err }\n}", name)
+}
+
+// reuseElement decodes an element into one that the slice had there before.
+func (g *generator) reuseElement(f *field) {
+	name := "m." + f.GoName
+	g.readChunk()
+	g.f("n := len(%s)", name)
+	g.f("if n < cap(%s) { %s = %s[:n+1] } else { %s = append(%s, nil) }", name, name, name, name, name)
+	g.f("if %s[n] == nil { %s[n] = new(%s) }", name, name, g.QualifiedGoIdent(f.Message.GoIdent))
+	g.f("if err := %s[n].pbfastReuse(d, v, depth); err != nil { return err }", name)
+}

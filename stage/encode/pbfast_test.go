@@ -1,0 +1,56 @@
+package encode
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"postage/stage/encode/internal/bind"
+	"postage/stage/encode/internal/pb"
+	"postage/stage/encode/internal/plain"
+)
+
+// What pbfast allocates to decode a message is a handful of times, whatever the message is made of: the message, the
+// copy of the input, what is optional, two for each map and for each list of messages, one for each other list.
+func TestPbfastAllocations(t *testing.T) {
+	if racing {
+		t.Skip("the race detector allocates too")
+	}
+	allocations(t, "tiny", bind.Tiny().Protobuf, drawTiny(rand.New(rand.NewPCG(1, 0))), (*pb.Tiny).MarshalAppend, (*pb.Tiny).Unmarshal, 1)
+	allocations(t, "benchmark", bind.Benchmark().Protobuf, drawBenchmark(nil), (*pb.Benchmark).MarshalAppend, (*pb.Benchmark).Unmarshal, 7)
+	order := drawOrder(rand.New(rand.NewPCG(1, 0)))
+	order.BillTo, order.Coupon, order.Customer.Phone = &plain.Address{City: "Bern"}, ptr("ten"), ptr("117")
+	allocations(t, "order", bind.Order().Protobuf, order, (*pb.Order).MarshalAppend, (*pb.Order).Unmarshal, 8)
+
+	m := drawBenchmark(nil)
+	data, err := bind.Benchmark().Protobuf.From(&m).MarshalAppend(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept := new(pb.Benchmark)
+	if n := testing.AllocsPerRun(100, func() {
+		if err := kept.UnmarshalReuse(data); err != nil {
+			t.Fatal(err)
+		}
+	}); n != 0 {
+		t.Errorf("benchmark, kept: %v allocations, want none", n)
+	}
+}
+
+func allocations[M, V any](t *testing.T, name string, form bind.Form[M, V], m M, marshal func(*V, []byte) ([]byte, error), unmarshal func(*V, []byte) error, want float64) {
+	t.Helper()
+	value := form.From(&m)
+	data, err := marshal(value, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := testing.AllocsPerRun(100, func() {
+		if err := unmarshal(new(V), data); err != nil {
+			t.Fatal(err)
+		}
+	}); n != want {
+		t.Errorf("%s: decoding allocates %v times, want %v", name, n, want)
+	}
+	if n := testing.AllocsPerRun(100, func() { data, err = marshal(value, data[:0]) }); n != 0 || err != nil {
+		t.Errorf("%s: encoding into a kept buffer allocates %v times, want none; %v", name, n, err)
+	}
+}
