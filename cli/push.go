@@ -21,17 +21,18 @@ const keysFile = "vapid.pem"
 func pushCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "push",
-		Short: "Send a Web Push notification, to yourself for example",
+		Short: "Send Web Push notifications, to yourself or to a million",
 		Long: `Makes VAPID keys and sends Web Push notifications, with package webpush.
 
 To send yourself one: make keys, have a browser subscribe with the public key (the page in
 webpush/example does that and shows the subscription), and send.`,
 		Example: `  postage push keys
-  postage push send --subject mailto:you@example.com --subscription sub.json 'Hello!'`,
+  postage push send --subject mailto:you@example.com --subscription sub.json 'Hello!'
+  postage push broadcast subs.ndjson --subject mailto:you@example.com --message news.json`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(pushKeysCommand(), pushSendCommand(nil))
+	cmd.AddCommand(pushKeysCommand(), pushSendCommand(nil), pushBroadcastCommand(nil))
 	return cmd
 }
 

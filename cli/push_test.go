@@ -18,13 +18,13 @@ func push(t *testing.T, service *pushtest.Server, stdin string, args ...string) 
 	for _, c := range root.Commands() {
 		if c.Name() == "push" {
 			for _, sub := range c.Commands() {
-				if sub.Name() == "send" {
+				if sub.Name() == "send" || sub.Name() == "broadcast" {
 					c.RemoveCommand(sub)
 				}
 			}
 			transport := service.Transport()
 			t.Cleanup(transport.CloseIdleConnections)
-			c.AddCommand(pushSendCommand(transport))
+			c.AddCommand(pushSendCommand(transport), pushBroadcastCommand(transport))
 		}
 	}
 	var out, errs bytes.Buffer

@@ -130,8 +130,13 @@ func (j *Journal) take(line []byte) error {
 	return fmt.Errorf("an outcome of no kind we know: %q", l.Outcome)
 }
 
-// isFinal reports whether a message is not to be sent again: it has been taken, may
-// have been, or never will be.
+// Final reports whether the message is not to be sent again: it has been taken, may
+// have been, or never will be. Otherwise it was surely not taken, and may be later.
+func (r Result) Final() bool {
+	e, ok := errors.AsType[*SendError](r.Err)
+	return isFinal(r.Outcome(), ok && e.MaybeSent)
+}
+
 func isFinal(o Outcome, maybeSent bool) bool {
 	switch o {
 	case RateLimited, Unavailable, Unreachable, Canceled, Deferred:
@@ -169,7 +174,7 @@ func (j *Journal) Record(r Result) error {
 	} else {
 		l.Status, l.Attempts, l.MaybeSent = r.Receipt.Status, r.Receipt.Attempts, r.Receipt.MaybeDuplicate
 	}
-	if isFinal(r.Outcome(), l.MaybeSent) && !j.done.has(r.Index) {
+	if r.Final() && !j.done.has(r.Index) {
 		j.done.mark(r.Index)
 		j.kept[r.Outcome()]++
 	}
