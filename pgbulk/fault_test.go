@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"math/rand/v2"
 	"net"
 	"os"
@@ -40,8 +41,74 @@ func newVersioned(t testing.TB, conn *pgx.Conn, rows, padBytes int) *versioned {
 	return v
 }
 
-func (v *versioned) at(version int) pgbulk.Rows {
-	return pgbulk.Values(seq(v.rows, func(i int) []any { return []any{i, version, v.pad} }))
+func (v *versioned) at(version int) pgbulk.Rows { return pgbulk.Fallible(v.rowsAt(version)) }
+
+func (v *versioned) rowsAt(version int) iter.Seq2[[]any, error] {
+	return func(yield func([]any, error) bool) {
+		for i := range v.rows {
+			if !yield([]any{i, version, v.pad}, nil) {
+				return
+			}
+		}
+	}
+}
+
+// A writing is one of the ways to give all rows another version. returned is called with each row that comes back, if rows do.
+type writing struct {
+	name  string
+	write func(ctx context.Context, conn *pgx.Conn, v *versioned, rows iter.Seq2[[]any, error], o pgbulk.Options, returned func() error) error
+}
+
+type comesBack struct {
+	ID  int
+	Pad string
+}
+
+var writings = []writing{
+	{"upsert", func(ctx context.Context, conn *pgx.Conn, v *versioned, rows iter.Seq2[[]any, error], o pgbulk.Options, _ func() error) error {
+		_, err := pgbulk.Upsert(ctx, conn, v.table, pgbulk.Fallible(rows), o)
+		return err
+	}},
+	{"update", func(ctx context.Context, conn *pgx.Conn, v *versioned, rows iter.Seq2[[]any, error], o pgbulk.Options, _ func() error) error {
+		_, err := pgbulk.Update(ctx, conn, v.table, pgbulk.Fallible(rows), o)
+		return err
+	}},
+	{"set to", func(ctx context.Context, conn *pgx.Conn, v *versioned, rows iter.Seq2[[]any, error], o pgbulk.Options, _ func() error) error {
+		o.SetTo = map[string]pgbulk.SQL{"version": "case when excluded.version = -1 then -1 else t.version + 1 end"}
+		o.Where = "t.id = excluded.id"
+		_, err := pgbulk.Upsert(ctx, conn, v.table, pgbulk.Fallible(rows), o)
+		return err
+	}},
+	{"upsert returning", func(ctx context.Context, conn *pgx.Conn, v *versioned, rows iter.Seq2[[]any, error], o pgbulk.Options, returned func() error) error {
+		o.Returning = pgbulk.ReturnInserted(func(comesBack, bool) error { return returned() })
+		_, err := pgbulk.Upsert(ctx, conn, v.table, pgbulk.Fallible(rows), o)
+		return err
+	}},
+	{"update returning", func(ctx context.Context, conn *pgx.Conn, v *versioned, rows iter.Seq2[[]any, error], o pgbulk.Options, returned func() error) error {
+		o.Returning = pgbulk.Return(func(comesBack) error { return returned() })
+		_, err := pgbulk.Update(ctx, conn, v.table, pgbulk.Fallible(rows), o)
+		return err
+	}},
+	{"writer", func(ctx context.Context, conn *pgx.Conn, v *versioned, rows iter.Seq2[[]any, error], o pgbulk.Options, _ func() error) error {
+		w, err := pgbulk.NewWriter[[]any](ctx, conn, pgbulk.OpUpsert, v.table, pgbulk.WriterOptions{Options: o})
+		if err != nil {
+			return err
+		}
+		defer w.Close()
+		n := 0
+		for row, err := range rows {
+			if err == nil {
+				err = w.Write(row)
+			} else {
+				err = &pgbulk.Error{Row: n, LastRow: n, Err: err}
+			}
+			if err != nil {
+				return err
+			}
+			n++
+		}
+		return w.Flush()
+	}},
 }
 
 // version is that of all rows.
@@ -183,26 +250,31 @@ func (p *proxy) connect(t testing.TB) *pgx.Conn {
 func TestConnectionReset(t *testing.T) {
 	observer := connect(t)
 	for _, s := range []pgbulk.Strategy{pgbulk.Bind, pgbulk.Copy, pgbulk.Unnest} {
-		t.Run(name(s), func(t *testing.T) {
-			p := newProxy(t)
-			v := newVersioned(t, observer, 400, 4000)
-			size := int64(v.rows * (4000 + 20))
-			version, errs := 0, 0
-			for at := int64(0); at <= size+128<<10; at += 64 << 10 {
-				conn := p.connect(t)
-				p.left.Store(at)
-				_, err := pgbulk.Upsert(t.Context(), conn, v.table, v.at(version+1), pgbulk.Options{Strategy: s})
-				p.left.Store(-1)
-				if err != nil {
-					errs++
+		for _, how := range writings {
+			if testing.Short() && how.name != "upsert" {
+				continue
+			}
+			t.Run(name(s)+"/"+how.name, func(t *testing.T) {
+				p := newProxy(t)
+				v := newVersioned(t, observer, 400, 4000)
+				size := int64(v.rows * (4000 + 20))
+				version, errs := 0, 0
+				for at := int64(0); at <= size+128<<10; at += 64 << 10 {
+					conn := p.connect(t)
+					p.left.Store(at)
+					err := how.write(t.Context(), conn, v, v.rowsAt(version+1), pgbulk.Options{Strategy: s}, func() error { return nil })
+					p.left.Store(-1)
+					if err != nil {
+						errs++
+					}
+					version = v.check(t, observer, conn, err, version, version+1)
+					conn.Close(t.Context())
 				}
-				version = v.check(t, observer, conn, err, version, version+1)
-				conn.Close(t.Context())
-			}
-			if want := int(size >> 16); errs < want {
-				t.Errorf("%d cuts of %d were noticed", errs, want)
-			}
-		})
+				if want := int(size >> 16); errs < want {
+					t.Errorf("%d cuts of %d were noticed", errs, want)
+				}
+			})
+		}
 	}
 	t.Run("exec", func(t *testing.T) {
 		p := newProxy(t)
@@ -244,12 +316,14 @@ func TestRandomFaults(t *testing.T) {
 		}
 		o := pgbulk.Options{Strategy: strategies[rand.IntN(len(strategies))], ChunkBytes: []int{0, 5000, 50_000}[rand.IntN(3)]}
 		ctx, cancel := context.WithCancel(t.Context())
-		rows := v.at(version + 1)
+		rows := v.rowsAt(version + 1)
+		how := writings[rand.IntN(len(writings))]
+		returned := func() error { return nil }
 		row := rand.IntN(v.rows)
 		delay := time.Duration(rand.IntN(12_000)) * time.Microsecond
 		var kind string
 		var background sync.WaitGroup
-		switch rand.IntN(8) {
+		switch rand.IntN(10) {
 		case 0:
 			kind = "none"
 		case 1:
@@ -273,47 +347,70 @@ func TestRandomFaults(t *testing.T) {
 			must(t, conn, fmt.Sprintf("set statement_timeout = %d", 1+rand.IntN(12)))
 		case 5:
 			kind = "source"
-			rows = pgbulk.Fallible(func(yield func([]any, error) bool) {
+			rows = func(yield func([]any, error) bool) {
 				for i := range row {
 					if !yield([]any{i, version + 1, v.pad}, nil) {
 						return
 					}
 				}
 				yield(nil, errors.New("the source is dry"))
-			})
+			}
 		case 6:
 			kind = "panic"
-			rows = pgbulk.Values(seq(v.rows, func(i int) []any {
-				if i == row {
-					panic("the source is mad")
+			rows = func(yield func([]any, error) bool) {
+				for i := range v.rows {
+					if i == row {
+						panic("the source is mad")
+					}
+					if !yield([]any{i, version + 1, v.pad}, nil) {
+						return
+					}
 				}
-				return []any{i, version + 1, v.pad}
-			}))
+			}
 		case 7:
 			kind = "violation"
-			rows = pgbulk.Values(seq(v.rows, func(i int) []any {
-				if i == row {
-					return []any{i, -1, v.pad}
+			rows = func(yield func([]any, error) bool) {
+				for i := range v.rows {
+					next := version + 1
+					if i == row {
+						next = -1
+					}
+					if !yield([]any{i, next, v.pad}, nil) {
+						return
+					}
 				}
-				return []any{i, version + 1, v.pad}
-			}))
+			}
+		case 8, 9:
+			how = writings[3+rand.IntN(2)]
+			if kind = "receiver"; rand.IntN(2) == 0 {
+				kind = "receiver's panic"
+			}
+			n := 0
+			returned = func() error {
+				if n++; n <= row {
+					return nil
+				}
+				if kind == "receiver" {
+					return errors.New("the receiver is full")
+				}
+				panic("the receiver is mad")
+			}
 		}
 		err := func() (err error) {
 			defer func() {
 				if r := recover(); r != nil {
-					if r != "the source is mad" {
+					if r != "the source is mad" && r != "the receiver is mad" {
 						panic(r)
 					}
 					err = &pgbulk.Error{Err: fmt.Errorf("%v", r), Row: -1, Closed: conn.IsClosed()}
 				}
 			}()
-			_, err = pgbulk.Upsert(ctx, conn, v.table, rows, o)
-			return err
+			return how.write(ctx, conn, v, rows, o, returned)
 		}()
 		background.Wait()
 		p.left.Store(-1)
 		cancel()
-		what = fmt.Sprintf("%d %s, strategy %q, delay %v: %v", i, kind, o.Strategy, delay, err)
+		what = fmt.Sprintf("%d %s, %s, strategy %q, delay %v: %v", i, kind, how.name, o.Strategy, delay, err)
 		if kind == "terminate" {
 			gone(t, observer, conn.PgConn().PID())
 			if !conn.IsClosed() { // the call was over before
