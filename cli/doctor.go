@@ -98,7 +98,7 @@ func findings(m *record.Machine) []string {
 		add("The machine is busy with something else. Every figure will be slower and less certain: stop that first.")
 	}
 	if m.StealPercent != nil && *m.StealPercent > 1 {
-		add("The hypervisor gives %.1f%% of the processor time to other guests. Batches that it hits are flagged and kept; intervals get wider.", *m.StealPercent)
+		add("The hypervisor gives %.1f%% of the processor time to other guests. Intervals get wider.", *m.StealPercent)
 	}
 	switch m.Virtualised {
 	case "":

@@ -326,7 +326,7 @@ func (a *adder) figure(row int64, r *verdict.Result, anchor *frozen) ([]any, err
 	var anchorID, ratio, low, high any
 	if anchor != nil {
 		anchorID = anchor.id
-		if values := a.blockValues(r.Row, anchor.row); anchor.row.Name != r.Row.Name && len(values) > 0 {
+		if values := verdict.BlockValues(a.rec.BlocksOf(r.Row.Case), r.Row, anchor.row); anchor.row.Name != r.Row.Name && len(values) > 0 {
 			c := stats.Compare(values)
 			ratio = known(c.Ratio)
 			if !math.IsInf(c.HalfWidth, 0) {
@@ -335,18 +335,6 @@ func (a *adder) figure(row int64, r *verdict.Result, anchor *frozen) ([]any, err
 		}
 	}
 	return []any{row, a.done.Record, anchorID, ratio, low, high, r.NSOp.Value, known(r.NSOp.Low), known(r.NSOp.High), r.Blocks, count(r.AllocsOp), count(r.BytesOp), r.Row.Module, string(metrics)}, nil
-}
-
-// blockValues are the values, over the blocks that have both, of a row against its anchor.
-func (a *adder) blockValues(row, anchor *record.Row) []float64 {
-	var values []float64
-	for _, block := range a.rec.BlocksOf(row.Case) {
-		s, b := block.Of(row.Name), block.Of(anchor.Name)
-		if s != nil && b != nil && len(s.WallNS) == len(b.WallNS) {
-			values = append(values, stats.BlockValue(s.NSPerOp(row.N), b.NSPerOp(anchor.N)))
-		}
-	}
-	return values
 }
 
 // known is x as a database takes it: NULL where it is not finite.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -48,6 +47,11 @@ func (r *run) block(ctx context.Context, cs *runCase) (record.Block, error) {
 	}
 	r.setUp(ctx, seats)
 	r.calibrate(ctx, seats)
+	parallel(len(seats), func(i int) {
+		if s := seats[i]; s.err == nil {
+			_, s.err = s.child.ask(ctx, request{Op: opWarm, N: s.row.N, Seed: r.rec.Run.Seed, Block: block.Number}, r.batchPatience(2*max(batchTarget, s.entry.Case.Batch)))
+		}
+	})
 	rng := rand.New(rand.NewPCG(r.rec.Run.Seed, blockSeed(block)))
 	for round := range r.rec.Run.Rounds {
 		r.observe(cs, Status{Block: block.Number, Round: round + 1})
@@ -64,7 +68,7 @@ func (r *run) block(ctx context.Context, cs *runCase) (record.Block, error) {
 		if s := seats[i]; s.err == nil {
 			var answer reply
 			answer, s.err = s.child.ask(ctx, request{Op: opClose}, r.setUpPatience())
-			s.series.Latency = answer.Latency
+			s.series.Latency, s.series.CollectionBytes = answer.Latency, answer.CollectionBytes
 		}
 	})
 	if ctx.Err() != nil {
@@ -96,12 +100,12 @@ func blockSeed(b record.Block) uint64 {
 	return h.Sum64()
 }
 
-// setUp opens, proves and warms up all contenders.
+// setUp opens and proves all contenders.
 func (r *run) setUp(ctx context.Context, seats []*seat) {
 	parallel(len(seats), func(i int) {
 		s := seats[i]
 		var answer reply
-		answer, s.err = s.child.ask(ctx, request{Op: opOpen, Row: s.entry.asked(), Seed: r.rec.Run.Seed, N: s.row.N}, r.setUpPatience())
+		answer, s.err = s.child.ask(ctx, request{Op: opOpen, Row: s.entry.asked(), Seed: r.rec.Run.Seed}, r.setUpPatience())
 		if s.err == nil {
 			s.row.Metrics = answer.Metrics
 		}
@@ -138,7 +142,6 @@ func (r *run) batch(ctx context.Context, s *seat, round, position int) {
 	if round > 0 {
 		expected = time.Duration(s.series.WallNS[round-1])
 	}
-	before, known := record.ReadDisturbance()
 	answer, err := s.child.ask(ctx, request{Op: opRun, N: s.row.N}, r.batchPatience(expected))
 	if err == nil && answer.Batch == nil {
 		err = fmt.Errorf("the worker's answer to %s has no batch", opRun)
@@ -147,13 +150,13 @@ func (r *run) batch(ctx context.Context, s *seat, round, position int) {
 		s.err = err
 		return
 	}
-	after, _ := record.ReadDisturbance()
 	b := answer.Batch
 	series := &s.series
 	series.Position = append(series.Position, position)
 	series.WallNS = append(series.WallNS, b.WallNS)
 	series.Allocs = append(series.Allocs, b.Allocs)
 	series.Bytes = append(series.Bytes, b.Bytes)
+	series.Collections = append(series.Collections, b.Collections)
 	if b.CPUNS >= 0 {
 		series.CPUNS = append(series.CPUNS, b.CPUNS)
 	}
@@ -163,34 +166,4 @@ func (r *run) batch(ctx context.Context, s *seat, round, position int) {
 		}
 		series.Counters[name] = append(series.Counters[name], value)
 	}
-	if flag := disturbed(before, after, time.Duration(b.WallNS), selfMade(b)); known && flag != "" {
-		if series.Flags == nil {
-			series.Flags = map[int]string{}
-		}
-		series.Flags[round] = flag
-	}
-}
-
-// disturbed names what took time from a batch, if it was a tenth of it or more. Of the
-// time that some process waited for a processor, selfMade is left out.
-func disturbed(before, after record.Disturbance, wall, selfMade time.Duration) string {
-	switch {
-	case after.Steal > before.Steal:
-		return "steal"
-	case after.Pressure-before.Pressure-selfMade > wall/10:
-		return "pressure"
-	}
-	return ""
-}
-
-// selfMade is the longest that a batch can have kept its own processes waiting for each
-// other: one waits only while all processors are busy, which takes the number of
-// processors times that in CPU time. A contender without a server of its own has no more
-// threads at work than there are processors, and keeps nobody waiting.
-func selfMade(b *batch) time.Duration {
-	server, known := b.Counters[record.ServerCPU]
-	if !known || b.CPUNS < 0 {
-		return 0
-	}
-	return time.Duration((float64(b.CPUNS) + server) / float64(runtime.NumCPU()))
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
+	"postage/record"
 	"postage/verdict"
 )
 
@@ -39,6 +40,9 @@ type Case struct {
 	// Batch is about how long a batch takes where already one operation takes longer than a
 	// batch should. Only plans look at it.
 	Batch time.Duration
+	// Value is what speaks of the case's times: ValueFastCPU unless it is set. A case whose contenders wait
+	// for another process has ValueMeanWall.
+	Value record.Value
 	// Service is a server that the case needs, shared by its workers, nil if it needs none.
 	Service *Service
 	// Baseline names the contender that the others are compared with.

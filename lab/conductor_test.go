@@ -216,12 +216,12 @@ func prepared(t *testing.T, budget time.Duration, patterns ...string) ([]Entry, 
 func TestFaultsStayInTheirRow(t *testing.T) {
 	rec := measured(t, testConductor(t), 90*time.Second, "op=faults")
 	reasons := map[string]string{
-		"is=panicking":       "panic in run: boom, at lab/conductor_test.go:",
+		"is=panicking":       "panic in warm: boom, at lab/conductor_test.go:",
 		"is=crashing":        "panic: boom in a goroutine",
 		"is=exiting":         "exit status 5",
-		"is=hanging":         "hang: no answer to run within ",
-		"is=failing":         "run: connection refused",
-		"is=verbose":         "run: a log: ",
+		"is=hanging":         "hang: no answer to warm within ",
+		"is=failing":         "warm-up: connection refused",
+		"is=verbose":         "warm-up: a log: ",
 		"is=wrong":           "proof: decoded 7, want 8",
 		"is=proof-panicking": "panic in open: no proof, at lab/conductor_test.go:",
 		"is=leaking":         "leak: 1 goroutines are left after Close, such as one made by postage/lab.testSuites",

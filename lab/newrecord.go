@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -60,6 +61,7 @@ func newRow(e *Entry, proof record.Proof, modules map[string]string) record.Row 
 		Proof:      proof,
 		Revision:   revision,
 		OldOf:      oldOf,
+		Value:      cmp.Or(e.Case.Value, record.ValueFastCPU),
 	}
 }
 

@@ -5,8 +5,9 @@ package lab
 
 // What a request asks for.
 const (
-	opOpen      = "open"      // set up, prove, warm up with N operations if N is known
+	opOpen      = "open"      // set up, prove
 	opCalibrate = "calibrate" // find the N that takes TargetNS
+	opWarm      = "warm"      // batches of N operations that are not timed
 	opRun       = "run"       // one batch of N operations
 	opSelf      = "self"      // measure the instrument itself
 	opClose     = "close"     // release everything and end
@@ -19,6 +20,7 @@ type request struct {
 	Op       string `json:"op"`
 	Row      string `json:"row,omitempty"`
 	Seed     uint64 `json:"seed,omitempty"`
+	Block    int    `json:"block,omitempty"` // of the case; draws where in its cycle the heap begins
 	N        int    `json:"n,omitempty"`
 	TargetNS int64  `json:"target_ns,omitempty"`
 }
@@ -37,13 +39,18 @@ type reply struct {
 	Latency string `json:"latency,omitempty"`
 	// OverheadNS answers self.
 	OverheadNS float64 `json:"overhead_ns,omitempty"`
+	// CollectionBytes answers close: the heap bytes allocated from one collection to the next,
+	// 0 if there was none since the warm-up.
+	CollectionBytes int64 `json:"collection_bytes,omitempty"`
 }
 
 // batch is what one batch of operations cost.
 type batch struct {
-	WallNS   int64              `json:"wall_ns"`
-	CPUNS    int64              `json:"cpu_ns"` // -1 where unknown
-	Allocs   int64              `json:"allocs"`
-	Bytes    int64              `json:"bytes"`
-	Counters map[string]float64 `json:"counters,omitempty"`
+	WallNS int64 `json:"wall_ns"`
+	CPUNS  int64 `json:"cpu_ns"` // -1 where unknown
+	Allocs int64 `json:"allocs"`
+	Bytes  int64 `json:"bytes"`
+	// Collections began during the batch; it waited for their end.
+	Collections int64              `json:"collections"`
+	Counters    map[string]float64 `json:"counters,omitempty"`
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -67,6 +68,7 @@ type worker struct {
 	instance Instance
 	// goroutines is their number before the contender was opened.
 	goroutines int
+	heap       heap
 }
 
 // answer does what a request asks for. A panic of the contender is an error.
@@ -81,8 +83,10 @@ func (w *worker) answer(ctx context.Context, r request) (answer reply, err error
 		return w.open(ctx, r)
 	case opCalibrate:
 		return w.calibrate(time.Duration(r.TargetNS))
+	case opWarm:
+		return reply{}, w.warm(r)
 	case opRun:
-		b, err := timed(w.instance, r.N)
+		b, err := timed(w.instance, r.N, &w.heap)
 		return reply{Batch: b}, err
 	case opSelf:
 		overhead, err := overheadNS()
@@ -111,16 +115,6 @@ func (w *worker) open(ctx context.Context, r request) (reply, error) {
 		if m, ok := instance.(Metered); ok {
 			answer.Metrics = m.Metrics()
 		}
-		if r.N > 0 {
-			if err := prepare(instance); err != nil {
-				return reply{}, err
-			}
-			if err := instance.Run(r.N); err != nil {
-				return reply{}, fmt.Errorf("warm-up: %w", err)
-			}
-		}
-		w.latencies()
-		runtime.GC()
 		return answer, nil
 	}
 	return reply{}, fmt.Errorf("%s %q", noSuchRow, r.Row)
@@ -135,15 +129,13 @@ func (w *worker) calibrate(target time.Duration) (reply, error) {
 	}
 	n := least
 	for {
-		b, err := timed(w.instance, n)
+		b, err := timed(w.instance, n, nil)
 		if err != nil {
 			return reply{}, err
 		}
 		elapsed := time.Duration(b.WallNS)
 		if elapsed >= target/2 || n >= most {
 			n = max(least, int(float64(n)*float64(target)/float64(max(elapsed, 1))))
-			w.latencies()
-			runtime.GC()
 			return reply{N: min(n, most)}, nil
 		}
 		// No more than tenfold at a time: the first operations are slower than the rest.
@@ -151,8 +143,28 @@ func (w *worker) calibrate(target time.Duration) (reply, error) {
 	}
 }
 
-// timed runs one batch and measures it. Everything but Run is outside of the time.
-func timed(instance Instance, n int) (*batch, error) {
+// warm runs batches that are not timed: what has just been opened, calibrated, or has lost
+// its pools to a collection is slower at first.
+func (w *worker) warm(r request) error {
+	for _, forget := range []bool{true, false} {
+		if err := prepare(w.instance); err != nil {
+			return err
+		}
+		if err := w.instance.Run(r.N); err != nil {
+			return fmt.Errorf("warm-up: %w", err)
+		}
+		w.latencies()
+		if forget {
+			w.heap.begin(rand.New(rand.NewPCG(r.Seed, uint64(r.Block))).Float64())
+		}
+	}
+	return nil
+}
+
+// timed runs one batch and measures it. Everything but Run is outside of the wall time. In
+// the CPU time is the rest of a collection that the batch began, which else would run beside the
+// next contender's batch. heap may be nil.
+func timed(instance Instance, n int, heap *heap) (*batch, error) {
 	if err := prepare(instance); err != nil {
 		return nil, err
 	}
@@ -172,6 +184,7 @@ func timed(instance Instance, n int) (*batch, error) {
 	err = instance.Run(n)
 	wall := time.Since(start)
 
+	awaitCollection()
 	cpuAfter, _ := ProcessCPU()
 	runtime.ReadMemStats(&memAfter)
 	if err != nil {
@@ -182,6 +195,11 @@ func timed(instance Instance, n int) (*batch, error) {
 		CPUNS:  -1,
 		Allocs: int64(memAfter.Mallocs - memBefore.Mallocs),
 		Bytes:  int64(memAfter.TotalAlloc - memBefore.TotalAlloc),
+
+		Collections: int64(memAfter.NumGC - memBefore.NumGC),
+	}
+	if heap != nil && b.Collections > 0 {
+		heap.seen(&memBefore, &memAfter, start, wall)
 	}
 	if cpuKnown {
 		b.CPUNS = (cpuAfter - cpuBefore).Nanoseconds()
@@ -214,6 +232,7 @@ func (w *worker) close() (answer reply, err error) {
 	if w.instance == nil {
 		return answer, nil
 	}
+	answer.CollectionBytes = w.heap.cycle()
 	if h := w.latencies(); h != nil {
 		text, err := h.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
 		if err != nil {
@@ -293,7 +312,7 @@ func overheadNS() (float64, error) {
 	const n, times = 10_000, 101
 	var through, bare []float64
 	for range times {
-		b, err := timed(empty{}, n)
+		b, err := timed(empty{}, n, nil)
 		if err != nil {
 			return 0, err
 		}

@@ -96,6 +96,7 @@ type Row struct {
 	Revision string             `json:"revision,omitempty"`
 	OldOf    string             `json:"old_of,omitempty"`
 	N        int                `json:"n,omitempty"` // operations a batch
+	Value    Value              `json:"value,omitempty"`
 	Proof    Proof              `json:"proof"`
 	Metrics  map[string]float64 `json:"metrics,omitempty"`
 	Warnings []string           `json:"warnings,omitempty"`
@@ -130,8 +131,12 @@ type Series struct {
 	// Latency is the distribution of the latency of the batches' operations, in
 	// nanoseconds: a base64 HDR histogram (V2, compressed). Empty where it is not kept.
 	Latency string `json:"latency,omitempty"`
-	// Flags says of batches, by round, what disturbed them. Flagged batches count
-	// like all others.
+	// Collections are the garbage collections that each batch began, nil in records of before.
+	Collections []int64 `json:"collections,omitempty"`
+	// CollectionBytes are the heap bytes allocated from one collection to the next, 0 where
+	// the process had none.
+	CollectionBytes int64 `json:"collection_bytes,omitempty"`
+	// Flags are those of records of before, which nothing reads.
 	Flags map[int]string `json:"flags,omitempty"`
 }
 
@@ -235,6 +240,9 @@ func (s *Series) check(row *Row) error {
 	lengths := map[string]int{"position": len(s.Position), "allocs": len(s.Allocs), "bytes": len(s.Bytes)}
 	if s.CPUNS != nil {
 		lengths["cpu_ns"] = len(s.CPUNS)
+	}
+	if s.Collections != nil {
+		lengths["collections"] = len(s.Collections)
 	}
 	for name, values := range s.Counters {
 		lengths["counter "+name] = len(values)

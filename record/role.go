@@ -14,6 +14,23 @@ const (
 	RoleFloor     Role = "floor"   // does the least any contender could; never a recommendation
 )
 
+// Value says what the times of a block's batches are made into, so that one row can be
+// compared with another. What the case is decides, never its data.
+type Value string
+
+const (
+	// ValueFastCPU is of contenders alone in their process: the CPU time of the fastest quarter of
+	// the batches, with the cost of collections taken out and put back at the row's rate.
+	ValueFastCPU Value = "fast-cpu"
+	// ValueFastWall is the same of wall time, for contenders that may wait.
+	ValueFastWall Value = "fast-wall"
+	// ValueMeanWall is of contenders with a server: the mean over the rounds of the
+	// logarithms of wall time, against the other's in the same rounds.
+	ValueMeanWall Value = "mean-wall"
+	// ValueMedianWall is the median of the same. It is that of records made before rows said theirs.
+	ValueMedianWall Value = ""
+)
+
 // Proof says whether a row did its work: "ok", or one of the other constants with the
 // reason behind it.
 type Proof string

@@ -11,7 +11,7 @@ import (
 	"postage/verdict"
 )
 
-// The JSON form of a record, version 1: a stable interface. A value that is absent is
+// The JSON form of a record, version 2: a stable interface. A value that is absent is
 // null, never 0.
 type (
 	jsonRecord struct {
@@ -52,9 +52,10 @@ type (
 		Role       record.Role         `json:"role"`
 		Proof      record.Proof        `json:"proof"`
 		Blocks     int                 `json:"blocks"`
-		Flagged    int                 `json:"flagged"`
 		NSOp       *jsonValue          `json:"ns_op"`
 		Ratio      *jsonRatio          `json:"ratio"`
+		WallRatio  *jsonRatio          `json:"wall_ratio"`
+		Tail       *float64            `json:"tail"`
 		Verdict    stats.Verdict       `json:"verdict"`
 		FloorRatio *float64            `json:"floor_ratio"`
 		BytesOp    *int64              `json:"bytes_op"`
@@ -84,7 +85,7 @@ var commonMetrics = []string{record.EncodedBytes, record.ClientCPU, record.Serve
 func JSON(w io.Writer, rec *record.Record) error {
 	a := verdict.Analyze(rec)
 	out := jsonRecord{
-		Version:  record.Version,
+		Version:  2,
 		Machine:  newJSONMachine(&rec.Machine),
 		Seed:     rec.Run.Seed,
 		Partial:  !rec.Run.Complete,
@@ -134,14 +135,17 @@ func newJSONRow(r *verdict.Result, baseline string) jsonRow {
 	row := r.Row
 	j := jsonRow{
 		Name: row.Name, Stage: row.Stage, Case: row.Case, Contender: row.Contender, Role: row.Role,
-		Proof: row.Proof, Blocks: r.Blocks, Flagged: r.Flagged, Verdict: r.Verdict,
-		FloorRatio: r.FloorRatio, BytesOp: r.BytesOp, AllocsOp: r.AllocsOp,
+		Proof: row.Proof, Blocks: r.Blocks, Verdict: r.Verdict,
+		FloorRatio: r.FloorRatio, Tail: r.Tail, BytesOp: r.BytesOp, AllocsOp: r.AllocsOp,
 		Metrics: map[string]*float64{}, Settings: orEmptyMap(row.Settings), Properties: orEmptyMap(row.Properties),
 		Module: row.Module, Warnings: orEmpty(row.Warnings),
 	}
 	j.NSOp = newJSONValue(r.NSOp)
 	if x := r.Ratio; x != nil {
 		j.Ratio = &jsonRatio{To: baseline, jsonValue: *newJSONValue(&verdict.Interval{Value: x.Ratio, Low: x.Low, High: x.High})}
+	}
+	if x := r.Wall; x != nil {
+		j.WallRatio = &jsonRatio{To: baseline, jsonValue: *newJSONValue(&verdict.Interval{Value: x.Ratio, Low: x.Low, High: x.High})}
 	}
 	for _, unit := range commonMetrics {
 		j.Metrics[unit] = nil

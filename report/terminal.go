@@ -147,19 +147,11 @@ func (t *terminal) cell(r *verdict.Result, text string) string {
 // control prints below a case what its control says of it.
 func (t *terminal) control(c *verdict.CaseResult) { t.printf("  %s\n", controlText(c)) }
 
-// controlText is what a case's control says of it, and how many batches were disturbed.
+// controlText is what a case's control says of it.
 func controlText(c *verdict.CaseResult) string {
-	batches, flagged := 0, 0
-	for _, r := range c.Rows {
-		batches += r.Batches
-		flagged += r.Flagged
-	}
 	text := "control: none, since the baseline has no figures"
 	if c.Control != nil && c.Control.Ratio != nil {
 		text = "control (the baseline again): " + ratioText(c.Control.Ratio)
-	}
-	if flagged > 0 {
-		text += fmt.Sprintf("; %d of %s disturbed by other load, kept", flagged, words.Counted(batches, "batch"))
 	}
 	return text
 }
@@ -209,6 +201,14 @@ func columnsOf(c *verdict.CaseResult) []column[*verdict.Result] {
 		}},
 		{"B/op", false, func(r *verdict.Result) string { return words.Integer(*r.BytesOp) }},
 		{"allocs/op", false, func(r *verdict.Result) string { return words.Integer(*r.AllocsOp) }},
+	}
+	if slices.ContainsFunc(c.Rows, func(r *verdict.Result) bool { return r.Tail != nil }) {
+		columns = slices.Insert(columns, 4, column[*verdict.Result]{"tail", false, func(r *verdict.Result) string {
+			if r.Tail == nil {
+				return "n/a"
+			}
+			return ratio(*r.Tail)
+		}})
 	}
 	units := map[string]bool{}
 	for _, r := range c.Rows {

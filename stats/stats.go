@@ -3,10 +3,9 @@
 //
 // The path from batches to a verdict:
 //
-//  1. In every round each contender runs one batch, close in time to the baseline's.
-//     [BlockValue] takes the logarithm of each round's ratio, in which whatever slowed
-//     both cancels, and the median over the rounds of a block, which no single
-//     disturbed batch can move far.
+//  1. [CollectedLevels] makes a row's batches of a block one value: that of the fastest
+//     quarter, with what collections cost put back. Of contenders with a server, [MeanBlockValue]
+//     takes the mean over the rounds of the logarithm of their ratio.
 //  2. Blocks come from freshly started processes and are what varies independently:
 //     address layout, heap layout, placement. Batches within a block are not
 //     independent of one another and are never counted as if they were.
@@ -52,6 +51,19 @@ func BlockValue(t, base []float64) float64 {
 		logs[i] = math.Log(t[i] / base[i])
 	}
 	return Median(logs)
+}
+
+// MeanBlockValue is BlockValue with the mean over the rounds: of contenders that work with another
+// process, both tails belong to what they do.
+func MeanBlockValue(t, base []float64) float64 {
+	if len(t) != len(base) {
+		panic("stats: MeanBlockValue of unpaired rounds")
+	}
+	sum := 0.0
+	for i := range t {
+		sum += math.Log(t[i] / base[i])
+	}
+	return sum / float64(len(t))
 }
 
 // MedianInterval returns the median of x and the interval made of order statistics

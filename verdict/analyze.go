@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"sort"
+	"strings"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
@@ -40,12 +41,16 @@ type Result struct {
 	Row     *record.Row
 	Blocks  int
 	Batches int
-	Flagged int
 	NSOp    *Interval
 	// Ratio is the row's time as a multiple of the baseline's, nil for the baseline and
 	// where the baseline failed.
 	Ratio   *stats.Comparison
 	Verdict stats.Verdict
+	// Wall is the ratio by wall time where that of CPU time speaks, else nil.
+	Wall *stats.Comparison
+	// Tail is the mean over all batches as a multiple of the value that speaks, 1.2 for a row
+	// that takes a fifth more than its fast batches, nil where the value is a mean.
+	Tail *float64
 	// FloorRatio is the row's time as a multiple of that of its floor: its own, if it
 	// names one, else its case's fastest.
 	FloorRatio *float64
@@ -62,8 +67,10 @@ func Analyze(rec *record.Record) *Analysis {
 		a.Cases = append(a.Cases, AnalyzeCase(rec, name))
 	}
 	for i := range a.Cases {
-		if w := a.Cases[i].doubt(); w != "" {
-			a.Warnings = append(a.Warnings, w)
+		for _, w := range []string{a.Cases[i].doubt(), a.Cases[i].disagreement()} {
+			if w != "" {
+				a.Warnings = append(a.Warnings, w)
+			}
 		}
 	}
 	return a
@@ -97,9 +104,7 @@ func AnalyzeCase(rec *record.Record, name string) CaseResult {
 			continue
 		}
 		if c.Baseline != nil && c.Baseline.NSOp != nil && result != c.Baseline {
-			comparison := stats.Compare(BlockValues(blocks, result.Row, c.Baseline.Row))
-			result.Ratio = &comparison
-			result.Verdict = stats.Decide(comparison, Margin(rec.Run.Precision))
+			c.compare(result, blocks, Margin(rec.Run.Precision))
 		} else if result == c.Baseline {
 			result.Verdict = stats.Same
 		}
@@ -120,6 +125,29 @@ func AnalyzeCase(rec *record.Record, name string) CaseResult {
 		return a.NSOp.Value < b.NSOp.Value
 	})
 	return c
+}
+
+// compare finds a row's ratio to the baseline and its verdict. A verdict from fast batches
+// is refused where the mean over all of them, or wall time, says otherwise.
+func (c *CaseResult) compare(result *Result, blocks []*record.Block, margin float64) {
+	kind := c.Baseline.Row.Value
+	p := newPair(blocks, result.Row, c.Baseline.Row)
+	ratio := stats.Compare(p.values(kind))
+	result.Ratio, result.Verdict = &ratio, stats.Decide(ratio, margin)
+	if kind != record.ValueFastCPU && kind != record.ValueFastWall {
+		return
+	}
+	if contradicts(stats.Compare(p.means(kind)), ratio, result.Verdict, margin) {
+		result.Verdict = stats.Undecided
+	}
+	if kind == record.ValueFastCPU {
+		wall := stats.Compare(p.values(record.ValueFastWall))
+		result.Wall = &wall
+		if opposite := stats.Decide(wall, margin); opposite == stats.Faster && result.Verdict == stats.Slower ||
+			opposite == stats.Slower && result.Verdict == stats.Faster {
+			result.Verdict = stats.Undecided
+		}
+	}
 }
 
 // Stage is the stage that the case is of.
@@ -170,6 +198,7 @@ func Margin(precision float64) float64 { return min(precision, 0.01) }
 func figures(row *record.Row, blocks []*record.Block) *Result {
 	result := &Result{Row: row}
 	var ns, cpu, bytes, allocs []float64
+	var series []*record.Series
 	counters := map[string][]float64{}
 	var latencies *hdrhistogram.Histogram
 	for _, block := range blocks {
@@ -177,9 +206,9 @@ func figures(row *record.Row, blocks []*record.Block) *Result {
 		if s == nil {
 			continue
 		}
+		series = append(series, s)
 		result.Blocks++
 		result.Batches += len(s.WallNS)
-		result.Flagged += len(s.Flags)
 		ns = append(ns, stats.Median(s.NSPerOp(row.N)))
 		bytes = append(bytes, float64(s.BytesPerOp(row.N)))
 		allocs = append(allocs, float64(s.AllocsPerOp(row.N)))
@@ -200,6 +229,7 @@ func figures(row *record.Row, blocks []*record.Block) *Result {
 	if !row.OK() || result.Blocks == 0 {
 		return result
 	}
+	result.Tail = tail(row, series)
 	value, low, high := stats.MedianInterval(ns, 0.95)
 	result.NSOp = &Interval{value, low, high}
 	result.BytesOp, result.AllocsOp = whole(bytes), whole(allocs)
@@ -229,19 +259,6 @@ func whole(values []float64) *int64 {
 	return &n
 }
 
-// BlockValues are the values, over the blocks that have both, of a row against another.
-func BlockValues(blocks []*record.Block, row, base *record.Row) []float64 {
-	var values []float64
-	for _, block := range blocks {
-		s, b := block.Of(row.Name), block.Of(base.Name)
-		if s == nil || b == nil || len(s.WallNS) != len(b.WallNS) {
-			continue
-		}
-		values = append(values, stats.BlockValue(s.NSPerOp(row.N), b.NSPerOp(base.N)))
-	}
-	return values
-}
-
 // Widest is the half-width of the widest interval among the case's contenders and its
 // control, 0 if it has no ratios because its baseline failed. Floors do not count.
 func (c *CaseResult) Widest() float64 {
@@ -264,4 +281,19 @@ func (c *CaseResult) doubt() string {
 	return fmt.Sprintf("%s: the control, which is the baseline again, came out at %s of it: differences up to %.1f%% mean nothing here (one control in 20 does so by chance)",
 		c.Name, fmt.Sprintf("%.3f (%.3f to %.3f)", r.Ratio, r.Low, r.High),
 		100*max(math.Abs(math.Log(r.Low)), math.Abs(math.Log(r.High))))
+}
+
+// disagreement names the rows whose CPU time, which speaks, and wall time are apart beyond their
+// intervals: they collect on another processor, wait, or work on several.
+func (c *CaseResult) disagreement() string {
+	var apart []string
+	for _, r := range c.Rows {
+		if r.Wall != nil && r.Row.Role == record.RoleContender && (r.Wall.Low > r.Ratio.High || r.Wall.High < r.Ratio.Low) {
+			apart = append(apart, fmt.Sprintf("%s %.3g (%.3g to %.3g)", r.Row.Contender, r.Wall.Ratio, r.Wall.Low, r.Wall.High))
+		}
+	}
+	if apart == nil {
+		return ""
+	}
+	return fmt.Sprintf("%s: ratios are of CPU time, collections on other processors included; by wall time it is %s", c.Name, strings.Join(apart, ", "))
 }

@@ -15,6 +15,7 @@ import (
 	"postage/lab"
 	"postage/pgbulk"
 	"postage/pgbulk/pgtest"
+	"postage/record"
 )
 
 // The slice "memory" has rows come from a source that makes them one by one, as a service
@@ -35,6 +36,7 @@ func memoryCases(volumes []volume, letters int) (cases []lab.Case) {
 			Doc:      "How much memory does the client take for an upsert of " + v.name + " of rows that come one by one? (peak-rss-B)",
 			Batch:    30 * time.Millisecond * time.Duration(1+v.rows/1500),
 			Baseline: baseline,
+			Value:    record.ValueMeanWall,
 		}
 		for _, contender := range memoryContenders() {
 			c.Contenders = append(c.Contenders, contender.row(openFlood(v.rows, letters), floodChecks, ""))

@@ -9,6 +9,7 @@ import (
 	"postage/lab"
 	"postage/pgbulk"
 	"postage/pgbulk/pgtest"
+	"postage/record"
 )
 
 // Suite returns the stage's cases.
@@ -159,6 +160,7 @@ func sinkCase(w workload, transport pgtest.Transport, headline bool, doc string)
 		Headline: headline,
 		Batch:    30 * time.Millisecond * time.Duration(1+w.rows/50_000),
 		Baseline: baseline,
+		Value:    record.ValueMeanWall,
 	}
 	floor := precomputedName
 	ways := append(append(contenders(), execModes()...), keptBuffer(), memcpy())
@@ -180,7 +182,7 @@ func serverCase(s setting, service *lab.Service, doc string, more ...*contender)
 	if s.rows < 1000 || s.phase != phaseUpdate { // where the table must be made ready before each write, which is not to be in the time
 		batch = 50 * time.Millisecond
 	}
-	c := lab.Case{Name: s.name(), Doc: doc, Batch: batch, Service: service, Baseline: baseline}
+	c := lab.Case{Name: s.name(), Doc: doc, Batch: batch, Service: service, Baseline: baseline, Value: record.ValueMeanWall}
 	for _, contender := range append(contenders(), more...) {
 		if s.phase == phaseInsert || !contender.insertsOnly {
 			floor := precomputedName

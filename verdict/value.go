@@ -1,0 +1,143 @@
+package verdict
+
+import (
+	"math"
+
+	"postage/record"
+	"postage/stats"
+)
+
+// BlockValues are the logarithms of the times of a row as multiples of another's, one for
+// each of the blocks that have both: what that is of a block's batches, see [record.Value].
+func BlockValues(blocks []*record.Block, row, base *record.Row) []float64 {
+	p := newPair(blocks, row, base)
+	return p.values(base.Value)
+}
+
+// pair is two rows in the blocks that both took part in.
+type pair struct {
+	row, base       *record.Row
+	series, against []*record.Series
+}
+
+func newPair(blocks []*record.Block, row, base *record.Row) pair {
+	p := pair{row: row, base: base}
+	for _, block := range blocks {
+		if s, b := block.Of(row.Name), block.Of(base.Name); s != nil && b != nil && len(s.WallNS) == len(b.WallNS) {
+			p.series, p.against = append(p.series, s), append(p.against, b)
+		}
+	}
+	return p
+}
+
+// values are the block values of a kind. Where CPU time is not known, it is wall time.
+func (p *pair) values(kind record.Value) []float64 {
+	switch kind {
+	case record.ValueFastCPU:
+		if knowsCPU(p.series) && knowsCPU(p.against) {
+			return difference(levels(p.row, p.series, true).Fast, levels(p.base, p.against, true).Fast)
+		}
+		fallthrough
+	case record.ValueFastWall:
+		return difference(levels(p.row, p.series, false).Fast, levels(p.base, p.against, false).Fast)
+	}
+	values := make([]float64, len(p.series))
+	for i, s := range p.series {
+		t, base := s.NSPerOp(p.row.N), p.against[i].NSPerOp(p.base.N)
+		if kind == record.ValueMeanWall {
+			values[i] = stats.MeanBlockValue(t, base)
+		} else {
+			values[i] = stats.BlockValue(t, base)
+		}
+	}
+	return values
+}
+
+// means are the block values of the means over all batches.
+func (p *pair) means(kind record.Value) []float64 {
+	cpu := kind == record.ValueFastCPU && knowsCPU(p.series) && knowsCPU(p.against)
+	return difference(levels(p.row, p.series, cpu).Mean, levels(p.base, p.against, cpu).Mean)
+}
+
+func difference(a, b []float64) []float64 {
+	d := make([]float64, len(a))
+	for i := range a {
+		d[i] = a[i] - b[i]
+	}
+	return d
+}
+
+func knowsCPU(series []*record.Series) bool {
+	for _, s := range series {
+		for _, ns := range s.CPUNS {
+			if ns <= 0 {
+				return false
+			}
+		}
+		if s.CPUNS == nil {
+			return false
+		}
+	}
+	return true
+}
+
+// levels are a row's by block, with what its collections cost.
+func levels(row *record.Row, series []*record.Series, cpu bool) stats.Levels {
+	blocks := make([]stats.Batches, len(series))
+	for i, s := range series {
+		if cpu {
+			blocks[i].Time = s.CPUNSPerOp(row.N)
+		} else {
+			blocks[i].Time = s.NSPerOp(row.N)
+		}
+		for _, n := range s.Collections {
+			blocks[i].Collections = append(blocks[i].Collections, float64(n))
+		}
+	}
+	return stats.CollectedLevels(blocks, collectionRate(series))
+}
+
+// collectionRate is how many collections a row needs a batch: by what it allocates from one to
+// the next, as a few blocks have more or fewer of them by chance.
+func collectionRate(series []*record.Series) float64 {
+	var bytes, collections, batches float64
+	var cycles []float64
+	for _, s := range series {
+		for i, n := range s.Collections {
+			collections += float64(n)
+			bytes += float64(s.Bytes[i])
+			batches++
+		}
+		if s.CollectionBytes > 0 {
+			cycles = append(cycles, float64(s.CollectionBytes))
+		}
+	}
+	switch {
+	case batches == 0 || collections == 0:
+		return 0
+	case len(cycles) == 0:
+		return collections / batches
+	}
+	return bytes / batches / stats.Median(cycles)
+}
+
+// tail is how much the mean over a row's batches lies above the value that speaks of it.
+func tail(row *record.Row, series []*record.Series) *float64 {
+	cpu := row.Value == record.ValueFastCPU && knowsCPU(series)
+	if !cpu && row.Value != record.ValueFastWall && row.Value != record.ValueFastCPU || len(series) == 0 {
+		return nil
+	}
+	l := levels(row, series, cpu)
+	x := math.Exp(stats.Median(difference(l.Mean, l.Fast)))
+	return &x
+}
+
+// contradicts says whether the mean over all batches does not bear out a verdict that the
+// fast ones gave: it gives none in that direction itself, and it lies on the other side
+// of 1, or the verdict's ratio lies outside of its interval.
+func contradicts(mean, ratio stats.Comparison, v stats.Verdict, margin float64) bool {
+	if v != stats.Faster && v != stats.Slower || stats.Decide(mean, margin) == v {
+		return false
+	}
+	return (mean.Ratio-1)*(ratio.Ratio-1) <= 0 || mean.Low > ratio.Ratio || mean.High < ratio.Ratio
+}

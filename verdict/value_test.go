@@ -1,0 +1,96 @@
+package verdict
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"postage/record"
+	"postage/record/recordtest"
+	"postage/stats"
+)
+
+// alone makes of a record one of contenders alone in their process, whose CPU time is the
+// wall time as it is; change may then alter a batch of a row.
+func alone(rec *record.Record, change func(row string, batch int, wall, cpu *int64)) *record.Record {
+	for i := range rec.Rows {
+		rec.Rows[i].Value = record.ValueFastCPU
+	}
+	batches := map[string]int{}
+	for i := range rec.Blocks {
+		for j := range rec.Blocks[i].Series {
+			s := &rec.Blocks[i].Series[j]
+			s.CPUNS = slices.Clone(s.WallNS)
+			s.Collections = make([]int64, len(s.WallNS))
+			for k := range s.WallNS {
+				batches[s.Row]++
+				change(s.Row, batches[s.Row], &s.WallNS[k], &s.CPUNS[k])
+			}
+		}
+	}
+	return rec
+}
+
+// "Faster" is refused for a contender that is so in most batches and pays in every
+// eighth; it stays for one that pays nothing.
+func TestFasterIsRefusedWhereTheMeanSaysOtherwise(t *testing.T) {
+	const case0 = "Encode/msg=0/op=encode/"
+	s := &recordtest.Run{Rand: rand.New(rand.NewPCG(7, 1)), Cases: 1, Blocks: 20,
+		Slower: map[string]float64{case0 + "codec=c": 0.475, case0 + "codec=d": 0.95 / 9}}
+	rec := alone(s.Record(), func(row string, batch int, wall, cpu *int64) {
+		if strings.HasSuffix(row, "codec=c") && batch%8 == 0 {
+			*wall, *cpu = *wall+60_000, *cpu+60_000 // of 100,000
+		}
+	})
+	c := AnalyzeCase(rec, "Encode/msg=0/op=encode")
+	hides, pays := c.Of("codec=c"), c.Of("codec=d")
+	if hides.Ratio.High > 0.97 || hides.Verdict == stats.Faster || *hides.Tail < 1.06 {
+		t.Errorf("the one that hides its cost: %+v, %s, tail %.2f", hides.Ratio, hides.Verdict, *hides.Tail)
+	}
+	if pays.Verdict != stats.Faster || *pays.Tail > 1.06 {
+		t.Errorf("the other: %+v, %s, tail %.2f", pays.Ratio, pays.Verdict, *pays.Tail)
+	}
+}
+
+// A neighbour that takes the processor away is in the wall time and in no verdict: equal
+// contenders are not told apart, and 5% is found.
+func TestNeighbourTakesTheProcessor(t *testing.T) {
+	s := &recordtest.Run{Rand: rand.New(rand.NewPCG(7, 2)), Cases: 10, Blocks: 14, Slower: map[string]float64{}}
+	for i := range s.Cases {
+		s.Slower[fmt.Sprintf("Encode/msg=%d/op=encode/codec=c", i)] = 0.525 // 5% more than the baseline
+	}
+	stopped := rand.New(rand.NewPCG(7, 3))
+	rec := alone(s.Record(), func(_ string, _ int, wall, _ *int64) {
+		if stopped.IntN(10) > 0 {
+			*wall += int64(float64(*wall) * stopped.ExpFloat64())
+		}
+	})
+	for _, name := range rec.Cases() {
+		c := AnalyzeCase(rec, name)
+		if v := c.Control.Verdict; v == stats.Faster || v == stats.Slower {
+			t.Errorf("%s: the control is %s: %+v", name, v, c.Control.Ratio)
+		}
+		if r := c.Of("codec=c"); r.Verdict != stats.Slower {
+			t.Errorf("%s: 5%% more is %s: %+v", name, r.Verdict, r.Ratio)
+		}
+		if r := c.Of("codec=c"); r.Wall.HalfWidth < 2*r.Ratio.HalfWidth {
+			t.Errorf("%s: wall time ±%.3f, CPU time ±%.3f: the noise is too tame to show anything", name, r.Wall.HalfWidth, r.Ratio.HalfWidth)
+		}
+	}
+}
+
+// What collections cost is put back at the rate that follows from what is allocated, not from
+// how many fell into the blocks.
+func TestCollectionRate(t *testing.T) {
+	s := &record.Series{Collections: []int64{0, 0, 1, 0}, Bytes: []int64{1000, 1000, 1000, 1000}, CollectionBytes: 3300}
+	if rate := collectionRate([]*record.Series{s, s}); math.Abs(rate-1/3.3) > 1e-9 {
+		t.Errorf("%v", rate)
+	}
+	s.CollectionBytes = 0
+	if rate := collectionRate([]*record.Series{s}); rate != 0.25 {
+		t.Errorf("without what is allocated in between: %v", rate)
+	}
+}
