@@ -15,8 +15,7 @@ type Suite struct {
 	Stage string // "encode": what the JSON calls the stage; row names begin with it, capitalised
 	Doc   string // the question the stage answers, one sentence
 	Cases []Case
-	// Figures say what the stage's figures mean, to whoever presents them or reckons costs
-	// with them. Optional.
+	// Figures say what the stage's figures mean, for reports and costs. Optional.
 	Figures verdict.Figures
 }
 

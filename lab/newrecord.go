@@ -65,8 +65,8 @@ func newRow(e *Entry, proof record.Proof, modules map[string]string) record.Row 
 	}
 }
 
-// ThisProgram is the SHA-256, in hexadecimal, of the file that this program was started from, "" if it
-// cannot be read.
+// ThisProgram is the SHA-256, in hexadecimal, of the file that this program was started
+// from, "" if it cannot be read.
 func ThisProgram() string {
 	name, err := os.Executable()
 	if err != nil {

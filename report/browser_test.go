@@ -43,7 +43,8 @@ func browser(t *testing.T) context.Context {
 		}
 		t.Skip("no chromium: apt-get install chromium")
 	}
-	// The profile's folder is chromedp's own, which goes on removing it while Chrome's children still write there.
+	// The profile's folder is chromedp's own, which goes on removing it while Chrome's
+	// children still write there.
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.WSURLReadTimeout(3*time.Minute), chromedp.DisableGPU,
 		chromedp.Flag("disable-component-update", true), chromedp.WindowSize(1200, 900))
 	if os.Geteuid() == 0 {

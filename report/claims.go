@@ -183,10 +183,7 @@ type (
 	}
 )
 
-// ClaimsJSON writes claims in their JSON form. Of an implied measure the page has no such
-// rows; published_ratio is what its claim would mean for them. here_counts are what the row and its base
-// allocate, where that is what the claim is of; here_ratio is null then if the base
-// allocates nothing.
+// ClaimsJSON writes claims in their JSON form.
 func ClaimsJSON(w io.Writer, all Claims) error {
 	out := jsonClaims{Version: 1, Claims: []jsonClaim{}}
 	for _, c := range all.List {

@@ -6,8 +6,8 @@ import (
 	"postage/record"
 )
 
-// What commands print that is of no record. Whoever runs the command fills these in; their
-// form, version 1, is a stable interface as all JSON is (docs/json.md).
+// What commands print that is not in a record. The commands fill these in; their form,
+// version 1, is a stable interface as all JSON is (docs/json.md).
 type (
 	// Listed is a row that can be measured, as `list` prints it.
 	Listed struct {

@@ -74,8 +74,8 @@ type trendRow struct {
 	Mark                        string
 }
 
-// newTrends is the section, nil if no trend has two ratios among its latest points. Trends that changed last come
-// first.
+// newTrends is the section, nil if no trend has two ratios among its latest points. Trends
+// that changed last come first.
 func newTrends(trends []*trend.Trend) (*trendsView, error) {
 	var all []*trend.Trend
 	for _, t := range trends {

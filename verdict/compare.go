@@ -117,8 +117,9 @@ type Unmatched struct {
 //     has to lie beyond the old batches by more than the batches of either run differ.
 //     Where the runs' seeds differ, so do their inputs, and counts are not compared.
 //
-// Controls are what the noise is read from, floors no one's choice: neither is compared,
-// nor are old selves that one of the runs had beside its rows (see ComparePaired).
+// Not compared are controls, which the noise is read from, floors, which nobody would
+// choose, and rows of another revision that one of the runs had beside its own (see
+// ComparePaired).
 func CompareRecords(old, new *record.Record, limits Thresholds) *Changes {
 	c := &Changes{Old: old, New: new, Limits: limits, AcrossMachines: old.Machine.Identity() != new.Machine.Identity()}
 	if c.AcrossMachines {

@@ -88,8 +88,8 @@ func TestThresholdBetweenRuns(t *testing.T) {
 	}
 }
 
-// A baseline that changed is found against its peers, and its change is not laid at
-// their door.
+// A baseline that changed is found against its peers, and no other row is said to have
+// changed because of it.
 func TestChangedBaseline(t *testing.T) {
 	const base = "Encode/msg=0/op=encode/codec=base"
 	for _, r := range []struct {
@@ -189,7 +189,7 @@ func TestWhatCannotBeSaid(t *testing.T) {
 	}
 	now.Machine.Cores = 64
 	if c := CompareRecords(s.Record(), now, DefaultThresholds()); !c.AcrossMachines {
-		t.Error("two machines went unseen")
+		t.Error("two machines were not noticed")
 	}
 	empty := CompareRecords(&record.Record{}, &record.Record{}, DefaultThresholds())
 	if len(empty.Rows) != 0 || len(empty.Unmatched) != 0 {

@@ -9,6 +9,6 @@
 //     inconclusive, judged by [Thresholds].
 //  3. [Changes.Confirm] asks rows that regressed once more, with blocks measured afresh.
 //
-// The mathematics is in package stats, the data in package record. Whoever prints,
-// gates or keeps figures starts here; nothing here knows how a figure was measured.
+// The mathematics is in package stats, the data in package record. Packages that print,
+// gate or keep figures start here; nothing here knows how a figure was measured.
 package verdict

@@ -2,9 +2,8 @@ package verdict
 
 import "postage/record"
 
-// Figures are what a stage says of its figures, to whoever presents them or reckons with
-// them and knows no stage. The zero value says nothing, and its cases are presented like
-// all others.
+// Figures say what a stage's figures mean, for packages that print them or calculate with
+// them and know no stage. With the zero value, cases are printed without any of that.
 type Figures struct {
 	// Message is the key in the names of cases that says which message they are of, Does
 	// the one that says what is done to it: "msg" and "op". Verbs are its values in words.
