@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -168,6 +169,44 @@ var poolerCalls = []poolerCall{
 	{"Insert, Bind", poolerWrite(pgbulk.Insert, pgbulk.Bind)},
 	{"Upsert", poolerWrite(pgbulk.Upsert, pgbulk.Auto)},
 	{"Upsert, Copy", poolerWrite(pgbulk.Upsert, pgbulk.Copy)},
+	{"returning", func(ctx context.Context, conn *pgx.Conn, table pgx.Identifier, id int) error {
+		type row struct {
+			ID   int
+			Mark string
+		}
+		var got []row
+		o := pgbulk.Options{Strategy: []pgbulk.Strategy{pgbulk.Bind, pgbulk.Copy}[id%2], Returning: pgbulk.ReturnInserted(func(r row, _ bool) error { got = append(got, r); return nil })}
+		_, err := pgbulk.Upsert(ctx, conn, pgbulk.Table{Name: table, Columns: []string{"id", "mark"}, Key: []string{"id"}}, pgbulk.Slice([][]any{{id, table[0]}}), o)
+		if err == nil && !slices.Equal(got, []row{{id, table[0]}}) {
+			panic(fmt.Sprint("returned ", got))
+		}
+		return err
+	}},
+	{"Writer", func(ctx context.Context, conn *pgx.Conn, table pgx.Identifier, id int) error {
+		w, err := pgbulk.NewWriter[[]any](ctx, conn, pgbulk.OpInsert, pgbulk.Table{Name: table, Columns: []string{"id", "mark"}}, pgbulk.WriterOptions{})
+		if err != nil {
+			return err
+		}
+		defer w.Close()
+		if err := w.Write([]any{id, table[0]}); err != nil {
+			return err
+		}
+		return w.Flush()
+	}},
+	{"by key", func(ctx context.Context, conn *pgx.Conn, table pgx.Identifier, id int) error {
+		return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+			t := pgbulk.Table{Name: table, Columns: []string{"id", "mark"}, Key: []string{"id"}}
+			if _, err := pgbulk.Insert(ctx, tx, t, pgbulk.Slice([][]any{{id, "x"}, {-id, "x"}}), pgbulk.Options{Strategy: pgbulk.Bind}); err != nil {
+				return err
+			}
+			if _, err := pgbulk.Update(ctx, tx, t, pgbulk.Slice([][]any{{id, table[0]}}), pgbulk.Options{}); err != nil {
+				return err
+			}
+			t.Columns = nil
+			_, err := pgbulk.Delete(ctx, tx, t, pgbulk.Slice([][]any{{-id}}), pgbulk.Options{})
+			return err
+		})
+	}},
 	{"transaction", func(ctx context.Context, conn *pgx.Conn, table pgx.Identifier, id int) error {
 		// The row by Exec, and another by way of a temporary table, which goes again.
 		return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
@@ -204,7 +243,7 @@ func TestPooler(t *testing.T) {
 	} else {
 		t.Logf("PgBouncer %d.%d knows no prepared statements: max_prepared_statements came with 1.21", major, minor)
 	}
-	each := 352 // calls a cell, 10,560 together
+	each := 240 // calls a cell, 10,800 together
 	if testing.Short() {
 		each = 64
 	}
