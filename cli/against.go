@@ -25,11 +25,11 @@ func buildRevision(ctx context.Context, name string) (old *lab.Revision, remove 
 	}
 	root, ok := sourceOf(ctx, info)
 	if !ok {
-		return nil, nil, hinted{fmt.Errorf("--against: the current folder is not in the source of this program, module %s", info.Main.Path), "go to its source, where git knows the revisions"}
+		return nil, nil, hinted(fmt.Errorf("--against: the current folder is not in the source of this program, module %s", info.Main.Path), "go to its source, where git knows the revisions")
 	}
 	commit, err := output(ctx, root, "git", "rev-parse", "--verify", "--quiet", name+"^{commit}")
 	if err != nil {
-		return nil, nil, hinted{fmt.Errorf("--against %s: git knows no such revision in %s", name, root), "such as main, HEAD~1, or a commit; a shallow clone does not have them all"}
+		return nil, nil, hinted(fmt.Errorf("--against %s: git knows no such revision in %s", name, root), "such as main, HEAD~1, or a commit; a shallow clone does not have them all")
 	}
 	top, err := output(ctx, root, "git", "rev-parse", "--show-toplevel")
 	if err != nil {

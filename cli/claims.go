@@ -12,6 +12,7 @@ import (
 
 	"postage/claims"
 	"postage/lab"
+	"postage/proc"
 	"postage/record"
 	"postage/report"
 )
@@ -57,7 +58,7 @@ not. With --measure it measures the rows that the claims are about first.`,
 func (p program) claimRuns(cmd *cobra.Command, names []string, measure bool, budget time.Duration) ([]*record.Record, error) {
 	if measure {
 		if len(names) > 0 {
-			return nil, hinted{errors.New("--measure makes a run: runs do not go with it"), "leave out one of the two"}
+			return nil, hinted(errors.New("--measure makes a run: runs do not go with it"), "leave out one of the two")
 		}
 		rec, err := p.measureClaims(cmd, budget)
 		return []*record.Record{rec}, err
@@ -97,7 +98,7 @@ func (p program) measureClaims(cmd *cobra.Command, budget time.Duration) (*recor
 	if err := record.Reserve(out); err != nil {
 		return nil, err
 	}
-	command, err := lab.SelfCommand("worker")
+	command, err := proc.Self("worker")
 	if err != nil {
 		return nil, err
 	}

@@ -12,7 +12,7 @@ import (
 	"postage/verdict"
 )
 
-func compareCommand() *cobra.Command {
+func (p program) compareCommand() *cobra.Command {
 	var asJSON, asMarkdown, force bool
 	var thresholds string
 	cmd := &cobra.Command{
@@ -30,9 +30,9 @@ smaller changes than two runs do.
 
 Runs of different machines are refused: --force compares them all the same, and says so
 on every line.`,
-		Example: `  postage compare before.txt after.txt
+		Example: p.example().expand(`  postage compare before.txt after.txt
   postage compare before.txt latest --markdown
-  postage run Encode/msg=order --against main && postage compare`,
+  postage run {case} --against main && postage compare`),
 		Args:              atMostTwoRuns,
 		ValidArgsFunction: completeRuns,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -67,7 +67,7 @@ on every line.`,
 
 func atMostTwoRuns(_ *cobra.Command, args []string) error {
 	if len(args) > 2 {
-		return hinted{fmt.Errorf("want two runs, an old one and a new one, not %d", len(args)), "`postage compare before.txt after.txt`"}
+		return hinted(fmt.Errorf("want two runs, an old one and a new one, not %d", len(args)), "`postage compare before.txt after.txt`")
 	}
 	return nil
 }
@@ -83,12 +83,12 @@ func compareArguments(args []string, limits verdict.Thresholds) (*verdict.Change
 		return nil, err
 	}
 	if !verdict.IsAgainst(rec) {
-		return nil, hinted{fmt.Errorf("%s has one side only: want two runs, an old one and a new one", cmp.Or(name, "the latest run")),
-			"`postage compare before.txt after.txt`, or a run made with `postage run --against REVISION`"}
+		return nil, hinted(fmt.Errorf("%s has one side only: want two runs, an old one and a new one", cmp.Or(name, "the latest run")),
+			"`postage compare before.txt after.txt`, or a run made with `postage run --against REVISION`")
 	}
 	c := verdict.ComparePaired(rec, limits)
 	if len(c.Rows) == 0 {
-		return nil, hinted{errors.New("the run has no row with figures of both sides"), "`postage show` prints what a run has"}
+		return nil, hinted(errors.New("the run has no row with figures of both sides"), "`postage show` prints what a run has")
 	}
 	return c, nil
 }
@@ -106,11 +106,11 @@ func compareRuns(oldName, newName string, limits verdict.Thresholds) (*verdict.C
 	}
 	c := verdict.CompareRecords(old, now, limits)
 	if len(c.Rows) == 0 {
-		return nil, hinted{errors.New("the two runs have no row in common that both have figures of"), "`postage show` prints what a run has"}
+		return nil, hinted(errors.New("the two runs have no row in common that both have figures of"), "`postage show` prints what a run has")
 	}
 	return c, nil
 }
 
 func otherMachine(c *verdict.Changes, hint string) error {
-	return hinted{fmt.Errorf("the runs are of different machines: %s; %s", c.Old.Machine.Identity(), c.New.Machine.Identity()), hint}
+	return hinted(fmt.Errorf("the runs are of different machines: %s; %s", c.Old.Machine.Identity(), c.New.Machine.Identity()), hint)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"postage/lab"
+	"postage/proc"
 	"postage/record"
 	"postage/verdict"
 )
@@ -55,7 +56,7 @@ func (p program) confirm(cmd *cobra.Command, c *verdict.Changes, budget time.Dur
 		Budget: budget, GOMAXPROCS: run.GOMAXPROCS, Commit: run.Commit,
 	}, record.ThisMachine(200*time.Millisecond))
 	say(cmd, "postage: %s: measuring again, for up to %v", regressedText(c), budget)
-	command, err := lab.SelfCommand("worker")
+	command, err := proc.Self("worker")
 	if err != nil {
 		return err
 	}

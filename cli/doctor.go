@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"postage/lab"
+	"postage/proc"
 	"postage/record"
 	"postage/report"
 	"postage/stats"
@@ -36,7 +37,7 @@ with itself slowed by 5%, and the verdicts are counted.`,
 			if !calibrate {
 				for _, flag := range []string{"comparisons", "budget"} {
 					if cmd.Flags().Changed(flag) {
-						return hinted{fmt.Errorf("--%s goes with --calibrate", flag), "`postage doctor --help` shows the flags"}
+						return hinted(fmt.Errorf("--%s goes with --calibrate", flag), "`postage doctor --help` shows the flags")
 					}
 				}
 				machine := record.ThisMachine(time.Second)
@@ -184,7 +185,7 @@ func (p program) runCalibration(cmd *cobra.Command, comparisons int, budget time
 		Seed: lab.DefaultSeed, Precision: precision, Budget: budget, Commit: commit(cmd.Context()),
 	}, machine)
 	say(cmd, "postage: %d comparisons of a contender with itself and with itself slowed by 5%%, about %v", comparisons, budget)
-	command, err := lab.SelfCommand("worker", "--comparisons", strconv.Itoa(comparisons))
+	command, err := proc.Self("worker", "--comparisons", strconv.Itoa(comparisons))
 	if err != nil {
 		return err
 	}

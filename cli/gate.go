@@ -77,7 +77,7 @@ machines, seeds or GOMAXPROCS), 3 inconclusive: no row regressed, but some may h
 
 func baselineAndRun(_ *cobra.Command, args []string) error {
 	if len(args) != 1 && len(args) != 2 {
-		return hinted{fmt.Errorf("want a baseline, and a run if it is not the latest, not %d runs", len(args)), "`postage gate baseline.txt`"}
+		return hinted(fmt.Errorf("want a baseline, and a run if it is not the latest, not %d runs", len(args)), "`postage gate baseline.txt`")
 	}
 	return nil
 }
@@ -110,7 +110,7 @@ func (p program) gate(cmd *cobra.Command, args []string, flags gateFlags) error 
 		return otherMachine(c, "measure the baseline on the machine that the gate runs on")
 	}
 	if c.Unlike != "" {
-		return hinted{errors.New(c.Unlike), "measure both with the same --seed and --cpu"}
+		return hinted(errors.New(c.Unlike), "measure both with the same --seed and --cpu")
 	}
 	if err := ungated(cmd, c); err != nil {
 		return err
@@ -165,8 +165,8 @@ func ungated(cmd *cobra.Command, c *verdict.Changes) error {
 		}
 	}
 	if lost > 0 {
-		return hinted{fmt.Errorf("%s with figures in one of the runs only", plural(lost, "row")),
-			"measure the same rows in both, or the baseline anew if rows came or went"}
+		return hinted(fmt.Errorf("%s with figures in one of the runs only", plural(lost, "row")),
+			"measure the same rows in both, or the baseline anew if rows came or went")
 	}
 	gated := map[string]bool{}
 	for _, r := range c.Rows {
@@ -174,8 +174,8 @@ func ungated(cmd *cobra.Command, c *verdict.Changes) error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(gated)) {
 		if !gated[name] {
-			return hinted{fmt.Errorf("%s: no time can be gated, as neither its baseline nor three rows have figures in both runs", name),
-				"`postage show` says why a row has none"}
+			return hinted(fmt.Errorf("%s: no time can be gated, as neither its baseline nor three rows have figures in both runs", name),
+				"`postage show` says why a row has none")
 		}
 	}
 	return nil
@@ -192,7 +192,7 @@ func loadThresholds(name string) (verdict.Thresholds, error) {
 	}
 	limits, err := verdict.ParseThresholds(text)
 	if err != nil {
-		return limits, hinted{fmt.Errorf("%s: %w", name, err), "such as `time: 5%`, `allocs: 0`, one a line"}
+		return limits, hinted(fmt.Errorf("%s: %w", name, err), "such as `time: 5%`, `allocs: 0`, one a line")
 	}
 	return limits, nil
 }

@@ -27,7 +27,7 @@ const historyVariable = "POSTAGE_HISTORY"
 
 const placeUsage = "the history: a `file`, or postgres://user@host/database for a team (default $" + historyVariable + ", or " + historyFile + ")"
 
-func historyCommand() *cobra.Command {
+func (p program) historyCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "history",
 		Short: "Keep the figures of runs, and see when a row became slower",
@@ -37,21 +37,21 @@ row changed from run to run, with the runs marked from which on it was faster or
 Times are taken as a multiple of an anchor's in the same run, so that a machine that was
 slower as a whole cancels. The anchor is the case's baseline in the first run that was
 added, in its module version: when that changes, what follows stands for itself.`,
-		Example: `  postage history add latest
+		Example: p.example().expand(`  postage history add latest
   postage history list
-  postage history show Encode/msg=order/op=encode/codec=msgp
-  postage history add *.txt --db postgres://ci@db.example.org/postage`,
+  postage history show {row}
+  postage history add *.txt --db postgres://ci@db.example.org/postage`),
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return nil
 			}
-			return hinted{fmt.Errorf("unknown command %q for %q", args[0], cmd.CommandPath()), "it is one of add, list and show"}
+			return hinted(fmt.Errorf("unknown command %q for %q", args[0], cmd.CommandPath()), "it is one of add, list and show")
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	var place string
 	cmd.PersistentFlags().StringVar(&place, "db", "", placeUsage)
-	cmd.AddCommand(historyAddCommand(&place), historyListCommand(&place), historyShowCommand(&place))
+	cmd.AddCommand(historyAddCommand(&place), historyListCommand(&place), p.historyShowCommand(&place))
 	return cmd
 }
 
@@ -67,7 +67,7 @@ since takes its own place.`,
 		ValidArgsFunction: completeRuns,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return hinted{errors.New("want the runs to add"), "`postage history add latest` adds the latest"}
+				return hinted(errors.New("want the runs to add"), "`postage history add latest` adds the latest")
 			}
 			return nil
 		},
@@ -100,7 +100,7 @@ func addRun(cmd *cobra.Command, db *history.DB, name string) error {
 	}
 	a, err := db.Add(cmd.Context(), rec, filepath.Base(file))
 	if errors.Is(err, history.ErrNoFigures) {
-		return hinted{err, "`postage show` says why"}
+		return hinted(err, "`postage show` says why")
 	}
 	if err != nil {
 		return err
@@ -161,7 +161,7 @@ func historyListCommand(place *string) *cobra.Command {
 	return cmd
 }
 
-func historyShowCommand(place *string) *cobra.Command {
+func (p program) historyShowCommand(place *string) *cobra.Command {
 	var asJSON bool
 	var last int
 	cmd := &cobra.Command{
@@ -173,11 +173,11 @@ each machine. ROW is a row's name, or a part of it that no other row has.
 
 A change has 5 runs at least on either side. In a row that never changed one is found in
 5% of all trends at most.`,
-		Example: `  postage history show Encode/msg=order/op=encode/codec=msgp
-  postage history show Encode/msg=order/op=encode/codec=msgp --last 0 --json`,
+		Example: p.example().expand(`  postage history show {row}
+  postage history show {row} --last 0 --json`),
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return hinted{fmt.Errorf("want one row, not %d", len(args)), "`postage show` prints the rows of a run; TAB completes them, see `postage completion --help`"}
+				return hinted(fmt.Errorf("want one row, not %d", len(args)), "`postage show` prints the rows of a run; TAB completes them, see `postage completion --help`")
 			}
 			return nil
 		},
@@ -226,9 +226,9 @@ func historyRow(ctx context.Context, db *history.DB, name string) (string, error
 	case len(near) == 1:
 		return near[0], nil
 	case len(near) > 0:
-		return "", hinted{fmt.Errorf("%d rows in the history have %q in their name", len(near), name), "such as " + strings.Join(near[:min(3, len(near))], ", ")}
+		return "", hinted(fmt.Errorf("%d rows in the history have %q in their name", len(near), name), "such as "+strings.Join(near[:min(3, len(near))], ", "))
 	}
-	return "", hinted{fmt.Errorf("the history has no row %q", name), "`postage show` prints the rows of a run"}
+	return "", hinted(fmt.Errorf("the history has no row %q", name), "`postage show` prints the rows of a run")
 }
 
 // rowsWith are the rows that have the text in their name, with a slash on either side.
@@ -265,7 +265,7 @@ func withHistory(cmd *cobra.Command, flag string, open func(context.Context, str
 	db, err := open(cmd.Context(), historyPlace(flag))
 	switch {
 	case errors.Is(err, history.ErrNone):
-		return hinted{err, "`postage history add RUN` makes one"}
+		return hinted(err, "`postage history add RUN` makes one")
 	case err != nil:
 		return err
 	}
@@ -326,7 +326,7 @@ func reportedTrends(cmd *cobra.Command, flag string, runs []report.NamedRun) (tr
 		})
 	})
 	if err != nil && !errors.Is(err, lab.ErrInterrupted) {
-		return nil, hinted{err, "--history=false makes the page without it"}
+		return nil, hinted(err, "--history=false makes the page without it")
 	}
 	return trends, err
 }

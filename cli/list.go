@@ -22,14 +22,17 @@ func (p program) listCommand() *cobra.Command {
 		Long: `Lists cases with their rows: contender, role, module, what its proof checks, and its
 properties.
 
-` + patternHelp,
-		Example: `  postage list
-  postage list Encode/msg=order
-  postage list --json`,
+` + p.example().expand(patternHelp),
+		Example: p.example().expand(`  postage list
+  postage list {some}
+  postage list --json`),
 		ValidArgsFunction: p.completePatterns,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			entries, err := lab.Match(lab.Entries(p.suites), dropAll(args))
+			entries, err := p.entries()
 			if err != nil {
+				return err
+			}
+			if entries, err = lab.Match(entries, dropAll(args)); err != nil {
 				return err
 			}
 			if asJSON {
@@ -43,9 +46,8 @@ properties.
 }
 
 const patternHelp = `A pattern is a stage or key=value parts or both, joined by slashes, all of which must
-hold: Encode/op=decode, codec=polyglot, codec=json*,sonic, codec!=gob. Of several
-patterns one must hold. A pattern with a colon is a filter in benchstat's syntax:
-'/codec:(polyglot OR protobuf) -/op:encode'.`
+hold: {some}, {part}, key=a*,b, key!=c. Of several patterns one must hold. A
+pattern with a colon is a filter in benchstat's syntax: '/key:(a OR b) -/other:c'.`
 
 // dropAll takes out the word for everything, which is what no pattern means to a list.
 func dropAll(patterns []string) []string {

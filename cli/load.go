@@ -23,8 +23,8 @@ import (
 	"postage/lab"
 	"postage/load"
 	"postage/report"
+	"postage/service/greeter"
 	"postage/service/tlscert"
-	"postage/stage/send/peer"
 )
 
 // loadFlags are what `postage load` is asked for.
@@ -124,7 +124,7 @@ func (f *loadFlags) check(args []string) error {
 	grpc := f.proto == "grpc"
 	switch {
 	case !slices.Contains([]string{"http1", "http2", "http3", "grpc"}, f.proto):
-		return hinted{fmt.Errorf("--proto %q", f.proto), "want http1, http2, http3 or grpc"}
+		return hinted(fmt.Errorf("--proto %q", f.proto), "want http1, http2, http3 or grpc")
 	case f.duration <= 0 || f.wait <= 0:
 		return errors.New("--duration and --wait must be more than 0")
 	case f.conns < 1 || f.streams < 1:
@@ -132,24 +132,24 @@ func (f *loadFlags) check(args []string) error {
 	case f.cpu < 0:
 		return errors.New("--cpu must be at least 0, which is all")
 	case f.slo != "" && f.rate == 0:
-		return hinted{errors.New("--slo needs a rate to begin with"), "give --rate, such as 100"}
+		return hinted(errors.New("--slo needs a rate to begin with"), "give --rate, such as 100")
 	case grpc && f.verb != "":
-		return hinted{fmt.Errorf("--request %s: gRPC is always POST", f.verb), "--method pkg.Service/Method says what to call"}
+		return hinted(fmt.Errorf("--request %s: gRPC is always POST", f.verb), "--method pkg.Service/Method says what to call")
 	case grpc && f.method == "" && len(args) > 0:
-		return hinted{errors.New("gRPC needs a method"), "give --method pkg.Service/Method"}
+		return hinted(errors.New("gRPC needs a method"), "give --method pkg.Service/Method")
 	case !grpc && f.method != "":
-		return hinted{fmt.Errorf("--method %s is a method of gRPC, and --proto is %s", f.method, f.proto),
-			"--request (-X) is HTTP's method; --proto grpc calls one of gRPC"}
+		return hinted(fmt.Errorf("--method %s is a method of gRPC, and --proto is %s", f.method, f.proto),
+			"--request (-X) is HTTP's method; --proto grpc calls one of gRPC")
 	case !grpc && f.protoFile != "":
-		return hinted{errors.New("--proto-file goes with gRPC"), "give --proto grpc and --method"}
+		return hinted(errors.New("--proto-file goes with gRPC"), "give --proto grpc and --method")
 	case f.verb != "" && !httpToken.MatchString(f.verb):
 		return fmt.Errorf("--request %q is no method of HTTP", f.verb)
 	case len(args) == 0 && f.method != "":
-		return hinted{errors.New("the built-in server has one method, which needs no --method"), "give the URL of another"}
+		return hinted(errors.New("the built-in server has one method, which needs no --method"), "give the URL of another")
 	case len(args) == 0 && f.verb != "":
-		return hinted{errors.New("the built-in server is sent its own request"), "give the URL of another"}
+		return hinted(errors.New("the built-in server is sent its own request"), "give the URL of another")
 	case len(args) > 0 && (f.secure || f.stall != ""):
-		return hinted{errors.New("--tls and --server-stall are for the built-in server"), "for TLS give an https URL"}
+		return hinted(errors.New("--tls and --server-stall are for the built-in server"), "for TLS give an https URL")
 	}
 	return nil
 }
@@ -305,7 +305,7 @@ func (f *loadFlags) target(ctx context.Context, args []string) (*load.Target, fu
 	} else {
 		u, err := url.Parse(args[0])
 		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-			return nil, stop, hinted{fmt.Errorf("URL %q: want http://… or https://…", args[0]), "for gRPC too: http is without TLS"}
+			return nil, stop, hinted(fmt.Errorf("URL %q: want http://… or https://…", args[0]), "for gRPC too: http is without TLS")
 		}
 		t.Request.URL = u
 	}
@@ -336,14 +336,14 @@ func (f *loadFlags) trust() (*tls.Config, error) {
 // builtIn starts a server of our own and aims at it.
 func (f *loadFlags) builtIn(ctx context.Context, t *load.Target) (stop func() error, err error) {
 	stop = func() error { return nil }
-	config := peer.Config{Server: "nethttp", Body: "json"}
+	config := greeter.Config{Server: "nethttp", Body: "json"}
 	body := `{"secure":"raw"}`
 	switch f.proto {
 	case "http3":
 		config.Server = "http3"
 	case "grpc":
 		config.Server, config.Body = "grpc", "proto"
-		t.RPC = "postage.send.Greeter/Hello"
+		t.RPC = greeter.RPC
 		body = `{"secure":"grpc"}`
 	}
 	scheme := "http"
@@ -363,7 +363,7 @@ func (f *loadFlags) builtIn(ctx context.Context, t *load.Target) (stop func() er
 		}
 		config.Stall, config.StallEvery = l.Milliseconds(), e.Milliseconds()
 	}
-	server, err := peer.Start(ctx, config)
+	server, err := greeter.Start(ctx, config)
 	if err != nil {
 		return stop, err
 	}

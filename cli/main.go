@@ -44,12 +44,7 @@ const (
 var errFailedRow = errors.New("some row failed its proof")
 
 // hinted is an error with advice.
-type hinted struct {
-	error
-	hint string
-}
-
-func (h hinted) Unwrap() error { return h.error }
+func hinted(err error, hint string) error { return &lab.Hinted{Err: err, Hint: hint} }
 
 // run is the whole program but for the process around it.
 func (p program) run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
@@ -71,26 +66,25 @@ func (p program) run(ctx context.Context, args []string, stdin io.Reader, stdout
 		return int(status)
 	}
 	fmt.Fprintf(stderr, "postage: %v\n", err)
-	var pattern *lab.PatternError
-	if h := (hinted{}); errors.As(err, &h) {
-		fmt.Fprintf(stderr, "hint: %s\n", h.hint)
-	} else if errors.As(err, &pattern) && pattern.Hint != "" {
-		fmt.Fprintf(stderr, "hint: %s\n", pattern.Hint)
+	var h *lab.Hinted
+	if errors.As(err, &h) {
+		fmt.Fprintf(stderr, "hint: %s\n", h.Hint)
 	}
 	return exitUsage
 }
 
 func (p program) newRoot() *cobra.Command {
+	version := false
 	root := &cobra.Command{
 		Use:   "postage",
-		Short: "Tells what a message costs: to encode, seal, send, store and apply",
+		Short: "Tells what a message costs",
 		Long: `Postage measures what a message costs on this machine, with proof that every
 contender did the work, an honest interval, and the distance to the physical floor.`,
-		Example: `  postage run                        a first look at every stage, 3 minutes
-  postage run Encode/op=decode       one operation, all messages and codecs
-  postage run codec=polyglot,msgp    some codecs, beside the baseline
-  postage list                       what there is to measure
-  postage doctor                     whether this machine's figures can be trusted`,
+		Example: p.example().expand(`  postage run             a first look at every stage, 3 minutes
+  postage list            what there is to measure
+  postage run {some}
+  postage run {part}
+  postage doctor          whether this machine's figures can be trusted`),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -101,14 +95,20 @@ contender did the work, an honest interval, and the distance to the physical flo
 			if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
 				hint = "did you mean `postage " + near[0] + "`?"
 			}
-			return hinted{fmt.Errorf("unknown command %q", args[0]), hint}
+			return hinted(fmt.Errorf("unknown command %q", args[0]), hint)
 		},
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if version {
+				return printVersion(cmd)
+			}
+			return cmd.Help()
+		},
 	}
+	root.Flags().BoolVar(&version, "version", false, "print the version")
 	root.SuggestionsMinimumDistance = 2
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return hinted{err, fmt.Sprintf("`%s --help` shows the flags", cmd.CommandPath())}
+		return hinted(err, fmt.Sprintf("`%s --help` shows the flags", cmd.CommandPath()))
 	})
-	root.AddCommand(p.runCommand(), p.listCommand(), showCommand(), p.reportCommand(), compareCommand(), historyCommand(), p.gateCommand(), p.claimsCommand(), p.doctorCommand(), pushCommand(), loadCommand(), p.workerCommand(), servePushCommand(), serveCommand(), serveStoreSinkCommand())
+	root.AddCommand(p.runCommand(), p.listCommand(), showCommand(), p.reportCommand(), p.compareCommand(), p.historyCommand(), p.gateCommand(), p.claimsCommand(), p.doctorCommand(), versionCommand(), pushCommand(), loadCommand(), p.workerCommand(), p.serveCommand())
 	return root
 }

@@ -143,7 +143,7 @@ Exit status: 0 taken by the push service, 2 not, with the reason.`,
 func pushSend(cmd *cobra.Command, message string, flags pushFlags, transport http.RoundTripper) error {
 	keys, err := loadKeys(flags.keys)
 	if errors.Is(err, fs.ErrNotExist) {
-		return hinted{err, "`postage push keys` makes a key pair"}
+		return hinted(err, "`postage push keys` makes a key pair")
 	} else if err != nil {
 		return err
 	}
@@ -176,7 +176,7 @@ func pushSend(cmd *cobra.Command, message string, flags pushFlags, transport htt
 	defer stop()
 	receipt, err := client.Send(ctx, sub, payload, options)
 	if errors.Is(err, webpush.ErrGone) {
-		return hinted{err, "the browser has unsubscribed: have it subscribe again"}
+		return hinted(err, "the browser has unsubscribed: have it subscribe again")
 	} else if err != nil {
 		return err
 	}
@@ -203,7 +203,7 @@ func readSubscription(cmd *cobra.Command, name string) (webpush.Subscription, er
 	}
 	sub, err := webpush.ParseSubscription(text)
 	if err != nil {
-		return webpush.Subscription{}, hinted{fmt.Errorf("subscription %s: %w", name, err), "it is the JSON that PushSubscription.toJSON() gives in the browser"}
+		return webpush.Subscription{}, hinted(fmt.Errorf("subscription %s: %w", name, err), "it is the JSON that PushSubscription.toJSON() gives in the browser")
 	}
 	return sub, nil
 }

@@ -89,11 +89,11 @@ func pushBroadcast(cmd *cobra.Command, file string, flags broadcastFlags, transp
 		flags.results = file + ".results.ndjson"
 	}
 	if _, err := os.Stat(flags.results); err == nil && !flags.resume {
-		return hinted{fmt.Errorf("%s is there already", flags.results), "--resume goes on with it; --results FILE begins another"}
+		return hinted(fmt.Errorf("%s is there already", flags.results), "--resume goes on with it; --results FILE begins another")
 	}
 	journal, err := webpush.OpenJournal(flags.results, fmt.Sprintf("%s, message %x", filepath.Base(file), sha256.Sum256(message)))
 	if err != nil {
-		return hinted{err, "--results FILE begins another"}
+		return hinted(err, "--results FILE begins another")
 	}
 	defer journal.Close()
 
@@ -147,7 +147,7 @@ func broadcastClient(flags broadcastFlags, transport http.RoundTripper) (*webpus
 	}
 	keys, err := loadKeys(flags.keys)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, options, hinted{err, "`postage push keys` makes a key pair"}
+		return nil, options, hinted(err, "`postage push keys` makes a key pair")
 	} else if err != nil {
 		return nil, options, err
 	}

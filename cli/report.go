@@ -44,7 +44,7 @@ plots and tables. It needs no network and no other file, and is complete without
 					name = latestName
 				}
 				if slices.ContainsFunc(runs, func(r report.NamedRun) bool { return r.Name == name }) {
-					return hinted{fmt.Errorf("%s is given twice", name), "name each run once"}
+					return hinted(fmt.Errorf("%s is given twice", name), "name each run once")
 				}
 				records = append(records, rec)
 				runs = append(runs, report.NamedRun{Name: name, Record: rec})
@@ -98,7 +98,7 @@ func openInBrowser(cmd *cobra.Command, file string) error {
 		name, args = "rundll32", []string{"url.dll,FileProtocolHandler", file}
 	}
 	if err := exec.CommandContext(cmd.Context(), name, args...).Run(); err != nil {
-		return hinted{err, "open " + file + " in a browser by hand"}
+		return hinted(err, "open "+file+" in a browser by hand")
 	}
 	return nil
 }

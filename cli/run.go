@@ -12,11 +12,12 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"postage/lab"
+	"postage/proc"
 	"postage/record"
 	"postage/report"
-	"postage/service/apiserver"
 	"postage/verdict"
 )
 
@@ -32,8 +33,6 @@ type runFlags struct {
 	json      bool
 	markdown  bool
 	list      bool
-	dsn       string
-	apiserver apiserverFlags
 }
 
 // print prints the record in the form that was asked for, and beneath it, but for JSON,
@@ -62,7 +61,7 @@ func (p program) runCommand() *cobra.Command {
 floors, and prints a table a case. Without a pattern it takes the first look: the few
 cases that each stage is known by. "all" takes everything.
 
-` + patternHelp + `
+` + p.example().expand(patternHelp) + `
 
 Every contender proves that it does the work before it is timed. The record is saved
 after every block: Ctrl-C, or worse, loses nothing that was finished.
@@ -70,12 +69,12 @@ after every block: Ctrl-C, or worse, loses nothing that was finished.
 Exit status: 0 measured, but for rows that say why they could not be; 1 some row failed
 its proof; 2 wrong usage, the tool itself failed, or nothing could be measured; 130
 interrupted.`,
-		Example: `  postage run
-  postage run 'Encode/msg=benchmark' --budget 90s
-  postage run Encode/op=decode codec=msgp --precision 0.5%
+		Example: p.example().expand(`  postage run
+  postage run {case} --budget 90s
+  postage run {some} {part} --precision 0.5%
   postage run all --budget 1h --json > all.json
-  postage run Encode/msg=order codec=json --against main
-  postage run --resume .postage/runs/latest`,
+  postage run {case} --against main
+  postage run --resume .postage/runs/latest`),
 		ValidArgsFunction: p.completePatterns,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return p.runRun(cmd, args, flags)
@@ -87,42 +86,37 @@ interrupted.`,
 	f.Uint64Var(&flags.seed, "seed", lab.DefaultSeed, "draws the inputs and the order of batches")
 	f.StringVar(&flags.out, "out", "", "`file` for the record (default a dated one in "+runsFolder+")")
 	f.StringVar(&flags.against, "against", "", "measure the code of the git `revision` in the same rounds as well, for `postage compare`")
-	f.StringVar(&flags.resume, "resume", "", "go on with the run in `file`, with the budget it has left or the one given;\nwhich cluster of yours it is on is said again, by --kubeconfig or POSTAGE_KUBECONFIG")
+	f.StringVar(&flags.resume, "resume", "", "go on with the run in `file`, with the budget it has left or the one given;\nwhich servers of yours it is on is said again, by their flags or variables")
 	f.IntVar(&flags.cpu, "cpu", 0, "GOMAXPROCS of the workers (default as many as there are processors)")
 	f.BoolVar(&flags.json, "json", false, "print JSON")
 	f.BoolVar(&flags.markdown, "markdown", false, "print Markdown, as GitHub shows it")
 	cmd.MarkFlagsMutuallyExclusive("json", "markdown")
 	f.BoolVar(&flags.list, "list", false, "print what would be measured, and measure nothing")
-	flags.apiserver.register(cmd)
-	f.StringVar(&flags.dsn, "dsn", "", "PostgreSQL `server` for the stage store: a schema of our own there, dropped afterwards\n(default POSTAGE_DSN, PG*, or a scratch cluster)")
+	clash := p.addFlags(cmd)
+	cmd.PreRunE = func(*cobra.Command, []string) error { return clash }
 	return cmd
 }
 
 func (p program) runRun(cmd *cobra.Command, patterns []string, flags runFlags) (err error) {
-	if err := flags.apiserver.check(); err != nil {
-		return err
-	}
-	cmd.SetContext(flags.apiserver.withCluster(cmd.Context()))
 	switch {
 	case flags.budget <= 0:
 		return fmt.Errorf("--budget %v: must be more than 0", flags.budget)
 	case flags.cpu < 0:
 		return fmt.Errorf("--cpu %d: must be at least 1", flags.cpu)
 	case flags.resume != "" && (len(patterns) > 0 || flags.out != "" || flags.against != "" || cmd.Flags().Changed("seed") || cmd.Flags().Changed("cpu") || cmd.Flags().Changed("precision")):
-		return hinted{errors.New("--resume goes on with what its record says: patterns, --out, --against, --seed, --cpu and --precision do not go with it"), "only --budget, --json, --markdown and what says again which servers to take do: --kubeconfig, --context, --dsn"}
+		return hinted(errors.New("--resume goes on with what its record says: patterns, --out, --against, --seed, --cpu and --precision do not go with it"), "only --budget, --json, --markdown and the suites' own do: "+strings.Join(suiteFlags(cmd, true, func(f *pflag.Flag) string { return "--" + f.Name }), ", "))
 	case flags.resume != "":
 		return p.resumeRun(cmd, flags)
+	}
+	if _, err := p.entries(); err != nil {
+		return err
 	}
 	entries, err := lab.Select(p.suites, patterns)
 	if err != nil {
 		return err
 	}
-	if entries, err = flags.apiserver.chosen(entries, patterns); err != nil {
+	if entries, err = p.choose(cmd, entries, patterns, false); err != nil {
 		return err
-	}
-	entries, unbuilt := flags.apiserver.withoutUnbuilt(entries, patterns, apiserver.Built)
-	if unbuilt {
-		say(cmd, unbuiltText)
 	}
 	if flags.against != "" && !flags.list {
 		say(cmd, "postage: building this program as of %s", flags.against)
@@ -138,9 +132,6 @@ func (p program) runRun(cmd *cobra.Command, patterns []string, flags runFlags) (
 	if flags.list {
 		fmt.Fprintln(cmd.ErrOrStderr(), plan.Describe(flags.budget, float64(flags.precision)))
 		return listText(cmd.OutOrStdout(), plan.Entries)
-	}
-	if err := useDSN(cmd, flags.dsn, plan.Entries); err != nil {
-		return err
 	}
 	started := time.Now()
 	out := flags.out
@@ -178,7 +169,7 @@ func (p program) resumeRun(cmd *cobra.Command, flags runFlags) (err error) {
 	if cmd.Flags().Changed("budget") {
 		budget = flags.budget
 	} else if rec.Run.Complete {
-		return hinted{fmt.Errorf("%s: the run is complete", name), "give --budget to measure it further"}
+		return hinted(fmt.Errorf("%s: the run is complete", name), "give --budget to measure it further")
 	}
 	var old *lab.Revision
 	if commit := revisionOf(rec); commit != "" {
@@ -192,7 +183,7 @@ func (p program) resumeRun(cmd *cobra.Command, flags runFlags) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := useDSN(cmd, flags.dsn, entries); err != nil {
+	if entries, err = p.choose(cmd, entries, rec.Run.Patterns, true); err != nil {
 		return err
 	}
 	if err := record.Reserve(name); err != nil {
@@ -205,14 +196,14 @@ func (p program) resumeRun(cmd *cobra.Command, flags runFlags) (err error) {
 // measure runs the conductor, keeps the record and prints it, all that was finished if
 // the run is interrupted.
 func measure(cmd *cobra.Command, entries []lab.Entry, rec *record.Record, out string, print func(*cobra.Command, *record.Record) error) error {
-	command, err := lab.SelfCommand("worker")
+	command, err := proc.Self("worker")
 	if err != nil {
 		return err
 	}
 	if err := conduct(cmd, command, entries, rec, out); err != nil && !errors.Is(err, lab.ErrInterrupted) {
 		return err
 	} else if err != nil {
-		say(cmd, "postage: interrupted; go on with: postage run --resume %s%s", out, clusterAgain(cmd))
+		say(cmd, "postage: interrupted; go on with: postage run --resume %s%s", out, again(cmd))
 		return errors.Join(err, print(cmd, rec))
 	}
 	pointLatest(out)
@@ -229,7 +220,7 @@ func measure(cmd *cobra.Command, entries []lab.Entry, rec *record.Record, out st
 // conduct measures, with a view of how it goes on standard error.
 // Services that the entries need run meanwhile.
 func conduct(cmd *cobra.Command, command []string, entries []lab.Entry, rec *record.Record, out string) (err error) {
-	environment, stop := lab.StartServices(cmd.Context(), entries, rec)
+	environment, stop := lab.StartServices(cmd.Context(), entries, rec, cmd.ErrOrStderr())
 	defer func() { err = errors.Join(err, stop()) }()
 	view := newView(cmd.ErrOrStderr())
 	defer view.close()

@@ -41,7 +41,7 @@ func loadRun(name string) (*record.Record, error) {
 	if name == "" {
 		rec, err := record.Load(filepath.Join(runsFolder, latestName))
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil, hinted{errors.New("there is no saved run below this folder"), "`postage run` makes one"}
+			return nil, hinted(errors.New("there is no saved run below this folder"), "`postage run` makes one")
 		}
 		return rec, err
 	}
@@ -52,7 +52,7 @@ func loadRun(name string) (*record.Record, error) {
 				return rec, err2
 			}
 		}
-		return nil, hinted{fmt.Errorf("there is no record %s here or in %s", name, runsFolder), "give the name of a record's file, or no name for the latest"}
+		return nil, hinted(fmt.Errorf("there is no record %s here or in %s", name, runsFolder), "give the name of a record's file, or no name for the latest")
 	}
 	return rec, err
 }

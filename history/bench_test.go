@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"postage/lab"
+	"postage/proc"
 	"postage/record"
 	"postage/record/recordtest"
 )
@@ -71,7 +71,7 @@ func largeHistory(b *testing.B, place string) *DB {
 
 // cpuTime is the processor time that this program took so far, 0 where that is not known.
 func cpuTime() time.Duration {
-	d, _ := lab.ProcessCPU()
+	d, _ := proc.CPU()
 	return d
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"postage/proc"
 	"postage/record"
 	"postage/verdict"
 )
@@ -25,7 +26,7 @@ func oldSuites() []Suite {
 
 func oldRevision(t *testing.T) *Revision {
 	t.Helper()
-	command, err := SelfCommand("worker", "old")
+	command, err := proc.Self("worker", "old")
 	if err != nil {
 		t.Fatal(err)
 	}

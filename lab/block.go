@@ -17,7 +17,7 @@ import (
 type seat struct {
 	entry  Entry
 	row    *record.Row
-	child  *child
+	child  child
 	series record.Series
 	err    error // why the contender failed
 }
@@ -29,7 +29,7 @@ func (r *run) block(ctx context.Context, cs *runCase) (record.Block, error) {
 	var seats []*seat
 	defer func() {
 		for _, s := range seats {
-			s.child.end()
+			s.child.Kill()
 		}
 	}()
 	for _, e := range r.live(cs) {
@@ -37,7 +37,7 @@ func (r *run) block(ctx context.Context, cs *runCase) (record.Block, error) {
 		if e.Old != nil {
 			command = e.Old.Command
 		}
-		child, err := startChild(command, r.environment(), e.Row())
+		child, err := startChild(command, r.environment())
 		if err != nil {
 			return block, err
 		}

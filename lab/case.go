@@ -2,10 +2,12 @@ package lab
 
 import (
 	"context"
+	"flag"
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
+	"postage/proc"
 	"postage/record"
 	"postage/verdict"
 )
@@ -17,6 +19,15 @@ type Suite struct {
 	Cases []Case
 	// Figures say what the stage's figures mean, for reports and costs. Optional.
 	Figures verdict.Figures
+
+	// Flags adds to those of a run what the suite can be told. The suite keeps what they are set
+	// to, before anything else of it is called. Optional.
+	Flags func(*flag.FlagSet)
+	// Choose looks at what a run is about to measure of the suite. Optional.
+	Choose func(*Choice) error
+	// Servers are what its contenders run in processes of their own, by the names that they
+	// give to [proc.StartServer]. Optional.
+	Servers map[string]proc.Server
 }
 
 // Stages are what the suites say of their figures.
@@ -26,6 +37,15 @@ func Stages(suites []Suite) []verdict.Stage {
 		stages = append(stages, verdict.Stage{Name: suites[i].Stage, Figures: suites[i].Figures})
 	}
 	return stages
+}
+
+// Choice is what a run is about to measure of a suite. An error ends the run before anything
+// is measured.
+type Choice struct {
+	Entries  []Entry  // those of the suite; it may leave some out
+	Patterns []string // which selected them, none for a first look
+	Resumed  bool     // the run is gone on with: none of the entries may be left out
+	Note     string   // what to tell the user, set by the suite
 }
 
 // Case is one piece of work that its contenders do alike.

@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"runtime"
 	"slices"
 	"strconv"
 	"sync"
 	"time"
 
+	"postage/proc"
 	"postage/record"
 	"postage/verdict"
 )
@@ -57,9 +57,6 @@ var ErrInterrupted = errors.New("interrupted")
 // when a run is resumed, the blocks there are. It is filled in as the run goes on. If
 // ctx ends, Run returns ErrInterrupted; rec then holds all finished blocks.
 func (c *Conductor) Run(ctx context.Context, entries []Entry, rec *record.Record) error {
-	// Workers die with the thread that started them (see workerAttributes).
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
 	r := &run{Conductor: c, rec: rec, saver: saver{save: c.Save, now: time.Now}, start: time.Now(), before: rec.Run.Elapsed, deadline: time.Now().Add(rec.Run.Budget)}
 	for _, rows := range byCase(entries) {
 		if cs := r.newCase(rows); cs != nil {
@@ -200,13 +197,13 @@ func (r *run) finish(ctx context.Context) {
 		}
 	}
 	r.rec.Run.Complete = true
-	self := &record.SelfCost{PeakBytes: peakMemory()}
+	self := &record.SelfCost{PeakBytes: proc.PeakMemory()}
 	r.rec.Run.Elapsed = r.elapsed()
 	self.Duty = Duty(r.rec)
-	if w, err := startChild(r.Command, r.environment(), ""); err != nil {
+	if w, err := startChild(r.Command, r.environment()); err != nil {
 		r.warn("the instrument's own overhead was not measured: %v", err)
 	} else {
-		defer w.end()
+		defer w.Kill()
 		if answer, err := w.ask(ctx, request{Op: opSelf}, r.setUpPatience()); err != nil {
 			r.warn("the instrument's own overhead was not measured: %v", err)
 		} else {
@@ -292,15 +289,6 @@ func (r *run) batchPatience(expected time.Duration) time.Duration {
 
 func (r *run) environment() []string {
 	return append([]string{"GOMAXPROCS=" + strconv.Itoa(r.rec.Run.GOMAXPROCS)}, r.Environment...)
-}
-
-// SelfCommand is the command that starts this very program with the arguments.
-func SelfCommand(arguments ...string) ([]string, error) {
-	program, err := os.Executable()
-	if err != nil {
-		return nil, fmt.Errorf("find this program to start it as a worker: %w", err)
-	}
-	return append([]string{program}, arguments...), nil
 }
 
 // parallel does the work for each of n, as many at a time as there are processors.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
+	"postage/proc"
 	"postage/record"
 	"postage/verdict"
 )
@@ -185,7 +186,7 @@ func testSuites() []Suite {
 
 func testConductor(t *testing.T) *Conductor {
 	t.Helper()
-	command, err := SelfCommand("worker")
+	command, err := proc.Self("worker")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -248,15 +249,6 @@ func TestFaultsStayInTheirRow(t *testing.T) {
 		case !broken && (r.NSOp == nil || r.Blocks < 6):
 			t.Errorf("%s: lost its figures: proof %q, %d blocks", r.Row.Contender, r.Row.Proof, r.Blocks)
 		}
-	}
-}
-
-// A hang says where, from the stacks that Go prints on SIGQUIT.
-func TestMainGoroutine(t *testing.T) {
-	h := &head{text: []byte("SIGQUIT: quit\nPC=0x1\n\ngoroutine 1 gp=0x1 m=nil [select (no cases)]:\n" +
-		"runtime.gopark(0x1, 0x2)\n\t/go/src/runtime/proc.go:1 +0x1\nexample.org/lab.work(0x3)\n\t/src/lab/work.go:7 +0x1\n\ngoroutine 2 [running]:\n")}
-	if got, want := h.mainGoroutine(), "; its main goroutine [select (no cases)] runtime.gopark < lab.work"; got != want {
-		t.Errorf("got %q, want %q", got, want)
 	}
 }
 

@@ -12,15 +12,18 @@ import (
 	"postage/record"
 )
 
-// PatternError is a pattern that cannot be read or that no row matches.
-type PatternError struct {
-	Pattern string
-	Reason  string
-	Hint    string // what to do, may be empty
+// Hinted is an error with advice on what to do, which the command prints in a line of its own.
+type Hinted struct {
+	Err  error
+	Hint string
 }
 
-func (e *PatternError) Error() string {
-	return fmt.Sprintf("pattern %q: %s", e.Pattern, e.Reason)
+func (h *Hinted) Error() string { return h.Err.Error() }
+func (h *Hinted) Unwrap() error { return h.Err }
+
+// wrongPattern is a pattern that cannot be read or that no row matches.
+func wrongPattern(pattern, reason, hint string) error {
+	return &Hinted{fmt.Errorf("pattern %q: %s", pattern, reason), hint}
 }
 
 // Match returns the entries that at least one of the patterns matches, in order; all
@@ -38,7 +41,7 @@ func Match(entries []Entry, patterns []string) ([]Entry, error) {
 	for _, pattern := range patterns {
 		filter, err := compile(pattern)
 		if err != nil {
-			return nil, &PatternError{Pattern: pattern, Reason: err.Error(), Hint: `a pattern looks like Encode/op=decode or codec=polyglot`}
+			return nil, wrongPattern(pattern, err.Error(), "a pattern looks like "+sample(entries))
 		}
 		some := false
 		for i := range entries {
@@ -115,16 +118,16 @@ func unmatched(entries []Entry, pattern string) error {
 		if err != nil || slices.ContainsFunc(entries, func(e Entry) bool { return matches(filter, &e) }) {
 			continue
 		}
-		e := &PatternError{Pattern: pattern, Reason: fmt.Sprintf("no row has %q", p)}
+		hint := allRows
 		if near := nearest(p, known); len(near) > 0 {
-			e.Hint = "did you mean " + strings.Join(near, ", ") + "? `postage list` shows all rows"
-		} else {
-			e.Hint = "`postage list` shows all rows"
+			hint = "did you mean " + strings.Join(near, ", ") + "? " + allRows
 		}
-		return e
+		return wrongPattern(pattern, fmt.Sprintf("no row has %q", p), hint)
 	}
-	return &PatternError{Pattern: pattern, Reason: "no row has all of its parts", Hint: "`postage list` shows all rows"}
+	return wrongPattern(pattern, "no row has all of its parts", allRows)
 }
+
+const allRows = "`postage list` shows all rows"
 
 // vocabulary is the stages and parts that rows are made of.
 func vocabulary(entries []Entry) []string {
@@ -168,25 +171,38 @@ func nearest(s string, known []string) []string {
 	return words
 }
 
-// edits is the Levenshtein distance in bytes.
+// edits is the distance in bytes: those left out, put in, changed, or swapped with their neighbour
+// (the optimal string alignment distance).
 func edits(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			substituted := diagonal
-			if a[i] != b[j] {
-				substituted++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(substituted, row[j]+1, row[j+1]+1)
+	d := make([][]int, len(a)+1)
+	for i := range d {
+		d[i] = make([]int, len(b)+1)
+		for j := range d[i] {
+			d[i][j] = max(i, j) // right where one of them is 0
 		}
 	}
-	return row[len(b)]
+	for i := 1; i <= len(a); i++ {
+		for j := 1; j <= len(b); j++ {
+			changed := d[i-1][j-1]
+			if a[i-1] != b[j-1] {
+				changed++
+			}
+			d[i][j] = min(changed, d[i-1][j]+1, d[i][j-1]+1)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				d[i][j] = min(d[i][j], d[i-2][j-2]+1)
+			}
+		}
+	}
+	return d[len(a)][len(b)]
+}
+
+// sample is what patterns for the entries look like.
+func sample(entries []Entry) string {
+	if len(entries) == 0 {
+		return "key=value"
+	}
+	parts := strings.SplitN(entries[0].Case.Name, "/", 3)
+	return strings.Join(parts[:min(2, len(parts))], "/") + " or " + entries[0].Contender.Name
 }
 
 // All is the pattern that selects every row.

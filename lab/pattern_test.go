@@ -72,11 +72,11 @@ func TestUnknownPatternNamesWhatIsNear(t *testing.T) {
 		{"zzzzzzzzzz", `no row has "zzzzzzzzzz"`, "postage list"},
 	} {
 		_, err := Match(Entries(suites()), []string{r.pattern})
-		var p *PatternError
+		var p *Hinted
 		if !errors.As(err, &p) {
 			t.Errorf("%q: error %v", r.pattern, err)
-		} else if !strings.Contains(p.Reason, r.reason) || !strings.Contains(p.Hint, r.hint) {
-			t.Errorf("%q: reason %q, hint %q", r.pattern, p.Reason, p.Hint)
+		} else if !strings.Contains(p.Error(), r.reason) || !strings.Contains(p.Hint, r.hint) {
+			t.Errorf("%q: reason %q, hint %q", r.pattern, p.Error(), p.Hint)
 		}
 	}
 }

@@ -1,7 +1,8 @@
 package lab
 
 // The conductor speaks to a worker in lines of JSON: a request on the worker's
-// standard input, one reply to each on its standard output.
+// standard input, one reply to each on its standard output, see [proc.Serve]. An
+// earlier revision's program, which a run is against, speaks it too.
 
 // What a request asks for.
 const (
@@ -26,8 +27,6 @@ type request struct {
 }
 
 type reply struct {
-	// Error is why the request failed; the worker ends after it.
-	Error string `json:"error,omitempty"`
 	// Metrics answers open.
 	Metrics map[string]float64 `json:"metrics,omitempty"`
 	// N answers calibrate.

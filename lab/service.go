@@ -3,6 +3,7 @@ package lab
 import (
 	"context"
 	"errors"
+	"io"
 	"strings"
 
 	"postage/record"
@@ -11,7 +12,8 @@ import (
 // Service is a server that cases need and that all their workers share, because it takes
 // too long to start one for each. Whoever runs a conductor starts it, see StartServices.
 type Service struct {
-	Start func(ctx context.Context) (*Running, error)
+	// Start starts it. What takes long is announced on log.
+	Start func(ctx context.Context, log io.Writer) (*Running, error)
 }
 
 // Running is a service that has been started.
@@ -26,7 +28,7 @@ type Running struct {
 // StartServices starts the services that the entries' rows need, and returns what to tell
 // workers and what stops them all. Rows whose service does not start are marked in the
 // record as not measured, those that it cannot serve as not possible, with the reason.
-func StartServices(ctx context.Context, entries []Entry, rec *record.Record) (environment []string, stop func() error) {
+func StartServices(ctx context.Context, entries []Entry, rec *record.Record, log io.Writer) (environment []string, stop func() error) {
 	type outcome struct {
 		running *Running
 		err     error
@@ -40,7 +42,7 @@ func StartServices(ctx context.Context, entries []Entry, rec *record.Record) (en
 		}
 		o, ok := started[service]
 		if !ok {
-			o.running, o.err = service.Start(ctx)
+			o.running, o.err = service.Start(ctx, log)
 			started[service] = o
 			if o.err == nil {
 				environment = append(environment, o.running.Environment...)

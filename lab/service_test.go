@@ -3,6 +3,7 @@ package lab
 import (
 	"context"
 	"errors"
+	"io"
 	"slices"
 	"testing"
 
@@ -11,7 +12,7 @@ import (
 
 func TestStartServices(t *testing.T) {
 	starts, stops := 0, 0
-	up := &Service{Start: func(context.Context) (*Running, error) {
+	up := &Service{Start: func(context.Context, io.Writer) (*Running, error) {
 		starts++
 		return &Running{
 			Environment: []string{"UP=1"},
@@ -24,10 +25,10 @@ func TestStartServices(t *testing.T) {
 			Stop: func() error { stops++; return nil },
 		}, nil
 	}}
-	down := &Service{Start: func(context.Context) (*Running, error) {
+	down := &Service{Start: func(context.Context, io.Writer) (*Running, error) {
 		return nil, errors.New("none on this machine\nhint: install it")
 	}}
-	unused := &Service{Start: func(context.Context) (*Running, error) {
+	unused := &Service{Start: func(context.Context, io.Writer) (*Running, error) {
 		t.Error("a service is started that only rows without figures need")
 		return nil, errors.ErrUnsupported
 	}}
@@ -41,7 +42,7 @@ func TestStartServices(t *testing.T) {
 		}
 		entries, rec.Rows = append(entries, e), append(rec.Rows, row)
 	}
-	environment, stop := StartServices(context.Background(), entries, rec)
+	environment, stop := StartServices(context.Background(), entries, rec, t.Output())
 	if !slices.Equal(environment, []string{"UP=1"}) || starts != 1 {
 		t.Errorf("environment %q after %d starts", environment, starts)
 	}

@@ -1,14 +1,11 @@
 package lab
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"os"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -16,6 +13,7 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
+	"postage/proc"
 	"postage/stats"
 )
 
@@ -24,42 +22,19 @@ import (
 // a contender that fails is told to the conductor. When the conductor is gone the
 // process exits at once, whatever its contender is doing.
 func ServeWorker(ctx context.Context, suites []Suite, stdin io.Reader, stdout io.Writer) error {
-	go endWithConductor()
-	decoder := json.NewDecoder(bufio.NewReader(stdin))
+	go proc.EndWithParent()
 	w := &worker{suites: suites}
-	out := json.NewEncoder(stdout)
-	for {
+	err := proc.Serve(stdin, stdout, nil, func(question json.RawMessage) (any, error) {
 		var r request
-		if err := decoder.Decode(&r); errors.Is(err, io.EOF) {
-			return nil // the conductor is gone
-		} else if err != nil {
-			return fmt.Errorf("worker: read a request: %w", err)
+		if err := json.Unmarshal(question, &r); err != nil {
+			return nil, err
 		}
-		answer, err := w.answer(ctx, r)
-		if err != nil {
-			answer = reply{Error: err.Error()}
-		}
-		if err := out.Encode(answer); err != nil {
-			return fmt.Errorf("worker: answer %s: %w", r.Op, err)
-		}
-		if err != nil || r.Op == opClose {
-			return nil
-		}
+		return w.answer(ctx, r)
+	})
+	if err != nil {
+		return fmt.Errorf("worker: %w", err)
 	}
-}
-
-// endWithConductor ends the process when its parent is gone, whatever the contender is
-// doing. On Linux the kernel does that too, and sooner.
-//
-// Note: it was a goroutine that read standard input, until one batch in some thirty
-// thousand hung: Go 1.26's runtime was then stopping the world to count allocations,
-// most likely while the goroutine went back into its read.
-func endWithConductor() {
-	parent := os.Getppid()
-	for os.Getppid() == parent {
-		time.Sleep(time.Second / 2)
-	}
-	os.Exit(3)
+	return nil
 }
 
 // worker is the state of a worker process.
@@ -178,14 +153,14 @@ func timed(instance Instance, n int, heap *heap) (*batch, error) {
 	}
 	var memBefore, memAfter runtime.MemStats
 	runtime.ReadMemStats(&memBefore)
-	cpuBefore, cpuKnown := ProcessCPU()
+	cpuBefore, cpuKnown := proc.CPU()
 
 	start := time.Now()
 	err = instance.Run(n)
 	wall := time.Since(start)
 
 	awaitCollection()
-	cpuAfter, _ := ProcessCPU()
+	cpuAfter, _ := proc.CPU()
 	runtime.ReadMemStats(&memAfter)
 	if err != nil {
 		return nil, fmt.Errorf("run: %w", err)

@@ -541,7 +541,7 @@ func TestGRPCAnswers(t *testing.T) {
 				}
 			})
 			r := sent(t, u, 2, 1, func(target *Target) {
-				target.Proto, target.RPC, target.ProtoFile = "grpc", "postage.send.Greeter/Hello", "../stage/send/internal/hello/hello.proto"
+				target.Proto, target.RPC, target.ProtoFile = "grpc", "postage.send.Greeter/Hello", "../service/greeter/hello/hello.proto"
 			})
 			n := int64(2)
 			if test.want == "" {

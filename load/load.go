@@ -10,7 +10,7 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
-	"postage/lab"
+	"postage/proc"
 )
 
 // A Sender sends one request at a time and waits for the answer. An answer that is not
@@ -112,7 +112,7 @@ func Run(ctx context.Context, p Plan) (*Result, error) {
 	requests, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer stop(nil)
 	r.requests = requests
-	cpu, _ := lab.ProcessCPU()
+	cpu, _ := proc.CPU()
 	r.start = time.Now()
 	r.end = r.start.Add(p.Duration)
 	// Requests under way are given a moment after ctx has ended.
@@ -169,7 +169,7 @@ func (r *run) result(works []*Work, cpuBefore time.Duration) *Result {
 		Rate: r.plan.Rate, Elapsed: sum.ended.Sub(r.start), Done: sum.latency.TotalCount(), Errors: sum.errors,
 		Latency: sum.latency, Late: sum.late, CPU: -1, Processors: runtime.GOMAXPROCS(0), Interrupted: r.ctx.Err() != nil,
 	}
-	if cpu, known := lab.ProcessCPU(); known {
+	if cpu, known := proc.CPU(); known {
 		result.CPU = cpu - cpuBefore
 	}
 	span := result.Elapsed.Seconds()

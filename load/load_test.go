@@ -16,19 +16,14 @@ import (
 	"testing"
 	"time"
 
+	"postage/proc"
+	"postage/service/greeter"
 	"postage/service/tlscert"
-	"postage/stage/send/peer"
 )
 
 // The test program is its own server, as postage is.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == "serve-peer" {
-		if err := peer.Serve(os.Stdin, os.Stdout); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		os.Exit(0)
-	}
+	proc.ServeIfStarted(map[string]proc.Server{greeter.Name: greeter.Serve})
 	os.Exit(m.Run())
 }
 
@@ -220,7 +215,7 @@ func TestProtocols(t *testing.T) {
 	for _, secure := range []bool{false, true} {
 		for proto, server := range map[string]string{"http1": "nethttp", "http2": "nethttp", "http3": "http3", "grpc": "grpc"} {
 			t.Run(fmt.Sprintf("%s/tls=%v", proto, secure), func(t *testing.T) {
-				config := peer.Config{Server: server, Body: "json"}
+				config := greeter.Config{Server: server, Body: "json"}
 				target := &Target{Proto: proto, Conns: 2, Streams: 3, Request: Request{
 					Method: http.MethodPost, Body: []byte(`{"secure":"raw"}`), URL: &url.URL{Scheme: "http", Path: "/"},
 				}}
@@ -238,7 +233,7 @@ func TestProtocols(t *testing.T) {
 					}
 					return
 				}
-				p, err := peer.Start(ctx, config)
+				p, err := greeter.Start(ctx, config)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -270,7 +265,7 @@ func TestProtocols(t *testing.T) {
 
 func TestGRPCErrors(t *testing.T) {
 	ctx := context.Background()
-	p, err := peer.Start(ctx, peer.Config{Server: "grpc", Body: "proto"})
+	p, err := greeter.Start(ctx, greeter.Config{Server: "grpc", Body: "proto"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -281,7 +276,7 @@ func TestGRPCErrors(t *testing.T) {
 		{"nosuch.Service/Hello", `{}`, "", "server reflection"},
 		{"Hello", `{}`, "", "want pkg.Service/Method"},
 		{"postage.send.Greeter/Hello", `{}`, "nosuch.proto", "no such file"},
-		{"postage.send.Greeter/Hello", `{"secure":"x"}`, "../stage/send/internal/hello/hello.proto", ""},
+		{"postage.send.Greeter/Hello", `{"secure":"x"}`, "../service/greeter/hello/hello.proto", ""},
 	} {
 		pool, err := Open(ctx, &Target{Proto: "grpc", Conns: 1, Streams: 1, RPC: test.rpc, ProtoFile: test.file, Request: Request{
 			URL: &url.URL{Scheme: "http", Host: p.Addr}, Body: []byte(test.body),

@@ -20,7 +20,7 @@ import (
 	"time"
 )
 
-// A server is postage's own, in a process of its own: `postage serve-peer`.
+// A server is postage's own, in a process of its own: `postage serve greeter`.
 type server struct {
 	addr  string
 	ca    string // path of its certificate, "" without TLS
@@ -45,7 +45,7 @@ type certificate struct {
 }
 
 func startServer(program string, config serverConfig) (*server, error) {
-	s := &server{cmd: exec.Command(program, "serve-peer")}
+	s := &server{cmd: exec.Command(program, "serve", "greeter")}
 	if config.tls {
 		var err error
 		if config.Cert, err = newCertificate(); err != nil {
@@ -72,10 +72,7 @@ func startServer(program string, config serverConfig) (*server, error) {
 	if err == nil {
 		_, err = stdin.Write(append(line, '\n'))
 	}
-	var ready struct {
-		Error string
-		Value struct{ Addr string }
-	}
+	var ready struct{ Error, Addr string }
 	if err == nil {
 		line, err = bufio.NewReader(stdout).ReadBytes('\n')
 	}
@@ -88,7 +85,7 @@ func startServer(program string, config serverConfig) (*server, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("start the server: %w", err), s.close())
 	}
-	s.addr = ready.Value.Addr
+	s.addr = ready.Addr
 	return s, nil
 }
 

@@ -23,6 +23,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"time"
 )
@@ -49,6 +50,8 @@ type Options struct {
 	Port int
 	// FeatureGates are the server's; CBORServingAndStorage=true when empty.
 	FeatureGates string
+	// Log is where building a server is announced; nil for nowhere.
+	Log io.Writer
 	// BuiltOnly has Start fail with ErrNotBuilt where it would build a server, which takes minutes.
 	BuiltOnly bool
 }
@@ -77,6 +80,9 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	if o.FeatureGates == "" {
 		o.FeatureGates = "CBORServingAndStorage=true"
 	}
+	if o.Log == nil {
+		o.Log = io.Discard
+	}
 	s, err := start(ctx, o)
 	if err != nil {
 		return nil, fmt.Errorf("apiserver: %s: %w", o.Kind, err)
@@ -104,7 +110,7 @@ func start(ctx context.Context, o Options) (*Server, error) {
 		if o.BuiltOnly {
 			return nil, fmt.Errorf("%w: %s", ErrNotBuilt, file)
 		}
-		if err := build(ctx, p, file, os.Stderr); err != nil {
+		if err := build(ctx, p, file, o.Log); err != nil {
 			return nil, err
 		}
 	}

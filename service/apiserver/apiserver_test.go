@@ -19,7 +19,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/rest"
 
-	"postage/service/child"
+	"postage/proc"
 )
 
 // TestMain makes the test program be the one that is killed, see TestKilled.
@@ -89,10 +89,10 @@ func TestServer(t *testing.T) {
 	if err := s.Allowed(t.Context(), "", "configmaps", true, "create", "delete"); err != nil {
 		t.Error(err)
 	}
-	if cpu, err := CPU(r.PID); err != nil || cpu <= 0 {
+	if cpu, err := proc.CPUOf(r.PID); err != nil || cpu <= 0 {
 		t.Errorf("CPU time %v, %v", cpu, err)
 	}
-	if memory, err := Memory(r.PID); err != nil || memory < 50<<20 {
+	if memory, err := proc.MemoryOf(r.PID); err != nil || memory < 50<<20 {
 		t.Errorf("memory %d, %v", memory, err)
 	}
 	// Without its credentials nobody gets in.
@@ -170,11 +170,11 @@ func TestEndedIsNotKilled(t *testing.T) {
 	}
 	ended := make(chan struct{})
 	close(ended)
-	w, err := startWatchdog(other.Process.Pid, []string{folder})
+	w, err := proc.StartWatchdog(other.Process.Pid, folder)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &scratch{dir: folder, process: &child.Process{PID: other.Process.Pid, Done: ended}, watchdog: w}
+	s := &scratch{dir: folder, process: &proc.Process{PID: other.Process.Pid, Done: ended}, watchdog: w}
 	if err := s.stop(); err != nil {
 		t.Error(err)
 	}
@@ -183,24 +183,6 @@ func TestEndedIsNotKilled(t *testing.T) {
 	}
 	if _, err := os.Stat(folder); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the folder is there: %v", err)
-	}
-}
-
-// A watchdog whose input ends without a word kills the server.
-func TestWatchdog(t *testing.T) {
-	server := sleeper(t)
-	w, err := startWatchdog(server.Process.Pid, []string{t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := w.input.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.cmd.Wait(); err != nil {
-		t.Error(err)
-	}
-	if err := server.Wait(); err == nil || err.Error() != "signal: killed" {
-		t.Errorf("the server ended with %v", err)
 	}
 }
 
@@ -253,7 +235,7 @@ func TestUnreachable(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer silent.Close()
-	refusing, err := freePort()
+	refusing, err := proc.FreePort()
 	if err != nil {
 		t.Fatal(err)
 	}

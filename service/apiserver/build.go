@@ -9,10 +9,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"time"
+
+	"postage/proc"
 )
 
 // progressInterval is how often a build says how far it is.
@@ -53,7 +55,7 @@ func build(ctx context.Context, p *program, file string, log io.Writer) error {
 	cmd := exec.CommandContext(ctx, "go", "build", "-v", "-buildvcs=false", "-o", product, p.pkg)
 	cmd.Dir = p.module
 	cmd.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=-mod=readonly")
-	ownGroup(cmd)
+	proc.OwnGroup(cmd)
 	cmd.WaitDelay = 5 * time.Second
 	reader, writer := io.Pipe()
 	cmd.Stderr = writer
@@ -68,9 +70,11 @@ func build(ctx context.Context, p *program, file string, log io.Writer) error {
 		defer close(ticked)
 		progress.tick(stopTicking)
 	}()
-	runtime.LockOSThread() // see ownGroup
-	err = cmd.Run()
-	runtime.UnlockOSThread()
+	building, err := proc.Start(cmd, syscall.SIGKILL)
+	if err == nil {
+		<-building.Done
+		err = building.Err()
+	}
 	_ = writer.Close()
 	close(stopTicking)
 	<-read

@@ -3,6 +3,8 @@ package apiserver
 import (
 	"path/filepath"
 	"strconv"
+
+	"postage/proc"
 )
 
 // kcpContext is the context of admin.kubeconfig for the workspace root, /clusters/root.
@@ -12,11 +14,11 @@ func kcpKubeconfig(dir string) string { return filepath.Join(dir, "admin.kubecon
 
 // kcpArguments are what kcp needs to start. It makes its certificates and users itself.
 func kcpArguments(s *scratch, _ int) ([]string, error) {
-	client, err := freePort()
+	client, err := proc.FreePort()
 	if err != nil {
 		return nil, err
 	}
-	peer, err := freePort()
+	peer, err := proc.FreePort()
 	if err != nil {
 		return nil, err
 	}

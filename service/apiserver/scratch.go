@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -17,7 +16,7 @@ import (
 
 	"k8s.io/client-go/rest"
 
-	"postage/service/child"
+	"postage/proc"
 )
 
 // startTimeout is how long a server may take to be ready. kcp takes half a minute on two idle cores.
@@ -28,21 +27,12 @@ type scratch struct {
 	kind      Kind
 	dir       string // holds everything: data, credentials and log
 	namespace string
-	process   *child.Process
-	watchdog  *watchdog
-}
-
-// watchdog outlives this process by as long as it takes to clean up.
-type watchdog struct {
-	cmd   *exec.Cmd
-	input io.WriteCloser // closed, by us or by the kernel, it cleans up; see startWatchdog
+	process   *proc.Process
+	watchdog  *proc.Watchdog
 }
 
 // startScratch starts the server in a fresh folder and waits until it is ready.
 func startScratch(ctx context.Context, file string, o Options) (_ *scratch, err error) {
-	if !supported {
-		return nil, errors.New("running an API server needs a Unix system: name a cluster of yours with --kubeconfig")
-	}
 	parent, err := parentFolder(o, inMemory())
 	if err != nil {
 		return nil, err
@@ -76,7 +66,7 @@ func startOnce(ctx context.Context, parent, file string, o Options) (_ *scratch,
 	}()
 	port := o.Port
 	if port == 0 {
-		if port, err = freePort(); err != nil {
+		if port, err = proc.FreePort(); err != nil {
 			return nil, err
 		}
 	}
@@ -117,16 +107,6 @@ func parentFolder(o Options, memory string) (string, error) {
 	return os.TempDir(), nil
 }
 
-// freePort asks the kernel for a port that nobody listens on.
-func freePort() (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, err
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port, nil
-}
-
 func (s *scratch) logFile() string { return filepath.Join(s.dir, "log") }
 
 func (s *scratch) reach() Reach {
@@ -148,13 +128,13 @@ func (s *scratch) run(file string, args []string) error {
 	cmd.Dir = s.dir
 	cmd.Env = environment()
 	cmd.Stdout, cmd.Stderr = log, log
-	if s.process, err = startServer(cmd); err != nil {
+	if s.process, err = proc.StartSession(cmd); errors.Is(err, errors.ErrUnsupported) {
+		return errors.New("running an API server needs a Unix system: name a cluster of yours with --kubeconfig")
+	} else if err != nil {
 		return fmt.Errorf("start %s: %w", file, err)
 	}
-	if s.watchdog, err = startWatchdog(s.process.PID, []string{s.dir}); err != nil {
-		return fmt.Errorf("watchdog: %w", err)
-	}
-	return nil
+	s.watchdog, err = proc.StartWatchdog(s.process.PID, s.dir)
+	return err
 }
 
 // environment is ours without what would change the server: another kubeconfig, feature gates, a Go runtime's settings
@@ -251,23 +231,11 @@ func (s *scratch) log() string {
 // stop is also for a server that got only half way.
 func (s *scratch) stop() error {
 	if s.process != nil {
-		kill(s.process)
+		s.process.KillGroup() // at once, as nothing of it is kept
 	}
 	err := os.RemoveAll(s.dir)
 	if s.watchdog != nil {
-		_, _ = io.WriteString(s.watchdog.input, "ended\n") // its process has: nothing to kill
-		_ = s.watchdog.input.Close()
-		ended := make(chan struct{})
-		go func() {
-			defer close(ended)
-			_ = s.watchdog.cmd.Wait() // whatever it says, there is nothing left for it to do
-		}()
-		select {
-		case <-ended:
-		case <-time.After(stopPatience):
-			_ = s.watchdog.cmd.Process.Kill()
-			<-ended
-		}
+		s.watchdog.Stop()
 	}
 	return err
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	embedded "github.com/fergusstrange/embedded-postgres"
 
 	"postage/pgbulk/pgtest"
+	"postage/proc"
 )
 
 // download fetches PostgreSQL's programs with embedded-postgres, once, and returns their folder.
@@ -39,7 +39,7 @@ func download(ctx context.Context, o Options) (string, error) {
 	if pgtest.HasPrograms(bin) {
 		return bin, nil
 	}
-	port, err := freePort()
+	port, err := proc.FreePort()
 	if err != nil {
 		return "", err
 	}
@@ -96,14 +96,4 @@ func unpack(config embedded.Config, programs, folder string) error {
 		return nil // another process was faster
 	}
 	return err
-}
-
-// freePort returns a loopback TCP port that was free a moment ago.
-func freePort() (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, err
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port, nil
 }

@@ -17,7 +17,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"time"
 
 	"postage/pgbulk/pgtest"
 )
@@ -47,9 +46,6 @@ type Options struct {
 	// Log is where a download is announced. Standard error when nil.
 	Log io.Writer
 }
-
-// ErrNotAvailable is wrapped by what cannot be told about a server, such as the CPU time of a remote one.
-var ErrNotAvailable = errors.New("not available")
 
 // Server is a PostgreSQL server that is up. Its methods may be called from several goroutines; Stop only once
 // nobody uses the server any more.
@@ -123,11 +119,6 @@ func (s *Server) Dir() string {
 	}
 	return s.cluster.Dir()
 }
-
-// ProcessCPU is the CPU time, user and system, of one process, such as the backend whose id a connection reports, to the
-// nanosecond where the kernel has schedstat, else to the clock tick (10 ms).
-// The error wraps ErrNotAvailable on another system than Linux.
-func ProcessCPU(pid int) (time.Duration, error) { return processCPU(pid) }
 
 // Stop stops a scratch cluster and removes its folder, or drops the schema on the user's own server.
 func (s *Server) Stop() error {

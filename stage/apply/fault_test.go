@@ -297,8 +297,8 @@ func TestClusterOfTheUsers(t *testing.T) {
 		t.Skip("the tests' server is one of the user's")
 	}
 	file := userConfig(t, "")
-	ctx := WithCluster(t.Context(), Cluster{Kubeconfig: file})
-	running, err := newService(apiserver.User, false).Start(ctx)
+	ctx := t.Context()
+	running, err := newService(&serverFlags{kubeconfig: file}, apiserver.User, false).Start(ctx, t.Output())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -363,8 +363,7 @@ func TestNoPermission(t *testing.T) {
 	if testServer() == apiserver.User {
 		t.Skip("the tests' server is one of the user's")
 	}
-	service := newService(apiserver.User, false)
-	_, err := service.Start(WithCluster(t.Context(), Cluster{Kubeconfig: userConfig(t, "nobody")}))
+	_, err := newService(&serverFlags{kubeconfig: userConfig(t, "nobody")}, apiserver.User, false).Start(t.Context(), t.Output())
 	if !errors.Is(err, apiserver.ErrForbidden) {
 		t.Errorf("error is %v", err)
 	}
@@ -406,7 +405,7 @@ func TestNoPermission(t *testing.T) {
 	// The server learns of roles through a watch of its own.
 	var running *lab.Running
 	for until := time.Now().Add(time.Minute); ; {
-		running, err = service.Start(WithCluster(t.Context(), Cluster{Kubeconfig: userConfig(t, limited)}))
+		running, err = newService(&serverFlags{kubeconfig: userConfig(t, limited)}, apiserver.User, false).Start(t.Context(), t.Output())
 		if err == nil || time.Now().After(until) {
 			break
 		}
@@ -436,6 +435,6 @@ func TestUnreachableCluster(t *testing.T) {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, err := newService(apiserver.User, false).Start(WithCluster(t.Context(), Cluster{Kubeconfig: file}))
+	_, err := newService(&serverFlags{kubeconfig: file}, apiserver.User, false).Start(t.Context(), t.Output())
 	wantError(t, err, "the cluster at https://127.0.0.1:1 does not answer: ")
 }

@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"postage/lab"
+	"postage/proc"
 	"postage/service/apiserver"
 )
 
@@ -311,7 +312,7 @@ func (in *instance) MinOps() int {
 // Metrics is the server's memory after the proof, where it is known.
 func (in *instance) Metrics() map[string]float64 {
 	if in.reach.PID != 0 {
-		if n, err := apiserver.Memory(in.reach.PID); err == nil {
+		if n, err := proc.MemoryOf(in.reach.PID); err == nil {
 			return map[string]float64{"server-rss-B": float64(n)}
 		}
 	}
@@ -324,7 +325,7 @@ func (in *instance) Counters() (map[string]float64, error) {
 	w := in.caller.wire()
 	counters := map[string]float64{"wire-out-B/op": float64(w.out.Load()), "wire-in-B/op": float64(w.in.Load())}
 	if in.reach.PID != 0 {
-		cpu, err := apiserver.CPU(in.reach.PID)
+		cpu, err := proc.CPUOf(in.reach.PID)
 		switch {
 		case err == nil:
 			counters["server-cpu-ns/op"] = float64(cpu)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"strconv"
@@ -19,26 +20,6 @@ import (
 	"postage/record"
 	"postage/service/apiserver"
 )
-
-// Cluster names a cluster of the user's.
-type Cluster struct {
-	Kubeconfig, Context string
-}
-
-type clusterKey struct{}
-
-// WithCluster returns a context with which services of server=user take this cluster. Without it they take the one that
-// POSTAGE_KUBECONFIG and POSTAGE_CONTEXT name, and none if those name none: what kubectl happens to be set to is not asked.
-func WithCluster(ctx context.Context, c Cluster) context.Context {
-	return context.WithValue(ctx, clusterKey{}, c)
-}
-
-func clusterOf(ctx context.Context) Cluster {
-	if c, ok := ctx.Value(clusterKey{}).(Cluster); ok {
-		return c
-	}
-	return Cluster{os.Getenv("POSTAGE_KUBECONFIG"), os.Getenv("POSTAGE_CONTEXT")}
-}
 
 // reach is how a worker reaches the run's server, and what that does not serve.
 type reach struct {
@@ -69,12 +50,11 @@ func reachOf(server apiserver.Kind, fsync bool) (r reach, err error) {
 }
 
 // newService is the run's API server of a kind.
-func newService(server apiserver.Kind, fsync bool) *lab.Service {
-	return &lab.Service{Start: func(ctx context.Context) (*lab.Running, error) {
-		cluster := clusterOf(ctx)
-		o := apiserver.Options{Kind: server, Fsync: fsync}
+func newService(use *serverFlags, server apiserver.Kind, fsync bool) *lab.Service {
+	return &lab.Service{Start: func(ctx context.Context, log io.Writer) (*lab.Running, error) {
+		o := apiserver.Options{Kind: server, Fsync: fsync, Log: log}
 		if server == apiserver.User {
-			o.Kubeconfig, o.Context = cluster.Kubeconfig, cluster.Context
+			o.Kubeconfig, o.Context = use.cluster()
 		}
 		s, err := apiserver.Start(ctx, o)
 		if err != nil {

@@ -13,23 +13,24 @@ import (
 // Suite returns the stage's cases: for the default server, for kcp and for a cluster of the user's. A budget that is
 // too small leaves out the last.
 func Suite() lab.Suite {
-	suite := lab.Suite{Stage: "apply", Doc: "Objects into a Kubernetes-style API server: which content type?"}
-	first, last := serverCases(apiserver.Generic)
+	use := new(serverFlags)
+	suite := lab.Suite{Stage: "apply", Doc: "Objects into a Kubernetes-style API server: which content type?", Flags: use.register, Choose: use.choose}
+	first, last := serverCases(use, apiserver.Generic)
 	suite.Cases = first
 	for _, s := range subjects() {
 		suite.Cases = append(suite.Cases, serializeCase(s, false), serializeCase(s, true))
 	}
 	suite.Cases = append(suite.Cases, last...)
 	for _, server := range []apiserver.Kind{apiserver.KCP, apiserver.User} {
-		first, last := serverCases(server)
+		first, last := serverCases(use, server)
 		suite.Cases = append(append(suite.Cases, first...), last...)
 	}
 	return suite
 }
 
 // serverCases are the slices for one server; last are those that are long or that few servers serve.
-func serverCases(server apiserver.Kind) (first, last []lab.Case) {
-	relaxed, durable := newService(server, false), newService(server, true)
+func serverCases(use *serverFlags, server apiserver.Kind) (first, last []lab.Case) {
+	relaxed, durable := newService(use, server, false), newService(use, server, true)
 	of := func(operation, kind string) spec {
 		return spec{server: server, op: opByName(operation), kind: kindByName(kind), inflight: 1}
 	}

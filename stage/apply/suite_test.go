@@ -184,7 +184,7 @@ func TestFsync(t *testing.T) {
 		t.Skip("the user's disks are as they are")
 	}
 	t.Setenv("TMPDIR", "/var/tmp") // which is on a disk where /tmp may be in memory
-	running, err := newService(testServer(), true).Start(t.Context())
+	running, err := newService(new(serverFlags), testServer(), true).Start(t.Context(), t.Output())
 	if err != nil {
 		t.Fatal(err)
 	}

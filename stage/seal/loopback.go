@@ -16,8 +16,8 @@ import (
 	webpushgo "github.com/SherClockHolmes/webpush-go"
 
 	"postage/lab"
+	"postage/proc"
 	"postage/record"
-	"postage/service/peer"
 	"postage/webpush"
 )
 
@@ -71,17 +71,17 @@ func loopbackRow(name, module string, open func(*serviceAddress) (broadcast, fun
 	return lab.Contender{
 		Name: name, Module: module, Settings: record.KeysOf(name).Settings(map[string]string{"inflight": fmt.Sprint(inflight)}),
 		Checks: "the push service verifies the token of a message to each of twenty subscriptions, opens it and reads the right text; it counts as many requests as were sent",
-		Open: func(context.Context, lab.Env) (lab.Instance, error) {
+		Open: func(ctx context.Context, _ lab.Env) (lab.Instance, error) {
 			keys, err := webpush.GenerateVAPIDKeys()
 			if err != nil {
 				return nil, err
 			}
 			in := &loopback{service: serviceAddress{keys: keys}}
-			if in.peer, err = peer.Start(&in.service, "serve-push", keys.PublicKey()); err != nil {
+			if in.server, err = proc.StartServer(ctx, pushServer, keys.PublicKey(), &in.service); err != nil {
 				return nil, fmt.Errorf("seal: push service: %w", err)
 			}
 			if in.send, in.close, err = open(&in.service); err != nil {
-				return nil, errors.Join(err, in.peer.Close())
+				return nil, errors.Join(err, in.server.Close())
 			}
 			return in, nil
 		},
@@ -89,14 +89,14 @@ func loopbackRow(name, module string, open func(*serviceAddress) (broadcast, fun
 }
 
 type loopback struct {
-	peer    *peer.Peer
+	server  *proc.Child
 	service serviceAddress
 	send    broadcast
 	close   func() error
 }
 
 func (l *loopback) counts() (c serviceCounts, err error) {
-	err = l.peer.Ask("counts", &c)
+	err = l.server.Ask("counts", &c)
 	return c, err
 }
 
@@ -136,7 +136,7 @@ func (l *loopback) Counters() (map[string]float64, error) {
 	return map[string]float64{"server-cpu-ns/op": float64(*c.CPU)}, nil
 }
 
-func (l *loopback) Close() error { return errors.Join(l.close(), l.peer.Close()) }
+func (l *loopback) Close() error { return errors.Join(l.close(), l.server.Close()) }
 
 // transport trusts the service's certificate and speaks HTTP/2.
 func (s *serviceAddress) transport() (*http.Transport, error) {

@@ -1,6 +1,7 @@
 package seal
 
 import (
+	"bufio"
 	"bytes"
 	"crypto/tls"
 	"encoding/json"
@@ -8,14 +9,21 @@ import (
 	"io"
 	"net/url"
 
-	"postage/lab"
-	"postage/service/peer"
+	"postage/proc"
 	"postage/webpush/pushtest"
 )
 
-// ServePush is the push service of the case send=loopback, in a process of its own: see
-// package peer. publicKey is the VAPID key that subscriptions are bound to.
-func ServePush(publicKey string, stdin io.Reader, stdout io.Writer) error {
+// pushServer is what servePush is started by.
+const pushServer = "push-service"
+
+// servePush is the push service of the case send=loopback, in a process of its own, a
+// [proc.Server]. It is told the VAPID key that subscriptions are bound to.
+func servePush(stdin io.Reader, stdout io.Writer) error {
+	in := bufio.NewReader(stdin)
+	var publicKey string
+	if err := proc.ReadConfig(in, &publicKey); err != nil {
+		return err
+	}
 	servers := [2]*pushtest.Server{checking: pushtest.NewServer(), discarding: pushtest.NewServer(pushtest.Discard())}
 	var browsers []*pushtest.Browser
 	var ready serviceAddress
@@ -36,7 +44,7 @@ func ServePush(publicKey string, stdin io.Reader, stdout io.Writer) error {
 	if other, err := certificate(servers[discarding]); err != nil || !bytes.Equal(other, ready.Certificate) {
 		return fmt.Errorf("seal: the two origins have different certificates: %w", err)
 	}
-	return peer.Serve(stdin, stdout, ready, func(json.RawMessage) (any, error) {
+	return proc.Serve(in, stdout, ready, func(json.RawMessage) (any, error) {
 		counts := serviceCounts{Requests: servers[checking].Requests() + servers[discarding].Requests()}
 		for _, browser := range browsers {
 			for _, m := range browser.Messages() {
@@ -45,7 +53,7 @@ func ServePush(publicKey string, stdin io.Reader, stdout io.Writer) error {
 				}
 			}
 		}
-		if cpu, known := lab.ProcessCPU(); known {
+		if cpu, known := proc.CPU(); known {
 			counts.CPU = &cpu
 		}
 		return counts, nil

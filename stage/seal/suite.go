@@ -1,10 +1,15 @@
 package seal
 
-import "postage/lab"
+import (
+	"postage/lab"
+
+	"postage/proc"
+)
 
 // Suite returns the stage's cases.
 func Suite() lab.Suite {
-	suite := lab.Suite{Stage: "seal", Doc: "Bytes to an encrypted, signed Web Push request: which library, which of its caches?", Figures: figures()}
+	suite := lab.Suite{Stage: "seal", Doc: "Bytes to an encrypted, signed Web Push request: which library, which of its caches?",
+		Figures: figures(), Servers: map[string]proc.Server{pushServer: servePush}}
 	suite.Cases = append(suite.Cases, modesCase(false), modesCase(true), pageCase(), loopbackCase())
 	for _, p := range []primitive{keygen, agreement, signature, schedule, contentSchedule, stdSchedule, stdContentSchedule, salt, seal} {
 		suite.Cases = append(suite.Cases, part(p, false))

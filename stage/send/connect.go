@@ -5,7 +5,7 @@ import (
 
 	"connectrpc.com/connect"
 
-	"postage/stage/send/internal/hello"
+	"postage/service/greeter/hello"
 )
 
 // connectGo is one of connect-go's protocols over one version of HTTP, by net/http.

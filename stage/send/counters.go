@@ -3,7 +3,7 @@ package send
 import (
 	"fmt"
 
-	"postage/stage/send/peer"
+	"postage/service/greeter"
 )
 
 // Counters returns what the operations have cost so far besides the client's own time and
@@ -36,7 +36,7 @@ func (in *instance) Counters() (map[string]float64, error) {
 
 // keptWord compares what the server has seen since the last time with the operations
 // that were done.
-func (in *instance) keptWord(now peer.Counters) error {
+func (in *instance) keptWord(now greeter.Counters) error {
 	ops := in.begun - in.done
 	if ops == 0 {
 		return nil

@@ -5,7 +5,7 @@
 //
 // A request is encoded, sent, decoded, answered; the answer is received, decoded and
 // checked. Server and client are processes of their own on one machine, talking over
-// loopback. The server is package peer's, started anew for each block. Where a
+// loopback. The server is package greeter's, started anew for each block. Where a
 // connection is not reused, an operation begins with connecting and ends when the
 // connection is closed at the client.
 //

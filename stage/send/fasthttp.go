@@ -8,7 +8,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"postage/lab"
-	"postage/stage/send/internal/hello"
+	"postage/service/greeter/hello"
 )
 
 // fastHTTP1 is HTTP/1.1 by fasthttp at both ends.

@@ -10,18 +10,18 @@ import (
 	"testing"
 	"time"
 
+	"postage/service/greeter"
 	"postage/service/tlscert"
-	"postage/stage/send/peer"
 )
 
 // opened is an instance whose server is as change leaves it.
-func opened(t *testing.T, tr *transport, s spec, change func(*peer.Config)) (*instance, error) {
+func opened(t *testing.T, tr *transport, s spec, change func(*greeter.Config)) (*instance, error) {
 	t.Helper()
 	pair, err := certificate(&s)
 	if err != nil {
 		t.Fatal(err)
 	}
-	config := tr.peerConfig(&s, pair)
+	config := tr.serverConfig(&s, pair)
 	if change != nil {
 		change(&config)
 	}
@@ -58,7 +58,7 @@ func secure() spec {
 func TestProofSeesAnotherProtocol(t *testing.T) {
 	for name, tr := range map[string]*transport{"http2": netHTTP2(), "x-net": xnetHTTP2(), "connect": connectProto("http2")} {
 		for _, s := range []spec{plain(), secure()} {
-			in, err := opened(t, tr, s, func(c *peer.Config) {
+			in, err := opened(t, tr, s, func(c *greeter.Config) {
 				c.Fault.HTTP1Only = true
 				if c.Server == "xnet" {
 					c.Server = "nethttp" // x/net's own has no HTTP/1.1 to offer
@@ -157,7 +157,7 @@ func TestProofSeesResumption(t *testing.T) {
 func TestProofSeesEarlyData(t *testing.T) {
 	s := secure()
 	s.reuse, s.resume = false, resumeEarly
-	in, err := opened(t, rawQUIC(), s, func(c *peer.Config) { c.Early = false })
+	in, err := opened(t, rawQUIC(), s, func(c *greeter.Config) { c.Early = false })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,7 +176,7 @@ func TestProofSeesAnotherCertificate(t *testing.T) {
 
 func TestProofReadsReplies(t *testing.T) {
 	for _, tr := range append(everyProtocol(), rawTLS(), rawQUIC()) {
-		in, err := opened(t, tr, secure(), func(c *peer.Config) { c.Fault.Garble = true })
+		in, err := opened(t, tr, secure(), func(c *greeter.Config) { c.Fault.Garble = true })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -233,7 +233,7 @@ func TestProofSeesAnotherTLS(t *testing.T) {
 
 func TestServerDies(t *testing.T) {
 	for _, tr := range []*transport{netHTTP1(), netHTTP2(), xnetHTTP2(), grpcGo(), fastHTTP1(), quicHTTP3(), rawTLS(), connectProto("http1")} {
-		in, err := opened(t, tr, secure(), func(c *peer.Config) { c.Fault.DieAfter = 10 })
+		in, err := opened(t, tr, secure(), func(c *greeter.Config) { c.Fault.DieAfter = 10 })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -244,7 +244,7 @@ func TestServerDies(t *testing.T) {
 		go func() { failed <- in.Run(100) }()
 		select {
 		case err = <-failed:
-			wantError(t, err, "the server ended (exit status 7): serve-peer: dies as it was told to")
+			wantError(t, err, "the server ended (exit status 7): greeter: dies as it was told to")
 		case <-time.After(time.Minute):
 			t.Errorf("%s: waits for a server that died", tr.name)
 		}
@@ -257,7 +257,7 @@ func TestPortInUse(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	_, err = opened(t, netHTTP1(), plain(), func(c *peer.Config) { c.Addr = l.Addr().String() })
+	_, err = opened(t, netHTTP1(), plain(), func(c *greeter.Config) { c.Addr = l.Addr().String() })
 	wantError(t, err, "address already in use")
 }
 
@@ -276,7 +276,7 @@ func TestRefused(t *testing.T) {
 
 func TestHalfClosed(t *testing.T) {
 	for _, tr := range []*transport{netHTTP1(), netHTTP2(), grpcGo(), fastHTTP1(), rawTCP()} {
-		in, err := opened(t, tr, plain(), func(c *peer.Config) { c.Fault.HalfClose = true })
+		in, err := opened(t, tr, plain(), func(c *greeter.Config) { c.Fault.HalfClose = true })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -292,7 +292,7 @@ func TestBodyTooLarge(t *testing.T) {
 	for _, tr := range []*transport{netHTTP1(), netHTTP2(), quicHTTP3(), grpcGo(), fastHTTP1(), connectProto("http1"), connectProto("http2"), grpcWeb("http2"), xnetHTTP2()} {
 		s := secure()
 		s.size = 64 << 10
-		in, err := opened(t, tr, s, func(c *peer.Config) { c.MaxBody = 1 << 10 })
+		in, err := opened(t, tr, s, func(c *greeter.Config) { c.MaxBody = 1 << 10 })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -310,7 +310,7 @@ func TestExpiredCertificate(t *testing.T) {
 	}
 	for _, tr := range append(everyProtocol(), rawTLS(), rawQUIC(), handshakeAlone()) {
 		s := secure()
-		in, err := openInstance(context.Background(), tr, s, 1, tr.peerConfig(&s, pair), pair)
+		in, err := openInstance(context.Background(), tr, s, 1, tr.serverConfig(&s, pair), pair)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -340,7 +340,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			in, err := openInstance(context.Background(), tr, s, 1, tr.peerConfig(&s, pair), pair)
+			in, err := openInstance(context.Background(), tr, s, 1, tr.serverConfig(&s, pair), pair)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -380,7 +380,7 @@ func openFiles(t *testing.T) int {
 
 // Failing rows leave no server behind either, and their instances can be closed.
 func TestFailureEndsTheServer(t *testing.T) {
-	in, err := opened(t, netHTTP1(), plain(), func(c *peer.Config) { c.Fault.Garble = true })
+	in, err := opened(t, netHTTP1(), plain(), func(c *greeter.Config) { c.Fault.Garble = true })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,14 +8,14 @@ import (
 
 	"github.com/quic-go/quic-go"
 
-	"postage/stage/send/peer"
+	"postage/service/greeter"
 )
 
 // rawQUIC is the floor of one write and one read on a QUIC stream.
 func rawQUIC() *transport {
 	return &transport{
 		name: "floor=quic", module: "github.com/quic-go/quic-go", server: "quic", floor: true, unnamed: true,
-		quic: true, encrypted: noCleartext, quick: true, alpn: peer.QUICALPN,
+		quic: true, encrypted: noCleartext, quick: true, alpn: greeter.QUICALPN,
 		settings: map[string]string{"lib": "quic-go", "socket": "shared"},
 		open:     openQUIC,
 	}
@@ -39,7 +39,7 @@ func openQUIC(t *target) (client, error) {
 	}
 	socket := &quic.Transport{Conn: conn}
 	config := t.tls.Clone()
-	config.NextProtos = []string{peer.QUICALPN}
+	config.NextProtos = []string{greeter.QUICALPN}
 	streams, err := openStream(t, func() (io.ReadWriteCloser, error) {
 		dial := socket.Dial
 		if t.spec.resume == resumeEarly {

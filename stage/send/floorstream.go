@@ -7,7 +7,7 @@ import (
 	"net"
 	"sync"
 
-	"postage/stage/send/internal/hello"
+	"postage/service/greeter/hello"
 )
 
 // rawTCP is the floor of one write and one read on a TCP connection.

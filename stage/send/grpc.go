@@ -8,7 +8,7 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 
-	"postage/stage/send/internal/hello"
+	"postage/service/greeter/hello"
 )
 
 // grpcGo is gRPC by grpc-go at both ends.

@@ -12,25 +12,25 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"postage/lab"
+	"postage/service/greeter"
+	"postage/service/greeter/hello"
+	"postage/service/greeter/wire"
 	"postage/service/tlscert"
-	"postage/stage/send/internal/hello"
-	"postage/stage/send/internal/wire"
-	"postage/stage/send/peer"
 )
 
 // An instance is a transport at work on one spec, with its server.
 type instance struct {
 	transport *transport
 	spec      spec
-	server    *peer.Process
+	server    *greeter.Process
 	lanes     []lane
 	clients   []client
 	wires     []*wire.Count // one a client
 	seen      handshakes
 
-	begun int64         // operations ever begun
-	last  peer.Counters // when Counters was called last
-	done  int64         // operations at that time
+	begun int64            // operations ever begun
+	last  greeter.Counters // when Counters was called last
+	done  int64            // operations at that time
 	// replaced is how many connections were opened in place of ones that had been idle
 	// for too long, between batches.
 	replaced int64
@@ -50,7 +50,7 @@ func newInstance(ctx context.Context, t *transport, s spec, seed uint64) (*insta
 	if err != nil {
 		return nil, err
 	}
-	return openInstance(ctx, t, s, seed, t.peerConfig(&s, pair), pair)
+	return openInstance(ctx, t, s, seed, t.serverConfig(&s, pair), pair)
 }
 
 func certificate(s *spec) (*tlscert.Pair, error) {
@@ -60,8 +60,8 @@ func certificate(s *spec) (*tlscert.Pair, error) {
 	return tlscert.New(s.cert)
 }
 
-func openInstance(ctx context.Context, t *transport, s spec, seed uint64, config peer.Config, pair *tlscert.Pair) (*instance, error) {
-	server, err := peer.Start(ctx, config)
+func openInstance(ctx context.Context, t *transport, s spec, seed uint64, config greeter.Config, pair *tlscert.Pair) (*instance, error) {
+	server, err := greeter.Start(ctx, config)
 	if err != nil {
 		return nil, err
 	}

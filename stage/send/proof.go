@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"postage/service/greeter"
 	"postage/service/tlscert"
-	"postage/stage/send/peer"
 )
 
 // handshakes is what the clients have seen of TLS.
@@ -67,7 +67,7 @@ func (in *instance) Prove(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, prove := range []func(before, after peer.Counters) error{in.proveConnections, in.proveProtocol, in.proveTLS} {
+	for _, prove := range []func(before, after greeter.Counters) error{in.proveConnections, in.proveProtocol, in.proveTLS} {
 		if err := prove(before, after); err != nil {
 			return err
 		}
@@ -97,8 +97,8 @@ func (in *instance) through(on bool) {
 // nothing more has come to it for a while, and what the clients had sent and received
 // then. QUIC goes on by itself (acknowledgements, probes of the MTU), so that counts of
 // another moment would not agree.
-func (in *instance) settled() (c peer.Counters, out, received int64, err error) {
-	var last peer.Counters
+func (in *instance) settled() (c greeter.Counters, out, received int64, err error) {
+	var last greeter.Counters
 	for wait := time.Millisecond; ; wait *= 2 {
 		// Asked in this order, no end can have received what the other has not counted.
 		_, received = in.bytes()
@@ -119,7 +119,7 @@ func (in *instance) settled() (c peer.Counters, out, received int64, err error) 
 	}
 }
 
-func (in *instance) proveConnections(before, after peer.Counters) error {
+func (in *instance) proveConnections(before, after greeter.Counters) error {
 	in.last = before
 	if err := in.keptWord(after); err != nil {
 		return err
@@ -130,7 +130,7 @@ func (in *instance) proveConnections(before, after peer.Counters) error {
 	return nil
 }
 
-func (in *instance) proveProtocol(_, after peer.Counters) error {
+func (in *instance) proveProtocol(_, after greeter.Counters) error {
 	if !in.transport.handshakeOnly && after.Proto != in.transport.version {
 		return fmt.Errorf("the server saw requests of %q, want %q", after.Proto, in.transport.version)
 	}
@@ -140,7 +140,7 @@ func (in *instance) proveProtocol(_, after peer.Counters) error {
 	return nil
 }
 
-func (in *instance) proveTLS(before, after peer.Counters) error {
+func (in *instance) proveTLS(before, after greeter.Counters) error {
 	in.seen.mu.Lock()
 	defer in.seen.mu.Unlock()
 	if !in.spec.tls {
@@ -172,7 +172,7 @@ func (in *instance) proveTLS(before, after peer.Counters) error {
 	return in.proveResumption(before, after)
 }
 
-func (in *instance) proveResumption(before, after peer.Counters) error {
+func (in *instance) proveResumption(before, after greeter.Counters) error {
 	made := after.Handshakes - before.Handshakes
 	resumed, early := after.Resumed-before.Resumed, after.Early-before.Early
 	want, wantEarly := int64(0), int64(0)
@@ -195,7 +195,7 @@ func (in *instance) proveResumption(before, after peer.Counters) error {
 // connection that is closed may have something on its way that nobody reads any more,
 // such as a session ticket or a window update: then no end may have received more than
 // the other sent.
-func (in *instance) proveBytes(after peer.Counters, out, received int64) error {
+func (in *instance) proveBytes(after greeter.Counters, out, received int64) error {
 	exact := in.spec.reuse
 	if exact && after.WireIn != out || after.WireIn > out {
 		return fmt.Errorf("the clients sent %d bytes, the server received %d", out, after.WireIn)

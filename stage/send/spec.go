@@ -7,8 +7,8 @@ import (
 	"strconv"
 
 	"postage/record"
+	"postage/service/greeter/hello"
 	"postage/service/tlscert"
-	"postage/stage/send/internal/hello"
 )
 
 // A spec is one choice in each of the stage's dimensions.

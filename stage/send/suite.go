@@ -5,9 +5,11 @@ import (
 	"fmt"
 
 	"postage/lab"
+	"postage/proc"
 	"postage/record"
+	"postage/service/greeter"
+	"postage/service/greeter/hello"
 	"postage/service/tlscert"
-	"postage/stage/send/internal/hello"
 )
 
 // baseline is what the others are compared with, unless a case sweeps something else.
@@ -15,7 +17,8 @@ const baseline = "proto=http1"
 
 // Suite returns the stage's cases.
 func Suite() lab.Suite {
-	suite := lab.Suite{Stage: "send", Doc: "Bytes to another process: which protocol, TLS or not, connection kept or not?", Figures: figures()}
+	suite := lab.Suite{Stage: "send", Doc: "Bytes to another process: which protocol, TLS or not, connection kept or not?",
+		Figures: figures(), Servers: map[string]proc.Server{greeter.Name: greeter.Serve}}
 	for _, cases := range [][]lab.Case{
 		pageCases(), {tlsCase()}, reuseCases(), {bodyCase(), certCase(), resumeCase()}, sizeCases(), flightCases(),
 	} {

@@ -9,32 +9,22 @@ import (
 	"time"
 
 	"postage/lab"
+	"postage/proc"
 	"postage/record"
-	"postage/stage/send/peer"
 	"postage/verdict"
 )
 
 // The test program is its own server, and its own worker, as postage is.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 {
+	proc.ServeIfStarted(Suite().Servers)
+	if len(os.Args) > 1 && os.Args[1] == "worker" {
 		out := os.Stdout
-		var serve func() error
-		switch os.Args[1] {
-		case "serve-peer":
-			serve = func() error { return peer.Serve(os.Stdin, out) }
-		case "worker":
-			serve = func() error {
-				return lab.ServeWorker(context.Background(), []lab.Suite{Suite()}, os.Stdin, out)
-			}
+		os.Stdout = os.Stderr
+		if err := lab.ServeWorker(context.Background(), []lab.Suite{Suite()}, os.Stdin, out); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
 		}
-		if serve != nil {
-			os.Stdout = os.Stderr
-			if err := serve(); err != nil {
-				fmt.Fprintln(os.Stderr, err)
-				os.Exit(1)
-			}
-			os.Exit(0)
-		}
+		os.Exit(0)
 	}
 	os.Exit(m.Run())
 }
@@ -109,7 +99,7 @@ func TestLab(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes half a minute")
 	}
-	command, err := lab.SelfCommand("worker")
+	command, err := proc.Self("worker")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,17 +10,17 @@ import (
 	"time"
 
 	"postage/lab"
+	"postage/service/greeter"
+	"postage/service/greeter/hello"
+	"postage/service/greeter/wire"
 	"postage/service/tlscert"
-	"postage/stage/send/internal/hello"
-	"postage/stage/send/internal/wire"
-	"postage/stage/send/peer"
 )
 
 // A transport is one way to get a message across: a protocol by a library.
 type transport struct {
 	name     string            // "proto=http1/lib=fasthttp"
 	module   string            // path of the Go module that does the client's work
-	server   string            // the kind of peer that answers
+	server   string            // the kind of server that answers
 	settings map[string]string // more about it, for readers of the record
 	floor    bool
 	// encrypted says that there is no going without TLS, and why.
@@ -140,9 +140,9 @@ func clientTLS(pair *tlscert.Pair, resume resume, seen *handshakes) *tls.Config 
 	return config
 }
 
-// peerConfig is the server that the transport talks to.
-func (t *transport) peerConfig(s *spec, pair *tlscert.Pair) peer.Config {
-	c := peer.Config{Server: t.server, Body: s.body.Name, Early: s.resume == resumeEarly}
+// serverConfig is the server that the transport talks to.
+func (t *transport) serverConfig(s *spec, pair *tlscert.Pair) greeter.Config {
+	c := greeter.Config{Server: t.server, Body: s.body.Name, Early: s.resume == resumeEarly}
 	if s.tls {
 		c.Cert = pair
 	}

@@ -12,6 +12,7 @@ import (
 
 	"postage/lab"
 	"postage/pgbulk/pgtest"
+	"postage/proc"
 )
 
 // noServer is why there is no PostgreSQL for the tests, nil if there is one.
@@ -20,13 +21,7 @@ var noServer error
 // The test program is its own sink, as postage is, and it starts the servers that workers
 // would be told of.
 func TestMain(m *testing.M) {
-	if len(os.Args) == 2 && os.Args[1] == sinkCommand {
-		if err := ServeSink(os.Stdin, os.Stdout); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
-		os.Exit(0)
-	}
+	proc.ServeIfStarted(Suite().Servers)
 	// Tests talk to this machine alone, and to a server of their own.
 	os.Setenv("POSTAGE_PG_DOWNLOAD", "no")
 	for _, name := range []string{"POSTAGE_DSN", "PGHOST", "PGHOSTADDR", "PGSERVICE", "PGDATABASE"} {
@@ -45,7 +40,7 @@ func withServers(run func() int) (code int) {
 		}
 	}
 	for _, service := range services {
-		running, err := service.Start(ctx)
+		running, err := service.Start(ctx, os.Stderr)
 		if err != nil {
 			noServer = err
 			if !errors.Is(err, pgtest.ErrNone) || os.Getenv("CI") == "true" {

@@ -185,13 +185,13 @@ const floodChecks = "the first 4 MB that the sink received hold every value of t
 // prove has the sink keep the beginning of what it receives, and looks for the values in it.
 func (f flood) prove(_ context.Context, write func() error) error {
 	var a sinkAnswer
-	if err := f.peer.Ask("capture head", &a); err != nil {
+	if err := f.server.Ask("capture head", &a); err != nil {
 		return err
 	}
 	if err := write(); err != nil {
 		return err
 	}
-	if err := f.peer.Ask("captured", &a); err != nil {
+	if err := f.server.Ask("captured", &a); err != nil {
 		return err
 	}
 	received, err := os.ReadFile(a.Capture)

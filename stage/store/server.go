@@ -19,7 +19,7 @@ import (
 
 	"postage/lab"
 	"postage/pgbulk/pgtest"
-	"postage/service/postgres"
+	"postage/proc"
 )
 
 // What an operation finds in the table.
@@ -201,8 +201,8 @@ func (s *server) serverCPU(backends []int) (float64, bool, error) {
 	}
 	var sum time.Duration
 	for _, pid := range backends {
-		cpu, err := postgres.ProcessCPU(pid)
-		if errors.Is(err, postgres.ErrNotAvailable) {
+		cpu, err := proc.CPUOf(pid)
+		if errors.Is(err, proc.ErrNotAvailable) {
 			return 0, false, nil
 		}
 		if err != nil {

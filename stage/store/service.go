@@ -4,8 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
+	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -16,13 +19,12 @@ import (
 )
 
 // newService is the run's PostgreSQL, a scratch cluster with or without fsync, or the user's
-// own server, see WithDSN and package postgres. Where there is none it is downloaded once, which is announced,
+// own server, see userDSN and package postgres. Where there is none it is downloaded once, which is announced,
 // from POSTAGE_PG_REPOSITORY if that is set; not if POSTAGE_PG_DOWNLOAD is "no".
-func newService(fsync bool) *lab.Service {
-	return &lab.Service{Start: func(ctx context.Context) (*lab.Running, error) {
-		dsn, _ := ctx.Value(dsnKey{}).(string)
+func newService(use *userDSN, fsync bool) *lab.Service {
+	return &lab.Service{Start: func(ctx context.Context, log io.Writer) (*lab.Running, error) {
 		o := postgres.Options{
-			DSN: dsn,
+			DSN: string(*use), Log: log,
 			// Two of these may run at a time, each in a schema of its own.
 			Schema:     map[bool]string{false: "postage", true: "postage_fsync"}[fsync],
 			NoDownload: os.Getenv("POSTAGE_PG_DOWNLOAD") == "no",
@@ -45,13 +47,35 @@ func newService(fsync bool) *lab.Service {
 	}}
 }
 
-// WithDSN has the services that are started with the context use the user's own server, named by a libpq
-// URL or keyword string. It goes before POSTAGE_DSN, the PG* variables and PostgreSQL's programs on this machine.
-func WithDSN(ctx context.Context, dsn string) context.Context {
-	return context.WithValue(ctx, dsnKey{}, dsn)
+// userDSN is the flag that names the user's own server, as a libpq URL or keyword string. It goes before POSTAGE_DSN,
+// the PG* variables and PostgreSQL's programs on this machine.
+type userDSN string
+
+func (d *userDSN) Set(dsn string) error {
+	*d = userDSN(dsn)
+	return nil
 }
 
-type dsnKey struct{}
+// String leaves out what may have a password in it.
+func (d *userDSN) String() string {
+	if *d == "" {
+		return ""
+	}
+	return "..."
+}
+
+func (d *userDSN) flags(f *flag.FlagSet) {
+	*d = ""
+	f.Var(d, "dsn", "PostgreSQL `server` for the stage store: a schema of our own there, dropped afterwards\n(default POSTAGE_DSN, PG*, or a scratch cluster)")
+}
+
+// choose refuses a server that nothing would be measured on.
+func (d *userDSN) choose(c *lab.Choice) error {
+	if *d == "" || slices.ContainsFunc(c.Entries, func(e lab.Entry) bool { return e.Case.Service != nil }) {
+		return nil
+	}
+	return &lab.Hinted{Err: errors.New("--dsn: none of the cases is measured on a PostgreSQL server"), Hint: "postage run Store/peer=postgres --dsn ..."}
+}
 
 func started(ctx context.Context, s *postgres.Server, fsync bool) (*lab.Running, error) {
 	r := reach{DSN: map[pgtest.Transport]string{pgtest.Unix: s.DSN(pgtest.Unix), pgtest.TCP: s.DSN(pgtest.TCP)}, Scratch: s.Scratch()}

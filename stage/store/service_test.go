@@ -24,7 +24,7 @@ func TestUsersServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	dsn := r.dsn(pgtest.Unix)
-	ctx := WithDSN(t.Context(), dsn)
+	ctx, use := t.Context(), userDSN(dsn)
 	conn, err := pgx.Connect(ctx, dsn)
 	if err != nil {
 		t.Fatal(err)
@@ -37,7 +37,7 @@ func TestUsersServer(t *testing.T) {
 		}
 		return n
 	}
-	running, err := newService(false).Start(ctx)
+	running, err := newService(&use, false).Start(ctx, t.Output())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +76,7 @@ func TestUsersServer(t *testing.T) {
 	if _, err := conn.Exec(ctx, "create schema postage"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := newService(false).Start(ctx); err == nil || !strings.Contains(err.Error(), "is not ours") {
+	if _, err := newService(&use, false).Start(ctx, t.Output()); err == nil || !strings.Contains(err.Error(), "is not ours") {
 		t.Errorf("with a schema of somebody else's: %v", err)
 	}
 	if schemas() != 1 {

@@ -18,16 +18,16 @@ import (
 	"postage/lab"
 	"postage/pgbulk/pgtest"
 	"postage/pgbulk/pgtest/pgsink"
-	"postage/service/peer"
+	"postage/proc"
 )
 
-// sinkCommand is the subcommand that calls ServeSink.
-const sinkCommand = "serve-store-sink"
+// sinkServer is what serveSink is started by.
+const sinkServer = "sink"
 
 // sink is a protocol sink in a process of its own.
 type sink struct {
-	peer *peer.Peer
-	to   target
+	server *proc.Child
+	to     target
 }
 
 // sinkAddress is what the sink says when it is ready.
@@ -44,9 +44,9 @@ type sinkAnswer struct {
 }
 
 func openSink(w workload, transport pgtest.Transport) func(context.Context, lab.Env) (place, error) {
-	return func(_ context.Context, env lab.Env) (place, error) {
+	return func(ctx context.Context, env lab.Env) (place, error) {
 		var address sinkAddress
-		p, err := peer.Start(&address, sinkCommand)
+		p, err := proc.StartServer(ctx, sinkServer, nil, &address)
 		if err != nil {
 			return nil, fmt.Errorf("sink: %w", err)
 		}
@@ -54,17 +54,17 @@ func openSink(w workload, transport pgtest.Transport) func(context.Context, lab.
 		if transport == pgtest.TCP {
 			dsn = fmt.Sprintf("host=127.0.0.1 port=%d user=x dbname=x sslmode=disable", address.Port)
 		}
-		return &sink{peer: p, to: target{dsn: dsn, table: "page", types: w.types("jsonb"), unix: transport == pgtest.Unix, rows: w.draw(env.Seed, 1)}}, nil
+		return &sink{server: p, to: target{dsn: dsn, table: "page", types: w.types("jsonb"), unix: transport == pgtest.Unix, rows: w.draw(env.Seed, 1)}}, nil
 	}
 }
 
 func (s *sink) target() *target               { return &s.to }
 func (s *sink) prepare(context.Context) error { return nil }
-func (s *sink) close() error                  { return s.peer.Close() }
+func (s *sink) close() error                  { return s.server.Close() }
 
 func (s *sink) serverCPU([]int) (float64, bool, error) {
 	var a sinkAnswer
-	if err := s.peer.Ask("cpu", &a); err != nil || a.CPU == nil {
+	if err := s.server.Ask("cpu", &a); err != nil || a.CPU == nil {
 		return 0, false, err
 	}
 	return float64(*a.CPU), true, nil
@@ -75,13 +75,13 @@ const sinkChecks = "the bytes that the sink received hold every value of every r
 // prove has the sink keep what it receives, and looks for the values in it.
 func (s *sink) prove(_ context.Context, write func() error) error {
 	var a sinkAnswer
-	if err := s.peer.Ask("capture", &a); err != nil {
+	if err := s.server.Ask("capture", &a); err != nil {
 		return err
 	}
 	if err := write(); err != nil {
 		return err
 	}
-	if err := s.peer.Ask("captured", &a); err != nil {
+	if err := s.server.Ask("captured", &a); err != nil {
 		return err
 	}
 	received, err := os.ReadFile(a.Capture)
@@ -143,9 +143,8 @@ func bodiesOf(messages []byte) ([]byte, error) {
 	return bodies, nil
 }
 
-// ServeSink is the sink, in a process of its own: see package peer. It ends when its
-// standard input does.
-func ServeSink(stdin io.Reader, stdout io.Writer) (err error) {
+// serveSink is the sink, in a process of its own, a [proc.Server].
+func serveSink(stdin io.Reader, stdout io.Writer) (err error) {
 	dir, err := os.MkdirTemp("", "postage-sink-")
 	if err != nil {
 		return fmt.Errorf("store: sink: %w", err)
@@ -168,7 +167,7 @@ func ServeSink(stdin io.Reader, stdout io.Writer) (err error) {
 		defer l.Close()
 		go s.Serve(tapped{l, kept})
 	}
-	return peer.Serve(stdin, stdout, sinkAddress{dir, port}, func(question json.RawMessage) (any, error) {
+	return proc.Serve(stdin, stdout, sinkAddress{dir, port}, func(question json.RawMessage) (any, error) {
 		var a sinkAnswer
 		switch string(question) {
 		case `"capture"`:
@@ -183,7 +182,7 @@ func ServeSink(stdin io.Reader, stdout io.Writer) (err error) {
 				return nil, err
 			}
 		}
-		if cpu, known := lab.ProcessCPU(); known {
+		if cpu, known := proc.CPU(); known {
 			a.CPU = &cpu
 		}
 		return a, nil

@@ -9,6 +9,7 @@ import (
 	"postage/lab"
 	"postage/pgbulk"
 	"postage/pgbulk/pgtest"
+	"postage/proc"
 	"postage/record"
 )
 
@@ -29,11 +30,13 @@ type workloads struct{ page, part, small, json, typed workload }
 
 // suite returns the cases for workloads, and for volumes of the page's rows.
 func suite(of workloads, volumes ...volume) lab.Suite {
-	suite := lab.Suite{Stage: "store", Doc: "Rows into PostgreSQL: which driver, which call, which buffer?", Figures: figures()}
+	var use userDSN
+	suite := lab.Suite{Stage: "store", Doc: "Rows into PostgreSQL: which driver, which call, which buffer?",
+		Figures: figures(), Servers: map[string]proc.Server{sinkServer: serveSink}, Flags: use.flags, Choose: use.choose}
 	suite.Cases = append(suite.Cases,
 		sinkCase(of.page, pgtest.Unix, true, "What does the client alone pay for one upsert of 1000 rows of 16 KB, whatever the server does with them?"),
 		directCase(of.page))
-	relaxed, durable := newService(false), newService(true)
+	relaxed, durable := newService(&use, false), newService(&use, true)
 	base := setting{workload: of.page, phase: phaseUpdate, column: "jsonb", compression: "pglz", transport: pgtest.Unix}
 	first := base
 	first.workload = of.part

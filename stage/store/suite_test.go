@@ -108,7 +108,7 @@ func TestServerThatDoesNotStart(t *testing.T) {
 	for _, e := range entries {
 		rec.Rows = append(rec.Rows, record.Row{Name: e.Row(), Proof: record.ProofOK})
 	}
-	environment, stop := lab.StartServices(t.Context(), entries, rec)
+	environment, stop := lab.StartServices(t.Context(), entries, rec, t.Output())
 	if err := stop(); err != nil || len(environment) > 0 {
 		t.Errorf("environment %q, stopped with %v", environment, err)
 	}

@@ -1,4 +1,4 @@
-// Command sendgen writes the generated code of Postage's send stage: what protoc-gen-go
+// Command sendgen writes the generated code of service/greeter: what protoc-gen-go
 // and protoc-gen-go-vtproto make of its .proto file. The plug-ins are run from
 // tools/go.mod, so that their versions are pinned. It needs no protoc: the file is
 // compiled in process.
@@ -22,7 +22,7 @@ import (
 )
 
 func main() {
-	if err := run(context.Background(), filepath.Join("..", "stage", "send", "internal", "hello"), "hello.proto"); err != nil {
+	if err := run(context.Background(), filepath.Join("..", "service", "greeter", "hello"), "hello.proto"); err != nil {
 		fmt.Fprintln(os.Stderr, "sendgen:", err)
 		os.Exit(1)
 	}

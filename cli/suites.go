@@ -1,0 +1,143 @@
+package cli
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"postage/lab"
+	"postage/proc"
+	"postage/record"
+	"postage/service/greeter"
+)
+
+// entries are the suites' rows. A mistake in a suite of somebody's is told here.
+func (p program) entries() ([]lab.Entry, error) {
+	if err := lab.Check(p.suites); err != nil {
+		return nil, fmt.Errorf("these suites cannot be measured: %w", err)
+	}
+	return lab.Entries(p.suites), nil
+}
+
+// addFlags adds the suites' flags to a command's. It is an error if a flag is there already.
+func (p program) addFlags(cmd *cobra.Command) error {
+	var errs []error
+	for _, suite := range p.suites {
+		if suite.Flags == nil {
+			continue
+		}
+		own := flag.NewFlagSet(suite.Stage, flag.ContinueOnError)
+		suite.Flags(own)
+		own.VisitAll(func(f *flag.Flag) {
+			if cmd.Flags().Lookup(f.Name) != nil {
+				errs = append(errs, fmt.Errorf("the suite %s has a flag --%s, which there is already", suite.Stage, f.Name))
+				return
+			}
+			cmd.Flags().AddGoFlag(f)
+			_ = cmd.Flags().SetAnnotation(f.Name, ofSuite, []string{suite.Stage})
+		})
+	}
+	return errors.Join(errs...)
+}
+
+// ofSuite marks the flags that suites have added.
+const ofSuite = "suite"
+
+// suiteFlags are the suites' flags that a command was given, or all of them, each as write has it.
+func suiteFlags(cmd *cobra.Command, all bool, write func(*pflag.Flag) string) []string {
+	var text []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if f.Annotations[ofSuite] != nil && (all || f.Changed) {
+			text = append(text, write(f))
+		}
+	})
+	return text
+}
+
+// again is what to give once more to resume a run: the record does not say whose servers it is on.
+func again(cmd *cobra.Command) string {
+	return strings.Join(suiteFlags(cmd, false, func(f *pflag.Flag) string { return " --" + f.Name + " " + f.Value.String() }), "")
+}
+
+// choose has each suite look at its part of what is to be measured.
+func (p program) choose(cmd *cobra.Command, entries []lab.Entry, patterns []string, resumed bool) ([]lab.Entry, error) {
+	var chosen []lab.Entry
+	for _, suite := range p.suites {
+		c := &lab.Choice{Patterns: patterns, Resumed: resumed}
+		for _, e := range entries {
+			if e.Stage == suite.Stage {
+				c.Entries = append(c.Entries, e)
+			}
+		}
+		if suite.Choose != nil {
+			if err := suite.Choose(c); err != nil {
+				return nil, err
+			}
+		}
+		if c.Note != "" {
+			say(cmd, "postage: %s", c.Note)
+		}
+		chosen = append(chosen, c.Entries...)
+	}
+	if len(chosen) == 0 {
+		return nil, hinted(errors.New("nothing is left to be measured"), "`postage list` shows all rows")
+	}
+	if resumed {
+		return entries, nil // in the record's order
+	}
+	return chosen, nil
+}
+
+// serveCommand is what lives in the processes that contenders start, and the server of `load`.
+func (p program) serveCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:    "serve NAME",
+		Short:  "Serves a running postage (started by it)",
+		Hidden: true,
+		Args:   cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			servers := map[string]proc.Server{greeter.Name: greeter.Serve}
+			for _, suite := range p.suites {
+				maps.Copy(servers, suite.Servers)
+			}
+			return proc.ServeNamed(servers, args[0], cmd.InOrStdin(), cmd.OutOrStdout())
+		},
+	}
+}
+
+// An example is a row of the suites', for help texts.
+type example struct {
+	Case, Row string // whole names
+	Some      string // a pattern for several cases: the stage and a part of the case
+	Part      string // what tells the contender from others
+}
+
+// example is of the first case of the first look, or the first there is.
+func (p program) example() example {
+	entries := lab.Entries(p.suites)
+	if len(entries) == 0 {
+		return example{"Stage/key=value", "Stage/key=value/lib=name", "Stage/key=value", "lib=name"}
+	}
+	first := max(0, slices.IndexFunc(entries, func(e lab.Entry) bool { return e.Case.Headline }))
+	e := entries[first]
+	for _, other := range entries[first:] {
+		if other.Case == e.Case && other.Role == record.RoleContender {
+			e = other
+			break
+		}
+	}
+	parts := strings.Split(e.Case.Name, "/")
+	part, _, _ := strings.Cut(e.Contender.Name, "/")
+	return example{e.Case.Name, e.Row(), parts[0] + "/" + parts[len(parts)-1], part}
+}
+
+// expand writes the example into a help text: {case}, {row}, {some} and {part}.
+func (x example) expand(text string) string {
+	return strings.NewReplacer("{case}", x.Case, "{row}", x.Row, "{some}", x.Some, "{part}", x.Part).Replace(text)
+}

@@ -1,0 +1,90 @@
+package proc
+
+import (
+	"fmt"
+	"path"
+	"strings"
+	"sync"
+)
+
+// EndedError is a process that ended where it should have answered.
+type EndedError struct {
+	Who string // "the worker"
+	How string // "exit status 2"
+	Why string // the line on its standard error that says so, "" if there is none
+}
+
+func (e *EndedError) Error() string {
+	if e.Why == "" {
+		return fmt.Sprintf("%s ended (%s)", e.Who, e.How)
+	}
+	return fmt.Sprintf("%s ended (%s): %s", e.Who, e.How, e.Why)
+}
+
+// output keeps the beginning and the end of what a process says on standard error: a crash
+// begins with its reason, after whatever was said before.
+type output struct {
+	mu          sync.Mutex
+	first, last []byte
+}
+
+// How much is kept.
+const (
+	firstBytes = 64 << 10
+	lastBytes  = 4 << 10
+)
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	n := min(len(p), firstBytes-len(o.first))
+	o.first = append(o.first, p[:n]...)
+	o.last = append(o.last, p[n:]...)
+	o.last = o.last[max(0, len(o.last)-lastBytes):]
+	return len(p), nil
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return string(o.first) + string(o.last)
+}
+
+// reason is the line that says why a Go program crashed, or the first line.
+func (o *output) reason() string {
+	first := ""
+	for line := range strings.Lines(o.String()) {
+		line = strings.TrimSpace(line)
+		if strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ") || strings.HasPrefix(line, "SIG") {
+			return line
+		}
+		if first == "" {
+			first = line
+		}
+	}
+	return first
+}
+
+// mainGoroutine finds in a dump of stacks what the main goroutine was doing, and where: its state
+// and its innermost calls, "" if there is no dump.
+func (o *output) mainGoroutine() string {
+	_, stack, found := strings.Cut(o.String(), "\ngoroutine 1 ")
+	if !found {
+		return ""
+	}
+	state, stack, _ := strings.Cut(stack, "\n")
+	if i := strings.Index(state, "["); i > 0 {
+		state = state[i:] // behind it, addresses
+	}
+	var calls []string
+	for line := range strings.Lines(stack) {
+		if line == "\n" || len(calls) == 4 {
+			break
+		}
+		if !strings.HasPrefix(line, "\t") {
+			call, _, _ := strings.Cut(strings.TrimSpace(line), "(0x")
+			calls = append(calls, path.Base(call))
+		}
+	}
+	return fmt.Sprintf("%s %s", strings.TrimSuffix(state, ":"), strings.Join(calls, " < "))
+}

@@ -1,0 +1,118 @@
+// Package proc starts processes, and has them end with this one: a program of another's
+// ([Start]), this very program again with which lines of JSON are exchanged ([Open], [StartServer]
+// and [Serve], its other side). It says why a process crashed, what CPU time and memory it
+// uses, and finds a free port.
+package proc
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"runtime"
+	"syscall"
+	"time"
+)
+
+// ErrNotAvailable is wrapped by what cannot be told of a process, or not on this system.
+var ErrNotAvailable = errors.New("not available")
+
+// Self is the command that starts this very program with the arguments.
+func Self(arguments ...string) ([]string, error) {
+	program, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("find this program to start it again: %w", err)
+	}
+	return append([]string{program}, arguments...), nil
+}
+
+// Process is a program that was started.
+type Process struct {
+	PID  int
+	Done <-chan struct{} // closed once it has ended
+	err  error
+}
+
+// Err is how it ended, nil for an exit status of 0. It is to be read after Done is closed.
+func (p *Process) Err() error { return p.err }
+
+// Start starts a program and waits for its end in the background. If this process ends
+// first, however it does, the kernel sends the program the signal; where it cannot
+// (all but Linux), someone else has to see to it: a [Watchdog], or the program itself.
+//
+// The kernel's parent-death signal is sent when the parent's *thread* ends, see
+// PR_SET_PDEATHSIG(2const), so the goroutine that starts the program keeps its thread
+// until the program has ended.
+func Start(cmd *exec.Cmd, death syscall.Signal) (*Process, error) {
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = &syscall.SysProcAttr{}
+	}
+	dieWithThread(cmd.SysProcAttr, death)
+	done := make(chan struct{})
+	p := &Process{Done: done}
+	started := make(chan error)
+	go func() {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := cmd.Start()
+		if err == nil {
+			p.PID = cmd.Process.Pid
+		}
+		started <- err
+		if err == nil {
+			p.err = cmd.Wait()
+			close(done)
+		}
+	}()
+	if err := <-started; err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// StartSession is Start in a session of its own, so that a terminal's Ctrl-C does not
+// reach the program. Only Unix has sessions: elsewhere the error is [errors.ErrUnsupported].
+func StartSession(cmd *exec.Cmd) (*Process, error) {
+	if err := ownSession(cmd); err != nil {
+		return nil, err
+	}
+	return Start(cmd, syscall.SIGKILL)
+}
+
+// KillGroup kills a program that has a session or a group of its own, and whatever it
+// started, and waits for its end.
+func (p *Process) KillGroup() {
+	select {
+	case <-p.Done: // long ago perhaps: its id may be another's by now
+		return
+	default:
+	}
+	_ = killGroup(p.PID, syscall.SIGKILL)
+	<-p.Done
+}
+
+// EndWithParent ends this process when its parent is gone, whatever else it is doing. On
+// Linux the kernel does that too, and sooner. It does not return.
+//
+// Note: it was a goroutine that read standard input, until one batch in some thirty
+// thousand hung: Go 1.26's runtime was then stopping the world to count allocations,
+// most likely while the goroutine went back into its read.
+func EndWithParent() {
+	parent := os.Getppid()
+	for os.Getppid() == parent {
+		time.Sleep(time.Second / 2)
+	}
+	os.Exit(3)
+}
+
+// FreePort asks the kernel for a TCP port of 127.0.0.1 that nobody listens on. Another
+// program may take it a moment later.
+func FreePort() (int, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, err
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port, nil
+}

@@ -1,0 +1,158 @@
+package proc
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// parent starts a child of its own and says its id.
+func parent() {
+	p, err := Start(exec.Command("sleep", "600"), syscall.SIGKILL)
+	if err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	fmt.Println(p.PID)
+	time.Sleep(10 * time.Minute)
+}
+
+// A program does not outlive its parent, even one that is killed.
+func TestDiesWithParent(t *testing.T) {
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	parent := exec.Command(program, "parent")
+	out, err := parent.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := parent.Start(); err != nil {
+		t.Fatal(err)
+	}
+	text := make([]byte, 64)
+	n, err := out.Read(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(text[:n])))
+	if err != nil {
+		t.Fatalf("the parent says %q", text[:n])
+	}
+	if err := syscall.Kill(pid, 0); err != nil {
+		t.Fatalf("process %d is not there while its parent is: %v", pid, err)
+	}
+	if err := parent.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = parent.Wait()
+	if !gone(pid) {
+		_ = syscall.Kill(pid, syscall.SIGKILL)
+		t.Error("the child outlived its parent by 30 s")
+	}
+}
+
+// gone waits until a process is no more.
+func gone(pid int) bool {
+	for range 300 {
+		state, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		if err != nil || strings.Contains(string(state), ") Z ") {
+			return true
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	return false
+}
+
+// A watchdog that is told that its process has ended removes the folders and kills nothing; one
+// whose input ends kills too.
+func TestWatchdog(t *testing.T) {
+	for _, told := range []bool{true, false} {
+		p, err := StartSession(exec.Command("sleep", "600"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		folder := filepath.Join(t.TempDir(), "data")
+		if err := os.Mkdir(folder, 0o777); err != nil {
+			t.Fatal(err)
+		}
+		w, err := StartWatchdog(p.PID, folder)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if told {
+			w.Stop()
+			if err := syscall.Kill(p.PID, 0); err != nil {
+				t.Errorf("the process is gone: %v", err)
+			}
+			p.KillGroup()
+		} else {
+			_ = w.input.Close()
+			_ = w.cmd.Wait()
+		}
+		select {
+		case <-p.Done:
+		case <-time.After(30 * time.Second):
+			t.Errorf("told %v: the process is still there", told)
+			p.KillGroup()
+		}
+		if _, err := os.Stat(folder); !os.IsNotExist(err) {
+			t.Errorf("told %v: the folder is still there: %v", told, err)
+		}
+	}
+}
+
+// The CPU time that a process reads of itself is the one that another reads of it.
+func TestOneClock(t *testing.T) {
+	before, _ := CPU()
+	for x, spent := 0, before; spent-before < 50*time.Millisecond; spent, _ = CPU() {
+		for range 1000 {
+			x++
+		}
+	}
+	of, err := CPUOf(os.Getpid())
+	after, known := CPU()
+	if err != nil || !known {
+		t.Fatal(err, known)
+	}
+	if of-before < 50*time.Millisecond || of > after {
+		t.Errorf("from without %v, from within %v before and %v after", of, before, after)
+	}
+	for _, pid := range []int{-1, 0, 1 << 22, 1 << 30} {
+		if d, err := CPUOf(pid); !errors.Is(err, ErrNotAvailable) {
+			t.Errorf("of process %d: %v, %v", pid, d, err)
+		}
+	}
+	if n, err := MemoryOf(os.Getpid()); err != nil || n < 1<<20 {
+		t.Errorf("memory %d, %v", n, err)
+	}
+	if _, err := MemoryOf(1 << 30); !errors.Is(err, ErrNotAvailable) {
+		t.Errorf("of no process: %v", err)
+	}
+	if PeakMemory() < 1<<20 {
+		t.Errorf("peak %d", PeakMemory())
+	}
+}
+
+// The end of a program is told, with how it ended; one that does not start is an error.
+func TestStart(t *testing.T) {
+	p, err := Start(exec.Command("sh", "-c", "exit 7"), syscall.SIGKILL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-p.Done
+	if p.Err() == nil || p.Err().Error() != "exit status 7" {
+		t.Errorf("ended with %v", p.Err())
+	}
+	if _, err := Start(exec.Command("/nowhere/at/all"), syscall.SIGKILL); err == nil {
+		t.Error("started what is not there")
+	}
+}

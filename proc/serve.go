@@ -1,0 +1,104 @@
+package proc
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+)
+
+// Server is the life of a process that [StartServer] started: it reads what it is to be with
+// ReadConfig, if that does not go without saying, starts serving, and calls Serve.
+type Server func(stdin io.Reader, stdout io.Writer) error
+
+// serveCommand is the argument of a program that is to serve; the server's name follows.
+const serveCommand = "serve"
+
+// ServeNamed is that life for the server of a name. What else is printed to standard output goes
+// to standard error: the conversation owns the former.
+func ServeNamed(servers map[string]Server, name string, stdin io.Reader, stdout io.Writer) error {
+	serve, ok := servers[name]
+	if !ok {
+		return fmt.Errorf("serve: there is no server %q: there are %s", name, strings.Join(slices.Sorted(maps.Keys(servers)), ", "))
+	}
+	os.Stdout = os.Stderr
+	return serve(stdin, stdout)
+}
+
+// ServeIfStarted serves, and ends the process, if StartServer started it; else it does
+// nothing. It is for programs that are not the command, such as tests.
+func ServeIfStarted(servers map[string]Server) {
+	if len(os.Args) != 3 || os.Args[1] != serveCommand {
+		return
+	}
+	if err := ServeNamed(servers, os.Args[2], os.Stdin, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// Serve says ready, unless that is nil, and then answers each line of the input until that
+// ends. What is answered is to be an object in JSON, without a field "error": an error is
+// said in its place.
+func Serve(stdin io.Reader, stdout io.Writer, ready any, answer func(question json.RawMessage) (any, error)) error {
+	if ready != nil {
+		if err := say(stdout, ready, nil); err != nil {
+			return err
+		}
+	}
+	decoder := json.NewDecoder(stdin)
+	for {
+		var question json.RawMessage
+		if err := decoder.Decode(&question); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return fmt.Errorf("read a question: %w", err)
+		}
+		value, err := answer(question)
+		if err := say(stdout, value, err); err != nil {
+			return err
+		}
+	}
+}
+
+// ReadConfig reads, before Serve, what StartServer was given.
+func ReadConfig(stdin *bufio.Reader, config any) error {
+	line, err := stdin.ReadBytes('\n')
+	if err == nil {
+		err = json.Unmarshal(line, config)
+	}
+	if err != nil {
+		return fmt.Errorf("read what to serve: %w", err)
+	}
+	return nil
+}
+
+// Refuse says, in place of Serve, why there will be no server.
+func Refuse(stdout io.Writer, why error) error { return say(stdout, nil, why) }
+
+// failure is said in place of an answer.
+type failure struct {
+	Error string `json:"error"`
+}
+
+func say(stdout io.Writer, value any, err error) error {
+	var line []byte
+	if err == nil {
+		line, err = json.Marshal(value)
+	}
+	if err != nil {
+		if line, err = json.Marshal(failure{err.Error()}); err != nil {
+			return err
+		}
+	}
+	if _, err := stdout.Write(append(line, '\n')); err != nil {
+		return fmt.Errorf("answer: %w", err)
+	}
+	return nil
+}

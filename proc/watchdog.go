@@ -1,0 +1,44 @@
+package proc
+
+import (
+	"fmt"
+	"io"
+	"os/exec"
+	"strconv"
+	"time"
+)
+
+// Watchdog is a process that outlives this one by as long as it takes to clean up.
+type Watchdog struct {
+	cmd   *exec.Cmd
+	input io.WriteCloser
+}
+
+// StartWatchdog starts a process that kills the process pid and removes the folders when
+// this process is gone, however it went: its standard input ends then. It has a session of
+// its own, which a terminal's Ctrl-C does not reach, and wants a Unix system.
+func StartWatchdog(pid int, folders ...string) (*Watchdog, error) {
+	const script = `pid=$1; shift; read -r x || kill -KILL "$pid" 2>/dev/null; rm -rf "$@"`
+	cmd := exec.Command("/bin/sh", append([]string{"-c", script, "postage-watchdog", strconv.Itoa(pid)}, folders...)...)
+	cmd.Dir = "/"
+	input, err := cmd.StdinPipe()
+	if err == nil {
+		err = ownSession(cmd)
+	}
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("start the watchdog: %w", err)
+	}
+	return &Watchdog{cmd, input}, nil
+}
+
+// Stop tells the watchdog that its process has ended, and waits until the folders are removed.
+func (w *Watchdog) Stop() {
+	_, _ = io.WriteString(w.input, "ended\n") // there is nothing to kill
+	_ = w.input.Close()
+	late := time.AfterFunc(10*time.Second, func() { _ = w.cmd.Process.Kill() })
+	defer late.Stop()
+	_ = w.cmd.Wait() // whatever it says, there is nothing left for it to do
+}

@@ -1,7 +1,0 @@
-package child
-
-import "syscall"
-
-// DieWithThread has the kernel send a program the signal when the thread that started it
-// ends, to which its starter's goroutine is to be locked.
-func DieWithThread(attr *syscall.SysProcAttr, signal syscall.Signal) { attr.Pdeathsig = signal }

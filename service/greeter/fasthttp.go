@@ -1,0 +1,84 @@
+package greeter
+
+import (
+	"crypto/tls"
+	"errors"
+	"io"
+	"log"
+	"net"
+	"time"
+
+	"github.com/valyala/fasthttp"
+
+	"postage/service/greeter/hello"
+)
+
+// fastHTTP serves HTTP/1.1 by fasthttp.
+func (h *host) fastHTTP() (string, server, error) {
+	config, err := h.tls("http/1.1")
+	if err != nil {
+		return "", nil, err
+	}
+	l, err := h.tcp()
+	if err != nil {
+		return "", nil, err
+	}
+	addr := l.Addr().String()
+	if config != nil {
+		l = tls.NewListener(l, config)
+	}
+	s := &fasthttp.Server{
+		Handler: h.serveFast, Logger: log.New(io.Discard, "", 0), MaxRequestBodySize: hello.MaxFrame,
+		ErrorHandler: func(ctx *fasthttp.RequestCtx, err error) {
+			status := fasthttp.StatusBadRequest
+			if errors.Is(err, fasthttp.ErrBodyTooLarge) {
+				status = fasthttp.StatusRequestEntityTooLarge
+				linger(ctx.Conn())
+			}
+			ctx.Error(err.Error(), status)
+		},
+	}
+	if h.config.MaxBody > 0 {
+		s.MaxRequestBodySize = int(h.config.MaxBody)
+	}
+	go func() { _ = s.Serve(l) }()
+	return addr, fastServer{s}, nil
+}
+
+// linger reads what a client still sends that will have no other answer than an error.
+// fasthttp's client looks for an answer when it has sent all and not before; a server
+// that closes the connection meanwhile is a broken pipe to it, whatever it answered.
+// nginx calls that lingering_close.
+func linger(conn net.Conn) {
+	for buf, sum := make([]byte, 32<<10), 0; sum < hello.MaxFrame; {
+		if conn.SetReadDeadline(time.Now().Add(100*time.Millisecond)) != nil {
+			return
+		}
+		n, err := conn.Read(buf)
+		if err != nil {
+			return
+		}
+		sum += n
+	}
+}
+
+type fastServer struct{ *fasthttp.Server }
+
+func (s fastServer) close() error { return nil } // the process ends
+
+func (h *host) serveFast(ctx *fasthttp.RequestCtx) {
+	proto := string(ctx.Request.Header.Protocol())
+	h.request(proto)
+	request := new(hello.Request)
+	if err := h.codec.Unmarshal(ctx.PostBody(), request); err != nil {
+		ctx.Error(err.Error(), fasthttp.StatusBadRequest)
+		return
+	}
+	out, err := h.codec.Marshal(h.greet(request, proto))
+	if err != nil {
+		ctx.Error(err.Error(), fasthttp.StatusInternalServerError)
+		return
+	}
+	ctx.SetContentType(h.codec.ContentType)
+	ctx.Response.SetBodyRaw(out)
+}

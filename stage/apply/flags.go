@@ -1,0 +1,96 @@
+package apply
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+
+	"postage/lab"
+	"postage/service/apiserver"
+)
+
+// serverFlags say which API server a run is on.
+type serverFlags struct {
+	kind, kubeconfig, context string
+	built                     func(apiserver.Kind) bool // apiserver.Built where nil
+}
+
+func (f *serverFlags) register(flags *flag.FlagSet) {
+	flags.StringVar(&f.kind, "apiserver", "", "the API `server` of the stage apply: generic (default) or kcp, which are built the first time")
+	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "measure the stage apply on a cluster of yours, which this `file` names\n(for rows of server=user default POSTAGE_KUBECONFIG; KUBECONFIG is not looked at)")
+	flags.StringVar(&f.context, "context", "", "with --kubeconfig: the `context` to take (default its current one)")
+}
+
+func (f *serverFlags) check() error {
+	switch {
+	case f.kind != "" && f.kubeconfig != "":
+		return &lab.Hinted{Err: fmt.Errorf("--apiserver %s and --kubeconfig name two servers", f.kind), Hint: "leave out one of the two"}
+	case f.context != "" && f.kubeconfig == "":
+		return &lab.Hinted{Err: fmt.Errorf("--context %s: of which kubeconfig?", f.context), Hint: "give --kubeconfig too"}
+	case f.kind != "" && f.kind != string(apiserver.Generic) && f.kind != string(apiserver.KCP):
+		return &lab.Hinted{Err: fmt.Errorf("--apiserver %q: there is no such server", f.kind), Hint: "want generic or kcp; --kubeconfig measures on a cluster of yours"}
+	}
+	return nil
+}
+
+// server is the kind that is asked for, the default if none is.
+func (f *serverFlags) server() apiserver.Kind {
+	switch {
+	case f.kubeconfig != "":
+		return apiserver.User
+	case f.kind != "":
+		return apiserver.Kind(f.kind)
+	}
+	return apiserver.Generic
+}
+
+// cluster is the one of the user's: without a flag, the one that POSTAGE_KUBECONFIG and POSTAGE_CONTEXT name, and none if
+// those name none. What kubectl happens to be set to is not asked.
+func (f *serverFlags) cluster() (kubeconfig, context string) {
+	if f.kubeconfig != "" {
+		return f.kubeconfig, f.context
+	}
+	return os.Getenv("POSTAGE_KUBECONFIG"), os.Getenv("POSTAGE_CONTEXT")
+}
+
+// serverPart is what the names of cases on an API server have in them.
+const serverPart = "/server="
+
+// namesServer finds the key server in a pattern: server=kcp, server!=generic, or /server:kcp in benchstat's syntax.
+var namesServer = regexp.MustCompile(`(^|[^a-z])server(!?=|:)`)
+
+// choose leaves out the cases of the API servers that are not asked for. Who names one in a pattern has asked for it.
+func (f *serverFlags) choose(c *lab.Choice) error {
+	if err := f.check(); err != nil || c.Resumed {
+		return err
+	}
+	built := f.built
+	if built == nil {
+		built = apiserver.Built
+	}
+	some := len(c.Entries) > 0
+	if some && len(c.Patterns) == 0 && f.server() != apiserver.User && !built(f.server()) {
+		// Building it would take longer than the look.
+		c.Entries = nil
+		c.Note = "the stage apply is left out, as its API server is not built: `postage run apply` builds generic, `postage run apply --apiserver kcp` builds kcp (about 8 minutes, once)"
+		return nil
+	}
+	if f.kind == "" && f.kubeconfig == "" && slices.ContainsFunc(c.Patterns, namesServer.MatchString) {
+		return nil
+	}
+	mine := serverPart + string(f.server()) + "/"
+	c.Entries = slices.DeleteFunc(c.Entries, func(e lab.Entry) bool {
+		return strings.Contains(e.Case.Name, serverPart) && !strings.Contains(e.Case.Name, mine)
+	})
+	switch {
+	case !some || len(c.Entries) > 0:
+	case len(c.Patterns) == 0:
+		c.Note = fmt.Sprintf("the first look has no row of the API server %s: `postage run apply` with this flag has", f.server())
+	default:
+		return fmt.Errorf("the patterns match rows of other API servers than %s, which is asked for", f.server())
+	}
+	return nil
+}

@@ -1,0 +1,91 @@
+package apply
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"postage/lab"
+	"postage/service/apiserver"
+)
+
+// Who names a server in a pattern, in whichever way, has asked for the rows that the pattern matches; the others have the
+// default server's.
+func TestServersNamed(t *testing.T) {
+	for pattern, want := range map[string][]string{
+		"Apply/op=get/kind=configmap":                 {"generic"},
+		"Apply/server=kcp/op=get/kind=configmap":      {"kcp"},
+		"server=kcp,user/op=get/kind=configmap":       {"kcp", "user"},
+		"Apply/op=get/kind=configmap/server!=generic": {"kcp", "user"},
+		"/server:kcp":          {"kcp"},
+		"/op:get -/server:kcp": {"generic", "user"},
+	} {
+		suite := Suite()
+		entries, err := lab.Select([]lab.Suite{suite}, []string{pattern})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := &lab.Choice{Entries: entries, Patterns: []string{pattern}}
+		if err := suite.Choose(c); err != nil {
+			t.Errorf("%s: %v", pattern, err)
+		}
+		var servers []string
+		for _, e := range c.Entries {
+			_, name, named := strings.Cut(e.Case.Name, serverPart)
+			name, _, _ = strings.Cut(name, "/")
+			if named && !slices.Contains(servers, name) {
+				servers = append(servers, name)
+			}
+		}
+		slices.Sort(servers)
+		if !slices.Equal(servers, want) {
+			t.Errorf("%s: %q, want %q", pattern, servers, want)
+		}
+	}
+}
+
+// A first look leaves the stage out where its server is not built; who asks for it by name has it built.
+func TestFirstLookWithoutServer(t *testing.T) {
+	none := func(apiserver.Kind) bool { return false }
+	generic := func(k apiserver.Kind) bool { return k == apiserver.Generic }
+	for _, r := range []struct {
+		name     string
+		flags    serverFlags
+		patterns []string
+		built    func(apiserver.Kind) bool
+		resumed  bool
+		left     bool
+	}{
+		{"not built", serverFlags{}, nil, none, false, true},
+		{"built", serverFlags{}, nil, generic, false, false},
+		{"another is built", serverFlags{kind: "kcp"}, nil, generic, false, true},
+		{"by name", serverFlags{}, []string{"apply"}, none, false, false},
+		{"gone on with", serverFlags{}, nil, none, true, false},
+	} {
+		entries, err := lab.Select([]lab.Suite{Suite()}, r.patterns)
+		if err != nil || len(entries) == 0 {
+			t.Fatalf("%d rows, %v", len(entries), err)
+		}
+		r.flags.built = r.built
+		c := &lab.Choice{Entries: entries, Patterns: r.patterns, Resumed: r.resumed}
+		if err := r.flags.choose(c); err != nil {
+			t.Error(err)
+		}
+		if (len(c.Entries) == 0) != r.left || (c.Note != "") != r.left {
+			t.Errorf("%s: %d rows are left, and it says %q", r.name, len(c.Entries), c.Note)
+		}
+	}
+}
+
+// Who asks for a first look on another server is told that it has no row there.
+func TestFirstLookOfAnotherServer(t *testing.T) {
+	entries, err := lab.Select([]lab.Suite{Suite()}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &lab.Choice{Entries: entries}
+	f := serverFlags{kubeconfig: "x"}
+	if err := f.choose(c); err != nil || len(c.Entries) > 0 || !strings.Contains(c.Note, "the first look has no row of the API server user") {
+		t.Errorf("%d rows, %q, %v", len(c.Entries), c.Note, err)
+	}
+}
