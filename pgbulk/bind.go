@@ -9,6 +9,9 @@ import (
 // savepoint is the name of the savepoints inside of the caller's transaction, which are gone when a call returns.
 const savepoint = "pgbulk"
 
+// saves reports whether the rows go after a savepoint in the caller's transaction: the search for a row at fault begins there.
+func (w *writer) saves() bool { return w.inTx && w.options.LocateWithin > 0 }
+
 // bindChunk sends the chunk as one INSERT. The statement is parsed only if its number of rows is another than before.
 func (w *writer) bindChunk() error {
 	c, columns := &w.chunk, len(w.columns)
@@ -55,8 +58,9 @@ func (w *writer) startBind() {
 	w.openStream()
 	w.sign()
 	switch {
-	case w.inTx:
+	case w.saves():
 		w.stream.command("savepoint " + savepoint)
+	case w.inTx:
 	case w.returned != nil:
 		w.stream.command("begin")
 	}
@@ -165,7 +169,7 @@ func (w *writer) keyOf(row []any) (key []byte, ok bool, err error) {
 
 // endBind ends the exchange.
 func (w *writer) endBind() {
-	if w.inTx {
+	if w.saves() {
 		w.stream.command("release savepoint " + savepoint)
 	}
 	w.stream.sync()
@@ -201,7 +205,7 @@ func (w *writer) appendInsert(sql []byte, rows int) []byte {
 // failedStatement returns the rows of the statement that the server's error was about.
 func (w *writer) failedStatement() (first, last int, ok bool) {
 	i := w.stream.commands
-	if w.inTx || w.returned != nil {
+	if w.saves() || w.returned != nil && !w.inTx {
 		i-- // the savepoint, or BEGIN
 	}
 	if i < 0 || i >= len(w.sent) {

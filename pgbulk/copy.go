@@ -38,8 +38,12 @@ func (w *writer) script() string {
 			fmt.Fprintf(&b, "alter table pg_temp.%s alter %s set storage %s; ", stage, pgx.Identifier{c.name}.Sanitize(), storage)
 		}
 	}
-	fmt.Fprintf(&b, "copy pg_temp.%s (%s) from stdin (format binary); savepoint %s; %s; release savepoint %s; ",
-		stage, columns, savepoint, w.insertSelect(""), savepoint)
+	fmt.Fprintf(&b, "copy pg_temp.%s (%s) from stdin (format binary); ", stage, columns)
+	if w.options.LocateWithin > 0 {
+		fmt.Fprintf(&b, "savepoint %s; %s; release savepoint %s; ", savepoint, w.insertSelect(""), savepoint)
+	} else {
+		b.WriteString(w.insertSelect("") + "; ")
+	}
 	switch {
 	case w.inTx:
 		fmt.Fprintf(&b, "drop table pg_temp.%s", stage)

@@ -30,6 +30,9 @@ type Error struct {
 	// Column is the column that the error is about, or for Exec the parameter, such as "$3"; "" if it is about none or not known.
 	Column string
 
+	// Unlocated says, of an error about the values of a row that is not known, why it is not known.
+	Unlocated string
+
 	// Closed says that the connection was closed, because it could not be brought back into step.
 	Closed bool
 	// Uncertain says that the connection was lost after everything had been sent and before the server's
@@ -63,6 +66,9 @@ func (e *Error) Error() string {
 		b.WriteString(": " + strings.Join(where, ", "))
 	}
 	b.WriteString(": " + e.Err.Error())
+	if e.Unlocated != "" {
+		b.WriteString(" (which row is not known: " + e.Unlocated + ")")
+	}
 	if e.Uncertain {
 		b.WriteString(" (whether the rows are in is not known)")
 	}

@@ -14,7 +14,8 @@ import (
 // explain finds out which row and column a failed call's error is about, and rolls back a transaction of ours.
 //
 // The server tells the position of a value that it cannot read. Of a row that a constraint or a trigger refuses it does not;
-// the rows are then tried again, by halves, in a transaction that is rolled back or (the caller's) left aborted.
+// the rows are then tried again, by halves, in a transaction that is rolled back or (the caller's) left aborted. So each row is
+// tried at most twice more, and the search ends when its time is over.
 func (w *writer) explain(e *Error) {
 	e.Uncertain = w.uncertain
 	defer w.rollback()
@@ -27,12 +28,34 @@ func (w *writer) explain(e *Error) {
 		return
 	}
 	e.Column = pgErr.ColumnName
+	if within := w.options.LocateWithin; within > 0 {
+		ctx, cancel := context.WithTimeout(w.ctx, within)
+		defer cancel()
+		defer func(ctx context.Context) { w.ctx = ctx }(w.ctx)
+		w.ctx = ctx
+	}
 	if w.strategy == Copy {
 		w.explainCopy(e, pgErr)
 	} else {
 		w.explainBind(e, pgErr)
 	}
+	switch {
+	case e.Row >= 0 && e.Row == e.LastRow || !aboutRow(pgErr):
+		e.Unlocated = ""
+	case w.options.LocateWithin < 0 && e.Unlocated == "":
+		e.Unlocated = "the search for it is turned off"
+	case w.ctx.Err() != nil:
+		e.Unlocated = fmt.Sprintf("the search for it took more than %v", w.options.LocateWithin)
+	case e.Unlocated == "":
+		e.Unlocated = "the rows were not refused when they were tried again"
+	}
 }
+
+// What keeps a row from being located.
+const (
+	foundLate = "the server found it when all rows were in, as it does for foreign keys, deferred constraints and AFTER triggers"
+	rowsGone  = "the rows of that statement are not kept"
+)
 
 // rollback ends the transaction that was begun for Copy, if it is still there.
 func (w *writer) rollback() {
@@ -58,7 +81,14 @@ func (w *writer) explainCopy(e *Error, pgErr *pgconn.PgError) {
 		}
 		return
 	}
-	if !w.staging || !aboutRow(pgErr) || w.pc.IsClosed() || w.pc.TxStatus() != 'E' {
+	if !aboutRow(pgErr) || w.pc.IsClosed() {
+		return
+	}
+	if !w.staging || w.pc.TxStatus() != 'E' {
+		e.Unlocated = foundLate
+		return
+	}
+	if w.options.LocateWithin < 0 {
 		return
 	}
 	if w.exec(w.ctx, w.pc, "rollback to savepoint "+savepoint) != nil {
@@ -72,30 +102,32 @@ func (w *writer) explainCopy(e *Error, pgErr *pgconn.PgError) {
 		w.abort()
 		return
 	}
-	e.Row = w.halve(pgErr.Code, w.n, func(from, to int) error {
+	from, to := w.halve(pgErr.Code, w.n, func(from, to int) error {
 		return w.exec(w.ctx, w.pc, w.insertSelect(fmt.Sprintf(
 			" where ctid in (select ctid from (select ctid, row_number() over (order by ctid) as n from pg_temp.%s) as numbered where n > %d and n <= %d)",
 			stage, from, to)))
 	})
-	e.LastRow = e.Row
+	e.Row, e.LastRow = from, to-1
 }
 
 // twiceInStage finds the first two rows with the same key. The stage has just been filled, so that its physical order is the order
 // of the rows.
 func (w *writer) twiceInStage() (first, second int) {
-	key, where := quoteAll(w.table.Key), ""
-	var typed []string
-	for i, c := range w.columns {
+	// Names of our own, whatever the table's are.
+	var key, typed []string
+	for i := range w.columns {
 		if w.isKey[i] {
-			typed = append(typed, w.fromStage(i)+" as "+quote(c.name))
+			key = append(key, fmt.Sprintf("k%d", i))
+			typed = append(typed, fmt.Sprintf("%s as k%d", w.fromStage(i), i))
 		}
 	}
+	keys, where := strings.Join(key, ", "), ""
 	if !w.layout.nullsAlike { // as GROUP BY takes them for
-		where = "where row(" + key + ") is not null"
+		where = "where row(" + keys + ") is not null"
 	}
 	sql := fmt.Sprintf(`select n[1], n[2] from (select array_agg(n order by n) as n from
 		(select row_number() over (order by ctid) - 1 as n, %s from pg_temp.%s) as numbered
-		%s group by %s having count(*) > 1) as twice order by n[2] limit 1`, strings.Join(typed, ", "), stage, where, key)
+		%s group by %s having count(*) > 1) as twice order by n[2] limit 1`, strings.Join(typed, ", "), stage, where, keys)
 	s := open(w.ctx, w.pc, w.buffers)
 	s.collect = true
 	s.command(sql)
@@ -114,6 +146,7 @@ func (w *writer) twiceInStage() (first, second int) {
 func (w *writer) explainBind(e *Error, pgErr *pgconn.PgError) {
 	first, last, ok := w.failedStatement()
 	if !ok {
+		e.Unlocated = foundLate
 		return
 	}
 	if w.again && pgErr.Code == cardinalityViolation && first == w.n {
@@ -138,8 +171,11 @@ func (w *writer) explainBind(e *Error, pgErr *pgconn.PgError) {
 		return
 	}
 	e.Row, e.LastRow = first, last
-	// The rows are still there only if none came after them.
-	if first == last || w.chunk.first != first || w.pc.IsClosed() {
+	switch {
+	case first == last || w.pc.IsClosed():
+		return
+	case w.chunk.first != first: // others came after them
+		e.Unlocated = rowsGone
 		return
 	}
 	if pgErr.Code == cardinalityViolation && w.blind {
@@ -152,6 +188,9 @@ func (w *writer) explainBind(e *Error, pgErr *pgconn.PgError) {
 		}
 		return
 	}
+	if w.options.LocateWithin < 0 {
+		return
+	}
 	begin := "begin"
 	switch {
 	case w.inTx:
@@ -162,9 +201,8 @@ func (w *writer) explainBind(e *Error, pgErr *pgconn.PgError) {
 	if w.exec(w.ctx, w.pc, begin) != nil {
 		return
 	}
-	if row := w.halve(pgErr.Code, w.chunk.rows(), w.tryRows); row >= 0 {
-		e.Row, e.LastRow = first+row, first+row
-	}
+	from, to := w.halve(pgErr.Code, w.chunk.rows(), w.tryRows)
+	e.Row, e.LastRow = first+from, first+to-1
 }
 
 // tryRows inserts some rows of the chunk, in an exchange of its own.
@@ -179,42 +217,48 @@ func (w *writer) tryRows(from, to int) error {
 	return s.close()
 }
 
-// halve finds the row that makes try fail with the given code, among n rows which fail together. It returns -1
-// if it is not to be found. It leaves the transaction aborted.
-func (w *writer) halve(code string, n int, try func(from, to int) error) int {
+// halve finds the row that makes try fail with the given code, among n rows which fail together. If the search does not come
+// to its end it returns those that are left, from one to before another. It leaves the transaction aborted.
+func (w *writer) halve(code string, n int, try func(from, to int) error) (from, to int) {
 	const point = savepoint + "_try"
-	from, to := 0, n
-	for to-from > 1 {
+	defer w.abort()
+	for to = n; to-from > 1; {
+		if w.ctx.Err() != nil {
+			return from, to
+		}
 		middle := from + (to-from)/2
 		if w.exec(w.ctx, w.pc, "savepoint "+point) != nil {
-			return -1
+			return from, to
 		}
 		err := try(from, middle)
+		if err != nil && (!hasCode(err, code) || w.pc.IsClosed()) {
+			return from, to
+		}
 		back := "release savepoint " + point
 		if err != nil {
-			if !hasCode(err, code) || w.pc.IsClosed() {
-				return -1
-			}
 			back = "rollback to savepoint " + point
+		}
+		if w.exec(w.ctx, w.pc, back) != nil {
+			return from, to
+		}
+		if err != nil {
 			to = middle
 		} else {
 			from = middle
 		}
-		if w.exec(w.ctx, w.pc, back) != nil {
-			return -1
-		}
 	}
-	if hasCode(try(from, to), code) {
-		return from
+	if err := try(from, to); !hasCode(err, code) {
+		return 0, n // not so this time
 	}
-	w.abort()
-	return -1
+	return from, to
 }
 
 // abort leaves the caller's transaction as a failed statement does.
 func (w *writer) abort() {
 	if w.inTx && !w.pc.IsClosed() && w.pc.TxStatus() == 'T' {
-		w.exec(w.ctx, w.pc, "do $$ begin raise exception 'pgbulk: the rows were refused' using errcode = 'transaction_rollback'; end $$")
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(w.ctx), CancelGrace)
+		defer cancel()
+		w.exec(ctx, w.pc, "do $$ begin raise exception 'pgbulk: the rows were refused' using errcode = 'transaction_rollback'; end $$")
 	}
 }
 

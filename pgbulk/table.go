@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -80,7 +81,14 @@ type Options struct {
 	// ChunkBytes is how many bytes of values a statement of the Bind strategy has at most, unless its only row has
 	// more; 512 MB at the most. Auto decides when it has seen as much. 0 means [DefaultChunkBytes].
 	ChunkBytes int
+	// LocateWithin is how long a call whose rows a constraint or a trigger has refused may search for the one at fault, which
+	// the server does not name. It tries them again, by halves, in a transaction that is not kept: triggers fire again, for
+	// each row at most twice. 0 means [DefaultLocateWithin], and less than 0 that there is no search; the error then says so.
+	LocateWithin time.Duration
 }
+
+// DefaultLocateWithin is the default of Options.LocateWithin.
+const DefaultLocateWithin = 5 * time.Second
 
 // DefaultChunkBytes is the default of Options.ChunkBytes.
 const DefaultChunkBytes = 256 << 10
@@ -121,6 +129,9 @@ func (t *Table) check(o *Options, op Operation) error {
 	}
 	if err := o.Compression.check(); err != nil {
 		return err
+	}
+	if o.LocateWithin == 0 {
+		o.LocateWithin = DefaultLocateWithin
 	}
 	if o.ChunkBytes == 0 {
 		o.ChunkBytes = DefaultChunkBytes
