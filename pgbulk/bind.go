@@ -178,6 +178,10 @@ func (w *writer) endBind() {
 // appendInsert appends the statement that inserts a number of rows.
 func (w *writer) appendInsert(sql []byte, rows int) []byte {
 	sql = append(sql, w.head...)
+	sorted := w.sorts && w.alone && rows > 1
+	if sorted {
+		sql = append(sql, "select * from ("...)
+	}
 	sql = append(sql, "values "...)
 	n := 0
 	for r := range rows {
@@ -198,6 +202,9 @@ func (w *writer) appendInsert(sql []byte, rows int) []byte {
 			sql = strconv.AppendInt(append(sql, '$'), int64(n), 10)
 		}
 		sql = append(sql, ')')
+	}
+	if sorted {
+		sql = append(sql, ") as v ("+quoteAll(w.table.Columns)+")"+w.orderBy()...)
 	}
 	return append(sql, w.tail...)
 }

@@ -1,14 +1,16 @@
 package pgbulk
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
 )
 
-// stage is the temporary table's name.
-const stage = "pgbulk_stage"
+// stageName is the temporary table's name, or its beginning: in the caller's transaction there is one for each set of
+// columns, for all calls. To make one a call and drop it would leave locks on eight relations each time, until the transaction ends.
+const stageName = "pgbulk_stage"
 
 // startCopy begins the exchange with the statements before and after the rows, all in one simple Query: the server
 // works through them one after the other, reading the rows when it comes to COPY. We need not wait for it to say that it is
@@ -32,13 +34,12 @@ func (w *writer) script() string {
 	}
 	// The stage has each column's storage and compression, so that large values are compressed once, on the way
 	// into it, and move on to the table as they are. It is not made by LIKE, for which one must be allowed to read all of the table.
-	fmt.Fprintf(&b, "create temporary table %s (%s) on commit drop; ", stage, strings.Join(w.stageColumns(), ", "))
-	for i, c := range w.columns {
-		if storage := w.layout.attributes[i].storage; storage != "" && c.format == binaryFormat {
-			fmt.Fprintf(&b, "alter table pg_temp.%s alter %s set storage %s; ", stage, pgx.Identifier{c.name}.Sanitize(), storage)
-		}
+	create := w.createStage()
+	if w.inTx {
+		create = ifMissing(w.stage, create)
 	}
-	fmt.Fprintf(&b, "copy pg_temp.%s (%s) from stdin (format binary); ", stage, columns)
+	b.WriteString(create)
+	fmt.Fprintf(&b, "copy pg_temp.%s (%s) from stdin (format binary); ", w.stage, columns)
 	if w.options.LocateWithin > 0 {
 		fmt.Fprintf(&b, "savepoint %s; %s; release savepoint %s; ", savepoint, w.insertSelect(""), savepoint)
 	} else {
@@ -46,7 +47,7 @@ func (w *writer) script() string {
 	}
 	switch {
 	case w.inTx:
-		fmt.Fprintf(&b, "drop table pg_temp.%s", stage)
+		b.WriteString("truncate pg_temp." + w.stage)
 	case w.returned == nil:
 		b.WriteString("commit")
 	}
@@ -69,6 +70,35 @@ func (w *writer) sameTypes() string {
 	and (a.attname::text, format_type(a.atttypid, -1)) in (%s)) as same where case when n = %d then false
 	else ('the table was altered: only ' || n || ' of %[3]d columns have the types that they had')::int = 0 end; `,
 		literal(w.table.Name.Sanitize()), strings.Join(types, ","), len(types))
+}
+
+// createStage is the statements that make the stage, and gives it its name. It has each column's storage and compression, so that
+// large values are compressed once, on the way into it, and move on to the table as they are. It is not made by LIKE, for which one must
+// be allowed to read all of the table.
+func (w *writer) createStage() string {
+	columns := strings.Join(w.stageColumns(), ", ")
+	w.stage = stageName
+	if w.inTx {
+		w.stage += fmt.Sprintf("_%x", sha256.Sum256([]byte(columns)))[:17]
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "create temporary table %s (%s) on commit drop; ", w.stage, columns)
+	for i, c := range w.columns {
+		if storage := w.layout.attributes[i].storage; storage != "" && c.format == binaryFormat {
+			fmt.Fprintf(&b, "alter table pg_temp.%s alter %s set storage %s; ", w.stage, quote(c.name), storage)
+		}
+	}
+	return b.String()
+}
+
+// ifMissing has statements run if there is no temporary table of a name. CREATE TABLE IF NOT EXISTS would say something each
+// time that there is one.
+func ifMissing(table, sql string) string {
+	tag := "$do$"
+	for strings.Contains(sql, tag) {
+		tag = "$" + tag[1:len(tag)-1] + "o$"
+	}
+	return "do " + tag + " begin if to_regclass('pg_temp." + table + "') is null then " + sql + "end if; end " + tag + "; "
 }
 
 // stageColumns are the definitions of the stage's columns. Those that are sent as text are text there.
@@ -95,13 +125,28 @@ func (w *writer) insertSelect(where string) string {
 		}
 		b.WriteString(w.fromStage(i))
 	}
-	b.WriteString(" from pg_temp." + stage + where)
+	b.WriteString(" from pg_temp." + w.stage + where)
 	// Without a condition, SELECT ... ON would be taken for a join's.
 	if where == "" {
 		b.WriteString(" where true")
 	}
+	if w.sorts {
+		b.WriteString(w.orderBy())
+	}
 	b.WriteString(w.tail)
 	return b.String()
+}
+
+// orderBy sorts the rows that come out of a SELECT by the table's key, so that two calls that update the same rows lock them in the same
+// order, and neither waits for the other in a circle.
+func (w *writer) orderBy() string {
+	var key []string
+	for i, is := range w.isKey {
+		if is {
+			key = append(key, w.fromStage(i)+w.layout.attributes[i].collation)
+		}
+	}
+	return " order by " + strings.Join(key, ", ")
 }
 
 // fromStage is the i-th column as the stage has it, of the table's type.

@@ -16,6 +16,7 @@ type layout struct {
 	columns    []column
 	attributes []attribute // of our columns
 	notNull    []string    // columns that are declared NOT NULL, ours and others
+	fills      bool        // the server fills in other columns, perhaps from a sequence
 	direct     bool        // COPY straight into it does what INSERT does
 	mayStage   bool        // this role may make temporary tables like it here
 	nullsAlike bool        // two keys with a NULL may be the same; otherwise they never are
@@ -26,6 +27,7 @@ type layout struct {
 type attribute struct {
 	cast       string // its type without a length, to which text is cast: casts to a type with one cut values short
 	definition string // its type, collation and compression, as in CREATE TABLE
+	collation  string // a COLLATE clause, if it is not the type's own
 	storage    string // if it is not the type's own
 }
 
@@ -40,12 +42,13 @@ func layoutQuery(major int) string {
 	if major < 14 {
 		compression = "''"
 	}
-	return `select a.attname, a.attnotnull, format_type(a.atttypid, -1),
-	format_type(a.atttypid, a.atttypmod) || coalesce((select ' collate ' || quote_ident(n.nspname) || '.' || quote_ident(l.collname)
-		from pg_collation l join pg_namespace n on n.oid = l.collnamespace where l.oid = a.attcollation and a.attcollation <> t.typcollation), '') || ` + compression + `,
+	return `select a.attname, a.attnotnull, format_type(a.atttypid, -1), format_type(a.atttypid, a.atttypmod), ` + compression + `,
+	coalesce((select ' collate ' || quote_ident(n.nspname) || '.' || quote_ident(l.collname)
+		from pg_collation l join pg_namespace n on n.oid = l.collnamespace where l.oid = a.attcollation and a.attcollation <> t.typcollation), ''),
 	case when a.attstorage = t.typstorage then '' else case a.attstorage when 'p' then 'plain' when 'e' then 'external' when 'm' then 'main' else 'extended' end end,
 	c.relkind in ('r', 'p', 'f') and not c.relhasrules and not row_security_active(c.oid) and a.attidentity <> 'a' and not ` + generated + `,
-	has_database_privilege(current_database(), 'temp') and has_type_privilege(t.oid, 'usage')
+	has_database_privilege(current_database(), 'temp') and has_type_privilege(t.oid, 'usage'),
+	a.atthasdef and not ` + generated + ` or a.attidentity <> ''
 	from pg_attribute a join pg_class c on c.oid = a.attrelid join pg_type t on t.oid = a.atttypid
 	where a.attrelid = $1::text::regclass and a.attnum > 0 and not a.attisdropped`
 }
@@ -81,11 +84,14 @@ func describe(ctx context.Context, conn *pgx.Conn, t *Table, o *Options, b *buff
 		if string(r[1]) == "t" {
 			l.notNull = append(l.notNull, string(r[0]))
 		}
-		if i := slices.Index(t.Columns, string(r[0])); i >= 0 {
-			l.attributes[i] = attribute{string(r[2]), string(r[3]), string(r[4])}
-			l.direct = l.direct && string(r[5]) == "t"
-			l.mayStage = l.mayStage && string(r[6]) == "t"
+		i := slices.Index(t.Columns, string(r[0]))
+		if i < 0 {
+			l.fills = l.fills || string(r[9]) == "t"
+			continue
 		}
+		l.attributes[i] = attribute{cast: string(r[2]), definition: string(r[3]) + string(r[4]) + string(r[5]), collation: string(r[5]), storage: string(r[6])}
+		l.direct = l.direct && string(r[7]) == "t"
+		l.mayStage = l.mayStage && string(r[8]) == "t"
 	}
 	m := conn.TypeMap()
 	unknown := false

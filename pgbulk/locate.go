@@ -72,7 +72,7 @@ func (w *writer) rollback() {
 func (w *writer) explainCopy(e *Error, pgErr *pgconn.PgError) {
 	target := w.table.Name[len(w.table.Name)-1]
 	if w.staging {
-		target = stage
+		target = w.stage
 	}
 	if row, column, ok := copyPosition(pgErr, target, w.table.Columns); ok {
 		e.Row, e.LastRow = row, row
@@ -105,7 +105,7 @@ func (w *writer) explainCopy(e *Error, pgErr *pgconn.PgError) {
 	from, to := w.halve(pgErr.Code, w.n, func(from, to int) error {
 		return w.exec(w.ctx, w.pc, w.insertSelect(fmt.Sprintf(
 			" where ctid in (select ctid from (select ctid, row_number() over (order by ctid) as n from pg_temp.%s) as numbered where n > %d and n <= %d)",
-			stage, from, to)))
+			w.stage, from, to)))
 	})
 	e.Row, e.LastRow = from, to-1
 }
@@ -127,7 +127,7 @@ func (w *writer) twiceInStage() (first, second int) {
 	}
 	sql := fmt.Sprintf(`select n[1], n[2] from (select array_agg(n order by n) as n from
 		(select row_number() over (order by ctid) - 1 as n, %s from pg_temp.%s) as numbered
-		%s group by %s having count(*) > 1) as twice order by n[2] limit 1`, strings.Join(typed, ", "), stage, where, keys)
+		%s group by %s having count(*) > 1) as twice order by n[2] limit 1`, strings.Join(typed, ", "), w.stage, where, keys)
 	s := open(w.ctx, w.pc, w.buffers)
 	s.collect = true
 	s.command(sql)

@@ -9,11 +9,12 @@ import (
 )
 
 // Rows is where rows come from: see [Values], [Slice], [Structs] and [Fallible]. A source is run through once for a
-// call, in the goroutine of the caller, and each row is done with before the next one is asked for, so
+// call (see Options.Retries), in the goroutine of the caller, and each row is done with before the next one is asked for, so
 // that an iterator may yield the same slice again and again. An iterator that panics makes the call panic, with the
 // rows undone. It must not use the connection that is being written to.
 type Rows struct {
 	columns []string // of a struct
+	again   bool     // it can be gone through more than once
 	open    func(columns []string) (iter.Seq2[[]any, error], error)
 }
 
@@ -37,7 +38,7 @@ func Slice(rows [][]any) Rows {
 				return
 			}
 		}
-	})
+	}).Repeatable()
 }
 
 // Fallible are rows whose source may fail. An error that it yields ends the call with that error and all rows undone.

@@ -73,6 +73,14 @@ type Options struct {
 	// default_toast_compression. It changes how they are stored, and nothing else. It takes a transaction, in which
 	// the call is made, and two round trips more, or three in the caller's transaction.
 	Compression Compression
+	// SourceOrder has an upsert write the rows in the order that they come in. Otherwise the server sorts them by key, so that calls that
+	// update the same rows at the same time do not deadlock, where one statement has all of them (Copy; Bind, if they are no more
+	// than ChunkBytes), unless rows are returned, or the server fills in other columns from defaults such as sequences.
+	SourceOrder bool
+	// Retries is how often a call that is a transaction of its own is made again when the server has undone it because of another
+	// transaction: serialization failure (SQLSTATE 40001) and deadlock (40P01). The rows must be able to come again: [Slice]'s can, and
+	// those of which [Rows.Repeatable] says so.
+	Retries int
 	// OverridingSystem has values go into columns that are GENERATED ALWAYS AS IDENTITY.
 	OverridingSystem bool
 	// ChunkRows is how many rows a statement of the Bind strategy has at most; 0 means as many as ChunkBytes and
@@ -108,6 +116,8 @@ func (t *Table) check(o *Options, op Operation) error {
 		return fmt.Errorf("%d columns, more than %d", len(t.Columns), maxParams)
 	case !slices.Contains([]Strategy{Auto, Bind, Copy, Unnest}, o.Strategy):
 		return fmt.Errorf("unknown strategy %q", o.Strategy)
+	case o.Retries < 0:
+		return errors.New("negative number of retries")
 	case o.ChunkRows < 0 || o.ChunkBytes < 0:
 		return errors.New("negative chunk size")
 	}

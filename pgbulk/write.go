@@ -109,9 +109,11 @@ func (p *plan) send(ctx context.Context, rows Rows) (Result, error) {
 		return Result{}, p.error(err)
 	}
 	if p.options.Compression != "" {
-		return p.compressing(ctx, func() (Result, error) { return p.deliver(ctx, source) })
+		return p.retrying(ctx, rows, func() (Result, error) {
+			return p.compressing(ctx, func() (Result, error) { return p.deliver(ctx, source) })
+		})
 	}
-	return p.deliver(ctx, source)
+	return p.retrying(ctx, rows, func() (Result, error) { return p.deliver(ctx, source) })
 }
 
 func (p *plan) deliver(ctx context.Context, source iter.Seq2[[]any, error]) (Result, error) {
@@ -143,6 +145,7 @@ type writer struct {
 	encoder
 	*buffers
 
+	sorts    bool             // rows by key where one statement has them all
 	hold     *pgconn.Pipeline // the connection's lock, which is a pipeline's that sends nothing
 	strategy Strategy         // Auto as long as it is not settled
 	stream   *stream          // nil as long as nothing has been sent
@@ -159,8 +162,10 @@ type writer struct {
 	firstRow  int   // the row that had it first
 	// The first two rows of one statement that have the same key; the second is 0 if there are none.
 	pairFirst, pairSecond int
+	alone                 bool // all rows are in one statement
 	// Of Copy.
 	staging bool   // through a temporary table
+	stage   string // its name
 	out     []bool // columns that the rows of the chunk leave to their DEFAULT; nil if none
 	mixed   bool   // an earlier statement left out others
 	// Of Unnest.
@@ -197,6 +202,7 @@ func (w *writer) choose(row []any) {
 	for i, c := range w.table.Columns {
 		w.isKey[i] = slices.Contains(w.table.Key, c)
 	}
+	w.sorts = w.watching && !w.op.byKey() && w.returned == nil && !w.layout.fills && !w.options.SourceOrder
 	text := slices.ContainsFunc(w.columns, func(c column) bool { return c.format != binaryFormat })
 	// COPY in binary needs the help of a table whose columns are text, and INSERT's where COPY does otherwise than INSERT.
 	plain := !w.staging
@@ -388,6 +394,7 @@ func (w *writer) last() error {
 		return nil
 	}
 	if w.chunk.rows() > 0 {
+		w.alone = w.stream == nil && w.out == nil
 		if err := w.bindChunk(); err != nil {
 			return err
 		}

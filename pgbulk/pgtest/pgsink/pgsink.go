@@ -240,14 +240,15 @@ func (s *session) execute(sql string) {
 }
 
 // attributes answers pgbulk's question about a table: name, not null (the first column, its key), type for a cast and for a
-// definition, storage, whether COPY is as good as INSERT, and whether temporary tables may be made.
+// definition, compression, collation, storage, whether COPY is as good as INSERT, whether temporary tables may be made, and whether
+// it has a default.
 func (s *session) attributes() {
 	for i, c := range s.columns {
 		notNull := "f"
 		if i == 0 {
 			notNull = "t"
 		}
-		values := []string{c, notNull, "text", "text", "", "t", "t"}
+		values := []string{c, notNull, "text", "text", "", "", "", "t", "t", "f"}
 		b := binary.BigEndian.AppendUint16(nil, uint16(len(values)))
 		for _, v := range values {
 			b = binary.BigEndian.AppendUint32(b, uint32(len(v)))
@@ -345,7 +346,7 @@ func (s *Server) results(sql string) []string {
 	case m == nil:
 		return nil
 	case strings.Contains(sql, "pg_attribute"):
-		return []string{"attname", "attnotnull", "cast", "definition", "storage", "direct", "stage"}
+		return []string{"attname", "attnotnull", "cast", "definition", "compression", "collation", "storage", "direct", "stage", "default"}
 	}
 	return names(m[1])
 }

@@ -1,0 +1,98 @@
+package pgbulk_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"postage/pgbulk"
+)
+
+// TestKeyOrder has a trigger write down in which order rows are locked: by key, whatever the source's order, where one statement has
+// them all. Calls that lock in the same order do not wait for each other in a circle.
+func TestKeyOrder(t *testing.T) {
+	conn := connect(t)
+	for _, c := range []struct {
+		what, columns string
+		key           func(i int) any
+		sorted        bool
+	}{
+		{"int", "k int", func(i int) any { return (i*37)%1000 - 500 }, true},
+		{"text", `k text collate "C"`, func(i int) any { return fmt.Sprintf("%c%d", "aBc"[i%3], (i*37)%1000) }, true},
+		{"text that the server reads", "k interval", func(i int) any { return fmt.Sprintf("%d hours", (i*37)%1000) }, true},
+		{"a sequence", "k int, s serial", func(i int) any { return (i * 37) % 1000 }, false},
+	} {
+		for _, s := range strategies {
+			for _, source := range []bool{false, true} {
+				if s == pgbulk.Unnest {
+					continue
+				}
+				table := pgbulk.Table{Name: newTable(t, conn, c.columns+", a text, primary key (k)"), Columns: []string{"k", "a"}, Key: []string{"k"}}
+				log := table.Name[0] + "_log"
+				must(t, conn, strings.NewReplacer("T", table.Name.Sanitize(), "L", log).Replace(`create table L (n serial, k text);
+					create function L_fn() returns trigger language plpgsql as $$ begin insert into L (k) values (new.k::text); return new; end $$;
+					create trigger l before update on T for each row execute function L_fn()`))
+				rows := pgbulk.Values(seq(900, func(i int) []any { return []any{c.key(i), "x"} }))
+				for range 2 {
+					if _, err := pgbulk.Upsert(t.Context(), conn, table, rows, pgbulk.Options{Strategy: s, SourceOrder: source}); err != nil {
+						t.Fatal(err)
+					}
+				}
+				sorted := get[bool](t, conn, fmt.Sprintf("select bool_and(coalesce(before, after) <= after) from (select lag(t.k) over (order by l.n) as before, t.k as after from %s l join %s t on t.k::text = l.k) as x",
+					log, table.Name.Sanitize()))
+				if n := get[int](t, conn, "select count(*) from "+log); n != 900 || sorted != (c.sorted && !source) {
+					t.Errorf("%s, %s, SourceOrder %v: %d updates, sorted by key: %v", c.what, name(s), source, n, sorted)
+				}
+				must(t, conn, "drop function "+log+"_fn cascade; drop table "+log)
+			}
+		}
+	}
+}
+
+// TestRetries has a trigger say three times that the transaction could not be serialized.
+func TestRetries(t *testing.T) {
+	conn := connect(t)
+	table := pgbulk.Table{Name: newTable(t, conn, "id int primary key, a text"), Columns: []string{"id", "a"}, Key: []string{"id"}}
+	tries := table.Name[0] + "_tries"
+	must(t, conn, strings.NewReplacer("T", table.Name.Sanitize(), "S", tries).Replace(`create sequence S; create function S_fn() returns trigger language plpgsql as
+		$$ begin if nextval('S') <= 3 then raise exception 'not now' using errcode = '40P01'; end if; return null; end $$;
+		create trigger f after insert or update on T for each statement execute function S_fn()`))
+	defer must(t, conn, "drop function "+tries+"_fn cascade; drop sequence "+tries)
+	rows := [][]any{{1, "x"}, {2, "y"}}
+	once := pgbulk.Values(slices.Values(rows))
+	for _, s := range strategies {
+		for _, c := range []struct {
+			rows    pgbulk.Rows
+			retries int
+			begin   bool
+			want    string
+		}{
+			{pgbulk.Slice(rows), 3, false, ""},
+			{pgbulk.Slice(rows), 2, false, "40P01"},
+			{pgbulk.Slice(rows), 0, false, "40P01"},
+			{once.Repeatable(), 5, false, ""},
+			{once, 3, false, "rows that can come again"},
+			{pgbulk.Slice(rows), 3, true, "a transaction of their own"},
+			{pgbulk.Slice(rows), -1, false, "negative"},
+		} {
+			must(t, conn, "select setval('"+tries+"', 1, false); truncate "+table.Name.Sanitize())
+			if c.begin {
+				must(t, conn, "begin")
+			}
+			result, err := pgbulk.Upsert(t.Context(), conn, table, c.rows, pgbulk.Options{Strategy: s, Retries: c.retries})
+			must(t, conn, "rollback")
+			if c.want == "" && (err != nil || result.Affected != 2) || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+				t.Errorf("%s, %d retries: %+v, %v, want %q", name(s), c.retries, result, err, c.want)
+			}
+			want := 0
+			if c.want == "" {
+				want = 2
+			}
+			if n := get[int](t, conn, "select count(*) from "+table.Name.Sanitize()); n != want {
+				t.Errorf("%s, %d retries: %d rows", name(s), c.retries, n)
+			}
+			usable(t, conn)
+		}
+	}
+}
