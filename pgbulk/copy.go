@@ -32,8 +32,6 @@ func (w *writer) script() string {
 	if !w.inTx {
 		b.WriteString("begin; ")
 	}
-	// The stage has each column's storage and compression, so that large values are compressed once, on the way
-	// into it, and move on to the table as they are. It is not made by LIKE, for which one must be allowed to read all of the table.
 	create := w.createStage()
 	if w.inTx {
 		create = ifMissing(w.stage, create)

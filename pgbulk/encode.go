@@ -241,7 +241,7 @@ func (e *encoder) encode(c *column, v any, dst []byte) (out []byte, err error) {
 		return nil, err
 	}
 	if !readsAlike(c.oid, text) {
-		return nil, fmt.Errorf("%w: only the server can read %.50q, and its text can be sent only if the column's value in the first row is such a text too", err, text)
+		return nil, fmt.Errorf("%w: only the server can read %.50q, and its text can be sent only if the column's first value is such a text too", err, text)
 	}
 	var parsed any
 	if scanErr := e.m.Scan(c.oid, textFormat, []byte(text), &parsed); scanErr != nil {

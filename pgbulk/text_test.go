@@ -126,3 +126,33 @@ func mutate(r *rand.Rand, text string) string {
 	}
 	return string(b)
 }
+
+// TestTextAfterNulls has a column whose first value, a text that only the server can read, comes after many NULLs, or never.
+func TestTextAfterNulls(t *testing.T) {
+	conn := connect(t)
+	for _, nulls := range []int{1, 100, 3000, 5000} {
+		for _, s := range strategies {
+			for _, call := range []callFunc{pgbulk.Insert, pgbulk.Upsert} {
+				table := pgbulk.Table{Name: newTable(t, conn, "id int primary key, a interval, b text"), Columns: []string{"id", "a", "b"}, Key: []string{"id"}}
+				rows := pgbulk.Values(seq(4000, func(i int) []any {
+					if i < nulls {
+						return []any{i, nil, nil}
+					}
+					return []any{i, fmt.Sprintf("%d hours", i), nil}
+				}))
+				o := pgbulk.Options{Strategy: s}
+				if s == pgbulk.Bind || s == pgbulk.Unnest {
+					o.ChunkRows = 500 // so that statements are under way
+				}
+				_, err := call(t.Context(), conn, table, rows, o)
+				if err != nil {
+					t.Errorf("%d NULLs, %s: %v", nulls, name(s), err)
+					continue
+				}
+				if n := get[int](t, conn, "select count(*) from "+table.Name.Sanitize()+" where a = id * interval '1 hour'"); n != max(0, 4000-nulls) {
+					t.Errorf("%d NULLs, %s: %d intervals", nulls, name(s), n)
+				}
+			}
+		}
+	}
+}

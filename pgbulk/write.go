@@ -171,23 +171,46 @@ type writer struct {
 	// Of Unnest.
 	arrays []uint32 // types of arrays of the columns' types
 
+	open []int // columns that have had no value yet, so that their format may change
+
 	uncertain bool
 }
 
-// settle looks at the first row. As in pgx, a string may stand for a value of any type; a column whose first value is such a text, and one that
-// only the server can be trusted to read, is sent as text.
-func (w *writer) settle(row []any) {
-	for i, v := range row {
-		c := &w.columns[i]
+// settle looks at the first value of each column that is not NULL. As in pgx, a string may stand for a value of any type; if it is such a
+// text, and one that only the server can be trusted to read, the column is sent as text. It reports whether one is.
+func (w *writer) settle(row []any) (text bool) {
+	open := w.open[:0]
+	for _, i := range w.open {
+		c, v := &w.columns[i], row[i]
+		if v == nil || isDefault(v) {
+			open = append(open, i)
+			continue
+		}
 		if _, plain := c.shape.plain(v); plain || c.codecFormat() != binaryFormat {
 			continue
 		}
-		if _, err := w.encode(c, v, w.scratch[:0]); err != nil {
+		out, err := w.encode(c, v, w.scratch[:0])
+		if err == nil && out == nil {
+			open = append(open, i)
+		} else if err != nil {
 			if _, ok := w.text(c, v); ok {
-				c.format, c.shape = textFormat, shapeOther
+				c.format, c.shape, text = textFormat, shapeOther, true
 			}
 		}
 	}
+	w.open = open
+	return text
+}
+
+// textLate settles the strategy anew when a column turns out to be text after the first row. What is in the chunk are NULLs there.
+func (w *writer) textLate() {
+	switch {
+	case w.strategy == Copy && w.options.Strategy == Copy:
+		w.staging = true
+	case w.strategy != Bind:
+		w.strategy, w.parsed = Bind, 0
+	}
+	w.sign()
 }
 
 // choose settles the strategy as far as it can be from the first row.
@@ -242,8 +265,13 @@ func (w *writer) run(source func(yield func([]any, error) bool)) error {
 			err = &rowError{row: w.n, err: errTooMany}
 		}
 		if err == nil && w.n == 0 {
+			for i := range w.columns {
+				w.open = append(w.open, i)
+			}
 			w.settle(row)
 			w.choose(row)
+		} else if err == nil && len(w.open) > 0 && !(w.strategy == Copy && w.stream != nil) && w.settle(row) {
+			w.textLate()
 		}
 		if err == nil {
 			err = w.row(row)
@@ -289,13 +317,19 @@ func (w *writer) row(row []any) error {
 	if err := w.leaveOut(row); err != nil {
 		return err
 	}
+	size, referred := w.size(row)
 	if w.strategy == Copy {
+		// With columns that had no value yet some rows are held back: COPY cannot change its mind about them.
+		if w.stream == nil && len(w.open) > 0 && size <= w.options.ChunkBytes-w.chunk.size() {
+			w.chunk.grow(size-referred, w.options.ChunkBytes)
+			return w.add(&w.chunk, row)
+		}
 		if w.stream == nil {
 			w.startCopy()
+			w.copyChunk()
 		}
 		return w.copyRow(row)
 	}
-	size, referred := w.size(row)
 	if w.chunk.rows() >= w.options.ChunkRows || size > w.options.ChunkBytes-w.chunk.size() {
 		if w.strategy == Auto && (w.blind || !w.large(size)) {
 			w.strategy = Copy
@@ -377,8 +411,12 @@ var errAgain = errors.New("a key comes twice in one call")
 // last sends what is left when the source has ended.
 func (w *writer) last() error {
 	if w.strategy == Copy {
+		if w.stream == nil && w.chunk.rows() == 0 {
+			return nil
+		}
 		if w.stream == nil {
-			return nil // no rows
+			w.startCopy()
+			w.copyChunk()
 		}
 		w.stream.endCopy()
 		return nil
