@@ -126,9 +126,6 @@ func (e *Encoder) room(w []byte, i, need int) ([]byte, int) {
 	return w, i
 }
 
-// InvalidUTF8 notes that a string field is not UTF-8, of which Finish makes an error.
-func (e *Encoder) InvalidUTF8() { e.fail(errUTF8) }
-
 func (e *Encoder) fail(err error) {
 	if e.err == nil {
 		e.err = err

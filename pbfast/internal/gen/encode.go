@@ -47,6 +47,11 @@ func (g *generator) encode(msg *message) {
 		k--
 	}
 	g.f("return w, i\n}\n")
+	for _, f := range msg.fields {
+		if f.isMap() {
+			g.encodeEntry(f)
+		}
+	}
 }
 
 // bounded says whether a message is of a few numbers: it is encoded forwards, as no length has to be known.
@@ -193,19 +198,29 @@ func (g *generator) putTag(tag uint64) {
 
 // put writes a value that is no message, with its tag, where there is room.
 func (g *generator) put(f *field, value string) {
-	g.putBare(f, value)
-	g.putTag(f.tag(wireOf(f.kind)))
+	tag := f.tag(wireOf(f.kind))
+	if f.text() {
+		if !f.utf8 || g.drop("encode-utf8") {
+			g.f("i -= len(%s)\ncopy(w[i:], %s)", value, value)
+			g.f("i = %s(w, i, uint64(len(%s)))", g.rt("PutVarint"), value)
+			g.putTag(tag)
+			return
+		}
+		if tag < 0x80 { // the run time writes it
+			g.f("i = e.PutText(w, i, %s, %#x)", value, tag)
+			return
+		}
+		g.f("i = e.PutText(w, i, %s, 0)", value)
+		g.putTag(tag)
+		return
+	}
+	g.putNumber(f, value)
+	g.putTag(tag)
 }
 
-// putBare is put without the tag.
-func (g *generator) putBare(f *field, value string) {
+// putNumber writes a number without its tag.
+func (g *generator) putNumber(f *field, value string) {
 	switch {
-	case f.text():
-		if f.utf8 {
-			g.checkText(value)
-		}
-		g.f("i -= len(%s)\ncopy(w[i:], %s)", value, value)
-		g.f("i = %s(w, i, uint64(len(%s)))", g.rt("PutVarint"), value)
 	case f.kind == protoreflect.BoolKind:
 		g.f("i--\nw[i] = byte(%s(%s))", g.rt("Bit"), value)
 	case f.kind == protoreflect.FloatKind:
@@ -218,12 +233,6 @@ func (g *generator) putBare(f *field, value string) {
 		g.f("i = %s(w, i, uint64(%s))", g.rt("PutFixed64"), value)
 	default:
 		g.f("i = %s(w, i, %s)", g.rt("PutVarint"), g.varint(f, value))
-	}
-}
-
-func (g *generator) checkText(value string) {
-	if g.options.Drop != "encode-utf8" {
-		g.f("if !%s(%s) { e.InvalidUTF8() }", g.QualifiedGoIdent(validate.Ident("String")), value)
 	}
 }
 
@@ -307,7 +316,7 @@ func (g *generator) putElements(f *field, list string) {
 // encodeMap writes a map in one pass, or from its last key to its first.
 func (g *generator) encodeMap(f *field) {
 	name := "m." + f.GoName
-	key, value := newField(f.Message.Fields[0]), newField(f.Message.Fields[1])
+	key := newField(f.Message.Fields[0])
 	sorted := "SortedKeys"
 	if key.kind == protoreflect.BoolKind {
 		sorted = "SortedBools"
@@ -315,15 +324,20 @@ func (g *generator) encodeMap(f *field) {
 	g.f("if len(%s) > 0 {", name)
 	g.f("if e.Deterministic() {")
 	g.f("keys := %s(%s)", g.rt(sorted), name)
-	g.f("for n := len(keys) - 1; n >= 0; n-- {\nk := keys[n]\nv := %s[k]", name)
-	g.encodeEntry(f, key, value)
-	g.f("}\n} else {")
-	g.f("for k, v := range %s {", name)
-	g.encodeEntry(f, key, value)
-	g.f("}\n}\n}")
+	g.f("for n := len(keys) - 1; n >= 0; n-- { w, i = %s(e, w, i, keys[n], %s[keys[n]]) }", entryEncoder(f), name)
+	g.f("} else {")
+	g.f("for k, v := range %s { w, i = %s(e, w, i, k, v) }", name, entryEncoder(f))
+	g.f("}\n}")
 }
 
-func (g *generator) encodeEntry(f, key, value *field) {
+func entryEncoder(f *field) string {
+	return "pbfast" + f.Parent.GoIdent.GoName + f.GoName + "Encode"
+}
+
+// encodeEntry writes the function that writes a map's entry.
+func (g *generator) encodeEntry(f *field) {
+	key, value := newField(f.Message.Fields[0]), newField(f.Message.Fields[1])
+	g.f("func %s(e *%s, w []byte, i int, k %s, v %s) ([]byte, int) {", entryEncoder(f), g.rt("Encoder"), g.goType(key), g.goType(value))
 	constant := tagSize(f) + 10 + 1 + most(key)
 	var variable []string
 	if key.text() {
@@ -347,4 +361,5 @@ func (g *generator) encodeEntry(f, key, value *field) {
 		g.f("i = %s(w, i, uint64(len(w)-i-last))", g.rt("PutVarint"))
 	}
 	g.putTag(f.tag(protowire.BytesType))
+	g.f("return w, i\n}\n")
 }

@@ -792,12 +792,7 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 			if i < 12+len(v.OneofString) {
 				w, i = e.Grow(w, i, 12+len(v.OneofString))
 			}
-			if !validutf8.String(v.OneofString) {
-				e.InvalidUTF8()
-			}
-			i -= len(v.OneofString)
-			copy(w[i:], v.OneofString)
-			i = pbfast.PutVarint(w, i, uint64(len(v.OneofString)))
+			i = e.PutText(w, i, v.OneofString, 0)
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0x8a
@@ -1248,51 +1243,11 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 		if e.Deterministic() {
 			keys := pbfast.SortedKeys(m.MapStringForeignEnum)
 			for n := len(keys) - 1; n >= 0; n-- {
-				k := keys[n]
-				v := m.MapStringForeignEnum[k]
-				if i < 34+len(k) {
-					w, i = e.Grow(w, i, 34+len(k))
-				}
-				last := i
-				i = pbfast.PutVarint(w, i, uint64(int64(v)))
-				i--
-				w[i] = 0x10
-				if !validutf8.String(k) {
-					e.InvalidUTF8()
-				}
-				i -= len(k)
-				copy(w[i:], k)
-				i = pbfast.PutVarint(w, i, uint64(len(k)))
-				i--
-				w[i] = 0xa
-				i = pbfast.PutVarint(w, i, uint64(last-i))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xd2
-				w[i+1] = 0x4
+				w, i = pbfastTestAllTypesEdition2023MapStringForeignEnumEncode(e, w, i, keys[n], m.MapStringForeignEnum[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapStringForeignEnum {
-				if i < 34+len(k) {
-					w, i = e.Grow(w, i, 34+len(k))
-				}
-				last := i
-				i = pbfast.PutVarint(w, i, uint64(int64(v)))
-				i--
-				w[i] = 0x10
-				if !validutf8.String(k) {
-					e.InvalidUTF8()
-				}
-				i -= len(k)
-				copy(w[i:], k)
-				i = pbfast.PutVarint(w, i, uint64(len(k)))
-				i--
-				w[i] = 0xa
-				i = pbfast.PutVarint(w, i, uint64(last-i))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xd2
-				w[i+1] = 0x4
+				w, i = pbfastTestAllTypesEdition2023MapStringForeignEnumEncode(e, w, i, k, v)
 			}
 		}
 	}
@@ -1300,51 +1255,11 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 		if e.Deterministic() {
 			keys := pbfast.SortedKeys(m.MapStringNestedEnum)
 			for n := len(keys) - 1; n >= 0; n-- {
-				k := keys[n]
-				v := m.MapStringNestedEnum[k]
-				if i < 34+len(k) {
-					w, i = e.Grow(w, i, 34+len(k))
-				}
-				last := i
-				i = pbfast.PutVarint(w, i, uint64(int64(v)))
-				i--
-				w[i] = 0x10
-				if !validutf8.String(k) {
-					e.InvalidUTF8()
-				}
-				i -= len(k)
-				copy(w[i:], k)
-				i = pbfast.PutVarint(w, i, uint64(len(k)))
-				i--
-				w[i] = 0xa
-				i = pbfast.PutVarint(w, i, uint64(last-i))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xca
-				w[i+1] = 0x4
+				w, i = pbfastTestAllTypesEdition2023MapStringNestedEnumEncode(e, w, i, keys[n], m.MapStringNestedEnum[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapStringNestedEnum {
-				if i < 34+len(k) {
-					w, i = e.Grow(w, i, 34+len(k))
-				}
-				last := i
-				i = pbfast.PutVarint(w, i, uint64(int64(v)))
-				i--
-				w[i] = 0x10
-				if !validutf8.String(k) {
-					e.InvalidUTF8()
-				}
-				i -= len(k)
-				copy(w[i:], k)
-				i = pbfast.PutVarint(w, i, uint64(len(k)))
-				i--
-				w[i] = 0xa
-				i = pbfast.PutVarint(w, i, uint64(last-i))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xca
-				w[i+1] = 0x4
+				w, i = pbfastTestAllTypesEdition2023MapStringNestedEnumEncode(e, w, i, k, v)
 			}
 		}
 	}
@@ -1352,61 +1267,11 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 		if e.Deterministic() {
 			keys := pbfast.SortedKeys(m.MapStringForeignMessage)
 			for n := len(keys) - 1; n >= 0; n-- {
-				k := keys[n]
-				v := m.MapStringForeignMessage[k]
-				last := len(w) - i
-				end := len(w) - i
-				w, i = v.pbfastEncode(e, w, i)
-				if i < 11 {
-					w, i = e.Grow(w, i, 11)
-				}
-				i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
-				i--
-				w[i] = 0x12
-				if i < 23+len(k) {
-					w, i = e.Grow(w, i, 23+len(k))
-				}
-				if !validutf8.String(k) {
-					e.InvalidUTF8()
-				}
-				i -= len(k)
-				copy(w[i:], k)
-				i = pbfast.PutVarint(w, i, uint64(len(k)))
-				i--
-				w[i] = 0xa
-				i = pbfast.PutVarint(w, i, uint64(len(w)-i-last))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xc2
-				w[i+1] = 0x4
+				w, i = pbfastTestAllTypesEdition2023MapStringForeignMessageEncode(e, w, i, keys[n], m.MapStringForeignMessage[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapStringForeignMessage {
-				last := len(w) - i
-				end := len(w) - i
-				w, i = v.pbfastEncode(e, w, i)
-				if i < 11 {
-					w, i = e.Grow(w, i, 11)
-				}
-				i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
-				i--
-				w[i] = 0x12
-				if i < 23+len(k) {
-					w, i = e.Grow(w, i, 23+len(k))
-				}
-				if !validutf8.String(k) {
-					e.InvalidUTF8()
-				}
-				i -= len(k)
-				copy(w[i:], k)
-				i = pbfast.PutVarint(w, i, uint64(len(k)))
-				i--
-				w[i] = 0xa
-				i = pbfast.PutVarint(w, i, uint64(len(w)-i-last))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xc2
-				w[i+1] = 0x4
+				w, i = pbfastTestAllTypesEdition2023MapStringForeignMessageEncode(e, w, i, k, v)
 			}
 		}
 	}
@@ -1414,61 +1279,11 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 		if e.Deterministic() {
 			keys := pbfast.SortedKeys(m.MapStringNestedMessage)
 			for n := len(keys) - 1; n >= 0; n-- {
-				k := keys[n]
-				v := m.MapStringNestedMessage[k]
-				last := len(w) - i
-				end := len(w) - i
-				w, i = v.pbfastEncode(e, w, i)
-				if i < 11 {
-					w, i = e.Grow(w, i, 11)
-				}
-				i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
-				i--
-				w[i] = 0x12
-				if i < 23+len(k) {
-					w, i = e.Grow(w, i, 23+len(k))
-				}
-				if !validutf8.String(k) {
-					e.InvalidUTF8()
-				}
-				i -= len(k)
-				copy(w[i:], k)
-				i = pbfast.PutVarint(w, i, uint64(len(k)))
-				i--
-				w[i] = 0xa
-				i = pbfast.PutVarint(w, i, uint64(len(w)-i-last))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xba
-				w[i+1] = 0x4
+				w, i = pbfastTestAllTypesEdition2023MapStringNestedMessageEncode(e, w, i, keys[n], m.MapStringNestedMessage[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapStringNestedMessage {
-				last := len(w) - i
-				end := len(w) - i
-				w, i = v.pbfastEncode(e, w, i)
-				if i < 11 {
-					w, i = e.Grow(w, i, 11)
-				}
-				i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
-				i--
-				w[i] = 0x12
-				if i < 23+len(k) {
-					w, i = e.Grow(w, i, 23+len(k))
-				}
-				if !validutf8.String(k) {
-					e.InvalidUTF8()
-				}
-				i -= len(k)
-				copy(w[i:], k)
-				i = pbfast.PutVarint(w, i, uint64(len(k)))
-				i--
-				w[i] = 0xa
-				i = pbfast.PutVarint(w, i, uint64(len(w)-i-last))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xba
-				w[i+1] = 0x4
+				w, i = pbfastTestAllTypesEdition2023MapStringNestedMessageEncode(e, w, i, k, v)
 			}
 		}
 	}
@@ -1476,55 +1291,11 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 		if e.Deterministic() {
 			keys := pbfast.SortedKeys(m.MapStringBytes)
 			for n := len(keys) - 1; n >= 0; n-- {
-				k := keys[n]
-				v := m.MapStringBytes[k]
-				if need := 34 + len(k) + len(v); i < need {
-					w, i = e.Grow(w, i, need)
-				}
-				last := i
-				i -= len(v)
-				copy(w[i:], v)
-				i = pbfast.PutVarint(w, i, uint64(len(v)))
-				i--
-				w[i] = 0x12
-				if !validutf8.String(k) {
-					e.InvalidUTF8()
-				}
-				i -= len(k)
-				copy(w[i:], k)
-				i = pbfast.PutVarint(w, i, uint64(len(k)))
-				i--
-				w[i] = 0xa
-				i = pbfast.PutVarint(w, i, uint64(last-i))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xb2
-				w[i+1] = 0x4
+				w, i = pbfastTestAllTypesEdition2023MapStringBytesEncode(e, w, i, keys[n], m.MapStringBytes[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapStringBytes {
-				if need := 34 + len(k) + len(v); i < need {
-					w, i = e.Grow(w, i, need)
-				}
-				last := i
-				i -= len(v)
-				copy(w[i:], v)
-				i = pbfast.PutVarint(w, i, uint64(len(v)))
-				i--
-				w[i] = 0x12
-				if !validutf8.String(k) {
-					e.InvalidUTF8()
-				}
-				i -= len(k)
-				copy(w[i:], k)
-				i = pbfast.PutVarint(w, i, uint64(len(k)))
-				i--
-				w[i] = 0xa
-				i = pbfast.PutVarint(w, i, uint64(last-i))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xb2
-				w[i+1] = 0x4
+				w, i = pbfastTestAllTypesEdition2023MapStringBytesEncode(e, w, i, k, v)
 			}
 		}
 	}
@@ -1532,61 +1303,11 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 		if e.Deterministic() {
 			keys := pbfast.SortedKeys(m.MapStringString)
 			for n := len(keys) - 1; n >= 0; n-- {
-				k := keys[n]
-				v := m.MapStringString[k]
-				if need := 34 + len(k) + len(v); i < need {
-					w, i = e.Grow(w, i, need)
-				}
-				last := i
-				if !validutf8.String(v) {
-					e.InvalidUTF8()
-				}
-				i -= len(v)
-				copy(w[i:], v)
-				i = pbfast.PutVarint(w, i, uint64(len(v)))
-				i--
-				w[i] = 0x12
-				if !validutf8.String(k) {
-					e.InvalidUTF8()
-				}
-				i -= len(k)
-				copy(w[i:], k)
-				i = pbfast.PutVarint(w, i, uint64(len(k)))
-				i--
-				w[i] = 0xa
-				i = pbfast.PutVarint(w, i, uint64(last-i))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xaa
-				w[i+1] = 0x4
+				w, i = pbfastTestAllTypesEdition2023MapStringStringEncode(e, w, i, keys[n], m.MapStringString[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapStringString {
-				if need := 34 + len(k) + len(v); i < need {
-					w, i = e.Grow(w, i, need)
-				}
-				last := i
-				if !validutf8.String(v) {
-					e.InvalidUTF8()
-				}
-				i -= len(v)
-				copy(w[i:], v)
-				i = pbfast.PutVarint(w, i, uint64(len(v)))
-				i--
-				w[i] = 0x12
-				if !validutf8.String(k) {
-					e.InvalidUTF8()
-				}
-				i -= len(k)
-				copy(w[i:], k)
-				i = pbfast.PutVarint(w, i, uint64(len(k)))
-				i--
-				w[i] = 0xa
-				i = pbfast.PutVarint(w, i, uint64(last-i))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xaa
-				w[i+1] = 0x4
+				w, i = pbfastTestAllTypesEdition2023MapStringStringEncode(e, w, i, k, v)
 			}
 		}
 	}
@@ -1594,45 +1315,11 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 		if e.Deterministic() {
 			keys := pbfast.SortedBools(m.MapBoolBool)
 			for n := len(keys) - 1; n >= 0; n-- {
-				k := keys[n]
-				v := m.MapBoolBool[k]
-				if i < 16 {
-					w, i = e.Grow(w, i, 16)
-				}
-				last := i
-				i--
-				w[i] = byte(pbfast.Bit(v))
-				i--
-				w[i] = 0x10
-				i--
-				w[i] = byte(pbfast.Bit(k))
-				i--
-				w[i] = 0x8
-				i = pbfast.PutVarint(w, i, uint64(last-i))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xa2
-				w[i+1] = 0x4
+				w, i = pbfastTestAllTypesEdition2023MapBoolBoolEncode(e, w, i, keys[n], m.MapBoolBool[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapBoolBool {
-				if i < 16 {
-					w, i = e.Grow(w, i, 16)
-				}
-				last := i
-				i--
-				w[i] = byte(pbfast.Bit(v))
-				i--
-				w[i] = 0x10
-				i--
-				w[i] = byte(pbfast.Bit(k))
-				i--
-				w[i] = 0x8
-				i = pbfast.PutVarint(w, i, uint64(last-i))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xa2
-				w[i+1] = 0x4
+				w, i = pbfastTestAllTypesEdition2023MapBoolBoolEncode(e, w, i, k, v)
 			}
 		}
 	}
@@ -1640,41 +1327,11 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 		if e.Deterministic() {
 			keys := pbfast.SortedKeys(m.MapInt32Double)
 			for n := len(keys) - 1; n >= 0; n-- {
-				k := keys[n]
-				v := m.MapInt32Double[k]
-				if i < 32 {
-					w, i = e.Grow(w, i, 32)
-				}
-				last := i
-				i = pbfast.PutFixed64(w, i, math.Float64bits(v))
-				i--
-				w[i] = 0x11
-				i = pbfast.PutVarint(w, i, uint64(int64(k)))
-				i--
-				w[i] = 0x8
-				i = pbfast.PutVarint(w, i, uint64(last-i))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0x9a
-				w[i+1] = 0x4
+				w, i = pbfastTestAllTypesEdition2023MapInt32DoubleEncode(e, w, i, keys[n], m.MapInt32Double[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapInt32Double {
-				if i < 32 {
-					w, i = e.Grow(w, i, 32)
-				}
-				last := i
-				i = pbfast.PutFixed64(w, i, math.Float64bits(v))
-				i--
-				w[i] = 0x11
-				i = pbfast.PutVarint(w, i, uint64(int64(k)))
-				i--
-				w[i] = 0x8
-				i = pbfast.PutVarint(w, i, uint64(last-i))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0x9a
-				w[i+1] = 0x4
+				w, i = pbfastTestAllTypesEdition2023MapInt32DoubleEncode(e, w, i, k, v)
 			}
 		}
 	}
@@ -1682,41 +1339,11 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 		if e.Deterministic() {
 			keys := pbfast.SortedKeys(m.MapInt32Float)
 			for n := len(keys) - 1; n >= 0; n-- {
-				k := keys[n]
-				v := m.MapInt32Float[k]
-				if i < 28 {
-					w, i = e.Grow(w, i, 28)
-				}
-				last := i
-				i = pbfast.PutFixed32(w, i, math.Float32bits(v))
-				i--
-				w[i] = 0x15
-				i = pbfast.PutVarint(w, i, uint64(int64(k)))
-				i--
-				w[i] = 0x8
-				i = pbfast.PutVarint(w, i, uint64(last-i))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0x92
-				w[i+1] = 0x4
+				w, i = pbfastTestAllTypesEdition2023MapInt32FloatEncode(e, w, i, keys[n], m.MapInt32Float[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapInt32Float {
-				if i < 28 {
-					w, i = e.Grow(w, i, 28)
-				}
-				last := i
-				i = pbfast.PutFixed32(w, i, math.Float32bits(v))
-				i--
-				w[i] = 0x15
-				i = pbfast.PutVarint(w, i, uint64(int64(k)))
-				i--
-				w[i] = 0x8
-				i = pbfast.PutVarint(w, i, uint64(last-i))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0x92
-				w[i+1] = 0x4
+				w, i = pbfastTestAllTypesEdition2023MapInt32FloatEncode(e, w, i, k, v)
 			}
 		}
 	}
@@ -1724,41 +1351,11 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 		if e.Deterministic() {
 			keys := pbfast.SortedKeys(m.MapSfixed64Sfixed64)
 			for n := len(keys) - 1; n >= 0; n-- {
-				k := keys[n]
-				v := m.MapSfixed64Sfixed64[k]
-				if i < 30 {
-					w, i = e.Grow(w, i, 30)
-				}
-				last := i
-				i = pbfast.PutFixed64(w, i, uint64(v))
-				i--
-				w[i] = 0x11
-				i = pbfast.PutFixed64(w, i, uint64(k))
-				i--
-				w[i] = 0x9
-				i = pbfast.PutVarint(w, i, uint64(last-i))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0x8a
-				w[i+1] = 0x4
+				w, i = pbfastTestAllTypesEdition2023MapSfixed64Sfixed64Encode(e, w, i, keys[n], m.MapSfixed64Sfixed64[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapSfixed64Sfixed64 {
-				if i < 30 {
-					w, i = e.Grow(w, i, 30)
-				}
-				last := i
-				i = pbfast.PutFixed64(w, i, uint64(v))
-				i--
-				w[i] = 0x11
-				i = pbfast.PutFixed64(w, i, uint64(k))
-				i--
-				w[i] = 0x9
-				i = pbfast.PutVarint(w, i, uint64(last-i))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0x8a
-				w[i+1] = 0x4
+				w, i = pbfastTestAllTypesEdition2023MapSfixed64Sfixed64Encode(e, w, i, k, v)
 			}
 		}
 	}
@@ -1766,41 +1363,11 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 		if e.Deterministic() {
 			keys := pbfast.SortedKeys(m.MapSfixed32Sfixed32)
 			for n := len(keys) - 1; n >= 0; n-- {
-				k := keys[n]
-				v := m.MapSfixed32Sfixed32[k]
-				if i < 22 {
-					w, i = e.Grow(w, i, 22)
-				}
-				last := i
-				i = pbfast.PutFixed32(w, i, uint32(v))
-				i--
-				w[i] = 0x15
-				i = pbfast.PutFixed32(w, i, uint32(k))
-				i--
-				w[i] = 0xd
-				i = pbfast.PutVarint(w, i, uint64(last-i))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0x82
-				w[i+1] = 0x4
+				w, i = pbfastTestAllTypesEdition2023MapSfixed32Sfixed32Encode(e, w, i, keys[n], m.MapSfixed32Sfixed32[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapSfixed32Sfixed32 {
-				if i < 22 {
-					w, i = e.Grow(w, i, 22)
-				}
-				last := i
-				i = pbfast.PutFixed32(w, i, uint32(v))
-				i--
-				w[i] = 0x15
-				i = pbfast.PutFixed32(w, i, uint32(k))
-				i--
-				w[i] = 0xd
-				i = pbfast.PutVarint(w, i, uint64(last-i))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0x82
-				w[i+1] = 0x4
+				w, i = pbfastTestAllTypesEdition2023MapSfixed32Sfixed32Encode(e, w, i, k, v)
 			}
 		}
 	}
@@ -1808,41 +1375,11 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 		if e.Deterministic() {
 			keys := pbfast.SortedKeys(m.MapFixed64Fixed64)
 			for n := len(keys) - 1; n >= 0; n-- {
-				k := keys[n]
-				v := m.MapFixed64Fixed64[k]
-				if i < 30 {
-					w, i = e.Grow(w, i, 30)
-				}
-				last := i
-				i = pbfast.PutFixed64(w, i, uint64(v))
-				i--
-				w[i] = 0x11
-				i = pbfast.PutFixed64(w, i, uint64(k))
-				i--
-				w[i] = 0x9
-				i = pbfast.PutVarint(w, i, uint64(last-i))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xfa
-				w[i+1] = 0x3
+				w, i = pbfastTestAllTypesEdition2023MapFixed64Fixed64Encode(e, w, i, keys[n], m.MapFixed64Fixed64[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapFixed64Fixed64 {
-				if i < 30 {
-					w, i = e.Grow(w, i, 30)
-				}
-				last := i
-				i = pbfast.PutFixed64(w, i, uint64(v))
-				i--
-				w[i] = 0x11
-				i = pbfast.PutFixed64(w, i, uint64(k))
-				i--
-				w[i] = 0x9
-				i = pbfast.PutVarint(w, i, uint64(last-i))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xfa
-				w[i+1] = 0x3
+				w, i = pbfastTestAllTypesEdition2023MapFixed64Fixed64Encode(e, w, i, k, v)
 			}
 		}
 	}
@@ -1850,41 +1387,11 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 		if e.Deterministic() {
 			keys := pbfast.SortedKeys(m.MapFixed32Fixed32)
 			for n := len(keys) - 1; n >= 0; n-- {
-				k := keys[n]
-				v := m.MapFixed32Fixed32[k]
-				if i < 22 {
-					w, i = e.Grow(w, i, 22)
-				}
-				last := i
-				i = pbfast.PutFixed32(w, i, uint32(v))
-				i--
-				w[i] = 0x15
-				i = pbfast.PutFixed32(w, i, uint32(k))
-				i--
-				w[i] = 0xd
-				i = pbfast.PutVarint(w, i, uint64(last-i))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xf2
-				w[i+1] = 0x3
+				w, i = pbfastTestAllTypesEdition2023MapFixed32Fixed32Encode(e, w, i, keys[n], m.MapFixed32Fixed32[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapFixed32Fixed32 {
-				if i < 22 {
-					w, i = e.Grow(w, i, 22)
-				}
-				last := i
-				i = pbfast.PutFixed32(w, i, uint32(v))
-				i--
-				w[i] = 0x15
-				i = pbfast.PutFixed32(w, i, uint32(k))
-				i--
-				w[i] = 0xd
-				i = pbfast.PutVarint(w, i, uint64(last-i))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xf2
-				w[i+1] = 0x3
+				w, i = pbfastTestAllTypesEdition2023MapFixed32Fixed32Encode(e, w, i, k, v)
 			}
 		}
 	}
@@ -1892,41 +1399,11 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 		if e.Deterministic() {
 			keys := pbfast.SortedKeys(m.MapSint64Sint64)
 			for n := len(keys) - 1; n >= 0; n-- {
-				k := keys[n]
-				v := m.MapSint64Sint64[k]
-				if i < 34 {
-					w, i = e.Grow(w, i, 34)
-				}
-				last := i
-				i = pbfast.PutVarint(w, i, pbfast.ZigZag(int64(v)))
-				i--
-				w[i] = 0x10
-				i = pbfast.PutVarint(w, i, pbfast.ZigZag(int64(k)))
-				i--
-				w[i] = 0x8
-				i = pbfast.PutVarint(w, i, uint64(last-i))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xea
-				w[i+1] = 0x3
+				w, i = pbfastTestAllTypesEdition2023MapSint64Sint64Encode(e, w, i, keys[n], m.MapSint64Sint64[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapSint64Sint64 {
-				if i < 34 {
-					w, i = e.Grow(w, i, 34)
-				}
-				last := i
-				i = pbfast.PutVarint(w, i, pbfast.ZigZag(int64(v)))
-				i--
-				w[i] = 0x10
-				i = pbfast.PutVarint(w, i, pbfast.ZigZag(int64(k)))
-				i--
-				w[i] = 0x8
-				i = pbfast.PutVarint(w, i, uint64(last-i))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xea
-				w[i+1] = 0x3
+				w, i = pbfastTestAllTypesEdition2023MapSint64Sint64Encode(e, w, i, k, v)
 			}
 		}
 	}
@@ -1934,41 +1411,11 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 		if e.Deterministic() {
 			keys := pbfast.SortedKeys(m.MapSint32Sint32)
 			for n := len(keys) - 1; n >= 0; n-- {
-				k := keys[n]
-				v := m.MapSint32Sint32[k]
-				if i < 24 {
-					w, i = e.Grow(w, i, 24)
-				}
-				last := i
-				i = pbfast.PutVarint(w, i, pbfast.ZigZag(int64(v)))
-				i--
-				w[i] = 0x10
-				i = pbfast.PutVarint(w, i, pbfast.ZigZag(int64(k)))
-				i--
-				w[i] = 0x8
-				i = pbfast.PutVarint(w, i, uint64(last-i))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xe2
-				w[i+1] = 0x3
+				w, i = pbfastTestAllTypesEdition2023MapSint32Sint32Encode(e, w, i, keys[n], m.MapSint32Sint32[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapSint32Sint32 {
-				if i < 24 {
-					w, i = e.Grow(w, i, 24)
-				}
-				last := i
-				i = pbfast.PutVarint(w, i, pbfast.ZigZag(int64(v)))
-				i--
-				w[i] = 0x10
-				i = pbfast.PutVarint(w, i, pbfast.ZigZag(int64(k)))
-				i--
-				w[i] = 0x8
-				i = pbfast.PutVarint(w, i, uint64(last-i))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xe2
-				w[i+1] = 0x3
+				w, i = pbfastTestAllTypesEdition2023MapSint32Sint32Encode(e, w, i, k, v)
 			}
 		}
 	}
@@ -1976,41 +1423,11 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 		if e.Deterministic() {
 			keys := pbfast.SortedKeys(m.MapUint64Uint64)
 			for n := len(keys) - 1; n >= 0; n-- {
-				k := keys[n]
-				v := m.MapUint64Uint64[k]
-				if i < 34 {
-					w, i = e.Grow(w, i, 34)
-				}
-				last := i
-				i = pbfast.PutVarint(w, i, v)
-				i--
-				w[i] = 0x10
-				i = pbfast.PutVarint(w, i, k)
-				i--
-				w[i] = 0x8
-				i = pbfast.PutVarint(w, i, uint64(last-i))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xda
-				w[i+1] = 0x3
+				w, i = pbfastTestAllTypesEdition2023MapUint64Uint64Encode(e, w, i, keys[n], m.MapUint64Uint64[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapUint64Uint64 {
-				if i < 34 {
-					w, i = e.Grow(w, i, 34)
-				}
-				last := i
-				i = pbfast.PutVarint(w, i, v)
-				i--
-				w[i] = 0x10
-				i = pbfast.PutVarint(w, i, k)
-				i--
-				w[i] = 0x8
-				i = pbfast.PutVarint(w, i, uint64(last-i))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xda
-				w[i+1] = 0x3
+				w, i = pbfastTestAllTypesEdition2023MapUint64Uint64Encode(e, w, i, k, v)
 			}
 		}
 	}
@@ -2018,41 +1435,11 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 		if e.Deterministic() {
 			keys := pbfast.SortedKeys(m.MapUint32Uint32)
 			for n := len(keys) - 1; n >= 0; n-- {
-				k := keys[n]
-				v := m.MapUint32Uint32[k]
-				if i < 24 {
-					w, i = e.Grow(w, i, 24)
-				}
-				last := i
-				i = pbfast.PutVarint(w, i, uint64(v))
-				i--
-				w[i] = 0x10
-				i = pbfast.PutVarint(w, i, uint64(k))
-				i--
-				w[i] = 0x8
-				i = pbfast.PutVarint(w, i, uint64(last-i))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xd2
-				w[i+1] = 0x3
+				w, i = pbfastTestAllTypesEdition2023MapUint32Uint32Encode(e, w, i, keys[n], m.MapUint32Uint32[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapUint32Uint32 {
-				if i < 24 {
-					w, i = e.Grow(w, i, 24)
-				}
-				last := i
-				i = pbfast.PutVarint(w, i, uint64(v))
-				i--
-				w[i] = 0x10
-				i = pbfast.PutVarint(w, i, uint64(k))
-				i--
-				w[i] = 0x8
-				i = pbfast.PutVarint(w, i, uint64(last-i))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xd2
-				w[i+1] = 0x3
+				w, i = pbfastTestAllTypesEdition2023MapUint32Uint32Encode(e, w, i, k, v)
 			}
 		}
 	}
@@ -2060,41 +1447,11 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 		if e.Deterministic() {
 			keys := pbfast.SortedKeys(m.MapInt64Int64)
 			for n := len(keys) - 1; n >= 0; n-- {
-				k := keys[n]
-				v := m.MapInt64Int64[k]
-				if i < 34 {
-					w, i = e.Grow(w, i, 34)
-				}
-				last := i
-				i = pbfast.PutVarint(w, i, uint64(v))
-				i--
-				w[i] = 0x10
-				i = pbfast.PutVarint(w, i, uint64(k))
-				i--
-				w[i] = 0x8
-				i = pbfast.PutVarint(w, i, uint64(last-i))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xca
-				w[i+1] = 0x3
+				w, i = pbfastTestAllTypesEdition2023MapInt64Int64Encode(e, w, i, keys[n], m.MapInt64Int64[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapInt64Int64 {
-				if i < 34 {
-					w, i = e.Grow(w, i, 34)
-				}
-				last := i
-				i = pbfast.PutVarint(w, i, uint64(v))
-				i--
-				w[i] = 0x10
-				i = pbfast.PutVarint(w, i, uint64(k))
-				i--
-				w[i] = 0x8
-				i = pbfast.PutVarint(w, i, uint64(last-i))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xca
-				w[i+1] = 0x3
+				w, i = pbfastTestAllTypesEdition2023MapInt64Int64Encode(e, w, i, k, v)
 			}
 		}
 	}
@@ -2102,41 +1459,11 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 		if e.Deterministic() {
 			keys := pbfast.SortedKeys(m.MapInt32Int32)
 			for n := len(keys) - 1; n >= 0; n-- {
-				k := keys[n]
-				v := m.MapInt32Int32[k]
-				if i < 34 {
-					w, i = e.Grow(w, i, 34)
-				}
-				last := i
-				i = pbfast.PutVarint(w, i, uint64(int64(v)))
-				i--
-				w[i] = 0x10
-				i = pbfast.PutVarint(w, i, uint64(int64(k)))
-				i--
-				w[i] = 0x8
-				i = pbfast.PutVarint(w, i, uint64(last-i))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xc2
-				w[i+1] = 0x3
+				w, i = pbfastTestAllTypesEdition2023MapInt32Int32Encode(e, w, i, keys[n], m.MapInt32Int32[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapInt32Int32 {
-				if i < 34 {
-					w, i = e.Grow(w, i, 34)
-				}
-				last := i
-				i = pbfast.PutVarint(w, i, uint64(int64(v)))
-				i--
-				w[i] = 0x10
-				i = pbfast.PutVarint(w, i, uint64(int64(k)))
-				i--
-				w[i] = 0x8
-				i = pbfast.PutVarint(w, i, uint64(last-i))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xc2
-				w[i+1] = 0x3
+				w, i = pbfastTestAllTypesEdition2023MapInt32Int32Encode(e, w, i, k, v)
 			}
 		}
 	}
@@ -2145,12 +1472,7 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 		if i < 12+len(v) {
 			w, i = e.Grow(w, i, 12+len(v))
 		}
-		if !validutf8.String(v) {
-			e.InvalidUTF8()
-		}
-		i -= len(v)
-		copy(w[i:], v)
-		i = pbfast.PutVarint(w, i, uint64(len(v)))
+		i = e.PutText(w, i, v, 0)
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xba
@@ -2161,12 +1483,7 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 		if i < 12+len(v) {
 			w, i = e.Grow(w, i, 12+len(v))
 		}
-		if !validutf8.String(v) {
-			e.InvalidUTF8()
-		}
-		i -= len(v)
-		copy(w[i:], v)
-		i = pbfast.PutVarint(w, i, uint64(len(v)))
+		i = e.PutText(w, i, v, 0)
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xb2
@@ -2238,12 +1555,7 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 		if i < 12+len(v) {
 			w, i = e.Grow(w, i, 12+len(v))
 		}
-		if !validutf8.String(v) {
-			e.InvalidUTF8()
-		}
-		i -= len(v)
-		copy(w[i:], v)
-		i = pbfast.PutVarint(w, i, uint64(len(v)))
+		i = e.PutText(w, i, v, 0)
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xe2
@@ -2425,12 +1737,7 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 		if i < 48+len(v) {
 			w, i = e.Grow(w, i, 48+len(v))
 		}
-		if !validutf8.String(v) {
-			e.InvalidUTF8()
-		}
-		i -= len(v)
-		copy(w[i:], v)
-		i = pbfast.PutVarint(w, i, uint64(len(v)))
+		i = e.PutText(w, i, v, 0)
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xca
@@ -2441,12 +1748,7 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 		if i < 48+len(v) {
 			w, i = e.Grow(w, i, 48+len(v))
 		}
-		if !validutf8.String(v) {
-			e.InvalidUTF8()
-		}
-		i -= len(v)
-		copy(w[i:], v)
-		i = pbfast.PutVarint(w, i, uint64(len(v)))
+		i = e.PutText(w, i, v, 0)
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xc2
@@ -2505,14 +1807,7 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 		if need := 122 + len(m.OptionalBytes) + len(v); i < need {
 			w, i = e.Grow(w, i, need)
 		}
-		if !validutf8.String(v) {
-			e.InvalidUTF8()
-		}
-		i -= len(v)
-		copy(w[i:], v)
-		i = pbfast.PutVarint(w, i, uint64(len(v)))
-		i--
-		w[i] = 0x72
+		i = e.PutText(w, i, v, 0x72)
 	}
 	if m.OptionalBool != nil {
 		i--
@@ -2580,6 +1875,367 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 		i--
 		w[i] = 0x8
 	}
+	return w, i
+}
+
+func pbfastTestAllTypesEdition2023MapInt32Int32Encode(e *pbfast.Encoder, w []byte, i int, k int32, v int32) ([]byte, int) {
+	if i < 34 {
+		w, i = e.Grow(w, i, 34)
+	}
+	last := i
+	i = pbfast.PutVarint(w, i, uint64(int64(v)))
+	i--
+	w[i] = 0x10
+	i = pbfast.PutVarint(w, i, uint64(int64(k)))
+	i--
+	w[i] = 0x8
+	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i -= 2
+	_ = w[i+1]
+	w[i] = 0xc2
+	w[i+1] = 0x3
+	return w, i
+}
+
+func pbfastTestAllTypesEdition2023MapInt64Int64Encode(e *pbfast.Encoder, w []byte, i int, k int64, v int64) ([]byte, int) {
+	if i < 34 {
+		w, i = e.Grow(w, i, 34)
+	}
+	last := i
+	i = pbfast.PutVarint(w, i, uint64(v))
+	i--
+	w[i] = 0x10
+	i = pbfast.PutVarint(w, i, uint64(k))
+	i--
+	w[i] = 0x8
+	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i -= 2
+	_ = w[i+1]
+	w[i] = 0xca
+	w[i+1] = 0x3
+	return w, i
+}
+
+func pbfastTestAllTypesEdition2023MapUint32Uint32Encode(e *pbfast.Encoder, w []byte, i int, k uint32, v uint32) ([]byte, int) {
+	if i < 24 {
+		w, i = e.Grow(w, i, 24)
+	}
+	last := i
+	i = pbfast.PutVarint(w, i, uint64(v))
+	i--
+	w[i] = 0x10
+	i = pbfast.PutVarint(w, i, uint64(k))
+	i--
+	w[i] = 0x8
+	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i -= 2
+	_ = w[i+1]
+	w[i] = 0xd2
+	w[i+1] = 0x3
+	return w, i
+}
+
+func pbfastTestAllTypesEdition2023MapUint64Uint64Encode(e *pbfast.Encoder, w []byte, i int, k uint64, v uint64) ([]byte, int) {
+	if i < 34 {
+		w, i = e.Grow(w, i, 34)
+	}
+	last := i
+	i = pbfast.PutVarint(w, i, v)
+	i--
+	w[i] = 0x10
+	i = pbfast.PutVarint(w, i, k)
+	i--
+	w[i] = 0x8
+	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i -= 2
+	_ = w[i+1]
+	w[i] = 0xda
+	w[i+1] = 0x3
+	return w, i
+}
+
+func pbfastTestAllTypesEdition2023MapSint32Sint32Encode(e *pbfast.Encoder, w []byte, i int, k int32, v int32) ([]byte, int) {
+	if i < 24 {
+		w, i = e.Grow(w, i, 24)
+	}
+	last := i
+	i = pbfast.PutVarint(w, i, pbfast.ZigZag(int64(v)))
+	i--
+	w[i] = 0x10
+	i = pbfast.PutVarint(w, i, pbfast.ZigZag(int64(k)))
+	i--
+	w[i] = 0x8
+	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i -= 2
+	_ = w[i+1]
+	w[i] = 0xe2
+	w[i+1] = 0x3
+	return w, i
+}
+
+func pbfastTestAllTypesEdition2023MapSint64Sint64Encode(e *pbfast.Encoder, w []byte, i int, k int64, v int64) ([]byte, int) {
+	if i < 34 {
+		w, i = e.Grow(w, i, 34)
+	}
+	last := i
+	i = pbfast.PutVarint(w, i, pbfast.ZigZag(int64(v)))
+	i--
+	w[i] = 0x10
+	i = pbfast.PutVarint(w, i, pbfast.ZigZag(int64(k)))
+	i--
+	w[i] = 0x8
+	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i -= 2
+	_ = w[i+1]
+	w[i] = 0xea
+	w[i+1] = 0x3
+	return w, i
+}
+
+func pbfastTestAllTypesEdition2023MapFixed32Fixed32Encode(e *pbfast.Encoder, w []byte, i int, k uint32, v uint32) ([]byte, int) {
+	if i < 22 {
+		w, i = e.Grow(w, i, 22)
+	}
+	last := i
+	i = pbfast.PutFixed32(w, i, uint32(v))
+	i--
+	w[i] = 0x15
+	i = pbfast.PutFixed32(w, i, uint32(k))
+	i--
+	w[i] = 0xd
+	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i -= 2
+	_ = w[i+1]
+	w[i] = 0xf2
+	w[i+1] = 0x3
+	return w, i
+}
+
+func pbfastTestAllTypesEdition2023MapFixed64Fixed64Encode(e *pbfast.Encoder, w []byte, i int, k uint64, v uint64) ([]byte, int) {
+	if i < 30 {
+		w, i = e.Grow(w, i, 30)
+	}
+	last := i
+	i = pbfast.PutFixed64(w, i, uint64(v))
+	i--
+	w[i] = 0x11
+	i = pbfast.PutFixed64(w, i, uint64(k))
+	i--
+	w[i] = 0x9
+	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i -= 2
+	_ = w[i+1]
+	w[i] = 0xfa
+	w[i+1] = 0x3
+	return w, i
+}
+
+func pbfastTestAllTypesEdition2023MapSfixed32Sfixed32Encode(e *pbfast.Encoder, w []byte, i int, k int32, v int32) ([]byte, int) {
+	if i < 22 {
+		w, i = e.Grow(w, i, 22)
+	}
+	last := i
+	i = pbfast.PutFixed32(w, i, uint32(v))
+	i--
+	w[i] = 0x15
+	i = pbfast.PutFixed32(w, i, uint32(k))
+	i--
+	w[i] = 0xd
+	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i -= 2
+	_ = w[i+1]
+	w[i] = 0x82
+	w[i+1] = 0x4
+	return w, i
+}
+
+func pbfastTestAllTypesEdition2023MapSfixed64Sfixed64Encode(e *pbfast.Encoder, w []byte, i int, k int64, v int64) ([]byte, int) {
+	if i < 30 {
+		w, i = e.Grow(w, i, 30)
+	}
+	last := i
+	i = pbfast.PutFixed64(w, i, uint64(v))
+	i--
+	w[i] = 0x11
+	i = pbfast.PutFixed64(w, i, uint64(k))
+	i--
+	w[i] = 0x9
+	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i -= 2
+	_ = w[i+1]
+	w[i] = 0x8a
+	w[i+1] = 0x4
+	return w, i
+}
+
+func pbfastTestAllTypesEdition2023MapInt32FloatEncode(e *pbfast.Encoder, w []byte, i int, k int32, v float32) ([]byte, int) {
+	if i < 28 {
+		w, i = e.Grow(w, i, 28)
+	}
+	last := i
+	i = pbfast.PutFixed32(w, i, math.Float32bits(v))
+	i--
+	w[i] = 0x15
+	i = pbfast.PutVarint(w, i, uint64(int64(k)))
+	i--
+	w[i] = 0x8
+	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i -= 2
+	_ = w[i+1]
+	w[i] = 0x92
+	w[i+1] = 0x4
+	return w, i
+}
+
+func pbfastTestAllTypesEdition2023MapInt32DoubleEncode(e *pbfast.Encoder, w []byte, i int, k int32, v float64) ([]byte, int) {
+	if i < 32 {
+		w, i = e.Grow(w, i, 32)
+	}
+	last := i
+	i = pbfast.PutFixed64(w, i, math.Float64bits(v))
+	i--
+	w[i] = 0x11
+	i = pbfast.PutVarint(w, i, uint64(int64(k)))
+	i--
+	w[i] = 0x8
+	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i -= 2
+	_ = w[i+1]
+	w[i] = 0x9a
+	w[i+1] = 0x4
+	return w, i
+}
+
+func pbfastTestAllTypesEdition2023MapBoolBoolEncode(e *pbfast.Encoder, w []byte, i int, k bool, v bool) ([]byte, int) {
+	if i < 16 {
+		w, i = e.Grow(w, i, 16)
+	}
+	last := i
+	i--
+	w[i] = byte(pbfast.Bit(v))
+	i--
+	w[i] = 0x10
+	i--
+	w[i] = byte(pbfast.Bit(k))
+	i--
+	w[i] = 0x8
+	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i -= 2
+	_ = w[i+1]
+	w[i] = 0xa2
+	w[i+1] = 0x4
+	return w, i
+}
+
+func pbfastTestAllTypesEdition2023MapStringStringEncode(e *pbfast.Encoder, w []byte, i int, k string, v string) ([]byte, int) {
+	if need := 34 + len(k) + len(v); i < need {
+		w, i = e.Grow(w, i, need)
+	}
+	last := i
+	i = e.PutText(w, i, v, 0x12)
+	i = e.PutText(w, i, k, 0xa)
+	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i -= 2
+	_ = w[i+1]
+	w[i] = 0xaa
+	w[i+1] = 0x4
+	return w, i
+}
+
+func pbfastTestAllTypesEdition2023MapStringBytesEncode(e *pbfast.Encoder, w []byte, i int, k string, v []byte) ([]byte, int) {
+	if need := 34 + len(k) + len(v); i < need {
+		w, i = e.Grow(w, i, need)
+	}
+	last := i
+	i -= len(v)
+	copy(w[i:], v)
+	i = pbfast.PutVarint(w, i, uint64(len(v)))
+	i--
+	w[i] = 0x12
+	i = e.PutText(w, i, k, 0xa)
+	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i -= 2
+	_ = w[i+1]
+	w[i] = 0xb2
+	w[i+1] = 0x4
+	return w, i
+}
+
+func pbfastTestAllTypesEdition2023MapStringNestedMessageEncode(e *pbfast.Encoder, w []byte, i int, k string, v *TestAllTypesEdition2023_NestedMessage) ([]byte, int) {
+	last := len(w) - i
+	end := len(w) - i
+	w, i = v.pbfastEncode(e, w, i)
+	if i < 11 {
+		w, i = e.Grow(w, i, 11)
+	}
+	i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+	i--
+	w[i] = 0x12
+	if i < 23+len(k) {
+		w, i = e.Grow(w, i, 23+len(k))
+	}
+	i = e.PutText(w, i, k, 0xa)
+	i = pbfast.PutVarint(w, i, uint64(len(w)-i-last))
+	i -= 2
+	_ = w[i+1]
+	w[i] = 0xba
+	w[i+1] = 0x4
+	return w, i
+}
+
+func pbfastTestAllTypesEdition2023MapStringForeignMessageEncode(e *pbfast.Encoder, w []byte, i int, k string, v *ForeignMessageEdition2023) ([]byte, int) {
+	last := len(w) - i
+	end := len(w) - i
+	w, i = v.pbfastEncode(e, w, i)
+	if i < 11 {
+		w, i = e.Grow(w, i, 11)
+	}
+	i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+	i--
+	w[i] = 0x12
+	if i < 23+len(k) {
+		w, i = e.Grow(w, i, 23+len(k))
+	}
+	i = e.PutText(w, i, k, 0xa)
+	i = pbfast.PutVarint(w, i, uint64(len(w)-i-last))
+	i -= 2
+	_ = w[i+1]
+	w[i] = 0xc2
+	w[i+1] = 0x4
+	return w, i
+}
+
+func pbfastTestAllTypesEdition2023MapStringNestedEnumEncode(e *pbfast.Encoder, w []byte, i int, k string, v TestAllTypesEdition2023_NestedEnum) ([]byte, int) {
+	if i < 34+len(k) {
+		w, i = e.Grow(w, i, 34+len(k))
+	}
+	last := i
+	i = pbfast.PutVarint(w, i, uint64(int64(v)))
+	i--
+	w[i] = 0x10
+	i = e.PutText(w, i, k, 0xa)
+	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i -= 2
+	_ = w[i+1]
+	w[i] = 0xca
+	w[i+1] = 0x4
+	return w, i
+}
+
+func pbfastTestAllTypesEdition2023MapStringForeignEnumEncode(e *pbfast.Encoder, w []byte, i int, k string, v ForeignEnumEdition2023) ([]byte, int) {
+	if i < 34+len(k) {
+		w, i = e.Grow(w, i, 34+len(k))
+	}
+	last := i
+	i = pbfast.PutVarint(w, i, uint64(int64(v)))
+	i--
+	w[i] = 0x10
+	i = e.PutText(w, i, k, 0xa)
+	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i -= 2
+	_ = w[i+1]
+	w[i] = 0xd2
+	w[i+1] = 0x4
 	return w, i
 }
 

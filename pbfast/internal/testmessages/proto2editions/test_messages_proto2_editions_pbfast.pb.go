@@ -1041,43 +1041,11 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		if e.Deterministic() {
 			keys := pbfast.SortedKeys(m.MapInt32Bool)
 			for n := len(keys) - 1; n >= 0; n-- {
-				k := keys[n]
-				v := m.MapInt32Bool[k]
-				if i < 25 {
-					w, i = e.Grow(w, i, 25)
-				}
-				last := i
-				i--
-				w[i] = byte(pbfast.Bit(v))
-				i--
-				w[i] = 0x10
-				i = pbfast.PutVarint(w, i, uint64(int64(k)))
-				i--
-				w[i] = 0x8
-				i = pbfast.PutVarint(w, i, uint64(last-i))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xc2
-				w[i+1] = 0x6
+				w, i = pbfastTestAllTypesProto2MapInt32BoolEncode(e, w, i, keys[n], m.MapInt32Bool[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapInt32Bool {
-				if i < 25 {
-					w, i = e.Grow(w, i, 25)
-				}
-				last := i
-				i--
-				w[i] = byte(pbfast.Bit(v))
-				i--
-				w[i] = 0x10
-				i = pbfast.PutVarint(w, i, uint64(int64(k)))
-				i--
-				w[i] = 0x8
-				i = pbfast.PutVarint(w, i, uint64(last-i))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xc2
-				w[i+1] = 0x6
+				w, i = pbfastTestAllTypesProto2MapInt32BoolEncode(e, w, i, k, v)
 			}
 		}
 	}
@@ -1085,51 +1053,11 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		if e.Deterministic() {
 			keys := pbfast.SortedKeys(m.MapInt32NestedMessage)
 			for n := len(keys) - 1; n >= 0; n-- {
-				k := keys[n]
-				v := m.MapInt32NestedMessage[k]
-				last := len(w) - i
-				end := len(w) - i
-				w, i = v.pbfastEncode(e, w, i)
-				if i < 11 {
-					w, i = e.Grow(w, i, 11)
-				}
-				i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
-				i--
-				w[i] = 0x12
-				if i < 23 {
-					w, i = e.Grow(w, i, 23)
-				}
-				i = pbfast.PutVarint(w, i, uint64(int64(k)))
-				i--
-				w[i] = 0x8
-				i = pbfast.PutVarint(w, i, uint64(len(w)-i-last))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xba
-				w[i+1] = 0x6
+				w, i = pbfastTestAllTypesProto2MapInt32NestedMessageEncode(e, w, i, keys[n], m.MapInt32NestedMessage[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapInt32NestedMessage {
-				last := len(w) - i
-				end := len(w) - i
-				w, i = v.pbfastEncode(e, w, i)
-				if i < 11 {
-					w, i = e.Grow(w, i, 11)
-				}
-				i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
-				i--
-				w[i] = 0x12
-				if i < 23 {
-					w, i = e.Grow(w, i, 23)
-				}
-				i = pbfast.PutVarint(w, i, uint64(int64(k)))
-				i--
-				w[i] = 0x8
-				i = pbfast.PutVarint(w, i, uint64(len(w)-i-last))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xba
-				w[i+1] = 0x6
+				w, i = pbfastTestAllTypesProto2MapInt32NestedMessageEncode(e, w, i, k, v)
 			}
 		}
 	}
@@ -1474,45 +1402,11 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		if e.Deterministic() {
 			keys := pbfast.SortedKeys(m.MapStringForeignEnum)
 			for n := len(keys) - 1; n >= 0; n-- {
-				k := keys[n]
-				v := m.MapStringForeignEnum[k]
-				if i < 34+len(k) {
-					w, i = e.Grow(w, i, 34+len(k))
-				}
-				last := i
-				i = pbfast.PutVarint(w, i, uint64(int64(v)))
-				i--
-				w[i] = 0x10
-				i -= len(k)
-				copy(w[i:], k)
-				i = pbfast.PutVarint(w, i, uint64(len(k)))
-				i--
-				w[i] = 0xa
-				i = pbfast.PutVarint(w, i, uint64(last-i))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xd2
-				w[i+1] = 0x4
+				w, i = pbfastTestAllTypesProto2MapStringForeignEnumEncode(e, w, i, keys[n], m.MapStringForeignEnum[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapStringForeignEnum {
-				if i < 34+len(k) {
-					w, i = e.Grow(w, i, 34+len(k))
-				}
-				last := i
-				i = pbfast.PutVarint(w, i, uint64(int64(v)))
-				i--
-				w[i] = 0x10
-				i -= len(k)
-				copy(w[i:], k)
-				i = pbfast.PutVarint(w, i, uint64(len(k)))
-				i--
-				w[i] = 0xa
-				i = pbfast.PutVarint(w, i, uint64(last-i))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xd2
-				w[i+1] = 0x4
+				w, i = pbfastTestAllTypesProto2MapStringForeignEnumEncode(e, w, i, k, v)
 			}
 		}
 	}
@@ -1520,45 +1414,11 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		if e.Deterministic() {
 			keys := pbfast.SortedKeys(m.MapStringNestedEnum)
 			for n := len(keys) - 1; n >= 0; n-- {
-				k := keys[n]
-				v := m.MapStringNestedEnum[k]
-				if i < 34+len(k) {
-					w, i = e.Grow(w, i, 34+len(k))
-				}
-				last := i
-				i = pbfast.PutVarint(w, i, uint64(int64(v)))
-				i--
-				w[i] = 0x10
-				i -= len(k)
-				copy(w[i:], k)
-				i = pbfast.PutVarint(w, i, uint64(len(k)))
-				i--
-				w[i] = 0xa
-				i = pbfast.PutVarint(w, i, uint64(last-i))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xca
-				w[i+1] = 0x4
+				w, i = pbfastTestAllTypesProto2MapStringNestedEnumEncode(e, w, i, keys[n], m.MapStringNestedEnum[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapStringNestedEnum {
-				if i < 34+len(k) {
-					w, i = e.Grow(w, i, 34+len(k))
-				}
-				last := i
-				i = pbfast.PutVarint(w, i, uint64(int64(v)))
-				i--
-				w[i] = 0x10
-				i -= len(k)
-				copy(w[i:], k)
-				i = pbfast.PutVarint(w, i, uint64(len(k)))
-				i--
-				w[i] = 0xa
-				i = pbfast.PutVarint(w, i, uint64(last-i))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xca
-				w[i+1] = 0x4
+				w, i = pbfastTestAllTypesProto2MapStringNestedEnumEncode(e, w, i, k, v)
 			}
 		}
 	}
@@ -1566,55 +1426,11 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		if e.Deterministic() {
 			keys := pbfast.SortedKeys(m.MapStringForeignMessage)
 			for n := len(keys) - 1; n >= 0; n-- {
-				k := keys[n]
-				v := m.MapStringForeignMessage[k]
-				last := len(w) - i
-				end := len(w) - i
-				w, i = v.pbfastEncode(e, w, i)
-				if i < 11 {
-					w, i = e.Grow(w, i, 11)
-				}
-				i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
-				i--
-				w[i] = 0x12
-				if i < 23+len(k) {
-					w, i = e.Grow(w, i, 23+len(k))
-				}
-				i -= len(k)
-				copy(w[i:], k)
-				i = pbfast.PutVarint(w, i, uint64(len(k)))
-				i--
-				w[i] = 0xa
-				i = pbfast.PutVarint(w, i, uint64(len(w)-i-last))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xc2
-				w[i+1] = 0x4
+				w, i = pbfastTestAllTypesProto2MapStringForeignMessageEncode(e, w, i, keys[n], m.MapStringForeignMessage[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapStringForeignMessage {
-				last := len(w) - i
-				end := len(w) - i
-				w, i = v.pbfastEncode(e, w, i)
-				if i < 11 {
-					w, i = e.Grow(w, i, 11)
-				}
-				i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
-				i--
-				w[i] = 0x12
-				if i < 23+len(k) {
-					w, i = e.Grow(w, i, 23+len(k))
-				}
-				i -= len(k)
-				copy(w[i:], k)
-				i = pbfast.PutVarint(w, i, uint64(len(k)))
-				i--
-				w[i] = 0xa
-				i = pbfast.PutVarint(w, i, uint64(len(w)-i-last))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xc2
-				w[i+1] = 0x4
+				w, i = pbfastTestAllTypesProto2MapStringForeignMessageEncode(e, w, i, k, v)
 			}
 		}
 	}
@@ -1622,55 +1438,11 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		if e.Deterministic() {
 			keys := pbfast.SortedKeys(m.MapStringNestedMessage)
 			for n := len(keys) - 1; n >= 0; n-- {
-				k := keys[n]
-				v := m.MapStringNestedMessage[k]
-				last := len(w) - i
-				end := len(w) - i
-				w, i = v.pbfastEncode(e, w, i)
-				if i < 11 {
-					w, i = e.Grow(w, i, 11)
-				}
-				i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
-				i--
-				w[i] = 0x12
-				if i < 23+len(k) {
-					w, i = e.Grow(w, i, 23+len(k))
-				}
-				i -= len(k)
-				copy(w[i:], k)
-				i = pbfast.PutVarint(w, i, uint64(len(k)))
-				i--
-				w[i] = 0xa
-				i = pbfast.PutVarint(w, i, uint64(len(w)-i-last))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xba
-				w[i+1] = 0x4
+				w, i = pbfastTestAllTypesProto2MapStringNestedMessageEncode(e, w, i, keys[n], m.MapStringNestedMessage[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapStringNestedMessage {
-				last := len(w) - i
-				end := len(w) - i
-				w, i = v.pbfastEncode(e, w, i)
-				if i < 11 {
-					w, i = e.Grow(w, i, 11)
-				}
-				i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
-				i--
-				w[i] = 0x12
-				if i < 23+len(k) {
-					w, i = e.Grow(w, i, 23+len(k))
-				}
-				i -= len(k)
-				copy(w[i:], k)
-				i = pbfast.PutVarint(w, i, uint64(len(k)))
-				i--
-				w[i] = 0xa
-				i = pbfast.PutVarint(w, i, uint64(len(w)-i-last))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xba
-				w[i+1] = 0x4
+				w, i = pbfastTestAllTypesProto2MapStringNestedMessageEncode(e, w, i, k, v)
 			}
 		}
 	}
@@ -1678,49 +1450,11 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		if e.Deterministic() {
 			keys := pbfast.SortedKeys(m.MapStringBytes)
 			for n := len(keys) - 1; n >= 0; n-- {
-				k := keys[n]
-				v := m.MapStringBytes[k]
-				if need := 34 + len(k) + len(v); i < need {
-					w, i = e.Grow(w, i, need)
-				}
-				last := i
-				i -= len(v)
-				copy(w[i:], v)
-				i = pbfast.PutVarint(w, i, uint64(len(v)))
-				i--
-				w[i] = 0x12
-				i -= len(k)
-				copy(w[i:], k)
-				i = pbfast.PutVarint(w, i, uint64(len(k)))
-				i--
-				w[i] = 0xa
-				i = pbfast.PutVarint(w, i, uint64(last-i))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xb2
-				w[i+1] = 0x4
+				w, i = pbfastTestAllTypesProto2MapStringBytesEncode(e, w, i, keys[n], m.MapStringBytes[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapStringBytes {
-				if need := 34 + len(k) + len(v); i < need {
-					w, i = e.Grow(w, i, need)
-				}
-				last := i
-				i -= len(v)
-				copy(w[i:], v)
-				i = pbfast.PutVarint(w, i, uint64(len(v)))
-				i--
-				w[i] = 0x12
-				i -= len(k)
-				copy(w[i:], k)
-				i = pbfast.PutVarint(w, i, uint64(len(k)))
-				i--
-				w[i] = 0xa
-				i = pbfast.PutVarint(w, i, uint64(last-i))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xb2
-				w[i+1] = 0x4
+				w, i = pbfastTestAllTypesProto2MapStringBytesEncode(e, w, i, k, v)
 			}
 		}
 	}
@@ -1728,49 +1462,11 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		if e.Deterministic() {
 			keys := pbfast.SortedKeys(m.MapStringString)
 			for n := len(keys) - 1; n >= 0; n-- {
-				k := keys[n]
-				v := m.MapStringString[k]
-				if need := 34 + len(k) + len(v); i < need {
-					w, i = e.Grow(w, i, need)
-				}
-				last := i
-				i -= len(v)
-				copy(w[i:], v)
-				i = pbfast.PutVarint(w, i, uint64(len(v)))
-				i--
-				w[i] = 0x12
-				i -= len(k)
-				copy(w[i:], k)
-				i = pbfast.PutVarint(w, i, uint64(len(k)))
-				i--
-				w[i] = 0xa
-				i = pbfast.PutVarint(w, i, uint64(last-i))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xaa
-				w[i+1] = 0x4
+				w, i = pbfastTestAllTypesProto2MapStringStringEncode(e, w, i, keys[n], m.MapStringString[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapStringString {
-				if need := 34 + len(k) + len(v); i < need {
-					w, i = e.Grow(w, i, need)
-				}
-				last := i
-				i -= len(v)
-				copy(w[i:], v)
-				i = pbfast.PutVarint(w, i, uint64(len(v)))
-				i--
-				w[i] = 0x12
-				i -= len(k)
-				copy(w[i:], k)
-				i = pbfast.PutVarint(w, i, uint64(len(k)))
-				i--
-				w[i] = 0xa
-				i = pbfast.PutVarint(w, i, uint64(last-i))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xaa
-				w[i+1] = 0x4
+				w, i = pbfastTestAllTypesProto2MapStringStringEncode(e, w, i, k, v)
 			}
 		}
 	}
@@ -1778,45 +1474,11 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		if e.Deterministic() {
 			keys := pbfast.SortedBools(m.MapBoolBool)
 			for n := len(keys) - 1; n >= 0; n-- {
-				k := keys[n]
-				v := m.MapBoolBool[k]
-				if i < 16 {
-					w, i = e.Grow(w, i, 16)
-				}
-				last := i
-				i--
-				w[i] = byte(pbfast.Bit(v))
-				i--
-				w[i] = 0x10
-				i--
-				w[i] = byte(pbfast.Bit(k))
-				i--
-				w[i] = 0x8
-				i = pbfast.PutVarint(w, i, uint64(last-i))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xa2
-				w[i+1] = 0x4
+				w, i = pbfastTestAllTypesProto2MapBoolBoolEncode(e, w, i, keys[n], m.MapBoolBool[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapBoolBool {
-				if i < 16 {
-					w, i = e.Grow(w, i, 16)
-				}
-				last := i
-				i--
-				w[i] = byte(pbfast.Bit(v))
-				i--
-				w[i] = 0x10
-				i--
-				w[i] = byte(pbfast.Bit(k))
-				i--
-				w[i] = 0x8
-				i = pbfast.PutVarint(w, i, uint64(last-i))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xa2
-				w[i+1] = 0x4
+				w, i = pbfastTestAllTypesProto2MapBoolBoolEncode(e, w, i, k, v)
 			}
 		}
 	}
@@ -1824,41 +1486,11 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		if e.Deterministic() {
 			keys := pbfast.SortedKeys(m.MapInt32Double)
 			for n := len(keys) - 1; n >= 0; n-- {
-				k := keys[n]
-				v := m.MapInt32Double[k]
-				if i < 32 {
-					w, i = e.Grow(w, i, 32)
-				}
-				last := i
-				i = pbfast.PutFixed64(w, i, math.Float64bits(v))
-				i--
-				w[i] = 0x11
-				i = pbfast.PutVarint(w, i, uint64(int64(k)))
-				i--
-				w[i] = 0x8
-				i = pbfast.PutVarint(w, i, uint64(last-i))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0x9a
-				w[i+1] = 0x4
+				w, i = pbfastTestAllTypesProto2MapInt32DoubleEncode(e, w, i, keys[n], m.MapInt32Double[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapInt32Double {
-				if i < 32 {
-					w, i = e.Grow(w, i, 32)
-				}
-				last := i
-				i = pbfast.PutFixed64(w, i, math.Float64bits(v))
-				i--
-				w[i] = 0x11
-				i = pbfast.PutVarint(w, i, uint64(int64(k)))
-				i--
-				w[i] = 0x8
-				i = pbfast.PutVarint(w, i, uint64(last-i))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0x9a
-				w[i+1] = 0x4
+				w, i = pbfastTestAllTypesProto2MapInt32DoubleEncode(e, w, i, k, v)
 			}
 		}
 	}
@@ -1866,41 +1498,11 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		if e.Deterministic() {
 			keys := pbfast.SortedKeys(m.MapInt32Float)
 			for n := len(keys) - 1; n >= 0; n-- {
-				k := keys[n]
-				v := m.MapInt32Float[k]
-				if i < 28 {
-					w, i = e.Grow(w, i, 28)
-				}
-				last := i
-				i = pbfast.PutFixed32(w, i, math.Float32bits(v))
-				i--
-				w[i] = 0x15
-				i = pbfast.PutVarint(w, i, uint64(int64(k)))
-				i--
-				w[i] = 0x8
-				i = pbfast.PutVarint(w, i, uint64(last-i))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0x92
-				w[i+1] = 0x4
+				w, i = pbfastTestAllTypesProto2MapInt32FloatEncode(e, w, i, keys[n], m.MapInt32Float[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapInt32Float {
-				if i < 28 {
-					w, i = e.Grow(w, i, 28)
-				}
-				last := i
-				i = pbfast.PutFixed32(w, i, math.Float32bits(v))
-				i--
-				w[i] = 0x15
-				i = pbfast.PutVarint(w, i, uint64(int64(k)))
-				i--
-				w[i] = 0x8
-				i = pbfast.PutVarint(w, i, uint64(last-i))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0x92
-				w[i+1] = 0x4
+				w, i = pbfastTestAllTypesProto2MapInt32FloatEncode(e, w, i, k, v)
 			}
 		}
 	}
@@ -1908,41 +1510,11 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		if e.Deterministic() {
 			keys := pbfast.SortedKeys(m.MapSfixed64Sfixed64)
 			for n := len(keys) - 1; n >= 0; n-- {
-				k := keys[n]
-				v := m.MapSfixed64Sfixed64[k]
-				if i < 30 {
-					w, i = e.Grow(w, i, 30)
-				}
-				last := i
-				i = pbfast.PutFixed64(w, i, uint64(v))
-				i--
-				w[i] = 0x11
-				i = pbfast.PutFixed64(w, i, uint64(k))
-				i--
-				w[i] = 0x9
-				i = pbfast.PutVarint(w, i, uint64(last-i))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0x8a
-				w[i+1] = 0x4
+				w, i = pbfastTestAllTypesProto2MapSfixed64Sfixed64Encode(e, w, i, keys[n], m.MapSfixed64Sfixed64[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapSfixed64Sfixed64 {
-				if i < 30 {
-					w, i = e.Grow(w, i, 30)
-				}
-				last := i
-				i = pbfast.PutFixed64(w, i, uint64(v))
-				i--
-				w[i] = 0x11
-				i = pbfast.PutFixed64(w, i, uint64(k))
-				i--
-				w[i] = 0x9
-				i = pbfast.PutVarint(w, i, uint64(last-i))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0x8a
-				w[i+1] = 0x4
+				w, i = pbfastTestAllTypesProto2MapSfixed64Sfixed64Encode(e, w, i, k, v)
 			}
 		}
 	}
@@ -1950,41 +1522,11 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		if e.Deterministic() {
 			keys := pbfast.SortedKeys(m.MapSfixed32Sfixed32)
 			for n := len(keys) - 1; n >= 0; n-- {
-				k := keys[n]
-				v := m.MapSfixed32Sfixed32[k]
-				if i < 22 {
-					w, i = e.Grow(w, i, 22)
-				}
-				last := i
-				i = pbfast.PutFixed32(w, i, uint32(v))
-				i--
-				w[i] = 0x15
-				i = pbfast.PutFixed32(w, i, uint32(k))
-				i--
-				w[i] = 0xd
-				i = pbfast.PutVarint(w, i, uint64(last-i))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0x82
-				w[i+1] = 0x4
+				w, i = pbfastTestAllTypesProto2MapSfixed32Sfixed32Encode(e, w, i, keys[n], m.MapSfixed32Sfixed32[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapSfixed32Sfixed32 {
-				if i < 22 {
-					w, i = e.Grow(w, i, 22)
-				}
-				last := i
-				i = pbfast.PutFixed32(w, i, uint32(v))
-				i--
-				w[i] = 0x15
-				i = pbfast.PutFixed32(w, i, uint32(k))
-				i--
-				w[i] = 0xd
-				i = pbfast.PutVarint(w, i, uint64(last-i))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0x82
-				w[i+1] = 0x4
+				w, i = pbfastTestAllTypesProto2MapSfixed32Sfixed32Encode(e, w, i, k, v)
 			}
 		}
 	}
@@ -1992,41 +1534,11 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		if e.Deterministic() {
 			keys := pbfast.SortedKeys(m.MapFixed64Fixed64)
 			for n := len(keys) - 1; n >= 0; n-- {
-				k := keys[n]
-				v := m.MapFixed64Fixed64[k]
-				if i < 30 {
-					w, i = e.Grow(w, i, 30)
-				}
-				last := i
-				i = pbfast.PutFixed64(w, i, uint64(v))
-				i--
-				w[i] = 0x11
-				i = pbfast.PutFixed64(w, i, uint64(k))
-				i--
-				w[i] = 0x9
-				i = pbfast.PutVarint(w, i, uint64(last-i))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xfa
-				w[i+1] = 0x3
+				w, i = pbfastTestAllTypesProto2MapFixed64Fixed64Encode(e, w, i, keys[n], m.MapFixed64Fixed64[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapFixed64Fixed64 {
-				if i < 30 {
-					w, i = e.Grow(w, i, 30)
-				}
-				last := i
-				i = pbfast.PutFixed64(w, i, uint64(v))
-				i--
-				w[i] = 0x11
-				i = pbfast.PutFixed64(w, i, uint64(k))
-				i--
-				w[i] = 0x9
-				i = pbfast.PutVarint(w, i, uint64(last-i))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xfa
-				w[i+1] = 0x3
+				w, i = pbfastTestAllTypesProto2MapFixed64Fixed64Encode(e, w, i, k, v)
 			}
 		}
 	}
@@ -2034,41 +1546,11 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		if e.Deterministic() {
 			keys := pbfast.SortedKeys(m.MapFixed32Fixed32)
 			for n := len(keys) - 1; n >= 0; n-- {
-				k := keys[n]
-				v := m.MapFixed32Fixed32[k]
-				if i < 22 {
-					w, i = e.Grow(w, i, 22)
-				}
-				last := i
-				i = pbfast.PutFixed32(w, i, uint32(v))
-				i--
-				w[i] = 0x15
-				i = pbfast.PutFixed32(w, i, uint32(k))
-				i--
-				w[i] = 0xd
-				i = pbfast.PutVarint(w, i, uint64(last-i))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xf2
-				w[i+1] = 0x3
+				w, i = pbfastTestAllTypesProto2MapFixed32Fixed32Encode(e, w, i, keys[n], m.MapFixed32Fixed32[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapFixed32Fixed32 {
-				if i < 22 {
-					w, i = e.Grow(w, i, 22)
-				}
-				last := i
-				i = pbfast.PutFixed32(w, i, uint32(v))
-				i--
-				w[i] = 0x15
-				i = pbfast.PutFixed32(w, i, uint32(k))
-				i--
-				w[i] = 0xd
-				i = pbfast.PutVarint(w, i, uint64(last-i))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xf2
-				w[i+1] = 0x3
+				w, i = pbfastTestAllTypesProto2MapFixed32Fixed32Encode(e, w, i, k, v)
 			}
 		}
 	}
@@ -2076,41 +1558,11 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		if e.Deterministic() {
 			keys := pbfast.SortedKeys(m.MapSint64Sint64)
 			for n := len(keys) - 1; n >= 0; n-- {
-				k := keys[n]
-				v := m.MapSint64Sint64[k]
-				if i < 34 {
-					w, i = e.Grow(w, i, 34)
-				}
-				last := i
-				i = pbfast.PutVarint(w, i, pbfast.ZigZag(int64(v)))
-				i--
-				w[i] = 0x10
-				i = pbfast.PutVarint(w, i, pbfast.ZigZag(int64(k)))
-				i--
-				w[i] = 0x8
-				i = pbfast.PutVarint(w, i, uint64(last-i))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xea
-				w[i+1] = 0x3
+				w, i = pbfastTestAllTypesProto2MapSint64Sint64Encode(e, w, i, keys[n], m.MapSint64Sint64[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapSint64Sint64 {
-				if i < 34 {
-					w, i = e.Grow(w, i, 34)
-				}
-				last := i
-				i = pbfast.PutVarint(w, i, pbfast.ZigZag(int64(v)))
-				i--
-				w[i] = 0x10
-				i = pbfast.PutVarint(w, i, pbfast.ZigZag(int64(k)))
-				i--
-				w[i] = 0x8
-				i = pbfast.PutVarint(w, i, uint64(last-i))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xea
-				w[i+1] = 0x3
+				w, i = pbfastTestAllTypesProto2MapSint64Sint64Encode(e, w, i, k, v)
 			}
 		}
 	}
@@ -2118,41 +1570,11 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		if e.Deterministic() {
 			keys := pbfast.SortedKeys(m.MapSint32Sint32)
 			for n := len(keys) - 1; n >= 0; n-- {
-				k := keys[n]
-				v := m.MapSint32Sint32[k]
-				if i < 24 {
-					w, i = e.Grow(w, i, 24)
-				}
-				last := i
-				i = pbfast.PutVarint(w, i, pbfast.ZigZag(int64(v)))
-				i--
-				w[i] = 0x10
-				i = pbfast.PutVarint(w, i, pbfast.ZigZag(int64(k)))
-				i--
-				w[i] = 0x8
-				i = pbfast.PutVarint(w, i, uint64(last-i))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xe2
-				w[i+1] = 0x3
+				w, i = pbfastTestAllTypesProto2MapSint32Sint32Encode(e, w, i, keys[n], m.MapSint32Sint32[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapSint32Sint32 {
-				if i < 24 {
-					w, i = e.Grow(w, i, 24)
-				}
-				last := i
-				i = pbfast.PutVarint(w, i, pbfast.ZigZag(int64(v)))
-				i--
-				w[i] = 0x10
-				i = pbfast.PutVarint(w, i, pbfast.ZigZag(int64(k)))
-				i--
-				w[i] = 0x8
-				i = pbfast.PutVarint(w, i, uint64(last-i))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xe2
-				w[i+1] = 0x3
+				w, i = pbfastTestAllTypesProto2MapSint32Sint32Encode(e, w, i, k, v)
 			}
 		}
 	}
@@ -2160,41 +1582,11 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		if e.Deterministic() {
 			keys := pbfast.SortedKeys(m.MapUint64Uint64)
 			for n := len(keys) - 1; n >= 0; n-- {
-				k := keys[n]
-				v := m.MapUint64Uint64[k]
-				if i < 34 {
-					w, i = e.Grow(w, i, 34)
-				}
-				last := i
-				i = pbfast.PutVarint(w, i, v)
-				i--
-				w[i] = 0x10
-				i = pbfast.PutVarint(w, i, k)
-				i--
-				w[i] = 0x8
-				i = pbfast.PutVarint(w, i, uint64(last-i))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xda
-				w[i+1] = 0x3
+				w, i = pbfastTestAllTypesProto2MapUint64Uint64Encode(e, w, i, keys[n], m.MapUint64Uint64[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapUint64Uint64 {
-				if i < 34 {
-					w, i = e.Grow(w, i, 34)
-				}
-				last := i
-				i = pbfast.PutVarint(w, i, v)
-				i--
-				w[i] = 0x10
-				i = pbfast.PutVarint(w, i, k)
-				i--
-				w[i] = 0x8
-				i = pbfast.PutVarint(w, i, uint64(last-i))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xda
-				w[i+1] = 0x3
+				w, i = pbfastTestAllTypesProto2MapUint64Uint64Encode(e, w, i, k, v)
 			}
 		}
 	}
@@ -2202,41 +1594,11 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		if e.Deterministic() {
 			keys := pbfast.SortedKeys(m.MapUint32Uint32)
 			for n := len(keys) - 1; n >= 0; n-- {
-				k := keys[n]
-				v := m.MapUint32Uint32[k]
-				if i < 24 {
-					w, i = e.Grow(w, i, 24)
-				}
-				last := i
-				i = pbfast.PutVarint(w, i, uint64(v))
-				i--
-				w[i] = 0x10
-				i = pbfast.PutVarint(w, i, uint64(k))
-				i--
-				w[i] = 0x8
-				i = pbfast.PutVarint(w, i, uint64(last-i))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xd2
-				w[i+1] = 0x3
+				w, i = pbfastTestAllTypesProto2MapUint32Uint32Encode(e, w, i, keys[n], m.MapUint32Uint32[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapUint32Uint32 {
-				if i < 24 {
-					w, i = e.Grow(w, i, 24)
-				}
-				last := i
-				i = pbfast.PutVarint(w, i, uint64(v))
-				i--
-				w[i] = 0x10
-				i = pbfast.PutVarint(w, i, uint64(k))
-				i--
-				w[i] = 0x8
-				i = pbfast.PutVarint(w, i, uint64(last-i))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xd2
-				w[i+1] = 0x3
+				w, i = pbfastTestAllTypesProto2MapUint32Uint32Encode(e, w, i, k, v)
 			}
 		}
 	}
@@ -2244,41 +1606,11 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		if e.Deterministic() {
 			keys := pbfast.SortedKeys(m.MapInt64Int64)
 			for n := len(keys) - 1; n >= 0; n-- {
-				k := keys[n]
-				v := m.MapInt64Int64[k]
-				if i < 34 {
-					w, i = e.Grow(w, i, 34)
-				}
-				last := i
-				i = pbfast.PutVarint(w, i, uint64(v))
-				i--
-				w[i] = 0x10
-				i = pbfast.PutVarint(w, i, uint64(k))
-				i--
-				w[i] = 0x8
-				i = pbfast.PutVarint(w, i, uint64(last-i))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xca
-				w[i+1] = 0x3
+				w, i = pbfastTestAllTypesProto2MapInt64Int64Encode(e, w, i, keys[n], m.MapInt64Int64[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapInt64Int64 {
-				if i < 34 {
-					w, i = e.Grow(w, i, 34)
-				}
-				last := i
-				i = pbfast.PutVarint(w, i, uint64(v))
-				i--
-				w[i] = 0x10
-				i = pbfast.PutVarint(w, i, uint64(k))
-				i--
-				w[i] = 0x8
-				i = pbfast.PutVarint(w, i, uint64(last-i))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xca
-				w[i+1] = 0x3
+				w, i = pbfastTestAllTypesProto2MapInt64Int64Encode(e, w, i, k, v)
 			}
 		}
 	}
@@ -2286,41 +1618,11 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		if e.Deterministic() {
 			keys := pbfast.SortedKeys(m.MapInt32Int32)
 			for n := len(keys) - 1; n >= 0; n-- {
-				k := keys[n]
-				v := m.MapInt32Int32[k]
-				if i < 34 {
-					w, i = e.Grow(w, i, 34)
-				}
-				last := i
-				i = pbfast.PutVarint(w, i, uint64(int64(v)))
-				i--
-				w[i] = 0x10
-				i = pbfast.PutVarint(w, i, uint64(int64(k)))
-				i--
-				w[i] = 0x8
-				i = pbfast.PutVarint(w, i, uint64(last-i))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xc2
-				w[i+1] = 0x3
+				w, i = pbfastTestAllTypesProto2MapInt32Int32Encode(e, w, i, keys[n], m.MapInt32Int32[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapInt32Int32 {
-				if i < 34 {
-					w, i = e.Grow(w, i, 34)
-				}
-				last := i
-				i = pbfast.PutVarint(w, i, uint64(int64(v)))
-				i--
-				w[i] = 0x10
-				i = pbfast.PutVarint(w, i, uint64(int64(k)))
-				i--
-				w[i] = 0x8
-				i = pbfast.PutVarint(w, i, uint64(last-i))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xc2
-				w[i+1] = 0x3
+				w, i = pbfastTestAllTypesProto2MapInt32Int32Encode(e, w, i, k, v)
 			}
 		}
 	}
@@ -2747,6 +2049,439 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		i--
 		w[i] = 0x8
 	}
+	return w, i
+}
+
+func pbfastTestAllTypesProto2MapInt32Int32Encode(e *pbfast.Encoder, w []byte, i int, k int32, v int32) ([]byte, int) {
+	if i < 34 {
+		w, i = e.Grow(w, i, 34)
+	}
+	last := i
+	i = pbfast.PutVarint(w, i, uint64(int64(v)))
+	i--
+	w[i] = 0x10
+	i = pbfast.PutVarint(w, i, uint64(int64(k)))
+	i--
+	w[i] = 0x8
+	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i -= 2
+	_ = w[i+1]
+	w[i] = 0xc2
+	w[i+1] = 0x3
+	return w, i
+}
+
+func pbfastTestAllTypesProto2MapInt64Int64Encode(e *pbfast.Encoder, w []byte, i int, k int64, v int64) ([]byte, int) {
+	if i < 34 {
+		w, i = e.Grow(w, i, 34)
+	}
+	last := i
+	i = pbfast.PutVarint(w, i, uint64(v))
+	i--
+	w[i] = 0x10
+	i = pbfast.PutVarint(w, i, uint64(k))
+	i--
+	w[i] = 0x8
+	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i -= 2
+	_ = w[i+1]
+	w[i] = 0xca
+	w[i+1] = 0x3
+	return w, i
+}
+
+func pbfastTestAllTypesProto2MapUint32Uint32Encode(e *pbfast.Encoder, w []byte, i int, k uint32, v uint32) ([]byte, int) {
+	if i < 24 {
+		w, i = e.Grow(w, i, 24)
+	}
+	last := i
+	i = pbfast.PutVarint(w, i, uint64(v))
+	i--
+	w[i] = 0x10
+	i = pbfast.PutVarint(w, i, uint64(k))
+	i--
+	w[i] = 0x8
+	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i -= 2
+	_ = w[i+1]
+	w[i] = 0xd2
+	w[i+1] = 0x3
+	return w, i
+}
+
+func pbfastTestAllTypesProto2MapUint64Uint64Encode(e *pbfast.Encoder, w []byte, i int, k uint64, v uint64) ([]byte, int) {
+	if i < 34 {
+		w, i = e.Grow(w, i, 34)
+	}
+	last := i
+	i = pbfast.PutVarint(w, i, v)
+	i--
+	w[i] = 0x10
+	i = pbfast.PutVarint(w, i, k)
+	i--
+	w[i] = 0x8
+	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i -= 2
+	_ = w[i+1]
+	w[i] = 0xda
+	w[i+1] = 0x3
+	return w, i
+}
+
+func pbfastTestAllTypesProto2MapSint32Sint32Encode(e *pbfast.Encoder, w []byte, i int, k int32, v int32) ([]byte, int) {
+	if i < 24 {
+		w, i = e.Grow(w, i, 24)
+	}
+	last := i
+	i = pbfast.PutVarint(w, i, pbfast.ZigZag(int64(v)))
+	i--
+	w[i] = 0x10
+	i = pbfast.PutVarint(w, i, pbfast.ZigZag(int64(k)))
+	i--
+	w[i] = 0x8
+	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i -= 2
+	_ = w[i+1]
+	w[i] = 0xe2
+	w[i+1] = 0x3
+	return w, i
+}
+
+func pbfastTestAllTypesProto2MapSint64Sint64Encode(e *pbfast.Encoder, w []byte, i int, k int64, v int64) ([]byte, int) {
+	if i < 34 {
+		w, i = e.Grow(w, i, 34)
+	}
+	last := i
+	i = pbfast.PutVarint(w, i, pbfast.ZigZag(int64(v)))
+	i--
+	w[i] = 0x10
+	i = pbfast.PutVarint(w, i, pbfast.ZigZag(int64(k)))
+	i--
+	w[i] = 0x8
+	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i -= 2
+	_ = w[i+1]
+	w[i] = 0xea
+	w[i+1] = 0x3
+	return w, i
+}
+
+func pbfastTestAllTypesProto2MapFixed32Fixed32Encode(e *pbfast.Encoder, w []byte, i int, k uint32, v uint32) ([]byte, int) {
+	if i < 22 {
+		w, i = e.Grow(w, i, 22)
+	}
+	last := i
+	i = pbfast.PutFixed32(w, i, uint32(v))
+	i--
+	w[i] = 0x15
+	i = pbfast.PutFixed32(w, i, uint32(k))
+	i--
+	w[i] = 0xd
+	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i -= 2
+	_ = w[i+1]
+	w[i] = 0xf2
+	w[i+1] = 0x3
+	return w, i
+}
+
+func pbfastTestAllTypesProto2MapFixed64Fixed64Encode(e *pbfast.Encoder, w []byte, i int, k uint64, v uint64) ([]byte, int) {
+	if i < 30 {
+		w, i = e.Grow(w, i, 30)
+	}
+	last := i
+	i = pbfast.PutFixed64(w, i, uint64(v))
+	i--
+	w[i] = 0x11
+	i = pbfast.PutFixed64(w, i, uint64(k))
+	i--
+	w[i] = 0x9
+	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i -= 2
+	_ = w[i+1]
+	w[i] = 0xfa
+	w[i+1] = 0x3
+	return w, i
+}
+
+func pbfastTestAllTypesProto2MapSfixed32Sfixed32Encode(e *pbfast.Encoder, w []byte, i int, k int32, v int32) ([]byte, int) {
+	if i < 22 {
+		w, i = e.Grow(w, i, 22)
+	}
+	last := i
+	i = pbfast.PutFixed32(w, i, uint32(v))
+	i--
+	w[i] = 0x15
+	i = pbfast.PutFixed32(w, i, uint32(k))
+	i--
+	w[i] = 0xd
+	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i -= 2
+	_ = w[i+1]
+	w[i] = 0x82
+	w[i+1] = 0x4
+	return w, i
+}
+
+func pbfastTestAllTypesProto2MapSfixed64Sfixed64Encode(e *pbfast.Encoder, w []byte, i int, k int64, v int64) ([]byte, int) {
+	if i < 30 {
+		w, i = e.Grow(w, i, 30)
+	}
+	last := i
+	i = pbfast.PutFixed64(w, i, uint64(v))
+	i--
+	w[i] = 0x11
+	i = pbfast.PutFixed64(w, i, uint64(k))
+	i--
+	w[i] = 0x9
+	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i -= 2
+	_ = w[i+1]
+	w[i] = 0x8a
+	w[i+1] = 0x4
+	return w, i
+}
+
+func pbfastTestAllTypesProto2MapInt32FloatEncode(e *pbfast.Encoder, w []byte, i int, k int32, v float32) ([]byte, int) {
+	if i < 28 {
+		w, i = e.Grow(w, i, 28)
+	}
+	last := i
+	i = pbfast.PutFixed32(w, i, math.Float32bits(v))
+	i--
+	w[i] = 0x15
+	i = pbfast.PutVarint(w, i, uint64(int64(k)))
+	i--
+	w[i] = 0x8
+	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i -= 2
+	_ = w[i+1]
+	w[i] = 0x92
+	w[i+1] = 0x4
+	return w, i
+}
+
+func pbfastTestAllTypesProto2MapInt32DoubleEncode(e *pbfast.Encoder, w []byte, i int, k int32, v float64) ([]byte, int) {
+	if i < 32 {
+		w, i = e.Grow(w, i, 32)
+	}
+	last := i
+	i = pbfast.PutFixed64(w, i, math.Float64bits(v))
+	i--
+	w[i] = 0x11
+	i = pbfast.PutVarint(w, i, uint64(int64(k)))
+	i--
+	w[i] = 0x8
+	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i -= 2
+	_ = w[i+1]
+	w[i] = 0x9a
+	w[i+1] = 0x4
+	return w, i
+}
+
+func pbfastTestAllTypesProto2MapBoolBoolEncode(e *pbfast.Encoder, w []byte, i int, k bool, v bool) ([]byte, int) {
+	if i < 16 {
+		w, i = e.Grow(w, i, 16)
+	}
+	last := i
+	i--
+	w[i] = byte(pbfast.Bit(v))
+	i--
+	w[i] = 0x10
+	i--
+	w[i] = byte(pbfast.Bit(k))
+	i--
+	w[i] = 0x8
+	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i -= 2
+	_ = w[i+1]
+	w[i] = 0xa2
+	w[i+1] = 0x4
+	return w, i
+}
+
+func pbfastTestAllTypesProto2MapStringStringEncode(e *pbfast.Encoder, w []byte, i int, k string, v string) ([]byte, int) {
+	if need := 34 + len(k) + len(v); i < need {
+		w, i = e.Grow(w, i, need)
+	}
+	last := i
+	i -= len(v)
+	copy(w[i:], v)
+	i = pbfast.PutVarint(w, i, uint64(len(v)))
+	i--
+	w[i] = 0x12
+	i -= len(k)
+	copy(w[i:], k)
+	i = pbfast.PutVarint(w, i, uint64(len(k)))
+	i--
+	w[i] = 0xa
+	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i -= 2
+	_ = w[i+1]
+	w[i] = 0xaa
+	w[i+1] = 0x4
+	return w, i
+}
+
+func pbfastTestAllTypesProto2MapStringBytesEncode(e *pbfast.Encoder, w []byte, i int, k string, v []byte) ([]byte, int) {
+	if need := 34 + len(k) + len(v); i < need {
+		w, i = e.Grow(w, i, need)
+	}
+	last := i
+	i -= len(v)
+	copy(w[i:], v)
+	i = pbfast.PutVarint(w, i, uint64(len(v)))
+	i--
+	w[i] = 0x12
+	i -= len(k)
+	copy(w[i:], k)
+	i = pbfast.PutVarint(w, i, uint64(len(k)))
+	i--
+	w[i] = 0xa
+	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i -= 2
+	_ = w[i+1]
+	w[i] = 0xb2
+	w[i+1] = 0x4
+	return w, i
+}
+
+func pbfastTestAllTypesProto2MapStringNestedMessageEncode(e *pbfast.Encoder, w []byte, i int, k string, v *TestAllTypesProto2_NestedMessage) ([]byte, int) {
+	last := len(w) - i
+	end := len(w) - i
+	w, i = v.pbfastEncode(e, w, i)
+	if i < 11 {
+		w, i = e.Grow(w, i, 11)
+	}
+	i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+	i--
+	w[i] = 0x12
+	if i < 23+len(k) {
+		w, i = e.Grow(w, i, 23+len(k))
+	}
+	i -= len(k)
+	copy(w[i:], k)
+	i = pbfast.PutVarint(w, i, uint64(len(k)))
+	i--
+	w[i] = 0xa
+	i = pbfast.PutVarint(w, i, uint64(len(w)-i-last))
+	i -= 2
+	_ = w[i+1]
+	w[i] = 0xba
+	w[i+1] = 0x4
+	return w, i
+}
+
+func pbfastTestAllTypesProto2MapStringForeignMessageEncode(e *pbfast.Encoder, w []byte, i int, k string, v *ForeignMessageProto2) ([]byte, int) {
+	last := len(w) - i
+	end := len(w) - i
+	w, i = v.pbfastEncode(e, w, i)
+	if i < 11 {
+		w, i = e.Grow(w, i, 11)
+	}
+	i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+	i--
+	w[i] = 0x12
+	if i < 23+len(k) {
+		w, i = e.Grow(w, i, 23+len(k))
+	}
+	i -= len(k)
+	copy(w[i:], k)
+	i = pbfast.PutVarint(w, i, uint64(len(k)))
+	i--
+	w[i] = 0xa
+	i = pbfast.PutVarint(w, i, uint64(len(w)-i-last))
+	i -= 2
+	_ = w[i+1]
+	w[i] = 0xc2
+	w[i+1] = 0x4
+	return w, i
+}
+
+func pbfastTestAllTypesProto2MapStringNestedEnumEncode(e *pbfast.Encoder, w []byte, i int, k string, v TestAllTypesProto2_NestedEnum) ([]byte, int) {
+	if i < 34+len(k) {
+		w, i = e.Grow(w, i, 34+len(k))
+	}
+	last := i
+	i = pbfast.PutVarint(w, i, uint64(int64(v)))
+	i--
+	w[i] = 0x10
+	i -= len(k)
+	copy(w[i:], k)
+	i = pbfast.PutVarint(w, i, uint64(len(k)))
+	i--
+	w[i] = 0xa
+	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i -= 2
+	_ = w[i+1]
+	w[i] = 0xca
+	w[i+1] = 0x4
+	return w, i
+}
+
+func pbfastTestAllTypesProto2MapStringForeignEnumEncode(e *pbfast.Encoder, w []byte, i int, k string, v ForeignEnumProto2) ([]byte, int) {
+	if i < 34+len(k) {
+		w, i = e.Grow(w, i, 34+len(k))
+	}
+	last := i
+	i = pbfast.PutVarint(w, i, uint64(int64(v)))
+	i--
+	w[i] = 0x10
+	i -= len(k)
+	copy(w[i:], k)
+	i = pbfast.PutVarint(w, i, uint64(len(k)))
+	i--
+	w[i] = 0xa
+	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i -= 2
+	_ = w[i+1]
+	w[i] = 0xd2
+	w[i+1] = 0x4
+	return w, i
+}
+
+func pbfastTestAllTypesProto2MapInt32NestedMessageEncode(e *pbfast.Encoder, w []byte, i int, k int32, v *TestAllTypesProto2_NestedMessage) ([]byte, int) {
+	last := len(w) - i
+	end := len(w) - i
+	w, i = v.pbfastEncode(e, w, i)
+	if i < 11 {
+		w, i = e.Grow(w, i, 11)
+	}
+	i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+	i--
+	w[i] = 0x12
+	if i < 23 {
+		w, i = e.Grow(w, i, 23)
+	}
+	i = pbfast.PutVarint(w, i, uint64(int64(k)))
+	i--
+	w[i] = 0x8
+	i = pbfast.PutVarint(w, i, uint64(len(w)-i-last))
+	i -= 2
+	_ = w[i+1]
+	w[i] = 0xba
+	w[i+1] = 0x6
+	return w, i
+}
+
+func pbfastTestAllTypesProto2MapInt32BoolEncode(e *pbfast.Encoder, w []byte, i int, k int32, v bool) ([]byte, int) {
+	if i < 25 {
+		w, i = e.Grow(w, i, 25)
+	}
+	last := i
+	i--
+	w[i] = byte(pbfast.Bit(v))
+	i--
+	w[i] = 0x10
+	i = pbfast.PutVarint(w, i, uint64(int64(k)))
+	i--
+	w[i] = 0x8
+	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i -= 2
+	_ = w[i+1]
+	w[i] = 0xc2
+	w[i+1] = 0x6
 	return w, i
 }
 

@@ -736,12 +736,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			if i < 12+len(v.OneofString) {
 				w, i = e.Grow(w, i, 12+len(v.OneofString))
 			}
-			if !validutf8.String(v.OneofString) {
-				e.InvalidUTF8()
-			}
-			i -= len(v.OneofString)
-			copy(w[i:], v.OneofString)
-			i = pbfast.PutVarint(w, i, uint64(len(v.OneofString)))
+			i = e.PutText(w, i, v.OneofString, 0)
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0x8a
@@ -1680,51 +1675,11 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		if e.Deterministic() {
 			keys := pbfast.SortedKeys(m.MapStringForeignEnum)
 			for n := len(keys) - 1; n >= 0; n-- {
-				k := keys[n]
-				v := m.MapStringForeignEnum[k]
-				if i < 34+len(k) {
-					w, i = e.Grow(w, i, 34+len(k))
-				}
-				last := i
-				i = pbfast.PutVarint(w, i, uint64(int64(v)))
-				i--
-				w[i] = 0x10
-				if !validutf8.String(k) {
-					e.InvalidUTF8()
-				}
-				i -= len(k)
-				copy(w[i:], k)
-				i = pbfast.PutVarint(w, i, uint64(len(k)))
-				i--
-				w[i] = 0xa
-				i = pbfast.PutVarint(w, i, uint64(last-i))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xd2
-				w[i+1] = 0x4
+				w, i = pbfastTestAllTypesProto3MapStringForeignEnumEncode(e, w, i, keys[n], m.MapStringForeignEnum[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapStringForeignEnum {
-				if i < 34+len(k) {
-					w, i = e.Grow(w, i, 34+len(k))
-				}
-				last := i
-				i = pbfast.PutVarint(w, i, uint64(int64(v)))
-				i--
-				w[i] = 0x10
-				if !validutf8.String(k) {
-					e.InvalidUTF8()
-				}
-				i -= len(k)
-				copy(w[i:], k)
-				i = pbfast.PutVarint(w, i, uint64(len(k)))
-				i--
-				w[i] = 0xa
-				i = pbfast.PutVarint(w, i, uint64(last-i))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xd2
-				w[i+1] = 0x4
+				w, i = pbfastTestAllTypesProto3MapStringForeignEnumEncode(e, w, i, k, v)
 			}
 		}
 	}
@@ -1732,51 +1687,11 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		if e.Deterministic() {
 			keys := pbfast.SortedKeys(m.MapStringNestedEnum)
 			for n := len(keys) - 1; n >= 0; n-- {
-				k := keys[n]
-				v := m.MapStringNestedEnum[k]
-				if i < 34+len(k) {
-					w, i = e.Grow(w, i, 34+len(k))
-				}
-				last := i
-				i = pbfast.PutVarint(w, i, uint64(int64(v)))
-				i--
-				w[i] = 0x10
-				if !validutf8.String(k) {
-					e.InvalidUTF8()
-				}
-				i -= len(k)
-				copy(w[i:], k)
-				i = pbfast.PutVarint(w, i, uint64(len(k)))
-				i--
-				w[i] = 0xa
-				i = pbfast.PutVarint(w, i, uint64(last-i))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xca
-				w[i+1] = 0x4
+				w, i = pbfastTestAllTypesProto3MapStringNestedEnumEncode(e, w, i, keys[n], m.MapStringNestedEnum[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapStringNestedEnum {
-				if i < 34+len(k) {
-					w, i = e.Grow(w, i, 34+len(k))
-				}
-				last := i
-				i = pbfast.PutVarint(w, i, uint64(int64(v)))
-				i--
-				w[i] = 0x10
-				if !validutf8.String(k) {
-					e.InvalidUTF8()
-				}
-				i -= len(k)
-				copy(w[i:], k)
-				i = pbfast.PutVarint(w, i, uint64(len(k)))
-				i--
-				w[i] = 0xa
-				i = pbfast.PutVarint(w, i, uint64(last-i))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xca
-				w[i+1] = 0x4
+				w, i = pbfastTestAllTypesProto3MapStringNestedEnumEncode(e, w, i, k, v)
 			}
 		}
 	}
@@ -1784,61 +1699,11 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		if e.Deterministic() {
 			keys := pbfast.SortedKeys(m.MapStringForeignMessage)
 			for n := len(keys) - 1; n >= 0; n-- {
-				k := keys[n]
-				v := m.MapStringForeignMessage[k]
-				last := len(w) - i
-				end := len(w) - i
-				w, i = v.pbfastEncode(e, w, i)
-				if i < 11 {
-					w, i = e.Grow(w, i, 11)
-				}
-				i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
-				i--
-				w[i] = 0x12
-				if i < 23+len(k) {
-					w, i = e.Grow(w, i, 23+len(k))
-				}
-				if !validutf8.String(k) {
-					e.InvalidUTF8()
-				}
-				i -= len(k)
-				copy(w[i:], k)
-				i = pbfast.PutVarint(w, i, uint64(len(k)))
-				i--
-				w[i] = 0xa
-				i = pbfast.PutVarint(w, i, uint64(len(w)-i-last))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xc2
-				w[i+1] = 0x4
+				w, i = pbfastTestAllTypesProto3MapStringForeignMessageEncode(e, w, i, keys[n], m.MapStringForeignMessage[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapStringForeignMessage {
-				last := len(w) - i
-				end := len(w) - i
-				w, i = v.pbfastEncode(e, w, i)
-				if i < 11 {
-					w, i = e.Grow(w, i, 11)
-				}
-				i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
-				i--
-				w[i] = 0x12
-				if i < 23+len(k) {
-					w, i = e.Grow(w, i, 23+len(k))
-				}
-				if !validutf8.String(k) {
-					e.InvalidUTF8()
-				}
-				i -= len(k)
-				copy(w[i:], k)
-				i = pbfast.PutVarint(w, i, uint64(len(k)))
-				i--
-				w[i] = 0xa
-				i = pbfast.PutVarint(w, i, uint64(len(w)-i-last))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xc2
-				w[i+1] = 0x4
+				w, i = pbfastTestAllTypesProto3MapStringForeignMessageEncode(e, w, i, k, v)
 			}
 		}
 	}
@@ -1846,61 +1711,11 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		if e.Deterministic() {
 			keys := pbfast.SortedKeys(m.MapStringNestedMessage)
 			for n := len(keys) - 1; n >= 0; n-- {
-				k := keys[n]
-				v := m.MapStringNestedMessage[k]
-				last := len(w) - i
-				end := len(w) - i
-				w, i = v.pbfastEncode(e, w, i)
-				if i < 11 {
-					w, i = e.Grow(w, i, 11)
-				}
-				i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
-				i--
-				w[i] = 0x12
-				if i < 23+len(k) {
-					w, i = e.Grow(w, i, 23+len(k))
-				}
-				if !validutf8.String(k) {
-					e.InvalidUTF8()
-				}
-				i -= len(k)
-				copy(w[i:], k)
-				i = pbfast.PutVarint(w, i, uint64(len(k)))
-				i--
-				w[i] = 0xa
-				i = pbfast.PutVarint(w, i, uint64(len(w)-i-last))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xba
-				w[i+1] = 0x4
+				w, i = pbfastTestAllTypesProto3MapStringNestedMessageEncode(e, w, i, keys[n], m.MapStringNestedMessage[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapStringNestedMessage {
-				last := len(w) - i
-				end := len(w) - i
-				w, i = v.pbfastEncode(e, w, i)
-				if i < 11 {
-					w, i = e.Grow(w, i, 11)
-				}
-				i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
-				i--
-				w[i] = 0x12
-				if i < 23+len(k) {
-					w, i = e.Grow(w, i, 23+len(k))
-				}
-				if !validutf8.String(k) {
-					e.InvalidUTF8()
-				}
-				i -= len(k)
-				copy(w[i:], k)
-				i = pbfast.PutVarint(w, i, uint64(len(k)))
-				i--
-				w[i] = 0xa
-				i = pbfast.PutVarint(w, i, uint64(len(w)-i-last))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xba
-				w[i+1] = 0x4
+				w, i = pbfastTestAllTypesProto3MapStringNestedMessageEncode(e, w, i, k, v)
 			}
 		}
 	}
@@ -1908,55 +1723,11 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		if e.Deterministic() {
 			keys := pbfast.SortedKeys(m.MapStringBytes)
 			for n := len(keys) - 1; n >= 0; n-- {
-				k := keys[n]
-				v := m.MapStringBytes[k]
-				if need := 34 + len(k) + len(v); i < need {
-					w, i = e.Grow(w, i, need)
-				}
-				last := i
-				i -= len(v)
-				copy(w[i:], v)
-				i = pbfast.PutVarint(w, i, uint64(len(v)))
-				i--
-				w[i] = 0x12
-				if !validutf8.String(k) {
-					e.InvalidUTF8()
-				}
-				i -= len(k)
-				copy(w[i:], k)
-				i = pbfast.PutVarint(w, i, uint64(len(k)))
-				i--
-				w[i] = 0xa
-				i = pbfast.PutVarint(w, i, uint64(last-i))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xb2
-				w[i+1] = 0x4
+				w, i = pbfastTestAllTypesProto3MapStringBytesEncode(e, w, i, keys[n], m.MapStringBytes[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapStringBytes {
-				if need := 34 + len(k) + len(v); i < need {
-					w, i = e.Grow(w, i, need)
-				}
-				last := i
-				i -= len(v)
-				copy(w[i:], v)
-				i = pbfast.PutVarint(w, i, uint64(len(v)))
-				i--
-				w[i] = 0x12
-				if !validutf8.String(k) {
-					e.InvalidUTF8()
-				}
-				i -= len(k)
-				copy(w[i:], k)
-				i = pbfast.PutVarint(w, i, uint64(len(k)))
-				i--
-				w[i] = 0xa
-				i = pbfast.PutVarint(w, i, uint64(last-i))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xb2
-				w[i+1] = 0x4
+				w, i = pbfastTestAllTypesProto3MapStringBytesEncode(e, w, i, k, v)
 			}
 		}
 	}
@@ -1964,61 +1735,11 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		if e.Deterministic() {
 			keys := pbfast.SortedKeys(m.MapStringString)
 			for n := len(keys) - 1; n >= 0; n-- {
-				k := keys[n]
-				v := m.MapStringString[k]
-				if need := 34 + len(k) + len(v); i < need {
-					w, i = e.Grow(w, i, need)
-				}
-				last := i
-				if !validutf8.String(v) {
-					e.InvalidUTF8()
-				}
-				i -= len(v)
-				copy(w[i:], v)
-				i = pbfast.PutVarint(w, i, uint64(len(v)))
-				i--
-				w[i] = 0x12
-				if !validutf8.String(k) {
-					e.InvalidUTF8()
-				}
-				i -= len(k)
-				copy(w[i:], k)
-				i = pbfast.PutVarint(w, i, uint64(len(k)))
-				i--
-				w[i] = 0xa
-				i = pbfast.PutVarint(w, i, uint64(last-i))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xaa
-				w[i+1] = 0x4
+				w, i = pbfastTestAllTypesProto3MapStringStringEncode(e, w, i, keys[n], m.MapStringString[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapStringString {
-				if need := 34 + len(k) + len(v); i < need {
-					w, i = e.Grow(w, i, need)
-				}
-				last := i
-				if !validutf8.String(v) {
-					e.InvalidUTF8()
-				}
-				i -= len(v)
-				copy(w[i:], v)
-				i = pbfast.PutVarint(w, i, uint64(len(v)))
-				i--
-				w[i] = 0x12
-				if !validutf8.String(k) {
-					e.InvalidUTF8()
-				}
-				i -= len(k)
-				copy(w[i:], k)
-				i = pbfast.PutVarint(w, i, uint64(len(k)))
-				i--
-				w[i] = 0xa
-				i = pbfast.PutVarint(w, i, uint64(last-i))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xaa
-				w[i+1] = 0x4
+				w, i = pbfastTestAllTypesProto3MapStringStringEncode(e, w, i, k, v)
 			}
 		}
 	}
@@ -2026,45 +1747,11 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		if e.Deterministic() {
 			keys := pbfast.SortedBools(m.MapBoolBool)
 			for n := len(keys) - 1; n >= 0; n-- {
-				k := keys[n]
-				v := m.MapBoolBool[k]
-				if i < 16 {
-					w, i = e.Grow(w, i, 16)
-				}
-				last := i
-				i--
-				w[i] = byte(pbfast.Bit(v))
-				i--
-				w[i] = 0x10
-				i--
-				w[i] = byte(pbfast.Bit(k))
-				i--
-				w[i] = 0x8
-				i = pbfast.PutVarint(w, i, uint64(last-i))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xa2
-				w[i+1] = 0x4
+				w, i = pbfastTestAllTypesProto3MapBoolBoolEncode(e, w, i, keys[n], m.MapBoolBool[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapBoolBool {
-				if i < 16 {
-					w, i = e.Grow(w, i, 16)
-				}
-				last := i
-				i--
-				w[i] = byte(pbfast.Bit(v))
-				i--
-				w[i] = 0x10
-				i--
-				w[i] = byte(pbfast.Bit(k))
-				i--
-				w[i] = 0x8
-				i = pbfast.PutVarint(w, i, uint64(last-i))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xa2
-				w[i+1] = 0x4
+				w, i = pbfastTestAllTypesProto3MapBoolBoolEncode(e, w, i, k, v)
 			}
 		}
 	}
@@ -2072,41 +1759,11 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		if e.Deterministic() {
 			keys := pbfast.SortedKeys(m.MapInt32Double)
 			for n := len(keys) - 1; n >= 0; n-- {
-				k := keys[n]
-				v := m.MapInt32Double[k]
-				if i < 32 {
-					w, i = e.Grow(w, i, 32)
-				}
-				last := i
-				i = pbfast.PutFixed64(w, i, math.Float64bits(v))
-				i--
-				w[i] = 0x11
-				i = pbfast.PutVarint(w, i, uint64(int64(k)))
-				i--
-				w[i] = 0x8
-				i = pbfast.PutVarint(w, i, uint64(last-i))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0x9a
-				w[i+1] = 0x4
+				w, i = pbfastTestAllTypesProto3MapInt32DoubleEncode(e, w, i, keys[n], m.MapInt32Double[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapInt32Double {
-				if i < 32 {
-					w, i = e.Grow(w, i, 32)
-				}
-				last := i
-				i = pbfast.PutFixed64(w, i, math.Float64bits(v))
-				i--
-				w[i] = 0x11
-				i = pbfast.PutVarint(w, i, uint64(int64(k)))
-				i--
-				w[i] = 0x8
-				i = pbfast.PutVarint(w, i, uint64(last-i))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0x9a
-				w[i+1] = 0x4
+				w, i = pbfastTestAllTypesProto3MapInt32DoubleEncode(e, w, i, k, v)
 			}
 		}
 	}
@@ -2114,41 +1771,11 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		if e.Deterministic() {
 			keys := pbfast.SortedKeys(m.MapInt32Float)
 			for n := len(keys) - 1; n >= 0; n-- {
-				k := keys[n]
-				v := m.MapInt32Float[k]
-				if i < 28 {
-					w, i = e.Grow(w, i, 28)
-				}
-				last := i
-				i = pbfast.PutFixed32(w, i, math.Float32bits(v))
-				i--
-				w[i] = 0x15
-				i = pbfast.PutVarint(w, i, uint64(int64(k)))
-				i--
-				w[i] = 0x8
-				i = pbfast.PutVarint(w, i, uint64(last-i))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0x92
-				w[i+1] = 0x4
+				w, i = pbfastTestAllTypesProto3MapInt32FloatEncode(e, w, i, keys[n], m.MapInt32Float[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapInt32Float {
-				if i < 28 {
-					w, i = e.Grow(w, i, 28)
-				}
-				last := i
-				i = pbfast.PutFixed32(w, i, math.Float32bits(v))
-				i--
-				w[i] = 0x15
-				i = pbfast.PutVarint(w, i, uint64(int64(k)))
-				i--
-				w[i] = 0x8
-				i = pbfast.PutVarint(w, i, uint64(last-i))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0x92
-				w[i+1] = 0x4
+				w, i = pbfastTestAllTypesProto3MapInt32FloatEncode(e, w, i, k, v)
 			}
 		}
 	}
@@ -2156,41 +1783,11 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		if e.Deterministic() {
 			keys := pbfast.SortedKeys(m.MapSfixed64Sfixed64)
 			for n := len(keys) - 1; n >= 0; n-- {
-				k := keys[n]
-				v := m.MapSfixed64Sfixed64[k]
-				if i < 30 {
-					w, i = e.Grow(w, i, 30)
-				}
-				last := i
-				i = pbfast.PutFixed64(w, i, uint64(v))
-				i--
-				w[i] = 0x11
-				i = pbfast.PutFixed64(w, i, uint64(k))
-				i--
-				w[i] = 0x9
-				i = pbfast.PutVarint(w, i, uint64(last-i))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0x8a
-				w[i+1] = 0x4
+				w, i = pbfastTestAllTypesProto3MapSfixed64Sfixed64Encode(e, w, i, keys[n], m.MapSfixed64Sfixed64[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapSfixed64Sfixed64 {
-				if i < 30 {
-					w, i = e.Grow(w, i, 30)
-				}
-				last := i
-				i = pbfast.PutFixed64(w, i, uint64(v))
-				i--
-				w[i] = 0x11
-				i = pbfast.PutFixed64(w, i, uint64(k))
-				i--
-				w[i] = 0x9
-				i = pbfast.PutVarint(w, i, uint64(last-i))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0x8a
-				w[i+1] = 0x4
+				w, i = pbfastTestAllTypesProto3MapSfixed64Sfixed64Encode(e, w, i, k, v)
 			}
 		}
 	}
@@ -2198,41 +1795,11 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		if e.Deterministic() {
 			keys := pbfast.SortedKeys(m.MapSfixed32Sfixed32)
 			for n := len(keys) - 1; n >= 0; n-- {
-				k := keys[n]
-				v := m.MapSfixed32Sfixed32[k]
-				if i < 22 {
-					w, i = e.Grow(w, i, 22)
-				}
-				last := i
-				i = pbfast.PutFixed32(w, i, uint32(v))
-				i--
-				w[i] = 0x15
-				i = pbfast.PutFixed32(w, i, uint32(k))
-				i--
-				w[i] = 0xd
-				i = pbfast.PutVarint(w, i, uint64(last-i))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0x82
-				w[i+1] = 0x4
+				w, i = pbfastTestAllTypesProto3MapSfixed32Sfixed32Encode(e, w, i, keys[n], m.MapSfixed32Sfixed32[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapSfixed32Sfixed32 {
-				if i < 22 {
-					w, i = e.Grow(w, i, 22)
-				}
-				last := i
-				i = pbfast.PutFixed32(w, i, uint32(v))
-				i--
-				w[i] = 0x15
-				i = pbfast.PutFixed32(w, i, uint32(k))
-				i--
-				w[i] = 0xd
-				i = pbfast.PutVarint(w, i, uint64(last-i))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0x82
-				w[i+1] = 0x4
+				w, i = pbfastTestAllTypesProto3MapSfixed32Sfixed32Encode(e, w, i, k, v)
 			}
 		}
 	}
@@ -2240,41 +1807,11 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		if e.Deterministic() {
 			keys := pbfast.SortedKeys(m.MapFixed64Fixed64)
 			for n := len(keys) - 1; n >= 0; n-- {
-				k := keys[n]
-				v := m.MapFixed64Fixed64[k]
-				if i < 30 {
-					w, i = e.Grow(w, i, 30)
-				}
-				last := i
-				i = pbfast.PutFixed64(w, i, uint64(v))
-				i--
-				w[i] = 0x11
-				i = pbfast.PutFixed64(w, i, uint64(k))
-				i--
-				w[i] = 0x9
-				i = pbfast.PutVarint(w, i, uint64(last-i))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xfa
-				w[i+1] = 0x3
+				w, i = pbfastTestAllTypesProto3MapFixed64Fixed64Encode(e, w, i, keys[n], m.MapFixed64Fixed64[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapFixed64Fixed64 {
-				if i < 30 {
-					w, i = e.Grow(w, i, 30)
-				}
-				last := i
-				i = pbfast.PutFixed64(w, i, uint64(v))
-				i--
-				w[i] = 0x11
-				i = pbfast.PutFixed64(w, i, uint64(k))
-				i--
-				w[i] = 0x9
-				i = pbfast.PutVarint(w, i, uint64(last-i))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xfa
-				w[i+1] = 0x3
+				w, i = pbfastTestAllTypesProto3MapFixed64Fixed64Encode(e, w, i, k, v)
 			}
 		}
 	}
@@ -2282,41 +1819,11 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		if e.Deterministic() {
 			keys := pbfast.SortedKeys(m.MapFixed32Fixed32)
 			for n := len(keys) - 1; n >= 0; n-- {
-				k := keys[n]
-				v := m.MapFixed32Fixed32[k]
-				if i < 22 {
-					w, i = e.Grow(w, i, 22)
-				}
-				last := i
-				i = pbfast.PutFixed32(w, i, uint32(v))
-				i--
-				w[i] = 0x15
-				i = pbfast.PutFixed32(w, i, uint32(k))
-				i--
-				w[i] = 0xd
-				i = pbfast.PutVarint(w, i, uint64(last-i))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xf2
-				w[i+1] = 0x3
+				w, i = pbfastTestAllTypesProto3MapFixed32Fixed32Encode(e, w, i, keys[n], m.MapFixed32Fixed32[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapFixed32Fixed32 {
-				if i < 22 {
-					w, i = e.Grow(w, i, 22)
-				}
-				last := i
-				i = pbfast.PutFixed32(w, i, uint32(v))
-				i--
-				w[i] = 0x15
-				i = pbfast.PutFixed32(w, i, uint32(k))
-				i--
-				w[i] = 0xd
-				i = pbfast.PutVarint(w, i, uint64(last-i))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xf2
-				w[i+1] = 0x3
+				w, i = pbfastTestAllTypesProto3MapFixed32Fixed32Encode(e, w, i, k, v)
 			}
 		}
 	}
@@ -2324,41 +1831,11 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		if e.Deterministic() {
 			keys := pbfast.SortedKeys(m.MapSint64Sint64)
 			for n := len(keys) - 1; n >= 0; n-- {
-				k := keys[n]
-				v := m.MapSint64Sint64[k]
-				if i < 34 {
-					w, i = e.Grow(w, i, 34)
-				}
-				last := i
-				i = pbfast.PutVarint(w, i, pbfast.ZigZag(int64(v)))
-				i--
-				w[i] = 0x10
-				i = pbfast.PutVarint(w, i, pbfast.ZigZag(int64(k)))
-				i--
-				w[i] = 0x8
-				i = pbfast.PutVarint(w, i, uint64(last-i))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xea
-				w[i+1] = 0x3
+				w, i = pbfastTestAllTypesProto3MapSint64Sint64Encode(e, w, i, keys[n], m.MapSint64Sint64[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapSint64Sint64 {
-				if i < 34 {
-					w, i = e.Grow(w, i, 34)
-				}
-				last := i
-				i = pbfast.PutVarint(w, i, pbfast.ZigZag(int64(v)))
-				i--
-				w[i] = 0x10
-				i = pbfast.PutVarint(w, i, pbfast.ZigZag(int64(k)))
-				i--
-				w[i] = 0x8
-				i = pbfast.PutVarint(w, i, uint64(last-i))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xea
-				w[i+1] = 0x3
+				w, i = pbfastTestAllTypesProto3MapSint64Sint64Encode(e, w, i, k, v)
 			}
 		}
 	}
@@ -2366,41 +1843,11 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		if e.Deterministic() {
 			keys := pbfast.SortedKeys(m.MapSint32Sint32)
 			for n := len(keys) - 1; n >= 0; n-- {
-				k := keys[n]
-				v := m.MapSint32Sint32[k]
-				if i < 24 {
-					w, i = e.Grow(w, i, 24)
-				}
-				last := i
-				i = pbfast.PutVarint(w, i, pbfast.ZigZag(int64(v)))
-				i--
-				w[i] = 0x10
-				i = pbfast.PutVarint(w, i, pbfast.ZigZag(int64(k)))
-				i--
-				w[i] = 0x8
-				i = pbfast.PutVarint(w, i, uint64(last-i))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xe2
-				w[i+1] = 0x3
+				w, i = pbfastTestAllTypesProto3MapSint32Sint32Encode(e, w, i, keys[n], m.MapSint32Sint32[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapSint32Sint32 {
-				if i < 24 {
-					w, i = e.Grow(w, i, 24)
-				}
-				last := i
-				i = pbfast.PutVarint(w, i, pbfast.ZigZag(int64(v)))
-				i--
-				w[i] = 0x10
-				i = pbfast.PutVarint(w, i, pbfast.ZigZag(int64(k)))
-				i--
-				w[i] = 0x8
-				i = pbfast.PutVarint(w, i, uint64(last-i))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xe2
-				w[i+1] = 0x3
+				w, i = pbfastTestAllTypesProto3MapSint32Sint32Encode(e, w, i, k, v)
 			}
 		}
 	}
@@ -2408,41 +1855,11 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		if e.Deterministic() {
 			keys := pbfast.SortedKeys(m.MapUint64Uint64)
 			for n := len(keys) - 1; n >= 0; n-- {
-				k := keys[n]
-				v := m.MapUint64Uint64[k]
-				if i < 34 {
-					w, i = e.Grow(w, i, 34)
-				}
-				last := i
-				i = pbfast.PutVarint(w, i, v)
-				i--
-				w[i] = 0x10
-				i = pbfast.PutVarint(w, i, k)
-				i--
-				w[i] = 0x8
-				i = pbfast.PutVarint(w, i, uint64(last-i))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xda
-				w[i+1] = 0x3
+				w, i = pbfastTestAllTypesProto3MapUint64Uint64Encode(e, w, i, keys[n], m.MapUint64Uint64[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapUint64Uint64 {
-				if i < 34 {
-					w, i = e.Grow(w, i, 34)
-				}
-				last := i
-				i = pbfast.PutVarint(w, i, v)
-				i--
-				w[i] = 0x10
-				i = pbfast.PutVarint(w, i, k)
-				i--
-				w[i] = 0x8
-				i = pbfast.PutVarint(w, i, uint64(last-i))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xda
-				w[i+1] = 0x3
+				w, i = pbfastTestAllTypesProto3MapUint64Uint64Encode(e, w, i, k, v)
 			}
 		}
 	}
@@ -2450,41 +1867,11 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		if e.Deterministic() {
 			keys := pbfast.SortedKeys(m.MapUint32Uint32)
 			for n := len(keys) - 1; n >= 0; n-- {
-				k := keys[n]
-				v := m.MapUint32Uint32[k]
-				if i < 24 {
-					w, i = e.Grow(w, i, 24)
-				}
-				last := i
-				i = pbfast.PutVarint(w, i, uint64(v))
-				i--
-				w[i] = 0x10
-				i = pbfast.PutVarint(w, i, uint64(k))
-				i--
-				w[i] = 0x8
-				i = pbfast.PutVarint(w, i, uint64(last-i))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xd2
-				w[i+1] = 0x3
+				w, i = pbfastTestAllTypesProto3MapUint32Uint32Encode(e, w, i, keys[n], m.MapUint32Uint32[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapUint32Uint32 {
-				if i < 24 {
-					w, i = e.Grow(w, i, 24)
-				}
-				last := i
-				i = pbfast.PutVarint(w, i, uint64(v))
-				i--
-				w[i] = 0x10
-				i = pbfast.PutVarint(w, i, uint64(k))
-				i--
-				w[i] = 0x8
-				i = pbfast.PutVarint(w, i, uint64(last-i))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xd2
-				w[i+1] = 0x3
+				w, i = pbfastTestAllTypesProto3MapUint32Uint32Encode(e, w, i, k, v)
 			}
 		}
 	}
@@ -2492,41 +1879,11 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		if e.Deterministic() {
 			keys := pbfast.SortedKeys(m.MapInt64Int64)
 			for n := len(keys) - 1; n >= 0; n-- {
-				k := keys[n]
-				v := m.MapInt64Int64[k]
-				if i < 34 {
-					w, i = e.Grow(w, i, 34)
-				}
-				last := i
-				i = pbfast.PutVarint(w, i, uint64(v))
-				i--
-				w[i] = 0x10
-				i = pbfast.PutVarint(w, i, uint64(k))
-				i--
-				w[i] = 0x8
-				i = pbfast.PutVarint(w, i, uint64(last-i))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xca
-				w[i+1] = 0x3
+				w, i = pbfastTestAllTypesProto3MapInt64Int64Encode(e, w, i, keys[n], m.MapInt64Int64[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapInt64Int64 {
-				if i < 34 {
-					w, i = e.Grow(w, i, 34)
-				}
-				last := i
-				i = pbfast.PutVarint(w, i, uint64(v))
-				i--
-				w[i] = 0x10
-				i = pbfast.PutVarint(w, i, uint64(k))
-				i--
-				w[i] = 0x8
-				i = pbfast.PutVarint(w, i, uint64(last-i))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xca
-				w[i+1] = 0x3
+				w, i = pbfastTestAllTypesProto3MapInt64Int64Encode(e, w, i, k, v)
 			}
 		}
 	}
@@ -2534,41 +1891,11 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		if e.Deterministic() {
 			keys := pbfast.SortedKeys(m.MapInt32Int32)
 			for n := len(keys) - 1; n >= 0; n-- {
-				k := keys[n]
-				v := m.MapInt32Int32[k]
-				if i < 34 {
-					w, i = e.Grow(w, i, 34)
-				}
-				last := i
-				i = pbfast.PutVarint(w, i, uint64(int64(v)))
-				i--
-				w[i] = 0x10
-				i = pbfast.PutVarint(w, i, uint64(int64(k)))
-				i--
-				w[i] = 0x8
-				i = pbfast.PutVarint(w, i, uint64(last-i))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xc2
-				w[i+1] = 0x3
+				w, i = pbfastTestAllTypesProto3MapInt32Int32Encode(e, w, i, keys[n], m.MapInt32Int32[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapInt32Int32 {
-				if i < 34 {
-					w, i = e.Grow(w, i, 34)
-				}
-				last := i
-				i = pbfast.PutVarint(w, i, uint64(int64(v)))
-				i--
-				w[i] = 0x10
-				i = pbfast.PutVarint(w, i, uint64(int64(k)))
-				i--
-				w[i] = 0x8
-				i = pbfast.PutVarint(w, i, uint64(last-i))
-				i -= 2
-				_ = w[i+1]
-				w[i] = 0xc2
-				w[i+1] = 0x3
+				w, i = pbfastTestAllTypesProto3MapInt32Int32Encode(e, w, i, k, v)
 			}
 		}
 	}
@@ -2577,12 +1904,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		if i < 12+len(v) {
 			w, i = e.Grow(w, i, 12+len(v))
 		}
-		if !validutf8.String(v) {
-			e.InvalidUTF8()
-		}
-		i -= len(v)
-		copy(w[i:], v)
-		i = pbfast.PutVarint(w, i, uint64(len(v)))
+		i = e.PutText(w, i, v, 0)
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xba
@@ -2593,12 +1915,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		if i < 12+len(v) {
 			w, i = e.Grow(w, i, 12+len(v))
 		}
-		if !validutf8.String(v) {
-			e.InvalidUTF8()
-		}
-		i -= len(v)
-		copy(w[i:], v)
-		i = pbfast.PutVarint(w, i, uint64(len(v)))
+		i = e.PutText(w, i, v, 0)
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xb2
@@ -2670,12 +1987,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		if i < 12+len(v) {
 			w, i = e.Grow(w, i, 12+len(v))
 		}
-		if !validutf8.String(v) {
-			e.InvalidUTF8()
-		}
-		i -= len(v)
-		copy(w[i:], v)
-		i = pbfast.PutVarint(w, i, uint64(len(v)))
+		i = e.PutText(w, i, v, 0)
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xe2
@@ -2853,24 +2165,14 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		w, i = e.Grow(w, i, need)
 	}
 	if len(m.OptionalCord) > 0 {
-		if !validutf8.String(m.OptionalCord) {
-			e.InvalidUTF8()
-		}
-		i -= len(m.OptionalCord)
-		copy(w[i:], m.OptionalCord)
-		i = pbfast.PutVarint(w, i, uint64(len(m.OptionalCord)))
+		i = e.PutText(w, i, m.OptionalCord, 0)
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xca
 		w[i+1] = 0x1
 	}
 	if len(m.OptionalStringPiece) > 0 {
-		if !validutf8.String(m.OptionalStringPiece) {
-			e.InvalidUTF8()
-		}
-		i -= len(m.OptionalStringPiece)
-		copy(w[i:], m.OptionalStringPiece)
-		i = pbfast.PutVarint(w, i, uint64(len(m.OptionalStringPiece)))
+		i = e.PutText(w, i, m.OptionalStringPiece, 0)
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xc2
@@ -2932,14 +2234,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		w[i] = 0x7a
 	}
 	if len(m.OptionalString) > 0 {
-		if !validutf8.String(m.OptionalString) {
-			e.InvalidUTF8()
-		}
-		i -= len(m.OptionalString)
-		copy(w[i:], m.OptionalString)
-		i = pbfast.PutVarint(w, i, uint64(len(m.OptionalString)))
-		i--
-		w[i] = 0x72
+		i = e.PutText(w, i, m.OptionalString, 0x72)
 	}
 	if m.OptionalBool {
 		i--
@@ -3007,6 +2302,367 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		i--
 		w[i] = 0x8
 	}
+	return w, i
+}
+
+func pbfastTestAllTypesProto3MapInt32Int32Encode(e *pbfast.Encoder, w []byte, i int, k int32, v int32) ([]byte, int) {
+	if i < 34 {
+		w, i = e.Grow(w, i, 34)
+	}
+	last := i
+	i = pbfast.PutVarint(w, i, uint64(int64(v)))
+	i--
+	w[i] = 0x10
+	i = pbfast.PutVarint(w, i, uint64(int64(k)))
+	i--
+	w[i] = 0x8
+	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i -= 2
+	_ = w[i+1]
+	w[i] = 0xc2
+	w[i+1] = 0x3
+	return w, i
+}
+
+func pbfastTestAllTypesProto3MapInt64Int64Encode(e *pbfast.Encoder, w []byte, i int, k int64, v int64) ([]byte, int) {
+	if i < 34 {
+		w, i = e.Grow(w, i, 34)
+	}
+	last := i
+	i = pbfast.PutVarint(w, i, uint64(v))
+	i--
+	w[i] = 0x10
+	i = pbfast.PutVarint(w, i, uint64(k))
+	i--
+	w[i] = 0x8
+	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i -= 2
+	_ = w[i+1]
+	w[i] = 0xca
+	w[i+1] = 0x3
+	return w, i
+}
+
+func pbfastTestAllTypesProto3MapUint32Uint32Encode(e *pbfast.Encoder, w []byte, i int, k uint32, v uint32) ([]byte, int) {
+	if i < 24 {
+		w, i = e.Grow(w, i, 24)
+	}
+	last := i
+	i = pbfast.PutVarint(w, i, uint64(v))
+	i--
+	w[i] = 0x10
+	i = pbfast.PutVarint(w, i, uint64(k))
+	i--
+	w[i] = 0x8
+	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i -= 2
+	_ = w[i+1]
+	w[i] = 0xd2
+	w[i+1] = 0x3
+	return w, i
+}
+
+func pbfastTestAllTypesProto3MapUint64Uint64Encode(e *pbfast.Encoder, w []byte, i int, k uint64, v uint64) ([]byte, int) {
+	if i < 34 {
+		w, i = e.Grow(w, i, 34)
+	}
+	last := i
+	i = pbfast.PutVarint(w, i, v)
+	i--
+	w[i] = 0x10
+	i = pbfast.PutVarint(w, i, k)
+	i--
+	w[i] = 0x8
+	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i -= 2
+	_ = w[i+1]
+	w[i] = 0xda
+	w[i+1] = 0x3
+	return w, i
+}
+
+func pbfastTestAllTypesProto3MapSint32Sint32Encode(e *pbfast.Encoder, w []byte, i int, k int32, v int32) ([]byte, int) {
+	if i < 24 {
+		w, i = e.Grow(w, i, 24)
+	}
+	last := i
+	i = pbfast.PutVarint(w, i, pbfast.ZigZag(int64(v)))
+	i--
+	w[i] = 0x10
+	i = pbfast.PutVarint(w, i, pbfast.ZigZag(int64(k)))
+	i--
+	w[i] = 0x8
+	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i -= 2
+	_ = w[i+1]
+	w[i] = 0xe2
+	w[i+1] = 0x3
+	return w, i
+}
+
+func pbfastTestAllTypesProto3MapSint64Sint64Encode(e *pbfast.Encoder, w []byte, i int, k int64, v int64) ([]byte, int) {
+	if i < 34 {
+		w, i = e.Grow(w, i, 34)
+	}
+	last := i
+	i = pbfast.PutVarint(w, i, pbfast.ZigZag(int64(v)))
+	i--
+	w[i] = 0x10
+	i = pbfast.PutVarint(w, i, pbfast.ZigZag(int64(k)))
+	i--
+	w[i] = 0x8
+	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i -= 2
+	_ = w[i+1]
+	w[i] = 0xea
+	w[i+1] = 0x3
+	return w, i
+}
+
+func pbfastTestAllTypesProto3MapFixed32Fixed32Encode(e *pbfast.Encoder, w []byte, i int, k uint32, v uint32) ([]byte, int) {
+	if i < 22 {
+		w, i = e.Grow(w, i, 22)
+	}
+	last := i
+	i = pbfast.PutFixed32(w, i, uint32(v))
+	i--
+	w[i] = 0x15
+	i = pbfast.PutFixed32(w, i, uint32(k))
+	i--
+	w[i] = 0xd
+	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i -= 2
+	_ = w[i+1]
+	w[i] = 0xf2
+	w[i+1] = 0x3
+	return w, i
+}
+
+func pbfastTestAllTypesProto3MapFixed64Fixed64Encode(e *pbfast.Encoder, w []byte, i int, k uint64, v uint64) ([]byte, int) {
+	if i < 30 {
+		w, i = e.Grow(w, i, 30)
+	}
+	last := i
+	i = pbfast.PutFixed64(w, i, uint64(v))
+	i--
+	w[i] = 0x11
+	i = pbfast.PutFixed64(w, i, uint64(k))
+	i--
+	w[i] = 0x9
+	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i -= 2
+	_ = w[i+1]
+	w[i] = 0xfa
+	w[i+1] = 0x3
+	return w, i
+}
+
+func pbfastTestAllTypesProto3MapSfixed32Sfixed32Encode(e *pbfast.Encoder, w []byte, i int, k int32, v int32) ([]byte, int) {
+	if i < 22 {
+		w, i = e.Grow(w, i, 22)
+	}
+	last := i
+	i = pbfast.PutFixed32(w, i, uint32(v))
+	i--
+	w[i] = 0x15
+	i = pbfast.PutFixed32(w, i, uint32(k))
+	i--
+	w[i] = 0xd
+	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i -= 2
+	_ = w[i+1]
+	w[i] = 0x82
+	w[i+1] = 0x4
+	return w, i
+}
+
+func pbfastTestAllTypesProto3MapSfixed64Sfixed64Encode(e *pbfast.Encoder, w []byte, i int, k int64, v int64) ([]byte, int) {
+	if i < 30 {
+		w, i = e.Grow(w, i, 30)
+	}
+	last := i
+	i = pbfast.PutFixed64(w, i, uint64(v))
+	i--
+	w[i] = 0x11
+	i = pbfast.PutFixed64(w, i, uint64(k))
+	i--
+	w[i] = 0x9
+	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i -= 2
+	_ = w[i+1]
+	w[i] = 0x8a
+	w[i+1] = 0x4
+	return w, i
+}
+
+func pbfastTestAllTypesProto3MapInt32FloatEncode(e *pbfast.Encoder, w []byte, i int, k int32, v float32) ([]byte, int) {
+	if i < 28 {
+		w, i = e.Grow(w, i, 28)
+	}
+	last := i
+	i = pbfast.PutFixed32(w, i, math.Float32bits(v))
+	i--
+	w[i] = 0x15
+	i = pbfast.PutVarint(w, i, uint64(int64(k)))
+	i--
+	w[i] = 0x8
+	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i -= 2
+	_ = w[i+1]
+	w[i] = 0x92
+	w[i+1] = 0x4
+	return w, i
+}
+
+func pbfastTestAllTypesProto3MapInt32DoubleEncode(e *pbfast.Encoder, w []byte, i int, k int32, v float64) ([]byte, int) {
+	if i < 32 {
+		w, i = e.Grow(w, i, 32)
+	}
+	last := i
+	i = pbfast.PutFixed64(w, i, math.Float64bits(v))
+	i--
+	w[i] = 0x11
+	i = pbfast.PutVarint(w, i, uint64(int64(k)))
+	i--
+	w[i] = 0x8
+	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i -= 2
+	_ = w[i+1]
+	w[i] = 0x9a
+	w[i+1] = 0x4
+	return w, i
+}
+
+func pbfastTestAllTypesProto3MapBoolBoolEncode(e *pbfast.Encoder, w []byte, i int, k bool, v bool) ([]byte, int) {
+	if i < 16 {
+		w, i = e.Grow(w, i, 16)
+	}
+	last := i
+	i--
+	w[i] = byte(pbfast.Bit(v))
+	i--
+	w[i] = 0x10
+	i--
+	w[i] = byte(pbfast.Bit(k))
+	i--
+	w[i] = 0x8
+	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i -= 2
+	_ = w[i+1]
+	w[i] = 0xa2
+	w[i+1] = 0x4
+	return w, i
+}
+
+func pbfastTestAllTypesProto3MapStringStringEncode(e *pbfast.Encoder, w []byte, i int, k string, v string) ([]byte, int) {
+	if need := 34 + len(k) + len(v); i < need {
+		w, i = e.Grow(w, i, need)
+	}
+	last := i
+	i = e.PutText(w, i, v, 0x12)
+	i = e.PutText(w, i, k, 0xa)
+	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i -= 2
+	_ = w[i+1]
+	w[i] = 0xaa
+	w[i+1] = 0x4
+	return w, i
+}
+
+func pbfastTestAllTypesProto3MapStringBytesEncode(e *pbfast.Encoder, w []byte, i int, k string, v []byte) ([]byte, int) {
+	if need := 34 + len(k) + len(v); i < need {
+		w, i = e.Grow(w, i, need)
+	}
+	last := i
+	i -= len(v)
+	copy(w[i:], v)
+	i = pbfast.PutVarint(w, i, uint64(len(v)))
+	i--
+	w[i] = 0x12
+	i = e.PutText(w, i, k, 0xa)
+	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i -= 2
+	_ = w[i+1]
+	w[i] = 0xb2
+	w[i+1] = 0x4
+	return w, i
+}
+
+func pbfastTestAllTypesProto3MapStringNestedMessageEncode(e *pbfast.Encoder, w []byte, i int, k string, v *TestAllTypesProto3_NestedMessage) ([]byte, int) {
+	last := len(w) - i
+	end := len(w) - i
+	w, i = v.pbfastEncode(e, w, i)
+	if i < 11 {
+		w, i = e.Grow(w, i, 11)
+	}
+	i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+	i--
+	w[i] = 0x12
+	if i < 23+len(k) {
+		w, i = e.Grow(w, i, 23+len(k))
+	}
+	i = e.PutText(w, i, k, 0xa)
+	i = pbfast.PutVarint(w, i, uint64(len(w)-i-last))
+	i -= 2
+	_ = w[i+1]
+	w[i] = 0xba
+	w[i+1] = 0x4
+	return w, i
+}
+
+func pbfastTestAllTypesProto3MapStringForeignMessageEncode(e *pbfast.Encoder, w []byte, i int, k string, v *ForeignMessage) ([]byte, int) {
+	last := len(w) - i
+	end := len(w) - i
+	w, i = v.pbfastEncode(e, w, i)
+	if i < 11 {
+		w, i = e.Grow(w, i, 11)
+	}
+	i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+	i--
+	w[i] = 0x12
+	if i < 23+len(k) {
+		w, i = e.Grow(w, i, 23+len(k))
+	}
+	i = e.PutText(w, i, k, 0xa)
+	i = pbfast.PutVarint(w, i, uint64(len(w)-i-last))
+	i -= 2
+	_ = w[i+1]
+	w[i] = 0xc2
+	w[i+1] = 0x4
+	return w, i
+}
+
+func pbfastTestAllTypesProto3MapStringNestedEnumEncode(e *pbfast.Encoder, w []byte, i int, k string, v TestAllTypesProto3_NestedEnum) ([]byte, int) {
+	if i < 34+len(k) {
+		w, i = e.Grow(w, i, 34+len(k))
+	}
+	last := i
+	i = pbfast.PutVarint(w, i, uint64(int64(v)))
+	i--
+	w[i] = 0x10
+	i = e.PutText(w, i, k, 0xa)
+	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i -= 2
+	_ = w[i+1]
+	w[i] = 0xca
+	w[i+1] = 0x4
+	return w, i
+}
+
+func pbfastTestAllTypesProto3MapStringForeignEnumEncode(e *pbfast.Encoder, w []byte, i int, k string, v ForeignEnum) ([]byte, int) {
+	if i < 34+len(k) {
+		w, i = e.Grow(w, i, 34+len(k))
+	}
+	last := i
+	i = pbfast.PutVarint(w, i, uint64(int64(v)))
+	i--
+	w[i] = 0x10
+	i = e.PutText(w, i, k, 0xa)
+	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i -= 2
+	_ = w[i+1]
+	w[i] = 0xd2
+	w[i+1] = 0x4
 	return w, i
 }
 

@@ -148,14 +148,7 @@ func (m *Benchmark) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, in
 		w, i = e.Grow(w, i, 11+len(m.Message))
 	}
 	if len(m.Message) > 0 {
-		if !validutf8.String(m.Message) {
-			e.InvalidUTF8()
-		}
-		i -= len(m.Message)
-		copy(w[i:], m.Message)
-		i = pbfast.PutVarint(w, i, uint64(len(m.Message)))
-		i--
-		w[i] = 0xa
+		i = e.PutText(w, i, m.Message, 0xa)
 	}
 	return w, i
 }
@@ -651,50 +644,29 @@ func (m *Map) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
 		if e.Deterministic() {
 			keys := pbfast.SortedKeys(m.BuiltMap)
 			for n := len(keys) - 1; n >= 0; n-- {
-				k := keys[n]
-				v := m.BuiltMap[k]
-				if i < 31+len(k) {
-					w, i = e.Grow(w, i, 31+len(k))
-				}
-				last := i
-				i = pbfast.PutFixed64(w, i, math.Float64bits(v))
-				i--
-				w[i] = 0x11
-				if !validutf8.String(k) {
-					e.InvalidUTF8()
-				}
-				i -= len(k)
-				copy(w[i:], k)
-				i = pbfast.PutVarint(w, i, uint64(len(k)))
-				i--
-				w[i] = 0xa
-				i = pbfast.PutVarint(w, i, uint64(last-i))
-				i--
-				w[i] = 0xa
+				w, i = pbfastMapBuiltMapEncode(e, w, i, keys[n], m.BuiltMap[keys[n]])
 			}
 		} else {
 			for k, v := range m.BuiltMap {
-				if i < 31+len(k) {
-					w, i = e.Grow(w, i, 31+len(k))
-				}
-				last := i
-				i = pbfast.PutFixed64(w, i, math.Float64bits(v))
-				i--
-				w[i] = 0x11
-				if !validutf8.String(k) {
-					e.InvalidUTF8()
-				}
-				i -= len(k)
-				copy(w[i:], k)
-				i = pbfast.PutVarint(w, i, uint64(len(k)))
-				i--
-				w[i] = 0xa
-				i = pbfast.PutVarint(w, i, uint64(last-i))
-				i--
-				w[i] = 0xa
+				w, i = pbfastMapBuiltMapEncode(e, w, i, k, v)
 			}
 		}
 	}
+	return w, i
+}
+
+func pbfastMapBuiltMapEncode(e *pbfast.Encoder, w []byte, i int, k string, v float64) ([]byte, int) {
+	if i < 31+len(k) {
+		w, i = e.Grow(w, i, 31+len(k))
+	}
+	last := i
+	i = pbfast.PutFixed64(w, i, math.Float64bits(v))
+	i--
+	w[i] = 0x11
+	i = e.PutText(w, i, k, 0xa)
+	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i--
+	w[i] = 0xa
 	return w, i
 }
 
@@ -909,14 +881,7 @@ func (m *EnumMessage) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, 
 		w[i] = 0x10
 	}
 	if len(m.Message) > 0 {
-		if !validutf8.String(m.Message) {
-			e.InvalidUTF8()
-		}
-		i -= len(m.Message)
-		copy(w[i:], m.Message)
-		i = pbfast.PutVarint(w, i, uint64(len(m.Message)))
-		i--
-		w[i] = 0xa
+		i = e.PutText(w, i, m.Message, 0xa)
 	}
 	return w, i
 }

@@ -119,14 +119,7 @@ func (m *Metrics) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int)
 		w, i = e.Grow(w, i, 11+len(m.Series))
 	}
 	if len(m.Series) > 0 {
-		if !validutf8.String(m.Series) {
-			e.InvalidUTF8()
-		}
-		i -= len(m.Series)
-		copy(w[i:], m.Series)
-		i = pbfast.PutVarint(w, i, uint64(len(m.Series)))
-		i--
-		w[i] = 0xa
+		i = e.PutText(w, i, m.Series, 0xa)
 	}
 	return w, i
 }

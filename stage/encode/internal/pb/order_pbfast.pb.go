@@ -167,83 +167,23 @@ func (m *Order) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
 		if i < 11+len(v) {
 			w, i = e.Grow(w, i, 11+len(v))
 		}
-		if !validutf8.String(v) {
-			e.InvalidUTF8()
-		}
-		i -= len(v)
-		copy(w[i:], v)
-		i = pbfast.PutVarint(w, i, uint64(len(v)))
-		i--
-		w[i] = 0x72
+		i = e.PutText(w, i, v, 0x72)
 	}
 	if i < 11+len(m.Note) {
 		w, i = e.Grow(w, i, 11+len(m.Note))
 	}
 	if len(m.Note) > 0 {
-		if !validutf8.String(m.Note) {
-			e.InvalidUTF8()
-		}
-		i -= len(m.Note)
-		copy(w[i:], m.Note)
-		i = pbfast.PutVarint(w, i, uint64(len(m.Note)))
-		i--
-		w[i] = 0x6a
+		i = e.PutText(w, i, m.Note, 0x6a)
 	}
 	if len(m.Labels) > 0 {
 		if e.Deterministic() {
 			keys := pbfast.SortedKeys(m.Labels)
 			for n := len(keys) - 1; n >= 0; n-- {
-				k := keys[n]
-				v := m.Labels[k]
-				if need := 33 + len(k) + len(v); i < need {
-					w, i = e.Grow(w, i, need)
-				}
-				last := i
-				if !validutf8.String(v) {
-					e.InvalidUTF8()
-				}
-				i -= len(v)
-				copy(w[i:], v)
-				i = pbfast.PutVarint(w, i, uint64(len(v)))
-				i--
-				w[i] = 0x12
-				if !validutf8.String(k) {
-					e.InvalidUTF8()
-				}
-				i -= len(k)
-				copy(w[i:], k)
-				i = pbfast.PutVarint(w, i, uint64(len(k)))
-				i--
-				w[i] = 0xa
-				i = pbfast.PutVarint(w, i, uint64(last-i))
-				i--
-				w[i] = 0x62
+				w, i = pbfastOrderLabelsEncode(e, w, i, keys[n], m.Labels[keys[n]])
 			}
 		} else {
 			for k, v := range m.Labels {
-				if need := 33 + len(k) + len(v); i < need {
-					w, i = e.Grow(w, i, need)
-				}
-				last := i
-				if !validutf8.String(v) {
-					e.InvalidUTF8()
-				}
-				i -= len(v)
-				copy(w[i:], v)
-				i = pbfast.PutVarint(w, i, uint64(len(v)))
-				i--
-				w[i] = 0x12
-				if !validutf8.String(k) {
-					e.InvalidUTF8()
-				}
-				i -= len(k)
-				copy(w[i:], k)
-				i = pbfast.PutVarint(w, i, uint64(len(k)))
-				i--
-				w[i] = 0xa
-				i = pbfast.PutVarint(w, i, uint64(last-i))
-				i--
-				w[i] = 0x62
+				w, i = pbfastOrderLabelsEncode(e, w, i, k, v)
 			}
 		}
 	}
@@ -255,14 +195,7 @@ func (m *Order) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
 		if i < 11+len(v) {
 			w, i = e.Grow(w, i, 11+len(v))
 		}
-		if !validutf8.String(v) {
-			e.InvalidUTF8()
-		}
-		i -= len(v)
-		copy(w[i:], v)
-		i = pbfast.PutVarint(w, i, uint64(len(v)))
-		i--
-		w[i] = 0x5a
+		i = e.PutText(w, i, v, 0x5a)
 	}
 	if v := m.Total; v != nil {
 		end := len(w) - i
@@ -333,20 +266,26 @@ func (m *Order) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
 		w[i] = 0x18
 	}
 	if len(m.Reference) > 0 {
-		if !validutf8.String(m.Reference) {
-			e.InvalidUTF8()
-		}
-		i -= len(m.Reference)
-		copy(w[i:], m.Reference)
-		i = pbfast.PutVarint(w, i, uint64(len(m.Reference)))
-		i--
-		w[i] = 0x12
+		i = e.PutText(w, i, m.Reference, 0x12)
 	}
 	if m.Serial != 0 {
 		i = pbfast.PutVarint(w, i, m.Serial)
 		i--
 		w[i] = 0x8
 	}
+	return w, i
+}
+
+func pbfastOrderLabelsEncode(e *pbfast.Encoder, w []byte, i int, k string, v string) ([]byte, int) {
+	if need := 33 + len(k) + len(v); i < need {
+		w, i = e.Grow(w, i, need)
+	}
+	last := i
+	i = e.PutText(w, i, v, 0x12)
+	i = e.PutText(w, i, k, 0xa)
+	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i--
+	w[i] = 0x62
 	return w, i
 }
 
@@ -1048,14 +987,7 @@ func (m *Money) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
 		w[i] = 0x10
 	}
 	if len(m.Currency) > 0 {
-		if !validutf8.String(m.Currency) {
-			e.InvalidUTF8()
-		}
-		i -= len(m.Currency)
-		copy(w[i:], m.Currency)
-		i = pbfast.PutVarint(w, i, uint64(len(m.Currency)))
-		i--
-		w[i] = 0xa
+		i = e.PutText(w, i, m.Currency, 0xa)
 	}
 	return w, i
 }
@@ -1257,34 +1189,13 @@ func (m *Customer) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int
 		if need := 46 + len(m.Name) + len(m.Email) + len(v); i < need {
 			w, i = e.Grow(w, i, need)
 		}
-		if !validutf8.String(v) {
-			e.InvalidUTF8()
-		}
-		i -= len(v)
-		copy(w[i:], v)
-		i = pbfast.PutVarint(w, i, uint64(len(v)))
-		i--
-		w[i] = 0x22
+		i = e.PutText(w, i, v, 0x22)
 	}
 	if len(m.Email) > 0 {
-		if !validutf8.String(m.Email) {
-			e.InvalidUTF8()
-		}
-		i -= len(m.Email)
-		copy(w[i:], m.Email)
-		i = pbfast.PutVarint(w, i, uint64(len(m.Email)))
-		i--
-		w[i] = 0x1a
+		i = e.PutText(w, i, m.Email, 0x1a)
 	}
 	if len(m.Name) > 0 {
-		if !validutf8.String(m.Name) {
-			e.InvalidUTF8()
-		}
-		i -= len(m.Name)
-		copy(w[i:], m.Name)
-		i = pbfast.PutVarint(w, i, uint64(len(m.Name)))
-		i--
-		w[i] = 0x12
+		i = e.PutText(w, i, m.Name, 0x12)
 	}
 	if m.Serial != 0 {
 		i = pbfast.PutVarint(w, i, m.Serial)
@@ -1574,44 +1485,16 @@ func (m *Address) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int)
 		w, i = e.Grow(w, i, need)
 	}
 	if len(m.Country) > 0 {
-		if !validutf8.String(m.Country) {
-			e.InvalidUTF8()
-		}
-		i -= len(m.Country)
-		copy(w[i:], m.Country)
-		i = pbfast.PutVarint(w, i, uint64(len(m.Country)))
-		i--
-		w[i] = 0x22
+		i = e.PutText(w, i, m.Country, 0x22)
 	}
 	if len(m.PostalCode) > 0 {
-		if !validutf8.String(m.PostalCode) {
-			e.InvalidUTF8()
-		}
-		i -= len(m.PostalCode)
-		copy(w[i:], m.PostalCode)
-		i = pbfast.PutVarint(w, i, uint64(len(m.PostalCode)))
-		i--
-		w[i] = 0x1a
+		i = e.PutText(w, i, m.PostalCode, 0x1a)
 	}
 	if len(m.City) > 0 {
-		if !validutf8.String(m.City) {
-			e.InvalidUTF8()
-		}
-		i -= len(m.City)
-		copy(w[i:], m.City)
-		i = pbfast.PutVarint(w, i, uint64(len(m.City)))
-		i--
-		w[i] = 0x12
+		i = e.PutText(w, i, m.City, 0x12)
 	}
 	if len(m.Street) > 0 {
-		if !validutf8.String(m.Street) {
-			e.InvalidUTF8()
-		}
-		i -= len(m.Street)
-		copy(w[i:], m.Street)
-		i = pbfast.PutVarint(w, i, uint64(len(m.Street)))
-		i--
-		w[i] = 0xa
+		i = e.PutText(w, i, m.Street, 0xa)
 	}
 	return w, i
 }
@@ -1896,24 +1779,10 @@ func (m *LineItem) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int
 		w[i] = 0x18
 	}
 	if len(m.Title) > 0 {
-		if !validutf8.String(m.Title) {
-			e.InvalidUTF8()
-		}
-		i -= len(m.Title)
-		copy(w[i:], m.Title)
-		i = pbfast.PutVarint(w, i, uint64(len(m.Title)))
-		i--
-		w[i] = 0x12
+		i = e.PutText(w, i, m.Title, 0x12)
 	}
 	if len(m.Sku) > 0 {
-		if !validutf8.String(m.Sku) {
-			e.InvalidUTF8()
-		}
-		i -= len(m.Sku)
-		copy(w[i:], m.Sku)
-		i = pbfast.PutVarint(w, i, uint64(len(m.Sku)))
-		i--
-		w[i] = 0xa
+		i = e.PutText(w, i, m.Sku, 0xa)
 	}
 	return w, i
 }
