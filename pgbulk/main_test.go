@@ -3,6 +3,7 @@ package pgbulk_test
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -32,6 +33,10 @@ func TestMain(m *testing.M) {
 	if noneOf != nil && (!errors.Is(noneOf, pgtest.ErrNone) || os.Getenv("CI") == "true") {
 		fmt.Fprintln(os.Stderr, noneOf)
 		os.Exit(1)
+	}
+	if noneOf != nil { // examples cannot skip themselves
+		flag.Parse()
+		flag.Set("test.skip", "^Example")
 	}
 	code := m.Run()
 	if server != nil {

@@ -1,0 +1,172 @@
+package pgbulk_test
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+
+	"postage/pgbulk"
+	"postage/pgbulk/pgtest"
+)
+
+// visits is a connection to a scratch server with a table of visits: monday 5, tuesday 7.
+func visits(ctx context.Context) (*pgx.Conn, pgbulk.Table) {
+	conn, err := pgx.Connect(ctx, server.DSN(pgtest.Unix))
+	if err != nil {
+		panic(err)
+	}
+	_, err = conn.Exec(ctx, `create temporary table visits (day text primary key, n int not null default 1, seen int generated always as identity);
+		insert into visits values ('monday', 5), ('tuesday', 7)`)
+	if err != nil {
+		panic(err)
+	}
+	return conn, pgbulk.Table{Name: pgx.Identifier{"visits"}, Columns: []string{"day", "n"}, Key: []string{"day"}}
+}
+
+func show(ctx context.Context, conn *pgx.Conn) {
+	rows, _ := conn.Query(ctx, "select day || ' ' || n from visits order by day")
+	all, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	fmt.Println(all, err)
+}
+
+// Counters are added to, where they exist.
+func ExampleUpsert_setTo() {
+	ctx := context.Background()
+	conn, table := visits(ctx)
+	defer conn.Close(ctx)
+	_, err := pgbulk.Upsert(ctx, conn, table, pgbulk.Slice([][]any{{"monday", 1}, {"friday", 1}}), pgbulk.Options{
+		SetTo: map[string]pgbulk.SQL{"n": "t.n + excluded.n"},
+	})
+	if err != nil {
+		panic(err)
+	}
+	show(ctx, conn)
+	// Output: [friday 1 monday 6 tuesday 7] <nil>
+}
+
+func ExampleUpdate() {
+	ctx := context.Background()
+	conn, table := visits(ctx)
+	defer conn.Close(ctx)
+	result, err := pgbulk.Update(ctx, conn, table, pgbulk.Slice([][]any{{"monday", 9}, {"sunday", 9}}), pgbulk.Options{})
+	fmt.Println(result.Affected, "of", result.Rows, err)
+	show(ctx, conn)
+	// Output:
+	// 1 of 2 <nil>
+	// [monday 9 tuesday 7] <nil>
+}
+
+// Only what nobody has changed since it was read is deleted.
+func ExampleDelete() {
+	ctx := context.Background()
+	conn, table := visits(ctx)
+	defer conn.Close(ctx)
+	result, err := pgbulk.Delete(ctx, conn, table, pgbulk.Slice([][]any{{"monday", 5}, {"tuesday", 6}}), pgbulk.Options{
+		Where: "t.n = excluded.n",
+	})
+	fmt.Println(result.Affected, "of", result.Rows, err)
+	show(ctx, conn)
+	// Output:
+	// 1 of 2 <nil>
+	// [tuesday 7] <nil>
+}
+
+func ExampleReturnInserted() {
+	ctx := context.Background()
+	conn, table := visits(ctx)
+	defer conn.Close(ctx)
+	type visit struct {
+		Day  string
+		N    int
+		Seen int // the database numbers the rows
+	}
+	_, err := pgbulk.Upsert(ctx, conn, table, pgbulk.Slice([][]any{{"monday", 6}, {"friday", 1}}), pgbulk.Options{
+		Returning: pgbulk.ReturnInserted(func(v visit, inserted bool) error {
+			fmt.Println(v, inserted)
+			return nil
+		}),
+	})
+	if err != nil {
+		panic(err)
+	}
+	// Unordered output:
+	// {monday 6 1} false
+	// {friday 1 4} true
+}
+
+func ExampleWriter() {
+	ctx := context.Background()
+	conn, table := visits(ctx)
+	defer conn.Close(ctx)
+	type visit struct {
+		Day string
+		N   int
+	}
+	w, err := pgbulk.NewWriter[visit](ctx, conn, pgbulk.OpUpsert, table, pgbulk.WriterOptions{CommitEvery: 2})
+	if err != nil {
+		panic(err)
+	}
+	defer w.Close()
+	for i, day := range []string{"monday", "friday", "sunday"} {
+		if err := w.Write(visit{day, i}); err != nil {
+			panic(err) // w.Committed() says where to go on
+		}
+	}
+	fmt.Println(w.Committed().Rows, "committed")
+	if err := w.Flush(); err != nil {
+		panic(err)
+	}
+	fmt.Println(w.Committed().Rows, "committed")
+	show(ctx, conn)
+	// Output:
+	// 2 committed
+	// 3 committed
+	// [friday 1 monday 0 sunday 2 tuesday 7] <nil>
+}
+
+func Example_default() {
+	ctx := context.Background()
+	conn, table := visits(ctx)
+	defer conn.Close(ctx)
+	rows := [][]any{{"friday", pgbulk.Default}, {"sunday", 3}}
+	_, err := pgbulk.Insert(ctx, conn, table, pgbulk.Values(slices.Values(rows)), pgbulk.Options{})
+	if err != nil {
+		panic(err)
+	}
+	show(ctx, conn)
+	// Output: [friday 1 monday 5 sunday 3 tuesday 7] <nil>
+}
+
+// With database/sql, Raw gives the connection. It must not be kept after the function has returned. A transaction that was begun on
+// the *sql.Conn is the call's too.
+func Example_databaseSQL() {
+	ctx := context.Background()
+	db, err := sql.Open("pgx", server.DSN(pgtest.Unix))
+	if err != nil {
+		panic(err)
+	}
+	defer db.Close()
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		panic(err)
+	}
+	defer conn.Close()
+	if _, err := conn.ExecContext(ctx, "create temporary table visits (day date primary key, n int)"); err != nil {
+		panic(err)
+	}
+	table := pgbulk.Table{Name: pgx.Identifier{"visits"}, Columns: []string{"day", "n"}, Key: []string{"day"}}
+	rows := pgbulk.Slice([][]any{{"2026-01-01", 5}, {"2026-01-02", 7}})
+	err = conn.Raw(func(driver any) error {
+		result, err := pgbulk.Upsert(ctx, driver.(*stdlib.Conn).Conn(), table, rows, pgbulk.Options{})
+		fmt.Println(result.Affected, "rows")
+		return err
+	})
+	if err != nil {
+		panic(err)
+	}
+	// Output: 2 rows
+}
