@@ -26,9 +26,10 @@ type Strategy string
 
 // The strategies. The zero value is Auto.
 const (
-	// Auto is Copy for a plain insert. Otherwise it is Bind for what fits in one statement and for large rows (800
-	// bytes and more on average in the first Options.ChunkBytes), and Copy for many small ones. It is Bind
-	// too where Copy cannot be: without the right to make temporary tables, or with columns that only text gets into.
+	// Auto is Copy for a plain insert, and for many small rows: those of more than one statement (Options.ChunkBytes) and of less
+	// than 800 bytes on average. For large rows it is Bind. For small ones it is Unnest where Copy is not worth its temporary table, which
+	// is from 30 rows to those of one statement, or cannot make it, and Bind if they are fewer. Values that only
+	// text can be sent for, and those left to their DEFAULT, take Bind.
 	Auto Strategy = ""
 	// Bind sends INSERT ... VALUES statements with the rows as parameters. A statement has at most 65,535
 	// parameters and about Options.ChunkBytes of values; all are sent under one Sync and succeed or fail

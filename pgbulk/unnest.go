@@ -7,24 +7,24 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
-// arrayTypes returns the types of arrays of the columns' types. ok is false if unnest cannot give the columns back: one has to be
+// arrayTypes returns the types of arrays of the columns' types, or nil if unnest cannot give the columns back: one has to be
 // sent as text, is an array itself (unnest would take it apart too), or has no array type that the type map knows.
-func arrayTypes(m *pgtype.Map, columns []column) (types []uint32, ok bool) {
+func arrayTypes(m *pgtype.Map, columns []column) (types []uint32) {
 	for _, c := range columns {
 		t, known := m.TypeForOID(c.oid)
 		if !known || c.format != binaryFormat {
-			return nil, false
+			return nil
 		}
 		if _, isArray := t.Codec.(*pgtype.ArrayCodec); isArray {
-			return nil, false
+			return nil
 		}
 		array, known := m.TypeForName("_" + t.Name)
 		if !known {
-			return nil, false
+			return nil
 		}
 		types = append(types, array.OID)
 	}
-	return types, true
+	return types
 }
 
 // field is a value of a chunk with its length before it.

@@ -15,7 +15,7 @@ import (
 type Result struct {
 	Rows     int      // rows that the source had
 	Affected int64    // rows that the server inserted, updated or deleted
-	Strategy Strategy // Bind or Copy
+	Strategy Strategy // that was taken
 }
 
 // Upsert writes rows to a table. A row whose key exists is updated, or whatever o.Conflict says. The error is an *Error.
@@ -169,7 +169,8 @@ type writer struct {
 	out     []bool // columns that the rows of the chunk leave to their DEFAULT; nil if none
 	mixed   bool   // an earlier statement left out others
 	// Of Unnest.
-	arrays []uint32 // types of arrays of the columns' types
+	arrays    []uint32 // types of arrays of the columns' types, nil if unnest cannot give the columns back
+	stageless bool     // Auto does without a temporary table
 
 	open []int // columns that have had no value yet, so that their format may change
 
@@ -232,15 +233,17 @@ func (w *writer) choose(row []any) {
 	w.staging = w.staging || text || !w.layout.direct
 	switch {
 	case w.strategy == Unnest:
-		var ok bool
-		if w.arrays, ok = arrayTypes(w.m, w.columns); !ok {
+		if w.arrays = arrayTypes(w.m, w.columns); w.arrays == nil {
 			w.strategy = Bind
 		}
 	case w.strategy != Auto:
 	case !w.staging && leftOut(row) == nil:
 		w.strategy = Copy
-	case plain || text || !w.layout.mayStage:
+	case text:
 		w.strategy = Bind
+	default:
+		w.arrays = arrayTypes(w.m, w.columns)
+		w.stageless = plain || !w.layout.mayStage
 	}
 }
 
@@ -331,15 +334,13 @@ func (w *writer) row(row []any) error {
 		return w.copyRow(row)
 	}
 	if w.chunk.rows() >= w.options.ChunkRows || size > w.options.ChunkBytes-w.chunk.size() {
-		if w.strategy == Auto && (w.blind || !w.large(size)) {
+		if w.strategy == Auto && !w.stageless && (w.blind || !w.large(size)) {
 			w.strategy = Copy
 			w.startCopy()
 			w.copyChunk()
 			return w.copyRow(row)
 		}
-		if w.strategy != Unnest {
-			w.strategy = Bind
-		}
+		w.settleParameters()
 		if w.chunk.rows() > 0 {
 			if err := w.bindChunk(); err != nil {
 				return err
@@ -383,6 +384,19 @@ func (w *writer) row(row []any) error {
 // this; see docs/pgbulk.md for the measurement.
 const largeRow = 800
 
+// unnestRows is the number of rows from which on small rows are better off with Unnest than with Bind.
+const unnestRows = 30
+
+// settleParameters has Auto take Bind or Unnest, where it does not take Copy.
+func (w *writer) settleParameters() {
+	switch {
+	case w.strategy == Auto && w.arrays != nil && w.out == nil && w.chunk.rows() >= unnestRows && !w.large(0):
+		w.strategy = Unnest
+	case w.strategy != Unnest:
+		w.strategy = Bind
+	}
+}
+
 // large reports whether the rows seen so far, and one more of the given size, are large ones.
 func (w *writer) large(size int) bool {
 	return (w.chunk.size()+size)/(w.chunk.rows()+1) >= largeRow
@@ -421,9 +435,7 @@ func (w *writer) last() error {
 		w.stream.endCopy()
 		return nil
 	}
-	if w.strategy != Unnest {
-		w.strategy = Bind
-	}
+	w.settleParameters()
 	if w.stream == nil && w.chunk.rows() == 0 {
 		return nil
 	}
