@@ -7,11 +7,13 @@
 // again, large ones from where they are (writev); rows come from an iterator and are never collected. Memory stays the same
 // however many rows there are.
 //
-// There are three calls:
+// The calls are:
 //
 //   - [Exec] runs any one statement, with its parameters streamed.
 //   - [Upsert] inserts rows and updates those whose key exists (INSERT ... ON CONFLICT).
 //   - [Insert] inserts rows.
+//   - [Update] and [Delete] find rows by their key.
+//   - A [Writer] does one of these with rows that are pushed.
 //
 // Rows are written by one of three strategies (see [Strategy]); Auto chooses:
 //
@@ -30,7 +32,7 @@
 //
 //   - It writes to the net.Conn below pgx itself and reads with [pgconn.PgConn.ReceiveMessage], in a goroutine of its own if
 //     writing takes long, so that a server with much to say never waits for a client that is busy writing. TLS, pools,
-//     notices and notifications go on working; pgx's tracers do not see these calls.
+//     notices, notifications and the connection's tracers go on working.
 //   - A Unix socket that large values are written to gets a send buffer of up to 2 MB (SO_SNDBUF, Linux only).
 //   - Values are encoded by the connection's type map, in binary where it has a codec. Strings and bytes for
 //     text, json, jsonb and bytea columns go to the socket without one.

@@ -15,10 +15,10 @@ import (
 // (https://www.postgresql.org/docs/current/limits.html). Nothing of such a value has been sent.
 var ErrTooLarge = errors.New("more than PostgreSQL's limit of 1 GB")
 
-// Error is the error of Exec, Upsert and Insert. It wraps what went wrong: a [*pgconn.PgError] if the server said
+// Error is the error of all calls. It wraps what went wrong: a [*pgconn.PgError] if the server said
 // so, the context's cause if that ended, the source's error, or that of the network.
 type Error struct {
-	Op    string // "exec", "upsert" or "insert"
+	Op    string // "exec", or the Operation
 	Table string // quoted; "" for Exec
 
 	// Row is the row that the error is about, counted from 0, and LastRow the same; -1 if the error is not about a row or the row is
