@@ -64,8 +64,8 @@ func KeyPerBroadcast() Reuse { return Reuse{mode: modeBroadcast} }
 func SharedKey(ttl time.Duration) Reuse { return Reuse{mode: modeShared, ttl: ttl} }
 
 // SessionKeys keeps the input keying material of a subscription until ttl has
-// passed (above 0, at most 24 h), for the max subscriptions used last (at least
-// 1): no ECDH is computed for the second message and later ones. Every
+// passed (above 0, at most 24 h), for the max subscriptions used last or some more
+// (at least 1): no ECDH is computed for the second message and later ones. Every
 // subscription has a key pair of its own, which is forgotten at once. It
 // departs from RFC 8291 section 3.1, and meets the condition of RFC 8188
 // section 4.3. Who reads the memory can open every body that was or will be

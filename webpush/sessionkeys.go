@@ -2,6 +2,7 @@ package webpush
 
 import (
 	"crypto/sha256"
+	"math"
 	"time"
 )
 
@@ -25,15 +26,16 @@ type session struct {
 
 func newSessionKeys(ttl time.Duration, max int, now func() time.Time) *sessionKeys {
 	k := &sessionKeys{ttl: ttl, now: now}
-	shards := 1
+	shards, share := 1, max
 	if max >= 64*sessionShards {
+		// Chance fills some shards more than others. Five standard deviations of room, so
+		// that max subscriptions fit: those written to in turn would all miss in a shard
+		// that is one too small.
 		shards = sessionShards
+		share = max/shards + 1
+		share += 5 * int(math.Sqrt(float64(share)))
 	}
-	for i := range shards {
-		share := max / shards
-		if i < max%shards {
-			share++
-		}
+	for range shards {
 		k.shards = append(k.shards, newLRU[string, session](share))
 	}
 	k.janitor = startJanitor(ttl, k.sweep)

@@ -1,58 +1,94 @@
 package seal
 
 import (
+	"context"
+	"fmt"
+	"net/http"
+	"sync"
 	"time"
 
 	"postage/webpush"
 )
 
-// broadcastSize is how many messages a broadcast's key serves.
-const broadcastSize = 1000
-
-// keyPerBroadcast is package webpush with one ECDH key for a broadcast to 1000
-// subscriptions. A Client does that in Broadcast; what it does there for a message is
-// done here by its sealer and its signer.
-func keyPerBroadcast() *contender {
+// throughBroadcast is package webpush in a mode, through [webpush.Client.Broadcast]: its
+// queues, its goroutines, its results. A transport takes the requests and answers at
+// once, so nothing is sent: see Seal/send=loopback for that.
+func throughBroadcast(name string, reuse webpush.Reuse, key freshness, floor string) *contender {
 	return &contender{
-		name: "lib=webpush/mode=broadcast/as=parts", ownFloor: "floor=composed/mode=shared",
-		settings: map[string]string{"reuse": webpush.KeyPerBroadcast().String(), "subscriptions": "1000"},
-		key:      perBroadcast, token: perOrigin,
+		name: "lib=webpush/mode=" + name + "/as=broadcast", ownFloor: floor,
+		settings: map[string]string{"reuse": reuse.String()},
+		key:      key, token: perOrigin,
 		open: func(w *workload, pad padding) (maker, error) {
-			c, err := newClient(w, pad, webpush.Config{Reuse: webpush.KeyPerBroadcast()}, false)
-			return &broadcaster{client: c}, err
+			b := &broadcaster{}
+			var err error
+			b.client, err = newClient(w, pad, webpush.Config{Reuse: reuse, Transport: b, Backlog: 256}, true)
+			return b, err
 		},
 	}
 }
 
+// broadcaster makes messages by broadcasts.
 type broadcaster struct {
 	*client
-	sealer *webpush.Sealer
-	sent   int
+	mu       sync.Mutex // several goroutines send
+	captured map[string][]*http.Request
 }
 
-func (b *broadcaster) make(i int) (err error) {
-	if b.sent%broadcastSize == 0 {
-		if b.sealer, err = b.Sealer().ForBroadcast(); err != nil {
-			return err
+// RoundTrip takes the place of sending.
+func (b *broadcaster) RoundTrip(r *http.Request) (*http.Response, error) {
+	b.mu.Lock()
+	b.request = r
+	if b.captured != nil {
+		b.captured[r.URL.String()] = append(b.captured[r.URL.String()], r)
+	}
+	b.mu.Unlock()
+	return &http.Response{StatusCode: http.StatusCreated, Header: http.Header{}, Body: http.NoBody}, nil
+}
+
+// makeMany makes n messages, the first for recipient i, in one broadcast.
+func (b *broadcaster) makeMany(i, n int) error {
+	to := func(yield func(webpush.Subscription) bool) {
+		for k := range n {
+			if !yield(b.workload.recipients[(i+k)%len(b.workload.recipients)].sub) {
+				return
+			}
 		}
 	}
-	b.sent++
-	sub := b.workload.recipients[i].sub
-	if b.body, err = b.sealer.AppendEncrypt(b.buffer[:0], b.workload.message, sub, b.options.Padding); err != nil {
-		return err
+	for _, result := range b.Broadcast(context.Background(), to, b.workload.message, b.options) {
+		if result.Err != nil {
+			return result.Err
+		}
 	}
-	b.header.TTL = "60"
-	b.header.Authorization, err = b.Signer().Authorization(sub)
-	return err
+	return nil
 }
 
-// noBroadcastRequest is the row that a reader would look for.
-func noBroadcastRequest() *contender {
-	return &contender{
-		name:       "lib=webpush/mode=broadcast/as=request",
-		impossible: "a broadcast's requests are made and sent in one: see Seal/send=loopback",
+// makeAll makes so many rounds of messages in one broadcast, and returns them.
+func (b *broadcaster) makeAll(rounds int) ([]product, error) {
+	// Two messages to one subscription may be sealed at once: a session is there before.
+	if err := b.makeMany(0, len(b.workload.recipients)); err != nil {
+		return nil, err
 	}
+	b.captured = map[string][]*http.Request{}
+	err := b.makeMany(0, rounds*len(b.workload.recipients))
+	captured := b.captured
+	b.captured = nil
+	if err != nil {
+		return nil, err
+	}
+	var all []product
+	for round := range rounds {
+		for i := range b.workload.recipients {
+			requests := captured[b.workload.recipients[i].url]
+			if len(requests) != rounds {
+				return nil, fmt.Errorf("%d messages for recipient %d, want %d", len(requests), i, rounds)
+			}
+			all = append(all, product{header: requests[round].Header, request: requests[round], now: time.Now()})
+		}
+	}
+	return all, nil
 }
+
+func (b *broadcaster) make(i int) error { return b.makeMany(i, 1) }
 
 // clock is one that a maker is told to move.
 type clock struct{ now time.Time }

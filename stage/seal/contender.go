@@ -106,6 +106,11 @@ type instance struct {
 }
 
 func (in *instance) Run(n int) error {
+	if b, ok := in.maker.(interface{ makeMany(i, n int) error }); ok && n > 1 {
+		i := in.next
+		in.next = (i + n) % len(in.workload.recipients)
+		return b.makeMany(i, n)
+	}
 	for range n {
 		if err := in.maker.make(in.next); err != nil {
 			return err

@@ -23,10 +23,10 @@ func pageCase() lab.Case {
 		pageRow("NoCaching", webpush.Config{SignEachMessage: true}, perMessage, perMessage, 0),
 		pageRow("LocalSecretCaching", webpush.Config{Reuse: session, SignEachMessage: true}, perSubscription, perMessage, 0),
 		pageRow("VapidAndLocalSecretCaching", webpush.Config{Reuse: session}, perSubscription, perOrigin, 0),
-		// The clock goes on by more than keys and tokens live between any two messages.
-		pageRow("VapidAndLocalSecretCachingExpired", webpush.Config{Reuse: session}, perMessage, perMessage, 25*time.Hour),
-		// A cache for one subscription, and seven in turn: every message fills it anew.
-		pageRow("VapidAndLocalSecretCachingCacheInit", webpush.Config{Reuse: webpush.SessionKeys(reuseTTL, 1)}, perMessage, perOrigin, 0),
+		// On the page both look for a secret and find none, and compute it with the key pair
+		// that is kept with the token: one ECDH, which is what a shared key takes.
+		pageRow("VapidAndLocalSecretCachingExpired", webpush.Config{Reuse: shared}, perOrigin, perOrigin, 0),
+		pageRow("VapidAndLocalSecretCachingCacheInit", webpush.Config{Reuse: shared}, perOrigin, perOrigin, 0),
 		keyAndToken(),
 	}
 	c := lab.Case{

@@ -7,7 +7,9 @@ import (
 	"io"
 	"net/http"
 	"strconv"
+	"time"
 
+	"postage/webpush"
 	"postage/webpush/receiver"
 )
 
@@ -16,17 +18,32 @@ import (
 func (in *instance) Prove(ctx context.Context) error {
 	keys, tokens, salts := newSeen("ECDH key"), newSeen("VAPID token"), newSeen("salt")
 	in.next = 0
-	for round := range 2 {
+	const rounds = 2
+	var broadcast []product
+	if b, ok := in.maker.(interface {
+		makeAll(rounds int) ([]product, error)
+	}); ok {
+		var err error
+		if broadcast, err = b.makeAll(rounds); err != nil {
+			return err
+		}
+	}
+	for round := range rounds {
 		for i := range in.workload.recipients {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			if err := in.Run(1); err != nil {
-				return err
+			var p product
+			if broadcast != nil {
+				p = broadcast[round*len(in.workload.recipients)+i]
+			} else {
+				if err := in.Run(1); err != nil {
+					return err
+				}
+				p = in.maker.made()
 			}
-			p := in.maker.made()
 			r := &in.workload.recipients[i]
-			at := use{round, i, r.sub.Origin()}
+			at := use{round, i, r.origin}
 			if err := in.checkToken(p, r); err != nil {
 				return fmt.Errorf("message %d: %w", i, err)
 			}
@@ -58,11 +75,20 @@ func (in *instance) Prove(ctx context.Context) error {
 
 // checkToken verifies the VAPID token as the push service would.
 func (in *instance) checkToken(p product, r *recipient) error {
-	claims, err := receiver.VerifyVAPID(p.header.Get("Authorization"), r.sub.Origin(), p.now)
+	return checkVAPID(p.header.Get("Authorization"), r.origin, in.workload.keys, &p.now)
+}
+
+// checkVAPID verifies a token for an origin, at a time or now.
+func checkVAPID(authorization, origin string, keys *webpush.VAPIDKeys, at *time.Time) error {
+	now := time.Now()
+	if at != nil {
+		now = *at
+	}
+	claims, err := receiver.VerifyVAPID(authorization, origin, now)
 	if err != nil {
 		return err
 	}
-	if claims.PublicKey != in.workload.keys.PublicKey() {
+	if claims.PublicKey != keys.PublicKey() {
 		return fmt.Errorf("the token is signed by another key")
 	}
 	if claims.Subject != contact {
@@ -75,7 +101,7 @@ func (in *instance) checkToken(p product, r *recipient) error {
 // the body.
 func (in *instance) checkMessage(p product, r *recipient) ([]byte, error) {
 	if p.request != nil {
-		if p.request.Method != http.MethodPost || p.request.URL.String() != r.sub.Endpoint() {
+		if p.request.Method != http.MethodPost || p.request.URL.String() != r.url {
 			return nil, fmt.Errorf("the request is not a POST to the endpoint")
 		}
 		body, err := io.ReadAll(p.request.Body)

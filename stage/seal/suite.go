@@ -4,13 +4,14 @@ import (
 	"postage/lab"
 
 	"postage/proc"
+	"postage/webpush"
 )
 
 // Suite returns the stage's cases.
 func Suite() lab.Suite {
 	suite := lab.Suite{Stage: "seal", Doc: "Bytes to an encrypted, signed Web Push request: which library, which of its caches?",
 		Figures: figures(), Servers: map[string]proc.Server{pushServer: servePush}}
-	suite.Cases = append(suite.Cases, modesCase(false), modesCase(true), pageCase(), loopbackCase())
+	suite.Cases = append(suite.Cases, modesCase(false), modesCase(true), parallelCase(), sessionsCase(), pageCase(), loopbackCase())
 	for _, p := range []primitive{keygen, agreement, signature, schedule, contentSchedule, stdSchedule, stdContentSchedule, salt, seal} {
 		suite.Cases = append(suite.Cases, part(p, false))
 	}
@@ -28,7 +29,11 @@ func contenders() []*contender {
 	for _, m := range modes {
 		list = append(list, library(m, true), library(m, false))
 	}
-	return append(list, noBroadcastRequest(), keyPerBroadcast())
+	return append(list,
+		webpushGoParsing(), libraryParsing(modes[0]), libraryParsing(modes[3]),
+		throughBroadcast("strict", webpush.Strict(), perMessage, "floor=composed/mode=strict"),
+		throughBroadcast("broadcast", webpush.KeyPerBroadcast(), perBroadcast, "floor=composed/mode=shared"),
+		throughBroadcast("session", modes[3].reuse, perSubscription, "floor=composed/mode=session"))
 }
 
 func modesCase(pad padding) lab.Case {

@@ -31,6 +31,9 @@ type workload struct {
 
 // recipient is a subscription as each library has it, and the browser behind it.
 type recipient struct {
+	origin  string // of the endpoint, known from making it, not from a library
+	url     string
+	stored  []byte // as the browser gave it
 	sub     webpush.Subscription
 	theirs  *webpushgo.Subscription
 	browser *receiver.Receiver
@@ -47,11 +50,11 @@ func newWorkload(seed uint64) (*workload, error) {
 		return nil, err
 	}
 	for i := range 7 {
-		endpoint := "https://fcm.googleapis.com/fcm/send/" + letters(rng, 12) + ":APA91b" + letters(rng, 120)
+		origin, path := "https://fcm.googleapis.com", "/fcm/send/"+letters(rng, 12)+":APA91b"+letters(rng, 120)
 		if i >= 3 {
-			endpoint = "https://updates.push.services.mozilla.com/wpush/v2/gAAAAA" + letters(rng, 164)
+			origin, path = "https://updates.push.services.mozilla.com", "/wpush/v2/gAAAAA"+letters(rng, 164)
 		}
-		r, err := newRecipient(rng, endpoint)
+		r, err := newRecipient(rng, origin, path)
 		if err != nil {
 			return nil, fmt.Errorf("seal: subscription %d: %w", i, err)
 		}
@@ -60,19 +63,19 @@ func newWorkload(seed uint64) (*workload, error) {
 	return w, nil
 }
 
-func newRecipient(rng *rand.Rand, endpoint string) (r recipient, err error) {
+func newRecipient(rng *rand.Rand, origin, path string) (r recipient, err error) {
+	r.origin, r.url = origin, origin+path
 	if r.browser, err = receiver.New(octets(rng, 32), octets(rng, 16)); err != nil {
 		return r, err
 	}
-	text, err := r.browser.SubscriptionJSON(endpoint)
-	if err != nil {
+	if r.stored, err = r.browser.SubscriptionJSON(r.url); err != nil {
 		return r, err
 	}
-	if r.sub, err = webpush.ParseSubscription(text); err != nil {
+	if r.sub, err = webpush.ParseSubscription(r.stored); err != nil {
 		return r, err
 	}
 	r.theirs = new(webpushgo.Subscription)
-	return r, json.Unmarshal(text, r.theirs)
+	return r, json.Unmarshal(r.stored, r.theirs)
 }
 
 func octets(rng *rand.Rand, n int) []byte {

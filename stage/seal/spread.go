@@ -1,0 +1,207 @@
+package seal
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"postage/lab"
+	"postage/record"
+	"postage/webpush"
+	"postage/webpush/receiver"
+)
+
+// parallelCase seals on one processor and on two.
+func parallelCase() lab.Case {
+	c := lab.Case{
+		Name:     "Seal/slice=parallel",
+		Doc:      "How much faster does sealing with nothing kept get on two processors?",
+		Baseline: "lib=webpush/mode=strict/procs=1",
+	}
+	for _, procs := range []int{1, 2} {
+		c.Contenders = append(c.Contenders, spreadRow(webpush.Strict(), "strict", 7, procs, false))
+	}
+	return c
+}
+
+// sessionsCase has caches that fit the processor's own, and some that do not.
+func sessionsCase() lab.Case {
+	c := lab.Case{
+		Name:     "Seal/slice=sessions",
+		Doc:      "What does a message cost with session keys for 7, 10,000 and 1,000,000 subscriptions, whose entries are in no cache of the processor?",
+		Baseline: "lib=webpush/mode=session/subs=7/procs=1",
+	}
+	for _, subs := range []int{7, 10_000, 1_000_000} {
+		for _, procs := range []int{1, 2} {
+			c.Contenders = append(c.Contenders, spreadRow(webpush.SessionKeys(reuseTTL, subs+1000), "session", subs, procs, true))
+		}
+	}
+	return c
+}
+
+// manySessions is from how many subscriptions on a row is run only where asked for.
+const manySessions = 100_000
+
+// spreadRow seals for many subscriptions, spread over goroutines.
+func spreadRow(reuse webpush.Reuse, mode string, subs, procs int, kept bool) lab.Contender {
+	name := fmt.Sprintf("lib=webpush/mode=%s/procs=%d", mode, procs)
+	if kept {
+		name = fmt.Sprintf("lib=webpush/mode=%s/subs=%d/procs=%d", mode, subs, procs)
+	}
+	row := lab.Contender{
+		Name: name, Settings: record.KeysOf(name).Settings(map[string]string{"reuse": reuse.String(), "as": "parts"}),
+		Checks: "messages to a sample of the subscriptions are opened by an independent receiver, their tokens verified, and the second to each is made with the same key or with another, as the mode says",
+		Open: func(_ context.Context, env lab.Env) (lab.Instance, error) {
+			return openSpread(env.Seed, reuse, subs, procs, kept)
+		},
+	}
+	switch {
+	case procs > runtime.NumCPU():
+		row.NotPossible, row.Open = fmt.Sprintf("this machine has %d processor", runtime.NumCPU()), nil
+	case subs >= manySessions && os.Getenv("POSTAGE_LONG") == "":
+		row.NotPossible, row.Open = "agreeing on a million keys takes a minute a block: set POSTAGE_LONG=1", nil
+	}
+	return row
+}
+
+// spread is one library for many subscriptions, used by several goroutines.
+type spread struct {
+	client  *webpush.Client
+	options webpush.Options
+	message []byte
+	subs    []webpush.Subscription
+	browser func(i int) (*receiver.Receiver, error)
+	keys    *webpush.VAPIDKeys
+	procs   int
+	kept    bool
+	next    atomic.Int64
+}
+
+// spreadOrigin is where all of them are.
+const spreadOrigin = "https://updates.push.services.mozilla.com"
+
+func openSpread(seed uint64, reuse webpush.Reuse, subs, procs int, kept bool) (*spread, error) {
+	rng := rand.New(rand.NewPCG(seed, 8188))
+	// Browsers share some key pairs, since making one takes longer than all else here;
+	// their authentication secrets differ, and with them the sessions.
+	privates := make([][]byte, min(subs, 256))
+	for i := range privates {
+		privates[i] = octets(rng, 32)
+	}
+	secrets := make([][16]byte, subs)
+	for i := range secrets {
+		copy(secrets[i][:], octets(rng, 16))
+	}
+	s := &spread{message: message(), options: messageOptions(false), procs: procs, kept: kept, subs: make([]webpush.Subscription, subs)}
+	s.browser = func(i int) (*receiver.Receiver, error) {
+		return receiver.New(privates[i%len(privates)], secrets[i][:])
+	}
+	for i := range s.subs {
+		r, err := s.browser(i)
+		if err != nil {
+			return nil, err
+		}
+		text, err := r.SubscriptionJSON(spreadOrigin + "/wpush/v2/gAAAAA" + letters(rng, 164))
+		if err != nil {
+			return nil, err
+		}
+		if s.subs[i], err = webpush.ParseSubscription(text); err != nil {
+			return nil, err
+		}
+	}
+	var err error
+	if s.keys, err = webpush.GenerateVAPIDKeys(); err != nil {
+		return nil, err
+	}
+	ring, err := webpush.NewKeyRing(s.keys)
+	if err != nil {
+		return nil, err
+	}
+	if s.client, err = webpush.NewClient(webpush.Config{Keys: ring, Subject: contact, Reuse: reuse}); err != nil {
+		return nil, err
+	}
+	if !kept {
+		return s, nil
+	}
+	s.procs = runtime.NumCPU()
+	err = s.Run(subs) // every session is made
+	s.procs = procs
+	return s, err
+}
+
+// order goes through the subscriptions far apart, so that neighbours in memory are not
+// used one after the other. It is a prime larger than there are subscriptions.
+const order = 1_299_709
+
+func (s *spread) Run(n int) error {
+	var group sync.WaitGroup
+	errs := make([]error, s.procs)
+	start := s.next.Add(int64(n)) - int64(n)
+	var taken atomic.Int64
+	for p := range s.procs {
+		work := func() {
+			buffer := make([]byte, 0, webpush.MaxBodyBytes)
+			for i := taken.Add(1) - 1; i < int64(n); i = taken.Add(1) - 1 {
+				sub := s.subs[(start+i)*order%int64(len(s.subs))]
+				if _, _, err := s.client.AppendMessage(buffer, s.message, sub, s.options); err != nil {
+					errs[p] = err
+					return
+				}
+			}
+		}
+		if p == s.procs-1 {
+			work() // this goroutine is one of them
+		} else {
+			group.Go(work)
+		}
+	}
+	group.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Prove seals twice for a sample of the subscriptions.
+func (s *spread) Prove(ctx context.Context) error {
+	step := max(len(s.subs)/20, 1)
+	for i := 0; i < len(s.subs); i += step {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		var keys, salts [2]string
+		for round := range keys {
+			browser, err := s.browser(i)
+			if err != nil {
+				return err
+			}
+			body, header, err := s.client.AppendMessage(nil, s.message, s.subs[i], s.options)
+			if err != nil {
+				return err
+			}
+			if text, err := browser.Open(body); err != nil || !bytes.Equal(text, s.message) {
+				return fmt.Errorf("message %d: the browser reads %q: %w", i, text, err)
+			}
+			if err := checkVAPID(header.Authorization, spreadOrigin, s.keys, nil); err != nil {
+				return fmt.Errorf("message %d: %w", i, err)
+			}
+			salts[round], keys[round] = string(body[:16]), string(body[21:86])
+		}
+		if salts[0] == salts[1] {
+			return fmt.Errorf("message %d: one salt is used twice", i)
+		}
+		if (keys[0] == keys[1]) != s.kept {
+			return fmt.Errorf("message %d: the key is the same again: %v, but the row says %v", i, keys[0] == keys[1], s.kept)
+		}
+	}
+	return s.Run(2 * s.procs)
+}
+
+func (s *spread) Close() error { return s.client.Close() }
