@@ -12,7 +12,6 @@ import (
 
 	"postage/claims"
 	"postage/lab"
-	"postage/proc"
 	"postage/record"
 	"postage/report"
 )
@@ -93,20 +92,14 @@ func (p program) measureClaims(cmd *cobra.Command, budget time.Duration) (*recor
 		return nil, err
 	}
 	plan := lab.NewPlan(entries, budget, precision)
-	started := time.Now()
-	out := newRecordName("claims-", started)
-	if err := record.Reserve(out); err != nil {
-		return nil, err
-	}
-	command, err := proc.Self("worker")
+	rec, out, err := newRun(plan, record.Run{
+		Patterns: patterns, Seed: record.DefaultSeed, Precision: precision, Budget: budget, Commit: commit(cmd.Context()),
+	}, "", "claims-")
 	if err != nil {
 		return nil, err
 	}
-	rec := lab.NewRecord(plan, record.Run{
-		Started: started.UTC().Truncate(time.Second), Patterns: patterns, Seed: lab.DefaultSeed, Precision: precision, Budget: budget, Commit: commit(cmd.Context()),
-	}, record.ThisMachine(200*time.Millisecond))
 	say(cmd, "postage: %s", plan.Describe(budget, precision))
-	if err := conduct(cmd, command, plan.Entries, rec, out); err != nil {
+	if err := conduct(cmd, plan.Entries, rec, out); err != nil {
 		return nil, err
 	}
 	say(cmd, "postage: record saved as %s", out)

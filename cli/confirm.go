@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"postage/internal/words"
 	"postage/lab"
-	"postage/proc"
 	"postage/record"
 	"postage/verdict"
 )
@@ -45,22 +45,15 @@ func (p program) confirm(cmd *cobra.Command, c *verdict.Changes, budget time.Dur
 		entries = lab.Against(entries, old)
 	}
 	plan := lab.NewPlan(entries, budget, c.New.Run.Precision)
-	started := time.Now()
-	out := newRecordName("confirm-", started)
-	if err := record.Reserve(out); err != nil {
-		return err
-	}
 	run := c.New.Run
-	fresh := lab.NewRecord(plan, record.Run{
-		Started: started.UTC().Truncate(time.Second), Patterns: run.Patterns, Seed: run.Seed, Precision: run.Precision,
-		Budget: budget, GOMAXPROCS: run.GOMAXPROCS, Commit: run.Commit,
-	}, record.ThisMachine(200*time.Millisecond))
-	say(cmd, "postage: %s: measuring again, for up to %v", regressedText(c), budget)
-	command, err := proc.Self("worker")
+	fresh, out, err := newRun(plan, record.Run{
+		Patterns: run.Patterns, Seed: run.Seed, Precision: run.Precision, Budget: budget, GOMAXPROCS: run.GOMAXPROCS, Commit: run.Commit,
+	}, "", "confirm-")
 	if err != nil {
 		return err
 	}
-	if err := conduct(cmd, command, plan.Entries, fresh, out); err != nil {
+	say(cmd, "postage: %s: measuring again, for up to %v", regressedText(c), budget)
+	if err := conduct(cmd, plan.Entries, fresh, out); err != nil {
 		return err
 	}
 	say(cmd, "postage: record saved as %s", out)
@@ -76,7 +69,7 @@ func regressedText(c *verdict.Changes) string {
 			rows++
 		}
 	}
-	return fmt.Sprintf("%s of %s regressed", plural(rows, "row"), plural(len(c.Suspects()), "case"))
+	return fmt.Sprintf("%s of %s regressed", words.Counted(rows, "row"), words.Counted(len(c.Suspects()), "case"))
 }
 
 // oldCode builds this program as of the commit that a run was measured at.

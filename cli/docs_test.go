@@ -34,8 +34,8 @@ func fenced(t *testing.T, file, language string) []string {
 	return blocks
 }
 
-// words splits a command line as a shell does, as far as the documents need it.
-func words(line string) []string {
+// wordsOf splits a command line as a shell does, as far as the documents need it.
+func wordsOf(line string) []string {
 	var out []string
 	for _, m := range regexp.MustCompile(`'([^']*)'|(\S+)`).FindAllStringSubmatch(line, -1) {
 		out = append(out, m[1]+m[2])
@@ -76,7 +76,7 @@ func TestReadmeCommands(t *testing.T) {
 	for _, block := range fenced(t, "README.md", "sh") {
 		for line := range strings.Lines(block) {
 			line, _, _ = strings.Cut(strings.TrimSpace(line), "  # ")
-			args := words(line)
+			args := wordsOf(line)
 			if len(args) == 0 {
 				continue
 			}
@@ -90,7 +90,7 @@ func TestReadmeCommands(t *testing.T) {
 				cmd = exec.Command("go", "build", "-o", filepath.Join(folder, "bin"), "./cmd/postage")
 				cmd.Dir = root
 			case strings.HasPrefix(line, "postage "):
-				cmd = exec.Command(built(t), shortened(words(line)[1:])...)
+				cmd = exec.Command(built(t), shortened(wordsOf(line)[1:])...)
 				cmd.Dir = folder
 			case strings.HasPrefix(line, "go test -bench"):
 				cmd = exec.Command("go", append(args[1:], "-benchtime=1x", "-run=^$")...)
@@ -203,7 +203,7 @@ func TestContributing(t *testing.T) {
 	if err := os.WriteFile(suite, bytes.Replace(text, []byte(neighbour), []byte(neighbour+code[1]), 1), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	args := words(strings.TrimSpace(fenced(t, "CONTRIBUTING.md", "sh")[0]))
+	args := wordsOf(strings.TrimSpace(fenced(t, "CONTRIBUTING.md", "sh")[0]))
 	run := exec.Command(args[0], append(args[1:3], shortened(args[3:])...)...)
 	run.Dir = folder
 	var stdout, stderr bytes.Buffer

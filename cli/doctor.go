@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"postage/lab"
-	"postage/proc"
 	"postage/record"
 	"postage/report"
 	"postage/stats"
@@ -174,22 +173,14 @@ func (p program) runCalibration(cmd *cobra.Command, comparisons int, budget time
 	entries := lab.Entries([]lab.Suite{p.calibrationSuite(comparisons)})
 	precision := 0.01
 	plan := lab.NewPlan(entries, budget, precision)
-	started := time.Now()
-	out := newRecordName("calibration-", started)
-	if err := record.Reserve(out); err != nil {
-		return err
-	}
-	machine := record.ThisMachine(time.Second)
-	rec := lab.NewRecord(plan, record.Run{
-		Started: started.UTC().Truncate(time.Second), Patterns: []string{"doctor --calibrate"},
-		Seed: lab.DefaultSeed, Precision: precision, Budget: budget, Commit: commit(cmd.Context()),
-	}, machine)
-	say(cmd, "postage: %d comparisons of a contender with itself and with itself slowed by 5%%, about %v", comparisons, budget)
-	command, err := proc.Self("worker", "--comparisons", strconv.Itoa(comparisons))
+	rec, out, err := newRun(plan, record.Run{
+		Patterns: []string{"doctor --calibrate"}, Seed: record.DefaultSeed, Precision: precision, Budget: budget, Commit: commit(cmd.Context()),
+	}, "", "calibration-")
 	if err != nil {
 		return err
 	}
-	interrupted := conduct(cmd, command, plan.Entries, rec, out)
+	say(cmd, "postage: %d comparisons of a contender with itself and with itself slowed by 5%%, about %v", comparisons, budget)
+	interrupted := conduct(cmd, plan.Entries, rec, out, "--comparisons", strconv.Itoa(comparisons))
 	if interrupted != nil && !errors.Is(interrupted, lab.ErrInterrupted) {
 		return interrupted
 	}
@@ -202,7 +193,7 @@ func (p program) runCalibration(cmd *cobra.Command, comparisons int, budget time
 		Blocks: c.Blocks, HalfWidth: c.HalfWidth,
 	}
 	if asJSON {
-		return errors.Join(interrupted, doctorJSON(cmd.OutOrStdout(), &machine, result))
+		return errors.Join(interrupted, doctorJSON(cmd.OutOrStdout(), &rec.Machine, result))
 	}
 	w := cmd.OutOrStdout()
 	fmt.Fprintf(w, "comparisons                    %d of %d, %g blocks each (median), interval ±%.2f%% (median)\n", c.Comparisons, comparisons, c.Blocks, 100*c.HalfWidth)

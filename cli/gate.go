@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"postage/internal/words"
 	"postage/record"
 	"postage/report"
 	"postage/verdict"
@@ -165,7 +166,7 @@ func ungated(cmd *cobra.Command, c *verdict.Changes) error {
 		}
 	}
 	if lost > 0 {
-		return hinted(fmt.Errorf("%s with figures in one of the runs only", plural(lost, "row")),
+		return hinted(fmt.Errorf("%s with figures in one of the runs only", words.Counted(lost, "row")),
 			"measure the same rows in both, or the baseline anew if rows came or went")
 	}
 	gated := map[string]bool{}

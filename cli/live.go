@@ -10,6 +10,7 @@ import (
 
 	"github.com/charmbracelet/x/term"
 
+	"postage/internal/words"
 	"postage/lab"
 )
 
@@ -44,7 +45,7 @@ func (v *view) observe(s lab.Status) {
 	if s.Finished {
 		v.erase()
 		fmt.Fprintf(v.w, "%s: %s, %s; %d of %d cases done, %v left\n",
-			s.Case, plural(s.Block, "block"), widthText(s.HalfWidth), s.CasesDone, s.Cases, s.Left.Round(time.Second))
+			s.Case, words.Counted(s.Block, "block"), widthText(s.HalfWidth), s.CasesDone, s.Cases, s.Left.Round(time.Second))
 		return
 	}
 	if !v.live || time.Since(v.last) < redrawEvery {
@@ -90,11 +91,4 @@ func bar(s lab.Status, width int) string {
 		full = int(float64(width) * s.Elapsed.Seconds() / total.Seconds())
 	}
 	return strings.Repeat("█", full) + strings.Repeat("░", width-full)
-}
-
-func plural(n int, word string) string {
-	if n == 1 {
-		return "1 " + word
-	}
-	return fmt.Sprintf("%d %ss", n, word)
 }

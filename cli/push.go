@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"postage/internal/words"
 	"postage/webpush"
 )
 
@@ -180,7 +181,7 @@ func pushSend(cmd *cobra.Command, message string, flags pushFlags, transport htt
 	} else if err != nil {
 		return err
 	}
-	fmt.Fprintf(cmd.OutOrStdout(), "taken by %s (HTTP %d, %s)\n", sub.Origin(), receipt.Status, plural(receipt.Attempts, "attempt"))
+	fmt.Fprintf(cmd.OutOrStdout(), "taken by %s (HTTP %d, %s)\n", sub.Origin(), receipt.Status, words.Counted(receipt.Attempts, "attempt"))
 	if receipt.MaybeDuplicate {
 		say(cmd, "postage: an earlier attempt may have been taken too: it may be shown twice")
 	}

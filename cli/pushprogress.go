@@ -12,6 +12,7 @@ import (
 
 	"github.com/charmbracelet/x/term"
 
+	"postage/internal/words"
 	"postage/webpush"
 )
 
@@ -124,7 +125,7 @@ func (p *broadcastProgress) lines() []string {
 	}
 	for i, o := range p.sorted() {
 		if i == shownOrigins {
-			lines = append(lines, fmt.Sprintf("  and %s more", plural(len(p.origins)-i, "push service")))
+			lines = append(lines, fmt.Sprintf("  and %s more", words.Counted(len(p.origins)-i, "push service")))
 			break
 		}
 		lines = append(lines, fmt.Sprintf("  %6.0f/s  %s  %d taken, %d not", o.perSecond, o.name, o.taken, o.others))

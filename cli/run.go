@@ -83,7 +83,7 @@ interrupted.`,
 	f := cmd.Flags()
 	f.DurationVar(&flags.budget, "budget", 3*time.Minute, "total time that the run may take")
 	f.Var(&flags.precision, "precision", "half-width wanted of each ratio's interval, such as 1%")
-	f.Uint64Var(&flags.seed, "seed", lab.DefaultSeed, "draws the inputs and the order of batches")
+	f.Uint64Var(&flags.seed, "seed", record.DefaultSeed, "draws the inputs and the order of batches")
 	f.StringVar(&flags.out, "out", "", "`file` for the record (default a dated one in "+runsFolder+")")
 	f.StringVar(&flags.against, "against", "", "measure the code of the git `revision` in the same rounds as well, for `postage compare`")
 	f.StringVar(&flags.resume, "resume", "", "go on with the run in `file`, with the budget it has left or the one given;\nwhich servers of yours it is on is said again, by their flags or variables")
@@ -133,23 +133,12 @@ func (p program) runRun(cmd *cobra.Command, patterns []string, flags runFlags) (
 		fmt.Fprintln(cmd.ErrOrStderr(), plan.Describe(flags.budget, float64(flags.precision)))
 		return listText(cmd.OutOrStdout(), plan.Entries)
 	}
-	started := time.Now()
-	out := flags.out
-	if out == "" {
-		out = newRecordName("", started)
-	}
-	if err := record.Reserve(out); err != nil {
+	rec, out, err := newRun(plan, record.Run{
+		Patterns: patterns, Seed: flags.seed, Precision: float64(flags.precision), Budget: flags.budget, GOMAXPROCS: flags.cpu, Commit: commit(cmd.Context()),
+	}, flags.out, "")
+	if err != nil {
 		return err
 	}
-	rec := lab.NewRecord(plan, record.Run{
-		Started:    started.UTC().Truncate(time.Second),
-		Patterns:   patterns,
-		Seed:       flags.seed,
-		Precision:  float64(flags.precision),
-		Budget:     flags.budget,
-		GOMAXPROCS: flags.cpu,
-		Commit:     commit(cmd.Context()),
-	}, record.ThisMachine(200*time.Millisecond))
 	say(cmd, "postage: %s", plan.Describe(flags.budget, float64(flags.precision)))
 	return measure(cmd, plan.Entries, rec, out, flags.print)
 }
@@ -196,11 +185,7 @@ func (p program) resumeRun(cmd *cobra.Command, flags runFlags) (err error) {
 // measure runs the conductor, keeps the record and prints it, all that was finished if
 // the run is interrupted.
 func measure(cmd *cobra.Command, entries []lab.Entry, rec *record.Record, out string, print func(*cobra.Command, *record.Record) error) error {
-	command, err := proc.Self("worker")
-	if err != nil {
-		return err
-	}
-	if err := conduct(cmd, command, entries, rec, out); err != nil && !errors.Is(err, lab.ErrInterrupted) {
+	if err := conduct(cmd, entries, rec, out); err != nil && !errors.Is(err, lab.ErrInterrupted) {
 		return err
 	} else if err != nil {
 		say(cmd, "postage: interrupted; go on with: postage run --resume %s%s", out, again(cmd))
@@ -217,9 +202,27 @@ func measure(cmd *cobra.Command, entries []lab.Entry, rec *record.Record, out st
 	return nil
 }
 
-// conduct measures, with a view of how it goes on standard error.
-// Services that the entries need run meanwhile.
-func conduct(cmd *cobra.Command, command []string, entries []lab.Entry, rec *record.Record, out string) (err error) {
+// newRun makes the record of a run that is about to begin, and room for it in the file out;
+// for "" in one of its own, whose name begins with prefix.
+func newRun(plan lab.Plan, run record.Run, out, prefix string) (*record.Record, string, error) {
+	started := time.Now()
+	if out == "" {
+		out = newRecordName(prefix, started)
+	}
+	if err := record.Reserve(out); err != nil {
+		return nil, "", err
+	}
+	run.Started = started.UTC().Truncate(time.Second)
+	return lab.NewRecord(plan, run, record.ThisMachine(200*time.Millisecond)), out, nil
+}
+
+// conduct measures, with workers that are given the arguments and a view of how it goes on
+// standard error. Services that the entries need run meanwhile.
+func conduct(cmd *cobra.Command, entries []lab.Entry, rec *record.Record, out string, arguments ...string) (err error) {
+	command, err := proc.Self(append([]string{"worker"}, arguments...)...)
+	if err != nil {
+		return err
+	}
 	environment, stop := lab.StartServices(cmd.Context(), entries, rec, cmd.ErrOrStderr())
 	defer func() { err = errors.Join(err, stop()) }()
 	view := newView(cmd.ErrOrStderr())

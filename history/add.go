@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"postage/history/trend"
-	"postage/lab"
 	"postage/record"
 	"postage/stats"
 	"postage/verdict"
@@ -274,7 +273,7 @@ func (a *adder) anchor(ctx context.Context, machine int64, c *verdict.CaseResult
 // unusual says with what settings an anchor was measured that others are not: it is another
 // anchor then, with other inputs.
 func unusual(rec *record.Record) (text string) {
-	if rec.Run.Seed != lab.DefaultSeed {
+	if rec.Run.Seed != record.DefaultSeed {
 		text += fmt.Sprintf(", seed %d", rec.Run.Seed)
 	}
 	if rec.Run.GOMAXPROCS != rec.Machine.Cores {

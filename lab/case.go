@@ -96,9 +96,6 @@ type Contender struct {
 	Open func(ctx context.Context, env Env) (Instance, error)
 }
 
-// DefaultSeed is the seed of a run that is told no other, so that runs are alike.
-const DefaultSeed uint64 = 1
-
 // Env is what the instrument gives a contender to set itself up with.
 type Env struct {
 	// Seed is the run's seed. Inputs that are drawn at random are drawn from it, so

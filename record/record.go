@@ -35,6 +35,9 @@ import (
 // Version is the version of the file format.
 const Version = 1
 
+// DefaultSeed is the seed of a run that is told no other, so that runs are alike.
+const DefaultSeed uint64 = 1
+
 // Record is what one run measured.
 type Record struct {
 	Run     Run
