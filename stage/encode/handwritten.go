@@ -325,26 +325,9 @@ func (v *handValue) decodeMap(b []byte) error {
 }
 
 func (v *handValue) decodePair(b []byte) error {
-	var p handPair
-	for len(b) > 0 {
-		if len(b) >= 9 && b[0] == 2<<3|1 {
-			p.value = math.Float64frombits(binary.LittleEndian.Uint64(b[1:]))
-			b = b[9:]
-			continue
-		}
-		tag, data, rest, err := field(b)
-		if err != nil {
-			return err
-		}
-		switch tag {
-		case 1<<3 | 2:
-			if p.key, err = text(data); err != nil {
-				return err
-			}
-		case 2<<3 | 1:
-			p.value = math.Float64frombits(binary.LittleEndian.Uint64(data))
-		}
-		b = rest
+	p, err := decodePair(b)
+	if err != nil {
+		return err
 	}
 	for i := range v.pairs { // of two entries of one key, the later counts
 		if v.pairs[i].key == p.key {
@@ -356,22 +339,53 @@ func (v *handValue) decodePair(b []byte) error {
 	return nil
 }
 
-func (v *handValue) decodeEnum(b []byte) error {
+// decodePair decodes a map's entry.
+func decodePair(b []byte) (p handPair, err error) {
 	for len(b) > 0 {
+		if len(b) >= 9 && b[0] == 2<<3|1 {
+			p.value = math.Float64frombits(binary.LittleEndian.Uint64(b[1:]))
+			b = b[9:]
+			continue
+		}
 		tag, data, rest, err := field(b)
 		if err != nil {
-			return err
+			return p, err
 		}
 		switch tag {
 		case 1<<3 | 2:
-			if v.enumText, err = text(data); err != nil {
-				return err
+			if p.key, err = text(data); err != nil {
+				return p, err
 			}
-		case 2 << 3:
-			x, _ := protowire.ConsumeVarint(data)
-			v.enum = int32(x)
+		case 2<<3 | 1:
+			p.value = math.Float64frombits(binary.LittleEndian.Uint64(data))
 		}
 		b = rest
 	}
-	return nil
+	return p, nil
+}
+
+func (v *handValue) decodeEnum(b []byte) (err error) {
+	v.enumText, v.enum, err = decodeEnum(b, v.enumText, v.enum)
+	return err
+}
+
+// decodeEnum decodes an EnumMessage over what was decoded of it before.
+func decodeEnum(b []byte, before string, enum int32) (string, int32, error) {
+	for len(b) > 0 {
+		tag, data, rest, err := field(b)
+		if err != nil {
+			return before, enum, err
+		}
+		switch tag {
+		case 1<<3 | 2:
+			if before, err = text(data); err != nil {
+				return before, enum, err
+			}
+		case 2 << 3:
+			x, _ := protowire.ConsumeVarint(data)
+			enum = int32(x)
+		}
+		b = rest
+	}
+	return before, enum, nil
 }

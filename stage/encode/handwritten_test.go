@@ -21,9 +21,27 @@ func TestHandwrittenAgreesWithProtobuf(t *testing.T) {
 		if d := k.Diff(&got, &m); d != "" {
 			t.Fatalf("protobuf decodes it to something else: %s", d)
 		}
+		owned, err := ownedAppend(nil, &m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = plain.Benchmark{}
+		if err := unmarshal(owned, &got); err != nil {
+			t.Fatalf("protobuf cannot decode the owned form: %v", err)
+		}
+		if d := k.Diff(&got, &m); d != "" {
+			t.Fatalf("protobuf decodes the owned form to something else: %s", d)
+		}
 		data, err := marshal(&m)
 		if err != nil {
 			t.Fatal(err)
+		}
+		got = plain.Benchmark{}
+		if err := ownedDecode(&got, data); err != nil {
+			t.Fatalf("the owned form cannot decode protobuf's: %v", err)
+		}
+		if d := k.Diff(&got, &m); d != "" {
+			t.Fatalf("the owned form decodes protobuf's to something else: %s", d)
 		}
 		var v handValue
 		if err := v.decode(data); err != nil {

@@ -15,7 +15,7 @@ func Suite() lab.Suite {
 	suite.Cases = append(suite.Cases, cases(bind.Benchmark(), message[plain.Benchmark]{
 		name: "benchmark", doc: "the published page's message of strings, bytes, a map and ten parts",
 		draw: drawBenchmark, count: 1, headline: true,
-	}, handwritten())...)
+	}, handwritten(), handwrittenOwned(bind.Benchmark().Plain))...)
 	suite.Cases = append(suite.Cases, cases(bind.Tiny(), message[plain.Tiny]{
 		name: "tiny", doc: "three scalars",
 		draw: drawTiny, count: 256, scalar: true,

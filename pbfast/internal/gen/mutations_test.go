@@ -1,0 +1,159 @@
+package gen
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/compiler/protogen"
+	"google.golang.org/protobuf/reflect/protodesc"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/descriptorpb"
+	"google.golang.org/protobuf/types/pluginpb"
+
+	"postage/pbfast/internal/testmessages/edition2023"
+	"postage/pbfast/internal/testmessages/proto3"
+)
+
+// generate writes the code of a file of the test messages with the given options.
+func generate(t *testing.T, file protoreflect.FileDescriptor, options Options) string {
+	t.Helper()
+	request := &pluginpb.CodeGeneratorRequest{FileToGenerate: []string{file.Path()}}
+	seen := map[string]bool{}
+	var add func(protoreflect.FileDescriptor)
+	add = func(file protoreflect.FileDescriptor) {
+		if seen[file.Path()] {
+			return
+		}
+		seen[file.Path()] = true
+		for i := range file.Imports().Len() {
+			add(file.Imports().Get(i).FileDescriptor)
+		}
+		request.ProtoFile = append(request.ProtoFile, protodesc.ToFileDescriptorProto(file))
+	}
+	add(file)
+	plugin, err := protogen.Options{}.New(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plugin.SupportedFeatures = uint64(pluginpb.CodeGeneratorResponse_FEATURE_PROTO3_OPTIONAL | pluginpb.CodeGeneratorResponse_FEATURE_SUPPORTS_EDITIONS)
+	plugin.SupportedEditionsMinimum = descriptorpb.Edition_EDITION_PROTO2
+	plugin.SupportedEditionsMaximum = descriptorpb.Edition_EDITION_2024
+	if _, err := Run(plugin, options); err != nil {
+		t.Fatal(err)
+	}
+	response := plugin.Response()
+	if response.Error != nil || len(response.File) != 1 {
+		t.Fatalf("%d files, %s", len(response.File), response.GetError())
+	}
+	return response.File[0].GetContent()
+}
+
+var testFiles = map[string]protoreflect.FileDescriptor{
+	"proto3/test_messages_proto3_pbfast.pb.go":           proto3.File_test_messages_proto3_proto,
+	"edition2023/test_messages_edition2023_pbfast.pb.go": edition2023.File_test_messages_edition2023_proto,
+}
+
+// The code that is committed is what the generator makes.
+func TestCommittedCode(t *testing.T) {
+	for path, file := range testFiles {
+		committed, err := os.ReadFile(filepath.Join("..", "testmessages", path))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if generate(t, file, Options{Hook: true, VT: true, Reuse: true}) != string(committed) {
+			t.Errorf("%s is not what the generator makes: go generate", path)
+		}
+	}
+}
+
+// A check of the run time that is taken out: a piece of its source, and what is there instead.
+type cut struct{ file, old, new string }
+
+var cuts = []cut{
+	{"decode.go", "i < 0 || n > uint64(len(p)-i)", "i < 0"},
+	{"decode.go", "if b > 1 {", "if b > 0x7f {"},
+	{"decode.go", "if number < 1 || number > uint64(protowire.MaxValidNumber) {", "if false {"},
+	{"decode.go", "	if j < 0 {\n		return j, ErrMalformed\n	}\n	var in", "	var in"},
+	{"decode.go", "	if depth <= 0 {\n		return ErrDepth\n	}\n", ""},
+	{"decode.go", "in.Depth = depth + 1", "in.Depth = depth"},
+	{"decode.go", "	} else if v, i = Varint(p, i); i < 0 {\n			return dst, ErrMalformed\n", "		} else if v, i = Varint(p, i); i < 0 {\n			break\n"},
+	{"decode.go", "&protoiface.UnmarshalDiscardUnknown == 0 {", "&protoiface.UnmarshalDiscardUnknown < 2 {"},
+	{"decode.go", "if unsafe.Sizeof(v) == 4 {", "if false {"},
+	{"fixed.go", "if len(p)%4 != 0 {", "if false {"},
+	{"fixed.go", "if len(p)%8 != 0 {", "if false {"},
+	{"fixed.go", "if len(p)-i < 4 {", "if false {"},
+	{"fixed.go", "if len(p)-i < 8 {", "if false {"},
+	{"encode.go", "size := e.root.PbfastSize()", "size := len(w)"},
+	{"encode.go", "	if i > 0 {\n		copy(w, w[i:])\n	}\n", ""},
+	{"text.go", "if high&ascii8 != 0 && !validutf8.Valid(src) {", "if false {"},
+	{"text.go", "	if !validutf8.Valid(src) {", "	if false {"},
+	{"validutf8/validutf8.go", "set(0xed, 0xed, accept, afterED)", "set(0xed, 0xed, accept, tail2)"},
+}
+
+// Each check that the generator or the run time makes is needed: without it, tests fail.
+func TestMutations(t *testing.T) {
+	if os.Getenv("POSTAGE_LONG") == "" {
+		t.Skip("builds some thirty programs: POSTAGE_LONG=1 asks for it")
+	}
+	module := t.TempDir()
+	if err := os.CopyFS(module, os.DirFS(filepath.Join("..", ".."))); err != nil {
+		t.Fatal(err)
+	}
+	write := func(path, text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(module, path), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	test := func() (string, error) {
+		cmd := exec.Command("go", "test", "-short", "-timeout", "5m", ".", "./validutf8")
+		cmd.Dir = module
+		cmd.Env = append(os.Environ(), "GOWORK=off", "POSTAGE_LONG=")
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+	if out, err := test(); err != nil {
+		t.Fatalf("the tests fail with every check in place: %v\n%s", err, out)
+	}
+	caught := func(t *testing.T) {
+		t.Helper()
+		out, err := test()
+		switch {
+		case err == nil:
+			t.Error("no test fails")
+		case strings.Contains(out, "[build failed]"):
+			t.Errorf("it does not build:\n%s", out)
+		}
+	}
+	options := Options{Hook: true, VT: true, Reuse: true}
+	for _, check := range Checks {
+		t.Run(check, func(t *testing.T) {
+			without := options
+			without.Drop = check
+			for path, file := range testFiles {
+				write(filepath.Join("internal/testmessages", path), generate(t, file, without))
+			}
+			caught(t)
+		})
+	}
+	for path, file := range testFiles {
+		write(filepath.Join("internal/testmessages", path), generate(t, file, options))
+	}
+	for _, c := range cuts {
+		t.Run(c.file+": "+strings.TrimSpace(c.old), func(t *testing.T) {
+			text, err := os.ReadFile(filepath.Join("..", "..", c.file))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if strings.Count(string(text), c.old) == 0 {
+				t.Fatal("it is not there any more")
+			}
+			write(c.file, strings.Replace(string(text), c.old, c.new, 1))
+			caught(t)
+			write(c.file, string(text))
+		})
+	}
+}

@@ -1,0 +1,180 @@
+package encode
+
+import (
+	"encoding/binary"
+	"math"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"postage/pbfast/validutf8"
+	"postage/stage/encode/internal/bind"
+	"postage/stage/encode/internal/plain"
+)
+
+// handwrittenOwned is handwritten without the tricks that a service cannot play: it encodes from a struct with a Go map and
+// checks that text is UTF-8, and decodes into a fresh struct that shares nothing with the input. That still is written for this
+// message alone.
+func handwrittenOwned(form bind.Form[plain.Benchmark, plain.Benchmark]) contender[plain.Benchmark] {
+	c := &codec[plain.Benchmark, plain.Benchmark]{
+		name:     "floor=handwritten/owned=yes",
+		can:      []op{opEncode, opDecode},
+		protobuf: true,
+		floor:    true,
+		damage:   damagePartly,
+		utf8:     "error",
+		form:     form,
+	}
+	c.open = func() (loops[plain.Benchmark, plain.Benchmark], error) {
+		return loops[plain.Benchmark, plain.Benchmark]{
+			encode: func(r *run[plain.Benchmark, plain.Benchmark], n int) (err error) {
+				for range n {
+					if r.out, err = ownedAppend(r.out[:0], r.value()); err != nil {
+						return err
+					}
+				}
+				return nil
+			},
+			decode: func(r *run[plain.Benchmark, plain.Benchmark], n int) error {
+				for range n {
+					data, original := r.input()
+					v := new(plain.Benchmark)
+					if err := ownedDecode(v, append([]byte(nil), data...)); err != nil {
+						return err
+					}
+					if err := r.took(v, original); err != nil {
+						return err
+					}
+				}
+				return nil
+			},
+		}, nil
+	}
+	return c
+}
+
+// ownedAppend appends the message in protobuf's wire format.
+func ownedAppend(b []byte, m *plain.Benchmark) ([]byte, error) {
+	if !validutf8.String(m.Message) || !validutf8.String(m.EnumMessage.Message) {
+		return b, errHandUTF8
+	}
+	if m.Message != "" {
+		b = appendTagged(b, 1<<3|2, m.Message)
+	}
+	b = appendPart(b, 2<<3|2, m.Embedded.EmbeddedData)
+	b = append(b, 3<<3|2, 0)
+	begin := len(b)
+	for key, value := range m.EmbeddedMap.BuiltMap {
+		if !validutf8.String(key) {
+			return b, errHandUTF8
+		}
+		b = append(b, 1<<3|2)
+		b = binary.AppendUvarint(b, uint64(pairLen(key)))
+		b = appendTagged(b, 1<<3|2, key)
+		b = append(b, 2<<3|1)
+		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(value))
+	}
+	if size := len(b) - begin; size < 0x80 {
+		b[begin-1] = byte(size)
+	} else { // its length takes more room than was left
+		var length [binary.MaxVarintLen64]byte
+		n := binary.PutUvarint(length[:], uint64(size))
+		b = append(b, length[:n-1]...)
+		copy(b[begin+n-1:], b[begin:begin+size])
+		copy(b[begin-1:], length[:n])
+	}
+	size := taggedLen(len(m.EnumMessage.Message))
+	if m.EnumMessage.Embedded != 0 {
+		size += 1 + protowire.SizeVarint(uint64(m.EnumMessage.Embedded))
+	}
+	b = append(b, 4<<3|2)
+	b = binary.AppendUvarint(b, uint64(size))
+	if m.EnumMessage.Message != "" {
+		b = appendTagged(b, 1<<3|2, m.EnumMessage.Message)
+	}
+	if m.EnumMessage.Embedded != 0 {
+		b = append(b, 2<<3)
+		b = binary.AppendUvarint(b, uint64(m.EnumMessage.Embedded))
+	}
+	for i := range m.Repeated {
+		b = appendPart(b, 5<<3|2, m.Repeated[i].EmbeddedData)
+	}
+	return b, nil
+}
+
+// appendPart appends an EmbeddedMessage.
+func appendPart(b []byte, tag byte, data []byte) []byte {
+	b = append(b, tag)
+	b = binary.AppendUvarint(b, uint64(taggedLen(len(data))))
+	if len(data) > 0 {
+		b = appendTagged(b, 1<<3|2, data)
+	}
+	return b
+}
+
+// ownedDecode sets m, which is fresh, to the message in b, which it keeps parts of.
+func ownedDecode(m *plain.Benchmark, b []byte) error {
+	for len(b) > 0 {
+		tag, data, rest, err := field(b)
+		if err != nil {
+			return err
+		}
+		switch tag {
+		case 1<<3 | 2:
+			m.Message, err = text(data)
+		case 2<<3 | 2:
+			m.Embedded.EmbeddedData, err = embedded(data, m.Embedded.EmbeddedData)
+		case 3<<3 | 2:
+			err = ownedMap(m, data)
+		case 4<<3 | 2:
+			var enum int32
+			m.EnumMessage.Message, enum, err = decodeEnum(data, m.EnumMessage.Message, int32(m.EnumMessage.Embedded))
+			m.EnumMessage.Embedded = plain.EmbeddedEnum(enum)
+		case 5<<3 | 2:
+			if m.Repeated == nil {
+				m.Repeated = make([]plain.EmbeddedMessage, 0, ownedRun(b))
+			}
+			var part []byte
+			part, err = embedded(data, nil)
+			m.Repeated = append(m.Repeated, plain.EmbeddedMessage{EmbeddedData: part})
+		}
+		if err != nil {
+			return err
+		}
+		b = rest
+	}
+	return nil
+}
+
+// ownedRun counts the fields of one tag that b begins with.
+func ownedRun(b []byte) (n int) {
+	first := b[0]
+	for len(b) > 0 && b[0] == first {
+		_, _, rest, err := field(b)
+		if err != nil {
+			break
+		}
+		n, b = n+1, rest
+	}
+	return n
+}
+
+func ownedMap(m *plain.Benchmark, b []byte) error {
+	for len(b) > 0 {
+		tag, data, rest, err := field(b)
+		if err != nil {
+			return err
+		}
+		if tag == 1<<3|2 {
+			if m.EmbeddedMap.BuiltMap == nil {
+				m.EmbeddedMap.BuiltMap = make(map[string]float64, ownedRun(b))
+			}
+			p, err := decodePair(data)
+			if err != nil {
+				return err
+			}
+			m.EmbeddedMap.BuiltMap[p.key] = p.value
+		}
+		b = rest
+	}
+	return nil
+}
