@@ -63,8 +63,8 @@ cases that each stage is known by. "all" takes everything.
 
 ` + p.example().expand(patternHelp) + `
 
-Every contender proves that it does the work before it is timed. The record is saved
-after every block: Ctrl-C, or worse, loses nothing that was finished.
+Every contender proves that it does the work before it is timed. The record is saved as
+it grows: Ctrl-C loses no block that was finished, a kill the last few of a long run.
 
 Exit status: 0 measured, but for rows that say why they could not be; 1 some row failed
 its proof; 2 wrong usage, the tool itself failed, or nothing could be measured; 130
