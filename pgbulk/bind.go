@@ -178,7 +178,7 @@ func (w *writer) endBind() {
 // appendInsert appends the statement that inserts a number of rows.
 func (w *writer) appendInsert(sql []byte, rows int) []byte {
 	sql = append(sql, w.head...)
-	sorted := w.sorts && w.alone && rows > 1
+	sorted := w.sorted() && rows > 1
 	if sorted {
 		sql = append(sql, "select * from ("...)
 	}

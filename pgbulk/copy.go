@@ -18,6 +18,7 @@ const stageName = "pgbulk_stage"
 // (https://www.postgresql.org/docs/current/protocol-flow.html#PROTOCOL-COPY).
 func (w *writer) startCopy() {
 	w.openStream()
+	w.stream.copies = true
 	w.stream.query(w.script())
 	w.stream.startCopy()
 }
@@ -146,6 +147,9 @@ func (w *writer) orderBy() string {
 	}
 	return " order by " + strings.Join(key, ", ")
 }
+
+// sorted reports whether the statement of Bind or Unnest is to be sorted: it has all of the call's rows.
+func (w *writer) sorted() bool { return w.sorts && w.alone }
 
 // fromStage is the i-th column as the stage has it, of the table's type.
 func (w *writer) fromStage(i int) string {

@@ -40,5 +40,6 @@
 //     within [CancelGrace].
 //
 // Note: hijacking the connection (pgconn.PgConn.Hijack) was tried on paper and rejected: it kills the *pgx.Conn that
-// pools and transactions hold. Using pgconn's Pipeline was rejected too: its buffer grows with the message.
+// pools and transactions hold. Writing by pgconn's Pipeline was rejected too: its buffer grows with the message. An empty
+// one is what locks the connection while the source of rows is asked.
 package pgbulk

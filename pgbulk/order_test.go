@@ -25,9 +25,6 @@ func TestKeyOrder(t *testing.T) {
 	} {
 		for _, s := range strategies {
 			for _, source := range []bool{false, true} {
-				if s == pgbulk.Unnest {
-					continue
-				}
 				table := pgbulk.Table{Name: newTable(t, conn, c.columns+", a text, primary key (k)"), Columns: []string{"k", "a"}, Key: []string{"k"}}
 				log := table.Name[0] + "_log"
 				must(t, conn, strings.NewReplacer("T", table.Name.Sanitize(), "L", log).Replace(`create table L (n serial, k text);

@@ -40,7 +40,7 @@ type stream struct {
 	n        int    // bytes of buf in use
 	out      *outbox
 	copying  bool             // what is written is wrapped in CopyData messages
-	copies   bool             // a COPY ... FROM STDIN is meant to be part of it
+	copies   bool             // a COPY ... FROM STDIN is meant to be part of it; set before anything is sent
 	complete bool             // all that the exchange consists of has been written
 	written  chan struct{}    // closed when no more will be
 	hold     *pgconn.Pipeline // keeps others from the connection until reading begins; or nil
@@ -381,7 +381,6 @@ func (s *stream) command(sql string) {
 // startCopy begins COPY data: from here on everything is wrapped in CopyData messages.
 func (s *stream) startCopy() {
 	s.flush()
-	s.copies = true
 	s.copying, s.n, s.out.mark = true, copyHeader, 0
 	s.string("PGCOPY\n\xff\r\n\x00\x00\x00\x00\x00\x00\x00\x00\x00")
 }

@@ -75,7 +75,7 @@ type Options struct {
 	// the call is made, and two round trips more, or three in the caller's transaction.
 	Compression Compression
 	// SourceOrder has an upsert write the rows in the order that they come in. Otherwise the server sorts them by key, so that calls that
-	// update the same rows at the same time do not deadlock, where one statement has all of them (Copy; Bind, if they are no more
+	// update the same rows at the same time do not deadlock, where one statement has all of them (Copy; Bind and Unnest, if they are no more
 	// than ChunkBytes), unless rows are returned, or the server fills in other columns from defaults such as sequences.
 	SourceOrder bool
 	// Retries is how often a call that is a transaction of its own is made again when the server has undone it because of another

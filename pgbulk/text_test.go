@@ -3,6 +3,7 @@ package pgbulk_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"strings"
 	"testing"
 
@@ -67,9 +68,9 @@ func TestTexts(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 0))
-	n := 6
-	if testing.Short() {
-		n = 3
+	n := 2
+	if os.Getenv("POSTAGE_LONG") != "" {
+		n = 50
 	}
 	for _, c := range texts {
 		table := pgbulk.Table{Name: newTable(t, conn, "id int primary key, a "+c.sql), Columns: []string{"id", "a"}, Key: []string{"id"}}

@@ -49,12 +49,19 @@ func (w *writer) unnestChunk() {
 	}
 	parse := w.parsed != unnested
 	if parse {
-		w.sql = append(append(w.sql[:0], w.head...), "select "...)
+		w.sql = append(w.sql[:0], w.head...)
+		if w.sorted() {
+			w.sql = append(w.sql, "select * from ("...)
+		}
+		w.sql = append(w.sql, "select "...)
 		for i := range columns {
 			if i > 0 {
 				w.sql = append(w.sql, ',')
 			}
 			w.sql = append(strconv.AppendInt(append(w.sql, "unnest($"...), int64(i+1), 10), ')')
+		}
+		if w.sorted() {
+			w.sql = append(w.sql, ") as v ("+quoteAll(w.table.Columns)+")"+w.orderBy()...)
 		}
 		w.sql = append(w.sql, w.tail...)
 		s.parse(w.sql, w.arrays, columns)
