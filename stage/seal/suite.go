@@ -12,7 +12,7 @@ func Suite() lab.Suite {
 	suite := lab.Suite{Stage: "seal", Doc: "Bytes to an encrypted, signed Web Push request: which library, which of its caches?",
 		Figures: figures(), Servers: map[string]proc.Server{pushServer: servePush}}
 	suite.Cases = append(suite.Cases, modesCase(false), modesCase(true), parallelCase(), sessionsCase(), pageCase(), loopbackCase())
-	for _, p := range []primitive{keygen, agreement, signature, schedule, contentSchedule, stdSchedule, stdContentSchedule, salt, seal} {
+	for _, p := range []primitive{keygen, agreement, combAgreement, signature, schedule, contentSchedule, stdSchedule, stdContentSchedule, salt, seal} {
 		suite.Cases = append(suite.Cases, part(p, false))
 	}
 	suite.Cases = append(suite.Cases, part(seal, true))
@@ -51,6 +51,7 @@ func modesCase(pad padding) lab.Case {
 	}
 	c.Contenders = append(c.Contenders,
 		composed("strict", pad, keygen, agreement, salt, schedule, seal),
+		composed("strict/ecdh=comb", pad, keygen, combAgreement, salt, schedule, seal),
 		composed("shared", pad, agreement, salt, schedule, seal),
 		composed("session", pad, salt, contentSchedule, seal),
 		composed("session/hkdf=std", pad, salt, stdContentSchedule, seal))
