@@ -29,6 +29,7 @@ func (h *heap) begin(part float64) {
 	const piece = 32 << 10
 	for left := int64(part * float64(min(m.NextGC-m.HeapAlloc, most))); left > 0; left -= piece {
 		garbage = make([]byte, piece)
+		runtime.KeepAlive(garbage)
 	}
 	garbage = nil
 	awaitCollection()

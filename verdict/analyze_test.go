@@ -105,7 +105,7 @@ func TestAnalyzeWhatFailed(t *testing.T) {
 	if got := Analyze(rec).Cases[0].Of("codec=base").Reason(); !strings.Contains(got, "the run ended before its first block") {
 		t.Error(got)
 	}
-	rec, c = oneCase(t, 3, func(r *recordtest.Run) { r.Slower = map[string]float64{case0 + "/codec=control": 1.2} })
+	rec, _ = oneCase(t, 3, func(r *recordtest.Run) { r.Slower = map[string]float64{case0 + "/codec=control": 1.2} })
 	if w := Analyze(rec).Warnings; len(w) != 1 || !strings.Contains(w[0], "the baseline again, came out at 1.") {
 		t.Errorf("a control of 1.2: %v", w)
 	}
