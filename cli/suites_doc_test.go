@@ -1,0 +1,85 @@
+package cli
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// The program of docs/suites.md is built in a module outside of this repository, and its commands are executed.
+func TestSuitesOfOthers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds a program")
+	}
+	root, err := filepath.Abs(repository)
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := t.TempDir()
+	in := func(program string, args ...string) (string, error) {
+		cmd := exec.Command(program, args...)
+		cmd.Dir = folder
+		cmd.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=-mod=mod")
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+	sums, err := os.ReadFile(filepath.Join(repository, "go.sum"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	module, err := os.ReadFile(filepath.Join(repository, "go.mod"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	mod := "module example.org/sum\n\ngo 1.26.0\n\nrequire postage v0.0.0\n\nreplace postage => " + root + "\n"
+	for _, m := range regexp.MustCompile(`(?m)^replace (\S+) => \./(\S+)$`).FindAllStringSubmatch(string(module), -1) {
+		mod += "\nreplace " + m[1] + " => " + filepath.Join(root, m[2]) + "\n"
+	}
+	for name, text := range map[string]string{"go.mod": mod, "go.sum": string(sums), "main.go": fenced(t, "docs/suites.md", "go")[0], "gate.yaml": "time: 20%\n"} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if out, err := in("go", "build", "-o", "postage", "."); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	// It has what it imports, and no stage of ours.
+	if out, err := in("go", "list", "-deps", "."); err != nil || strings.Contains(out, "postage/stage") || !strings.Contains(out, "postage/cli") {
+		t.Errorf("it is made of: %v\n%s", err, out)
+	}
+	says := map[string]string{
+		"list":    `hash=crc32 +contender`,
+		"run":     `hash=crc32 +[0-9.]+`,
+		"compare": `Sum/size=4KB`,
+		"gate":    `Sum/size=4KB`,
+		"history": `(before\.txt: added as record 1, \d rows|ratio to hash=adler32 \(go1)`,
+		"report":  `page saved as sums\.html`,
+	}
+	executed := 0
+	for line := range strings.Lines(fenced(t, "docs/suites.md", "sh")[0]) {
+		args := words(strings.TrimSpace(line))
+		out, err := in(filepath.Join(folder, args[0]), shortened(args[1:])...)
+		// By chance the same code may regress, or be inconclusive, on a busy machine.
+		var exit *exec.ExitError
+		if err != nil && !(args[1] == "gate" && errors.As(err, &exit) && (exit.ExitCode() == 1 || exit.ExitCode() == 3)) {
+			t.Errorf("%s: %v\n%s", line, err, out)
+		}
+		if want := says[args[1]]; !regexp.MustCompile(want).MatchString(out) {
+			t.Errorf("%s: want %q in\n%s", line, want, out)
+		}
+		executed++
+	}
+	if page, err := os.ReadFile(filepath.Join(folder, "sums.html")); executed != 8 || err != nil || !strings.Contains(string(page), "Sum/size=4KB") {
+		t.Errorf("%d commands; the page: %v", executed, err)
+	}
+	if out, err := in(filepath.Join(folder, "postage"), "run", "--help"); err != nil || !strings.Contains(out, "postage run Sum/size=4KB") || regexp.MustCompile(`Encode|--dsn|--kubeconfig`).MatchString(out) {
+		t.Errorf("its help: %v\n%s", err, out)
+	}
+	if out, err := in(filepath.Join(folder, "postage"), "version"); err != nil || !strings.HasPrefix(out, "postage (devel), commit unknown, go1.") {
+		t.Errorf("its version: %v\n%s", err, out)
+	}
+}
