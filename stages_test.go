@@ -25,12 +25,15 @@ func TestNobodyKnowsAStage(t *testing.T) {
 	}
 	anyOf := "(" + strings.Join(names, "|") + ")"
 	capital := "(" + strings.Join(capitalised(names), "|") + ")"
-	named := regexp.MustCompile(`(^|[^A-Za-z])` + capital + `(/|$)|stage[ /]` + anyOf + `\b|postage run ` + anyOf + `\b`)
+	named := regexp.MustCompile(`(^|[^A-Za-z])` + capital + `(/|$)|\bstage[ /]` + anyOf + `\b|postage run ` + anyOf + `\b`)
 	files := 0
 	for _, folder := range []string{"cmd", "cli", "bench", "bring", "report", "cost", "load", "history", "lab", "verdict", "record", "stats", "proc", "service", "internal"} {
 		err := filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
 			if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
 				return err
+			}
+			if strings.HasSuffix(path, "test.go") { // recordtest too makes records for tests
+				return nil
 			}
 			files++
 			file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
