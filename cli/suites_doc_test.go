@@ -61,7 +61,7 @@ func TestSuitesOfOthers(t *testing.T) {
 	}
 	executed := 0
 	for line := range strings.Lines(fenced(t, "docs/suites.md", "sh")[0]) {
-		args := words(strings.TrimSpace(line))
+		args := wordsOf(strings.TrimSpace(line))
 		out, err := in(filepath.Join(folder, args[0]), shortened(args[1:])...)
 		// By chance the same code may regress, or be inconclusive, on a busy machine.
 		var exit *exec.ExitError
