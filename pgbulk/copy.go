@@ -71,9 +71,10 @@ func (w *writer) sameTypes() string {
 		literal(w.table.Name.Sanitize()), strings.Join(types, ","), len(types))
 }
 
-// createStage is the statements that make the stage, and gives it its name. It has each column's storage and compression, so that
-// large values are compressed once, on the way into it, and move on to the table as they are. It is not made by LIKE, for which one must
-// be allowed to read all of the table.
+// createStage is the statements that make the stage, and gives it its name. Its values are not compressed (external): a large one is, once,
+// on the way into the table. With the table's own storage one that compresses would move on as it is, and spare a twentieth of the
+// server's time; but one that does not would be tried twice, which costs half as much again, and one that is not taken
+// (SkipUnchanged) would be compressed for nothing. It is not made by LIKE, for which one must be allowed to read all of the table.
 func (w *writer) createStage() string {
 	columns := strings.Join(w.stageColumns(), ", ")
 	w.stage = stageName
@@ -82,10 +83,14 @@ func (w *writer) createStage() string {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "create temporary table %s (%s) on commit drop; ", w.stage, columns)
+	var alter []string
 	for i, c := range w.columns {
-		if storage := w.layout.attributes[i].storage; storage != "" && c.format == binaryFormat {
-			fmt.Fprintf(&b, "alter table pg_temp.%s alter %s set storage %s; ", w.stage, quote(c.name), storage)
+		if w.layout.attributes[i].toasts || c.format != binaryFormat {
+			alter = append(alter, "alter "+quote(c.name)+" set storage external")
 		}
+	}
+	if len(alter) > 0 {
+		fmt.Fprintf(&b, "alter table pg_temp.%s %s; ", w.stage, strings.Join(alter, ", "))
 	}
 	return b.String()
 }

@@ -26,26 +26,23 @@ type layout struct {
 // attribute is a column as SQL has it.
 type attribute struct {
 	cast       string // its type without a length, to which text is cast: casts to a type with one cut values short
-	definition string // its type, collation and compression, as in CREATE TABLE
+	definition string // its type and collation, as in CREATE TABLE
 	collation  string // a COLLATE clause, if it is not the type's own
-	storage    string // if it is not the type's own
+	toasts     bool   // large values of its type may be stored apart from the row
 }
 
 // layoutQuery asks about a table's columns. COPY into a table under row-level security is refused; it does not apply rules; into a view it works only by
 // triggers; and it overrides identity columns that are GENERATED ALWAYS
 // (https://www.postgresql.org/docs/current/sql-copy.html).
 func layoutQuery(major int) string {
-	generated, compression := "a.attgenerated <> ''", "case a.attcompression when 'p' then ' compression pglz' when 'l' then ' compression lz4' else '' end"
+	generated := "a.attgenerated <> ''"
 	if major < 12 {
 		generated = "false"
 	}
-	if major < 14 {
-		compression = "''"
-	}
-	return `select a.attname, a.attnotnull, format_type(a.atttypid, -1), format_type(a.atttypid, a.atttypmod), ` + compression + `,
+	return `select a.attname, a.attnotnull, format_type(a.atttypid, -1), format_type(a.atttypid, a.atttypmod),
 	coalesce((select ' collate ' || quote_ident(n.nspname) || '.' || quote_ident(l.collname)
 		from pg_collation l join pg_namespace n on n.oid = l.collnamespace where l.oid = a.attcollation and a.attcollation <> t.typcollation), ''),
-	case when a.attstorage = t.typstorage then '' else case a.attstorage when 'p' then 'plain' when 'e' then 'external' when 'm' then 'main' else 'extended' end end,
+	t.typstorage <> 'p',
 	c.relkind in ('r', 'p', 'f') and not c.relhasrules and not row_security_active(c.oid) and a.attidentity <> 'a' and not ` + generated + `,
 	has_database_privilege(current_database(), 'temp') and has_type_privilege(t.oid, 'usage'),
 	a.atthasdef and not ` + generated + ` or a.attidentity <> ''
@@ -86,12 +83,12 @@ func describe(ctx context.Context, conn *pgx.Conn, t *Table, o *Options, b *buff
 		}
 		i := slices.Index(t.Columns, string(r[0]))
 		if i < 0 {
-			l.fills = l.fills || string(r[9]) == "t"
+			l.fills = l.fills || string(r[8]) == "t"
 			continue
 		}
-		l.attributes[i] = attribute{cast: string(r[2]), definition: string(r[3]) + string(r[4]) + string(r[5]), collation: string(r[5]), storage: string(r[6])}
-		l.direct = l.direct && string(r[7]) == "t"
-		l.mayStage = l.mayStage && string(r[8]) == "t"
+		l.attributes[i] = attribute{cast: string(r[2]), definition: string(r[3]) + string(r[4]), collation: string(r[4]), toasts: string(r[5]) == "t"}
+		l.direct = l.direct && string(r[6]) == "t"
+		l.mayStage = l.mayStage && string(r[7]) == "t"
 	}
 	m := conn.TypeMap()
 	unknown := false

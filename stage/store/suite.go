@@ -187,7 +187,8 @@ func serverCase(s setting, service *lab.Service, doc string, more ...*contender)
 	}
 	c := lab.Case{Name: s.name(), Doc: doc, Batch: batch, Service: service, Baseline: baseline, Value: record.ValueMeanWall}
 	for _, contender := range append(contenders(), more...) {
-		if s.phase == phaseInsert || !contender.insertsOnly {
+		pagesOwn := contender.module == pgx4Module // whose buffers are about the page's workload
+		if (s.phase == phaseInsert || !contender.insertsOnly) && (s.data == dataLetters || !pagesOwn) {
 			floor := precomputedName
 			if contender.insertsOnly {
 				floor = precomputedCopyName
