@@ -14,6 +14,9 @@ func (w *writer) saves() bool { return w.inTx && w.options.LocateWithin > 0 }
 
 // bindChunk sends the chunk as one INSERT. The statement is parsed only if its number of rows is another than before.
 func (w *writer) bindChunk() error {
+	if w.keyOrder() && !w.alone && !w.again {
+		return errKeyOrder
+	}
 	c, columns := &w.chunk, len(w.columns)
 	params := c.rows() * w.params()
 	if size := c.size() + bindOverhead + 4*columns; size > maxValue {
@@ -68,6 +71,9 @@ func (w *writer) startBind() {
 
 // bindRow sends a row as a statement by itself, with its large values straight from where they are.
 func (w *writer) bindRow(row []any) error {
+	if w.keyOrder() {
+		return errKeyOrder
+	}
 	if len(row) != len(w.columns) {
 		return &rowError{row: w.n, err: errTooMany}
 	}

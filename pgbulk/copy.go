@@ -2,6 +2,7 @@ package pgbulk
 
 import (
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -134,7 +135,7 @@ func (w *writer) insertSelect(where string) string {
 	if where == "" {
 		b.WriteString(" where true")
 	}
-	if w.sorts {
+	if w.keyOrder() {
 		b.WriteString(w.orderBy())
 	}
 	b.WriteString(w.tail)
@@ -152,6 +153,11 @@ func (w *writer) orderBy() string {
 	}
 	return " order by " + strings.Join(key, ", ")
 }
+
+// keyOrder reports whether all rows must be sorted.
+func (w *writer) keyOrder() bool { return w.sorts && w.options.Order == KeyOrder }
+
+var errKeyOrder = errors.New("rows of more than one statement of Bind or Unnest cannot be sorted: KeyOrder takes Copy then, and the right to make temporary tables")
 
 // sorted reports whether the statement of Bind or Unnest is to be sorted: it has all of the call's rows.
 func (w *writer) sorted() bool { return w.sorts && w.alone }

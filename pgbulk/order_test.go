@@ -21,10 +21,13 @@ func TestKeyOrder(t *testing.T) {
 		{"int", "k int", func(i int) any { return (i*37)%1000 - 500 }, true},
 		{"text", `k text collate "C"`, func(i int) any { return fmt.Sprintf("%c%d", "aBc"[i%3], (i*37)%1000) }, true},
 		{"text that the server reads", "k interval", func(i int) any { return fmt.Sprintf("%d hours", (i*37)%1000) }, true},
-		{"a sequence", "k int, s serial", func(i int) any { return (i * 37) % 1000 }, false},
+		{"a sequence", "k int, s serial", func(i int) any { return (i * 37) % 1000 }, false}, // unless it is asked for
 	} {
 		for _, s := range strategies {
-			for _, source := range []bool{false, true} {
+			for _, order := range []pgbulk.Order{pgbulk.DefaultOrder, pgbulk.KeyOrder, pgbulk.SourceOrder} {
+				if s == pgbulk.Copy && order == pgbulk.DefaultOrder {
+					continue // as it comes
+				}
 				table := pgbulk.Table{Name: newTable(t, conn, c.columns+", a text, primary key (k)"), Columns: []string{"k", "a"}, Key: []string{"k"}}
 				log := table.Name[0] + "_log"
 				must(t, conn, strings.NewReplacer("T", table.Name.Sanitize(), "L", log).Replace(`create table L (n serial, k text);
@@ -32,17 +35,33 @@ func TestKeyOrder(t *testing.T) {
 					create trigger l before update on T for each row execute function L_fn()`))
 				rows := pgbulk.Values(seq(900, func(i int) []any { return []any{c.key(i), "x"} }))
 				for range 2 {
-					if _, err := pgbulk.Upsert(t.Context(), conn, table, rows, pgbulk.Options{Strategy: s, SourceOrder: source}); err != nil {
+					if _, err := pgbulk.Upsert(t.Context(), conn, table, rows, pgbulk.Options{Strategy: s, Order: order}); err != nil {
 						t.Fatal(err)
 					}
 				}
 				sorted := get[bool](t, conn, fmt.Sprintf("select bool_and(coalesce(before, after) <= after) from (select lag(t.k) over (order by l.n) as before, t.k as after from %s l join %s t on t.k::text = l.k) as x",
 					log, table.Name.Sanitize()))
-				if n := get[int](t, conn, "select count(*) from "+log); n != 900 || sorted != (c.sorted && !source) {
-					t.Errorf("%s, %s, SourceOrder %v: %d updates, sorted by key: %v", c.what, name(s), source, n, sorted)
+				if n := get[int](t, conn, "select count(*) from "+log); n != 900 || sorted != (c.sorted && order == pgbulk.DefaultOrder || order == pgbulk.KeyOrder) {
+					t.Errorf("%s, %s, order %v: %d updates, sorted by key: %v", c.what, name(s), order, n, sorted)
 				}
 				must(t, conn, "drop function "+log+"_fn cascade; drop table "+log)
 			}
+		}
+	}
+}
+
+// TestKeyOrderOfManyStatements asks for an order where Bind and Unnest have more rows than a statement.
+func TestKeyOrderOfManyStatements(t *testing.T) {
+	conn := connect(t)
+	table := pgbulk.Table{Name: newTable(t, conn, "id int primary key, a text"), Columns: []string{"id", "a"}, Key: []string{"id"}}
+	for _, pad := range []string{"", strings.Repeat("x", 2000), strings.Repeat("x", 300_000)} {
+		rows := pgbulk.Values(seq(400, func(i int) []any { return []any{-i, pad} }))
+		for _, s := range strategies {
+			result, err := pgbulk.Upsert(t.Context(), conn, table, rows, pgbulk.Options{Strategy: s, Order: pgbulk.KeyOrder, ChunkRows: 100})
+			if bind := s == pgbulk.Bind || s == pgbulk.Unnest; bind != (err != nil && strings.Contains(err.Error(), "KeyOrder")) || !bind && result.Strategy != pgbulk.Copy {
+				t.Errorf("%s, rows of %d bytes: %+v, %v", name(s), len(pad), result, err)
+			}
+			usable(t, conn)
 		}
 	}
 }

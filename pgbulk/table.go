@@ -74,10 +74,8 @@ type Options struct {
 	// default_toast_compression. It changes how they are stored, and nothing else. It takes a transaction, in which
 	// the call is made, and two round trips more, or three in the caller's transaction.
 	Compression Compression
-	// SourceOrder has an upsert write the rows in the order that they come in. Otherwise the server sorts them by key, so that calls that
-	// update the same rows at the same time do not deadlock, where one statement has all of them (Copy; Bind and Unnest, if they are no more
-	// than ChunkBytes), unless rows are returned, or the server fills in other columns from defaults such as sequences.
-	SourceOrder bool
+	// Order is the order in which an upsert locks the rows that exist. Calls that lock the same rows in the same order do not deadlock.
+	Order Order
 	// Retries is how often a call that is a transaction of its own is made again when the server has undone it because of another
 	// transaction: serialization failure (SQLSTATE 40001) and deadlock (40P01). The rows must be able to come again: [Slice]'s can, and
 	// those of which [Rows.Repeatable] says so.
@@ -95,6 +93,21 @@ type Options struct {
 	// each row at most twice. 0 means [DefaultLocateWithin], and less than 0 that there is no search; the error then says so.
 	LocateWithin time.Duration
 }
+
+// Order is the order in which an upsert goes through its rows.
+type Order int
+
+// The orders. The zero value sorts by key where that costs next to nothing: where one statement of Bind or Unnest has all rows
+// (Options.ChunkBytes), none are returned, and the server fills in no other columns, perhaps from a sequence.
+const (
+	DefaultOrder Order = iota
+	// KeyOrder has the server sort the rows by their key. Auto takes Copy for more than one statement of them, where the sort takes
+	// 3% (of rows in no order) to 25% (of rows in order) more of the server's CPU time. More than one statement of Bind or
+	// Unnest is an error.
+	KeyOrder
+	// SourceOrder leaves the rows as they come.
+	SourceOrder
+)
 
 // DefaultLocateWithin is the default of Options.LocateWithin.
 const DefaultLocateWithin = 5 * time.Second
@@ -117,6 +130,8 @@ func (t *Table) check(o *Options, op Operation) error {
 		return fmt.Errorf("%d columns, more than %d", len(t.Columns), maxParams)
 	case !slices.Contains([]Strategy{Auto, Bind, Copy, Unnest}, o.Strategy):
 		return fmt.Errorf("unknown strategy %q", o.Strategy)
+	case o.Order < DefaultOrder || o.Order > SourceOrder:
+		return fmt.Errorf("unknown order %d", o.Order)
 	case o.Retries < 0:
 		return errors.New("negative number of retries")
 	case o.ChunkRows < 0 || o.ChunkBytes < 0:

@@ -226,7 +226,8 @@ func (w *writer) choose(row []any) {
 	for i, c := range w.table.Columns {
 		w.isKey[i] = slices.Contains(w.table.Key, c)
 	}
-	w.sorts = w.watching && !w.op.byKey() && w.returned == nil && !w.layout.fills && !w.options.SourceOrder
+	order := w.options.Order
+	w.sorts = w.watching && !w.op.byKey() && (order == KeyOrder || order == DefaultOrder && w.returned == nil && !w.layout.fills)
 	text := slices.ContainsFunc(w.columns, func(c column) bool { return c.format != binaryFormat })
 	// COPY in binary needs the help of a table whose columns are text, and INSERT's where COPY does otherwise than INSERT.
 	plain := !w.staging
@@ -334,7 +335,7 @@ func (w *writer) row(row []any) error {
 		return w.copyRow(row)
 	}
 	if w.chunk.rows() >= w.options.ChunkRows || size > w.options.ChunkBytes-w.chunk.size() {
-		if w.strategy == Auto && !w.stageless && (w.blind || !w.large(size)) {
+		if w.strategy == Auto && !w.stageless && (w.blind || w.keyOrder() || !w.large(size)) {
 			w.strategy = Copy
 			w.startCopy()
 			w.copyChunk()
