@@ -120,7 +120,7 @@ func TestReturningFailures(t *testing.T) {
 							return []any{i, strings.Repeat("x", size)}
 						}))
 					}
-					call := func(ctx context.Context, rows pgbulk.Rows, each func(id) error) (err error, status byte) {
+					call := func(ctx context.Context, rows pgbulk.Rows, each func(id) error) (status byte, err error) {
 						var db pgbulk.DB = conn
 						if inTx {
 							tx, err := conn.Begin(t.Context())
@@ -137,7 +137,7 @@ func TestReturningFailures(t *testing.T) {
 							status = conn.PgConn().TxStatus()
 						}()
 						_, err = pgbulk.Upsert(ctx, db, table, rows, pgbulk.Options{Strategy: s, Returning: pgbulk.Return(each)})
-						return err, 0
+						return 0, err
 					}
 					check := func(what string, status byte) {
 						t.Helper()
@@ -151,7 +151,7 @@ func TestReturningFailures(t *testing.T) {
 					}
 					for _, at := range []int{0, 150, 299} {
 						n := 0
-						err, status := call(t.Context(), rows(-1), func(id) error {
+						status, err := call(t.Context(), rows(-1), func(id) error {
 							if n++; n > at {
 								return refusal
 							}
@@ -162,7 +162,7 @@ func TestReturningFailures(t *testing.T) {
 						}
 						check("refusal", status)
 					}
-					err, status := call(t.Context(), rows(-1), func(r id) error {
+					status, err := call(t.Context(), rows(-1), func(r id) error {
 						if r.ID == 200 {
 							panic("no")
 						}
@@ -173,7 +173,7 @@ func TestReturningFailures(t *testing.T) {
 					}
 					check("panic", status)
 					ctx, cancel := context.WithCancel(t.Context())
-					err, status = call(ctx, rows(-1), func(r id) error {
+					status, err = call(ctx, rows(-1), func(r id) error {
 						if r.ID == 299 {
 							cancel()
 						}
@@ -186,7 +186,7 @@ func TestReturningFailures(t *testing.T) {
 						}
 						check("cancel", status)
 					}
-					err, status = call(t.Context(), rows(222), func(id) error { return nil })
+					status, err = call(t.Context(), rows(222), func(id) error { return nil })
 					if e, ok := errors.AsType[*pgbulk.Error](err); !ok || e.Row < 0 || e.Row > 222 || e.LastRow < 222 || (s == pgbulk.Copy && e.Row != 222) {
 						t.Errorf("violation: %v", err)
 					}
