@@ -79,21 +79,14 @@ const compressionQuery = "select setting, $1 = any(enumvals) from pg_settings wh
 // defaultCompression is the setting as it is now, or why it cannot be changed as the options say.
 func (p *plan) defaultCompression(ctx context.Context, b *buffers) (Compression, error) {
 	want := string(p.options.Compression)
-	s := open(ctx, p.conn.PgConn(), b)
-	s.collect = true
-	s.parse([]byte(compressionQuery), nil, 0)
-	s.bind("", []byte{textFormat}, 1, 4+len(want))
-	s.int32(len(want))
-	s.string(want)
-	s.execute()
-	s.sync()
-	switch err := s.close(); {
+	rows, err := b.ask(ctx, p.conn.PgConn(), compressionQuery, want)
+	switch {
 	case err != nil:
 		return "", err
-	case len(s.rows) != 1:
+	case len(rows) != 1:
 		return "", errors.New("Options.Compression needs PostgreSQL 14: this server has no default_toast_compression")
-	case string(s.rows[0][1]) != "t":
+	case string(rows[0][1]) != "t":
 		return "", fmt.Errorf("this PostgreSQL was built without %s: leave Options.Compression out", want)
 	}
-	return Compression(s.rows[0][0]), nil
+	return Compression(rows[0][0]), nil
 }

@@ -186,22 +186,12 @@ const constraintQuery = `select a.attname from pg_constraint c join pg_index i o
 
 // constraintKey returns the columns of the constraint that decides on conflicts, or none if they are not all written.
 func constraintKey(ctx context.Context, conn *pgx.Conn, t *Table, o *Options, b *buffers) ([]string, error) {
-	name := t.Name.Sanitize()
-	s := open(ctx, conn.PgConn(), b)
-	s.collect = true
-	s.parse([]byte(constraintQuery), nil, 0)
-	s.bind("", []byte{textFormat}, 2, 4+len(name)+4+len(o.Constraint))
-	for _, p := range []string{name, o.Constraint} {
-		s.int32(len(p))
-		s.string(p)
-	}
-	s.execute()
-	s.sync()
-	if err := s.close(); err != nil {
+	rows, err := b.ask(ctx, conn.PgConn(), constraintQuery, t.Name.Sanitize(), o.Constraint)
+	if err != nil {
 		return nil, err
 	}
 	var key []string
-	for _, r := range s.rows {
+	for _, r := range rows {
 		if !slices.Contains(t.Columns, string(r[0])) {
 			return nil, nil
 		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
@@ -128,25 +129,34 @@ const nullsQuery = `select exists (select from pg_index i where i.indrelid = $1:
 	from pg_attribute k where k.attrelid = i.indrelid and k.attnum = any((i.indkey::int2[])[0:i.indnkeyatts - 1])))`
 
 func nullsAlike(ctx context.Context, conn *pgx.Conn, t *Table, b *buffers) (bool, error) {
-	name := t.Name.Sanitize()
 	key, err := conn.TypeMap().Encode(pgtype.TextArrayOID, textFormat, slices.Compact(slices.Sorted(slices.Values(t.Key))), nil)
 	if err != nil {
 		return false, err
 	}
-	s := open(ctx, conn.PgConn(), b)
+	rows, err := b.ask(ctx, conn.PgConn(), nullsQuery, t.Name.Sanitize(), string(key))
+	return len(rows) == 1 && string(rows[0][0]) == "t", err
+}
+
+// ask runs a query of our own, with its parameters and what it returns as text.
+func (b *buffers) ask(ctx context.Context, pc *pgconn.PgConn, sql string, params ...string) ([][][]byte, error) {
+	s := open(ctx, pc, b)
 	s.collect = true
-	s.parse([]byte(nullsQuery), nil, 0)
-	s.bind("", []byte{textFormat, textFormat}, 2, 4+len(name)+4+len(key))
-	s.int32(len(name))
-	s.string(name)
-	s.int32(len(key))
-	s.bytes(key)
+	s.parse([]byte(sql), nil, 0)
+	size := 0
+	for _, p := range params {
+		size += 4 + len(p)
+	}
+	s.bind("", []byte{textFormat}, len(params), size)
+	for _, p := range params {
+		s.int32(len(p))
+		s.string(p)
+	}
 	s.execute()
 	s.sync()
 	if err := s.close(); err != nil {
-		return false, err
+		return nil, err
 	}
-	return len(s.rows) == 1 && string(s.rows[0][0]) == "t", nil
+	return s.rows, nil
 }
 
 // labelQuery asks which types' values are the same in binary as in text: enums, and what is text by another name, such as citext.
@@ -172,18 +182,11 @@ func findLabels(ctx context.Context, conn *pgx.Conn, columns []column, b *buffer
 	}
 	if len(ask) > 0 {
 		oids := "{" + strings.Join(ask, ",") + "}"
-		s := open(ctx, conn.PgConn(), b)
-		s.collect = true
-		s.parse([]byte(labelQuery), nil, 0)
-		s.bind("", []byte{textFormat}, 1, 4+len(oids))
-		s.int32(len(oids))
-		s.string(oids)
-		s.execute()
-		s.sync()
-		if err := s.close(); err != nil {
+		rows, err := b.ask(ctx, conn.PgConn(), labelQuery, oids)
+		if err != nil {
 			return err
 		}
-		for _, r := range s.rows {
+		for _, r := range rows {
 			oid, err := strconv.ParseUint(string(r[0]), 10, 32)
 			if err != nil {
 				return err

@@ -78,21 +78,13 @@ func (p *plan) describeReturning(ctx context.Context, b *buffers) (*returned, er
 	if len(fields) == 0 {
 		return nil, fmt.Errorf("returned rows of type %v: no exported fields", r.row)
 	}
-	table := p.table.Name.Sanitize()
-	s := open(ctx, p.conn.PgConn(), b)
-	s.collect = true
-	s.parse([]byte(returningQuery), nil, 0)
-	s.bind("", []byte{textFormat}, 1, 4+len(table))
-	s.int32(len(table))
-	s.string(table)
-	s.execute()
-	s.sync()
-	if err := s.close(); err != nil {
+	rows, err := b.ask(ctx, p.conn.PgConn(), returningQuery, p.table.Name.Sanitize())
+	if err != nil {
 		return nil, err
 	}
 	var list []string
 	var kind string
-	for _, row := range s.rows {
+	for _, row := range rows {
 		name := string(row[0])
 		kind = string(row[2])
 		path := fieldFor(fields, name)
