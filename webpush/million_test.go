@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -59,7 +60,7 @@ type millionPlan struct {
 }
 
 func planFor(n int) millionPlan {
-	p := millionPlan{crowd: [originCount]int{n * 44 / 100, n * 44 / 100, n * 6 / 100, n * 6 / 100}, memoryLimit: "360MiB"}
+	p := millionPlan{crowd: [originCount]int{n * 44 / 100, n * 44 / 100, n * 6 / 100, n * 6 / 100}, memoryLimit: "345MiB"}
 	p.perSecond, p.timeout, p.patience = max(n/1000, 200), 3*time.Second, 3*time.Second
 	if n >= 100_000 {
 		p.timeout, p.patience = 10*time.Second, 20*time.Second
@@ -389,6 +390,7 @@ func sendOurs(job senderJob, transport *http.Transport, keys *webpush.VAPIDKeys,
 	if err != nil {
 		return err
 	}
+	debug.FreeOSMemory() // what loading left behind is not the subscriptions
 	if report.LoadedMB, err = residentMB("VmRSS"); err != nil {
 		return err
 	}
