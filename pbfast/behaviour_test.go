@@ -110,6 +110,7 @@ func TestUTF8(t *testing.T) {
 	const bad = "a\xffb"
 	for _, m := range []fastMessage{
 		&proto3.TestAllTypesProto3{OptionalString: bad},
+		&proto3.TestAllTypesProto3{OptionalString: strings.Repeat("a", 40) + bad},
 		&proto3.TestAllTypesProto3{RepeatedString: []string{bad}},
 		&proto3.TestAllTypesProto3{MapStringString: map[string]string{bad: ""}},
 		&proto3.TestAllTypesProto3{MapStringString: map[string]string{"": bad}},

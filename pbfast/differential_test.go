@@ -82,6 +82,7 @@ func compare(t testing.TB, subject fastMessage, before []byte, data []byte) {
 		{Merge: true, AllowPartial: true},
 		{Merge: true},
 		{Merge: true, AllowPartial: true, DiscardUnknown: true},
+		{Merge: true, AllowPartial: true, RecursionLimit: 1},
 		{Merge: true, AllowPartial: true, RecursionLimit: 3},
 	} {
 		want, got := fresh(subject), fresh(subject)
@@ -385,6 +386,8 @@ func TestCorners(t *testing.T) {
 		"a packed varint cut":                  field(31, protowire.BytesType, 2, 1, 0x80),
 		"a fixed32 cut":                        field(7, protowire.Fixed32Type, 1, 2, 3),
 		"a fixed64 cut":                        field(8, protowire.Fixed64Type, 1, 2, 3, 4, 5, 6, 7),
+		"a message of another package":         field(201, protowire.BytesType, 0),
+		"a map's entry with a number's value":  field(56, protowire.BytesType, 4, 8, 1, 16, 1),
 		"a surrogate":                          field(14, protowire.BytesType, 3, 0xed, 0xa0, 0x80),
 	} {
 		t.Run(name, func(t *testing.T) {
