@@ -2,9 +2,12 @@ package cli
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -15,26 +18,28 @@ import (
 	"postage/record"
 	"postage/report"
 	"postage/stats"
-	"postage/verdict"
 )
 
 func (p program) doctorCommand() *cobra.Command {
 	var calibrate, asJSON bool
 	var comparisons int
+	var stage string
 	var budget time.Duration
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Say whether figures from this machine can be trusted",
 		Long: `Describes the machine and says in plain words whether figures from it can be trusted,
 and why not. With --calibrate it finds out: it makes many comparisons whose truth is
-known, through the very same code as ` + "`run`" + `. Each compares a contender with itself and
-with itself slowed by 5%, and the verdicts are counted.`,
+known, through the very same code as ` + "`run`" + `. Each compares a contender of a stage with itself
+and with itself slowed by 1, 2, 3 or 5%, and the verdicts are counted. ` + "`run`" + ` then says the
+smallest slowdown that is found.`,
 		Example: `  postage doctor
-  postage doctor --calibrate --comparisons 100`,
+  postage doctor --calibrate --comparisons 60
+  postage doctor --calibrate --stage seal`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !calibrate {
-				for _, flag := range []string{"comparisons", "budget"} {
+				for _, flag := range []string{"comparisons", "budget", "stage"} {
 					if cmd.Flags().Changed(flag) {
 						return hinted(fmt.Errorf("--%s goes with --calibrate", flag), "`postage doctor --help` shows the flags")
 					}
@@ -52,16 +57,20 @@ with itself slowed by 5%, and the verdicts are counted.`,
 			if budget <= 0 {
 				budget = time.Duration(comparisons) * comparisonBudget
 			}
-			return p.runCalibration(cmd, comparisons, budget, asJSON)
+			return p.runCalibration(cmd, stage, comparisons, budget, asJSON)
 		},
 	}
 	f := cmd.Flags()
-	f.BoolVar(&calibrate, "calibrate", false, "measure the false-alarm rate and the detection of a 5% slowdown")
-	f.IntVar(&comparisons, "comparisons", 100, "how many comparisons --calibrate makes")
+	f.BoolVar(&calibrate, "calibrate", false, "measure false alarms, coverage, and which slowdown is found")
+	f.IntVar(&comparisons, "comparisons", enoughComparisons, "how many comparisons --calibrate makes")
+	f.StringVar(&stage, "stage", "", "the stage to calibrate (default the first)")
 	f.DurationVar(&budget, "budget", 0, "total time for --calibrate (default "+comparisonBudget.String()+" a comparison)")
 	f.BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }
+
+// enoughComparisons without a false alarm show that at most 1% are: 0.99^368 is 2.5%.
+const enoughComparisons = 368
 
 // comparisonBudget is what a case of `postage run` may get of its default budget.
 const comparisonBudget = 6 * time.Second
@@ -159,28 +168,50 @@ func rateText(r report.Rate) string {
 	return fmt.Sprintf("%5.1f%%  (95%% interval %.1f%% to %.1f%%, %d)", 100*r.Value, 100*r.Low, 100*r.High, r.Count)
 }
 
-// calibrationSuite makes its comparisons of the first headline case's baseline.
-func (p program) calibrationSuite(comparisons int) lab.Suite {
+// calibrated is the case whose baseline a calibration of the stage takes: its first headline
+// case, else its first; of the first stage for "". nil if there is no such stage.
+func (p program) calibrated(stage string) (first *lab.Entry) {
 	for _, e := range lab.Entries(p.suites) {
-		if e.Case.Headline && e.Role == record.RoleBaseline {
-			return lab.CalibrationSuite(e.Contender, comparisons)
+		if stage != "" && e.Stage != stage || e.Role != record.RoleBaseline || e.Contender.NotPossible != "" {
+			continue
 		}
+		if e.Case.Headline {
+			return &e
+		}
+		if first == nil {
+			first = &e
+		}
+	}
+	return first
+}
+
+func (p program) calibrationSuite(stage string, comparisons int) lab.Suite {
+	if e := p.calibrated(stage); e != nil {
+		return lab.CalibrationSuite(e.Case, e.Contender, comparisons)
 	}
 	return lab.Suite{}
 }
 
-func (p program) runCalibration(cmd *cobra.Command, comparisons int, budget time.Duration, asJSON bool) error {
-	entries := lab.Entries([]lab.Suite{p.calibrationSuite(comparisons)})
-	precision := 0.01
-	plan := lab.NewPlan(entries, budget, precision)
+// calibrationPrecision is what a calibration asks for: it uses its budget up.
+const calibrationPrecision = 0.005
+
+func (p program) runCalibration(cmd *cobra.Command, stage string, comparisons int, budget time.Duration, asJSON bool) error {
+	of := p.calibrated(stage)
+	if of == nil {
+		return hinted(fmt.Errorf("--stage %s: there is no such stage", stage), "`postage list` shows them")
+	}
+	stage = of.Stage
+	entries := lab.Entries([]lab.Suite{p.calibrationSuite(stage, comparisons)})
+	plan := lab.NewPlan(entries, budget, calibrationPrecision)
 	rec, out, err := newRun(plan, record.Run{
-		Patterns: []string{"doctor --calibrate"}, Seed: record.DefaultSeed, Precision: precision, Budget: budget, Commit: commit(cmd.Context()),
+		Patterns: []string{"doctor --calibrate --stage " + stage}, Seed: record.DefaultSeed, Precision: calibrationPrecision,
+		Budget: budget, Commit: commit(cmd.Context()),
 	}, "", "calibration-")
 	if err != nil {
 		return err
 	}
-	say(cmd, "postage: %d comparisons of a contender with itself and with itself slowed by 5%%, about %v", comparisons, budget)
-	interrupted := conduct(cmd, plan.Entries, rec, out, "--comparisons", strconv.Itoa(comparisons))
+	say(cmd, "postage: %d comparisons of %s with itself and with itself slowed, about %v", comparisons, of.Row(), budget)
+	interrupted := conduct(cmd, plan.Entries, rec, out, "--comparisons", strconv.Itoa(comparisons), "--stage", stage)
 	if interrupted != nil && !errors.Is(interrupted, lab.ErrInterrupted) {
 		return interrupted
 	}
@@ -188,53 +219,88 @@ func (p program) runCalibration(cmd *cobra.Command, comparisons int, budget time
 	if c.Comparisons == 0 {
 		return errors.Join(interrupted, errors.New("calibrate: no comparison was finished; the record says why: "+out))
 	}
-	result := &report.Calibration{
-		Comparisons: c.Comparisons, FalseAlarms: rate(c.FalseAlarms, c.Comparisons), Misses: rate(c.Misses, c.Comparisons), Found: rate(c.Found, c.Comparisons),
-		Blocks: c.Blocks, HalfWidth: c.HalfWidth,
+	result := newCalibration(stage, c)
+	line := calibrationLine(result, budget/time.Duration(comparisons))
+	if err := keepCalibration(stage, &rec.Machine, line); err != nil {
+		return err
 	}
 	if asJSON {
 		return errors.Join(interrupted, doctorJSON(cmd.OutOrStdout(), &rec.Machine, result))
 	}
 	w := cmd.OutOrStdout()
-	fmt.Fprintf(w, "comparisons                    %d of %d, %g blocks each (median), interval ±%.2f%% (median)\n", c.Comparisons, comparisons, c.Blocks, 100*c.HalfWidth)
+	fmt.Fprintf(w, "comparisons                    %d of %d, %g blocks each (median), interval ±%.2f%% (median), duty %.0f%%\n",
+		c.Comparisons, comparisons, c.Blocks, 100*c.HalfWidth, 100*lab.Duty(rec))
 	fmt.Fprintf(w, "equal things called different  %s\n", rateText(result.FalseAlarms))
 	fmt.Fprintf(w, "  their interval misses 1      %s\n", rateText(result.Misses))
-	fmt.Fprintf(w, "5%% slowdown found              %s\n", rateText(result.Found))
-	fmt.Fprintf(w, "record                         %s\n", out)
-	for _, advice := range calibrationAdvice(result, c, budget) {
-		fmt.Fprintf(w, "- %s\n", advice)
+	for _, s := range result.Slowdowns {
+		fmt.Fprintf(w, "%g%% slowdown found              %s\n", 100*s.By, rateText(s.Found))
 	}
+	fmt.Fprintf(w, "record                         %s\n%s\n", out, line)
 	return interrupted
 }
 
-// What a calibration is held to.
-const (
-	alarmLimit = 0.06 // upper bound of the false-alarm rate
-	foundLimit = 0.80
-)
-
-// calibrationAdvice says what it would take where a calibration misses its limits.
-func calibrationAdvice(r *report.Calibration, c lab.Calibration, budget time.Duration) []string {
-	var advice []string
-	if r.FalseAlarms.High > alarmLimit {
-		s := fmt.Sprintf("The false-alarm rate may be as high as %.1f%%, above the %.0f%% aimed at.", 100*r.FalseAlarms.High, 100*alarmLimit)
-		if low := 100; c.Comparisons < low {
-			s += fmt.Sprintf(" %d comparisons are too few to show less: take %d.", c.Comparisons, low)
+func newCalibration(stage string, c lab.Calibration) *report.Calibration {
+	result := &report.Calibration{
+		Stage: stage, Comparisons: c.Comparisons, FalseAlarms: rate(c.FalseAlarms, c.Comparisons), Misses: rate(c.Misses, c.Comparisons),
+		Slowdowns: []report.Slowdown{}, Blocks: c.Blocks, HalfWidth: c.HalfWidth,
+	}
+	for i, by := range lab.InjectedSlowdowns {
+		if c.Slowed[i] == 0 {
+			continue
 		}
-		advice = append(advice, s)
+		found := rate(c.Found[i], c.Slowed[i])
+		result.Slowdowns = append(result.Slowdowns, report.Slowdown{By: by, Found: found})
+		if found.Value >= 0.95 && result.Smallest == nil {
+			result.Smallest = &by
+		} else if found.Value < 0.95 {
+			result.Smallest = nil // a larger one must be found as well
+		}
 	}
-	if r.Found.Value < foundLimit {
-		// To be called, 5% less the half-width must clear the margin; widths shrink with
-		// the square root of the blocks.
-		want := 0.05 - verdict.Margin(0.01) - 0.01
-		factor := max(2, (c.HalfWidth/want)*(c.HalfWidth/want))
-		advice = append(advice, fmt.Sprintf("The 5%% slowdown was found in fewer than %.0f%%: intervals are ±%.1f%% here. About %.0f times the budget (--budget %v) should do.",
-			100*foundLimit, 100*c.HalfWidth, factor, time.Duration(factor*float64(budget)).Round(time.Minute)))
+	return result
+}
+
+// calibrationLine says in one line what verdicts are worth here.
+func calibrationLine(r *report.Calibration, each time.Duration) string {
+	finds := "no slowdown of up to 5% is found in 95%"
+	if r.Smallest != nil {
+		finds = fmt.Sprintf("a slowdown of %g%% is found in 95%%", 100**r.Smallest)
 	}
-	if advice == nil {
-		advice = append(advice, "Verdicts from this machine can be trusted at this budget.")
+	return fmt.Sprintf("%s on this machine, %v a comparison: %s, equal things are called different in at most %.1f%% (%d of %d)",
+		r.Stage, each.Round(time.Second/10), finds, 100*r.FalseAlarms.High, r.FalseAlarms.Count, r.Comparisons)
+}
+
+// keptCalibration is the line of a stage's last calibration and the machine it is of.
+type keptCalibration struct{ Machine, Line string }
+
+func calibrationFile(stage string) string {
+	return filepath.Join(filepath.Dir(runsFolder), "calibration-"+stage+".json")
+}
+
+func keepCalibration(stage string, m *record.Machine, line string) error {
+	text, err := json.Marshal(keptCalibration{m.Identity(), line})
+	if err != nil {
+		return err
 	}
-	return advice
+	return writeFile(calibrationFile(stage), func(w io.Writer) error {
+		_, err := w.Write(append(text, '\n'))
+		return err
+	})
+}
+
+// sayCalibrations tells what calibrations of this machine found of the entries' stages.
+func sayCalibrations(cmd *cobra.Command, entries []lab.Entry, m *record.Machine) {
+	said := map[string]bool{}
+	for _, e := range entries {
+		if said[e.Stage] {
+			continue
+		}
+		said[e.Stage] = true
+		var kept keptCalibration
+		text, err := os.ReadFile(calibrationFile(e.Stage))
+		if err == nil && json.Unmarshal(text, &kept) == nil && kept.Machine == m.Identity() {
+			say(cmd, "postage: calibrated: %s", kept.Line)
+		}
+	}
 }
 
 func memoryText(bytes int64) string {

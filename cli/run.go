@@ -140,6 +140,7 @@ func (p program) runRun(cmd *cobra.Command, patterns []string, flags runFlags) (
 		return err
 	}
 	say(cmd, "postage: %s", plan.Describe(flags.budget, float64(flags.precision)))
+	sayCalibrations(cmd, plan.Entries, &rec.Machine)
 	return measure(cmd, plan.Entries, rec, out, flags.print)
 }
 

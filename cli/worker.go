@@ -11,6 +11,7 @@ import (
 // workerCommand is the other half of `run`: the process that a contender lives in.
 func (p program) workerCommand() *cobra.Command {
 	var comparisons int
+	var stage string
 	cmd := &cobra.Command{
 		Use:    "worker",
 		Short:  "Serves one contender to a running postage (started by it)",
@@ -19,7 +20,7 @@ func (p program) workerCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			suites := p.suites
 			if comparisons > 0 {
-				suites = []lab.Suite{p.calibrationSuite(comparisons)}
+				suites = []lab.Suite{p.calibrationSuite(stage, comparisons)}
 			}
 			// The conversation owns standard output; what a contender prints goes to
 			// standard error.
@@ -28,6 +29,7 @@ func (p program) workerCommand() *cobra.Command {
 			return lab.ServeWorker(cmd.Context(), suites, cmd.InOrStdin(), out)
 		},
 	}
+	cmd.Flags().StringVar(&stage, "stage", "", "the stage that is calibrated")
 	cmd.Flags().IntVar(&comparisons, "comparisons", 0, "serve a calibration of so many comparisons")
 	return cmd
 }

@@ -3,34 +3,40 @@ package lab
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"postage/record"
 	"postage/stats"
 	"postage/verdict"
 )
 
-// injectedSlowdown is the part by which the slowed contender of a calibration does
-// more work than the baseline: every 20 operations it does one more.
-const injectedSlowdown = 1.0 / 20
+// InjectedSlowdowns are the parts by which the slowed contenders of a calibration do more
+// work than the baseline: 0.01 is 1%.
+var InjectedSlowdowns = []float64{0.01, 0.02, 0.03, 0.05}
 
-// CalibrationSuite makes comparisons whose truth is known of any contender: each case
-// holds it as baseline, again as control (an A/A comparison), and once more doing 5%
-// more work. They are cases like all others and go through the same conductor.
-func CalibrationSuite(c Contender, comparisons int) Suite {
-	suite := Suite{Stage: "calibrate", Doc: "How often does the instrument call equal things different, and find a 5% difference?"}
-	original, slowed := c, c
-	original.Name, slowed.Name = "code=original", "code=slowed"
-	slowed.Open = func(ctx context.Context, env Env) (Instance, error) {
-		instance, err := c.Open(ctx, env)
-		if err != nil {
-			return nil, err
-		}
-		return slow{instance}, nil
-	}
+// CalibrationSuite makes comparisons whose truth is known of a case's contender: each case
+// holds it as baseline, again as control (an A/A comparison), and once more slowed, by
+// each of InjectedSlowdowns in turn. They are cases like all others and go through the
+// same conductor.
+func CalibrationSuite(of *Case, c Contender, comparisons int) Suite {
+	suite := Suite{Stage: "calibrate", Doc: "How often does the instrument call equal things different, and which slowdown does it find?"}
 	for i := range comparisons {
+		by := InjectedSlowdowns[i%len(InjectedSlowdowns)]
+		original, slowed := c, c
+		original.Name, slowed.Name = "code=original", fmt.Sprintf("code=slowed/by=%g%%", 100*by)
+		slowed.Open = func(ctx context.Context, env Env) (Instance, error) {
+			instance, err := c.Open(ctx, env)
+			if err != nil {
+				return nil, err
+			}
+			return slow{instance, by}, nil
+		}
 		suite.Cases = append(suite.Cases, Case{
 			Name:       fmt.Sprintf("Calibrate/comparison=%d", i+1),
-			Doc:        "Known truth: the control is equal to the baseline, the slowed one does 5% more.",
+			Doc:        "Known truth: the control is equal to the baseline, the slowed one does more.",
+			Batch:      of.Batch,
+			Service:    of.Service,
+			Value:      of.Value,
 			Baseline:   original.Name,
 			Contenders: []Contender{original, slowed},
 		})
@@ -38,24 +44,62 @@ func CalibrationSuite(c Contender, comparisons int) Suite {
 	return suite
 }
 
-// slow does 5% more operations than it is asked for.
-type slow struct{ Instance }
+// slow does more than it is asked for, by a part of it.
+type slow struct {
+	Instance
+	by float64
+}
 
-func (s slow) Run(n int) error { return s.Instance.Run(n + int(float64(n)*injectedSlowdown+0.5)) }
+// Run does more operations where that comes to the part within a tenth of it, else it
+// keeps its processor for that part of the time that they took.
+func (s slow) Run(n int) error {
+	if more := s.by * float64(n); more >= 5 {
+		return s.Instance.Run(n + int(more+0.5))
+	}
+	start := time.Now()
+	if err := s.Instance.Run(n); err != nil {
+		return err
+	}
+	for end := time.Duration(float64(time.Since(start)) * (1 + s.by)); time.Since(start) < end; {
+		nothing()
+	}
+	return nil
+}
+
+// Prepare, Counters and MinOps are the contender's: it may be slowed without losing them.
+func (s slow) Prepare() error { return prepare(s.Instance) }
+
+// Counters are the contender's, if it has any.
+func (s slow) Counters() (map[string]float64, error) {
+	if c, ok := s.Instance.(Counted); ok {
+		return c.Counters()
+	}
+	return nil, nil
+}
+
+// MinOps is the contender's.
+func (s slow) MinOps() int {
+	if c, ok := s.Instance.(Sized); ok {
+		return c.MinOps()
+	}
+	return 1
+}
 
 // Calibration is how often a record of a calibration suite came to the right verdict.
 type Calibration struct {
 	Comparisons int // that have an interval
 	FalseAlarms int // of A/A comparisons called faster or slower
 	Misses      int // intervals of A/A comparisons that do not cover 1
-	Found       int // injected slowdowns called slower
-	Blocks      float64
-	HalfWidth   float64 // median of the A/A comparisons'
+	// Slowed and Found are how many comparisons had a slowdown injected, and how many of
+	// those were called slower, in the order of InjectedSlowdowns.
+	Slowed, Found []int
+	Blocks        float64
+	HalfWidth     float64 // median of the A/A comparisons'
 }
 
 // Calibrate counts the verdicts in the record of a calibration.
 func Calibrate(rec *record.Record) Calibration {
-	var c Calibration
+	c := Calibration{Slowed: make([]int, len(InjectedSlowdowns)), Found: make([]int, len(InjectedSlowdowns))}
 	var blocks, widths []float64
 	for _, result := range verdict.Analyze(rec).Cases {
 		control := result.Control
@@ -71,9 +115,14 @@ func Calibrate(rec *record.Record) Calibration {
 		if control.Ratio.Low > 1 || control.Ratio.High < 1 {
 			c.Misses++
 		}
-		for _, row := range result.Rows {
-			if row.Row.Role == record.RoleContender && row.Verdict == stats.Slower {
-				c.Found++
+		for i, by := range InjectedSlowdowns {
+			row := result.Of(fmt.Sprintf("code=slowed/by=%g%%", 100*by))
+			if row == nil || row.Ratio == nil {
+				continue
+			}
+			c.Slowed[i]++
+			if row.Verdict == stats.Slower {
+				c.Found[i]++
 			}
 		}
 	}

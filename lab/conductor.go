@@ -135,16 +135,17 @@ func (r *run) look(cs *runCase) {
 	}
 }
 
-// next is the case that the next block goes to: one that has not the blocks for a first
-// look yet, else the one whose widest interval is the widest of all. Nil if all are
-// done or the time left is not enough for a block of any.
+// next is the case that the next block goes to: until all have the blocks for a first look, the
+// one with fewest, so that what lasts a minute on the machine is in no case alone; then
+// the one whose widest interval a second shrinks most. Nil if all are done or the time
+// left is not enough for a block of any.
 func (r *run) next() *runCase {
 	var next *runCase
 	for _, cs := range r.cases {
 		if cs.done || len(r.live(cs)) == 0 || r.left() < cs.took() {
 			continue
 		}
-		if next == nil || cs.halfWidth > next.halfWidth {
+		if next == nil || cs.gain() > next.gain() {
 			next = cs
 		}
 	}
@@ -152,6 +153,16 @@ func (r *run) next() *runCase {
 		return nil
 	}
 	return next
+}
+
+// gain is by how much a second more narrows the case's widest interval, above all that
+// any interval can gain while there is none yet.
+func (cs *runCase) gain() float64 {
+	if cs.blocks < looks[0] || math.IsInf(cs.halfWidth, 1) {
+		return math.MaxFloat64 / float64(2+len(cs.elapsed))
+	}
+	n := float64(cs.blocks)
+	return cs.halfWidth * (1 - math.Sqrt(n/(n+1))) / max(1e-9, cs.took().Seconds())
 }
 
 func (r *run) left() time.Duration { return time.Until(r.deadline) }

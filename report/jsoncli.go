@@ -32,12 +32,20 @@ type (
 
 	// Calibration is what `doctor --calibrate` found; nil where it was not asked to.
 	Calibration struct {
-		Comparisons int     `json:"comparisons"`
-		FalseAlarms Rate    `json:"false_alarms"`
-		Misses      Rate    `json:"interval_misses"`
-		Found       Rate    `json:"slowdown_found"`
-		Blocks      float64 `json:"median_blocks"`
-		HalfWidth   float64 `json:"median_half_width"`
+		Stage       string     `json:"stage"`
+		Comparisons int        `json:"comparisons"`
+		FalseAlarms Rate       `json:"false_alarms"`
+		Misses      Rate       `json:"interval_misses"`
+		Slowdowns   []Slowdown `json:"slowdowns"`
+		// Smallest is the smallest slowdown found in 95%, nil if none was.
+		Smallest  *float64 `json:"smallest_found"`
+		Blocks    float64  `json:"median_blocks"`
+		HalfWidth float64  `json:"median_half_width"`
+	}
+	// Slowdown is how often one of a known size was called slower.
+	Slowdown struct {
+		By    float64 `json:"by"`
+		Found Rate    `json:"found"`
 	}
 	// Rate is how often something happened, with its 95% interval.
 	Rate struct {
@@ -87,7 +95,7 @@ func ListJSON(w io.Writer, rows []Listed) error {
 
 // DoctorJSON writes what is to be thought of a machine.
 func DoctorJSON(w io.Writer, m *record.Machine, findings []string, conclusion string, c *Calibration) error {
-	return writeJSON(w, jsonDoctor{1, newJSONMachine(m), orEmpty(findings), conclusion, c})
+	return writeJSON(w, jsonDoctor{2, newJSONMachine(m), orEmpty(findings), conclusion, c})
 }
 
 // LoadJSON writes what a load generator measured.

@@ -154,6 +154,15 @@ func unlike(old, new *record.Run) string {
 
 // judge turns all rows' figures into words and sorts them.
 func (c *Changes) judge(margin float64) {
+	var lost []string
+	for i := range c.Rows {
+		if name := c.Rows[i].New.Row.Case; math.IsInf(c.Rows[i].Noise, 1) && !slices.Contains(lost, name) {
+			lost = append(lost, name)
+		}
+	}
+	if lost != nil {
+		c.Warnings = append(c.Warnings, "no control, which would show the noise: "+strings.Join(lost, ", "))
+	}
 	for i := range c.Rows {
 		c.Rows[i].judge(c.Limits, margin)
 	}
@@ -374,9 +383,13 @@ func (c *Change) judge(limits Thresholds, margin float64) {
 	t := &c.test
 	c.Ratio = Interval{math.Exp(t.Value), math.Exp(t.Low), math.Exp(t.High)}
 	threshold := math.Log1p(limits.Time)
+	known := 0.0 // a control that was lost says nothing of the noise, and excuses nothing
+	if !math.IsInf(c.Noise, 1) {
+		known = math.Log(c.Noise)
+	}
 	// Where old and new took turns, there is no run between them to move a row.
 	paired := c.Anchor == AnchorRounds
-	seen := max(t.Seen, threshold, math.Log(c.Noise))
+	seen := max(t.Seen, threshold, known)
 	if !paired {
 		seen = max(seen, threshold+t.Value-t.Low)
 	}
@@ -388,7 +401,7 @@ func (c *Change) judge(limits Thresholds, margin float64) {
 	switch {
 	case c.Anchor == "":
 		c.Time, c.Verdict = NotGated, stats.Undecided
-	case c.P <= familyLevel && t.Value >= threshold && t.Value >= math.Log(c.Noise) && (paired || t.Low >= threshold):
+	case c.P <= familyLevel && t.Value >= threshold && t.Value >= known && (paired || t.Low >= threshold):
 		c.Time = Regressed
 	case t.High < threshold:
 		c.Time = Passed
