@@ -61,7 +61,7 @@ func buildRevision(ctx context.Context, name string) (old *lab.Revision, remove 
 	if runtime.GOOS == "windows" {
 		program += ".exe"
 	}
-	if _, err := output(ctx, filepath.Join(clone, below), "go", "build", "-o", program, info.Path); err != nil {
+	if _, err := output(ctx, filepath.Join(clone, below), "go", append(append([]string{"build", "-o", program}, buildFlags(info)...), info.Path)...); err != nil {
 		return nil, nil, err
 	}
 	built, err := buildinfo.ReadFile(program)
@@ -76,6 +76,22 @@ func buildRevision(ctx context.Context, name string) (old *lab.Revision, remove 
 		modules[m.Path] = m.Version
 	}
 	return &lab.Revision{Name: commit[:min(12, len(commit))], Commit: commit, Command: []string{program, "worker"}, Modules: modules}, removeFolder, nil
+}
+
+// buildFlags are those that this program was built with and that change the code: the old one gets them
+// too. Its profile is the one that it has beside it (-pgo=auto), unless this one was built without.
+func buildFlags(info *debug.BuildInfo) []string {
+	var flags []string
+	pgo := "off"
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "-tags", "-ldflags", "-gcflags", "-asmflags", "-trimpath", "-race":
+			flags = append(flags, s.Key+"="+s.Value)
+		case "-pgo":
+			pgo = "auto"
+		}
+	}
+	return append(flags, "-pgo="+pgo)
 }
 
 // sourceOf is the root of the source that a program was built from, if the current folder

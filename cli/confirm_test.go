@@ -58,6 +58,7 @@ func TestGateConfirms(t *testing.T) {
 			series := block.Of("Encode/msg=tiny/op=encode/codec=msgp")
 			for i := range series.WallNS {
 				series.WallNS[i] = int64(factor * float64(series.WallNS[i]))
+				series.CPUNS[i] = int64(factor * float64(series.CPUNS[i]))
 			}
 		}
 		return saved(t, folder, name, rec)
@@ -119,6 +120,7 @@ func TestGateConfirmsWithTheBaseline(t *testing.T) {
 		series := block.Of("Encode/msg=tiny/op=encode/codec=msgp")
 		for i := range series.WallNS {
 			series.WallNS[i] /= 10
+			series.CPUNS[i] /= 10
 		}
 	}
 	// The same code takes nearly the same time, but this is a test's program and that is not.

@@ -7,7 +7,6 @@ import (
 	"io"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -34,9 +33,9 @@ const thresholdsUsage = "YAML `file` of thresholds: time, allocs, bytes, size (d
 
 // gateFlags are what `postage gate` can be told.
 type gateFlags struct {
-	thresholds, junit, sarif string
-	json, markdown           bool
-	confirm                  time.Duration
+	thresholds, junit string
+	json, markdown    bool
+	confirm           time.Duration
 }
 
 func (p program) gateCommand() *cobra.Command {
@@ -71,7 +70,6 @@ machines, seeds or GOMAXPROCS), 3 inconclusive: no row regressed, but some may h
 	f.BoolVar(&flags.markdown, "markdown", false, "print Markdown, for a job's summary")
 	f.DurationVar(&flags.confirm, "confirm", time.Minute, "total time for measuring again what regressed, 0 for not at all")
 	f.StringVar(&flags.junit, "junit", "", "write JUnit XML to `file` as well")
-	f.StringVar(&flags.sarif, "sarif", "", "write SARIF to `file` as well")
 	cmd.MarkFlagsMutuallyExclusive("json", "markdown")
 	return cmd
 }
@@ -121,17 +119,9 @@ func (p program) gate(cmd *cobra.Command, args []string, flags gateFlags) error 
 			return err
 		}
 	}
-	for _, file := range []struct {
-		name  string
-		write func(io.Writer) error
-	}{
-		{flags.junit, func(w io.Writer) error { return report.GateJUnit(w, c) }},
-		{flags.sarif, func(w io.Writer) error { return report.GateSARIF(w, c, filepath.ToSlash(args[0])) }},
-	} {
-		if file.name != "" {
-			if err := writeFile(file.name, file.write); err != nil {
-				return err
-			}
+	if flags.junit != "" {
+		if err := writeFile(flags.junit, func(w io.Writer) error { return report.GateJUnit(w, c) }); err != nil {
+			return err
 		}
 	}
 	switch {

@@ -3,7 +3,6 @@ package cli
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -123,19 +122,16 @@ func TestGateOutputs(t *testing.T) {
 	folder := t.TempDir()
 	r := recordtest.Run{Rand: rand.New(rand.NewPCG(7, 1)), Cases: 1, Blocks: 10}
 	a, b := saved(t, folder, "a.txt", r.Record()), saved(t, folder, "b.txt", r.Record())
-	junit, sarif, limits := filepath.Join(folder, "gate.xml"), filepath.Join(folder, "gate.sarif"), filepath.Join(folder, "gate.yaml")
+	junit, limits := filepath.Join(folder, "gate.xml"), filepath.Join(folder, "gate.yaml")
 	if err := os.WriteFile(limits, []byte("time: 90%\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	code, stdout, stderr := command("gate", a, b, "--markdown", "--junit", junit, "--sarif", sarif, "--thresholds", limits)
+	code, stdout, stderr := command("gate", a, b, "--markdown", "--junit", junit, "--thresholds", limits)
 	if code != 0 || !strings.HasPrefix(stdout, "### Postage: passed") || !strings.Contains(stdout, "time 90%") {
 		t.Errorf("exit %d: %s%s", code, stdout, stderr)
 	}
 	if text, _ := os.ReadFile(junit); !bytes.Contains(text, []byte(`tests="5" failures="0"`)) {
 		t.Errorf("JUnit: %s", text)
-	}
-	if text, _ := os.ReadFile(sarif); !json.Valid(text) || !bytes.Contains(text, []byte(`"results": []`)) {
-		t.Errorf("SARIF: %s", text)
 	}
 	if err := os.WriteFile(limits, []byte("tme: 90%\n"), 0o666); err != nil {
 		t.Fatal(err)

@@ -425,6 +425,12 @@ func TestResumeRefusesToMix(t *testing.T) {
 	if _, err := Resume(rec, testSuites(), nil, other, time.Minute); err == nil {
 		t.Error("resumed with another Go")
 	}
+	program := rec.Run.Program
+	rec.Run.Program = "0123456789abcdef"
+	if _, err := Resume(rec, testSuites(), nil, rec.Machine, time.Minute); err == nil {
+		t.Error("resumed with another build")
+	}
+	rec.Run.Program = program
 	rec.Rows[0].Name = "Test/op=plain/is=gone"
 	if _, err := Resume(rec, testSuites(), nil, rec.Machine, time.Minute); err == nil {
 		t.Error("resumed a row that the program does not have")

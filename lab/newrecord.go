@@ -117,6 +117,9 @@ func Resume(rec *record.Record, suites []Suite, old *Revision, machine record.Ma
 	if rec.Machine.Go != machine.Go {
 		return nil, fmt.Errorf("resume: the record was measured with %s, this program is built with %s", rec.Machine.Go, machine.Go)
 	}
+	if here := ThisProgram(); rec.Run.Program != "" && rec.Run.Program != here {
+		return nil, fmt.Errorf("resume: the record was measured by another build of this program (SHA-256 %.12s…) than this (%.12s…): its blocks and those to come would be of two programs", rec.Run.Program, here)
+	}
 	byName := map[string]Entry{}
 	for _, e := range Entries(suites) {
 		byName[e.Row()] = e

@@ -17,7 +17,7 @@ const (
 	batchTarget = 7500 * time.Microsecond
 	// DefaultRounds is the number of rounds in a block; fewestRounds is what a tight
 	// budget may bring it down to.
-	DefaultRounds = 12
+	DefaultRounds = 20
 	fewestRounds  = 4
 	// setUpEstimate is what starting, proving and ending one worker takes, before the
 	// run knows better.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"runtime"
 	"runtime/debug"
@@ -104,11 +105,18 @@ func (w *worker) calibrate(target time.Duration) (reply, error) {
 	}
 	n := least
 	for {
-		b, err := timed(w.instance, n, nil)
-		if err != nil {
-			return reply{}, err
+		// The fastest of three: a batch that was interrupted would pass for a long one.
+		elapsed := time.Duration(math.MaxInt64)
+		for try := 0; try < 3 && elapsed >= target/2; try++ {
+			b, err := timed(w.instance, n, nil)
+			if err != nil {
+				return reply{}, err
+			}
+			elapsed = min(elapsed, time.Duration(b.WallNS))
+			if elapsed > 4*target && n == least {
+				break
+			}
 		}
-		elapsed := time.Duration(b.WallNS)
 		if elapsed >= target/2 || n >= most {
 			n = max(least, int(float64(n)*float64(target)/float64(max(elapsed, 1))))
 			return reply{N: min(n, most)}, nil

@@ -13,7 +13,9 @@ type Machine struct {
 	GOOS   string `json:"goos"`
 	GOARCH string `json:"goarch"`
 	CPU    string `json:"cpu,omitempty"` // the processor's model
-	Cores  int    `json:"cores"`         // logical processors that the process may use
+	// CPUDetail tells processors of one name apart: "family 25, model 1, stepping 1, cache 512 KB".
+	CPUDetail string `json:"cpu_detail,omitempty"`
+	Cores     int    `json:"cores"` // logical processors that the process may use
 	// MemoryBytes is the machine's physical memory.
 	MemoryBytes int64  `json:"memory_bytes,omitempty"`
 	Kernel      string `json:"kernel,omitempty"`
@@ -50,8 +52,12 @@ func (m *Machine) Identity() string {
 		// To the GiB: the kernel keeps a little more or less for itself after an update.
 		memory = strconv.FormatInt((m.MemoryBytes+1<<29)>>30, 10) + " GiB"
 	}
+	cpu := or(m.CPU, "unknown processor")
+	if m.CPUDetail != "" {
+		cpu += " (" + m.CPUDetail + ")"
+	}
 	return fmt.Sprintf("%s/%s, %s, %d cores, %s, virtualised: %s",
-		m.GOOS, m.GOARCH, or(m.CPU, "unknown processor"), m.Cores, memory, or(m.Virtualised, "unknown"))
+		m.GOOS, m.GOARCH, cpu, m.Cores, memory, or(m.Virtualised, "unknown"))
 }
 
 func or(s, other string) string {

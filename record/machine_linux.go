@@ -15,7 +15,7 @@ import (
 // time, during which it sleeps; with 0 they are left out.
 func ThisMachine(sampling time.Duration) Machine {
 	m := portable()
-	m.CPU = cpuModel()
+	m.CPU, m.CPUDetail = cpuModel()
 	var info unix.Sysinfo_t
 	if unix.Sysinfo(&info) == nil {
 		m.MemoryBytes = int64(info.Totalram) * int64(info.Unit)
@@ -81,15 +81,28 @@ func ReadDisturbance() (d Disturbance, ok bool) {
 	return d, true
 }
 
-func cpuModel() string {
+// cpuModel is the name of the first processor's model, and what tells it from others of
+// that name.
+func cpuModel() (name, detail string) {
 	text, _ := os.ReadFile("/proc/cpuinfo")
+	var details []string
 	for line := range strings.Lines(string(text)) {
 		key, value, _ := strings.Cut(line, ":")
-		if strings.TrimSpace(key) == "model name" {
-			return strings.TrimSpace(value)
+		key, value = strings.TrimSpace(key), strings.TrimSpace(value)
+		switch key {
+		case "":
+			return name, strings.Join(details, ", ") // the second processor's follow
+		case "model name":
+			name = value
+		case "cpu family":
+			details = append(details, "family "+value)
+		case "model", "stepping":
+			details = append(details, key+" "+value)
+		case "cache size":
+			details = append(details, "cache "+value)
 		}
 	}
-	return ""
+	return name, strings.Join(details, ", ")
 }
 
 // hypervisor names what the machine runs on, as far as an ordinary user can see: "yes"

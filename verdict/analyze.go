@@ -143,8 +143,7 @@ func (c *CaseResult) compare(result *Result, blocks []*record.Block, margin floa
 	if kind == record.ValueFastCPU {
 		wall := stats.Compare(p.values(record.ValueFastWall))
 		result.Wall = &wall
-		if opposite := stats.Decide(wall, margin); opposite == stats.Faster && result.Verdict == stats.Slower ||
-			opposite == stats.Slower && result.Verdict == stats.Faster {
+		if by := stats.Decide(wall, margin); (by == stats.Faster || by == stats.Slower) && by != result.Verdict {
 			result.Verdict = stats.Undecided
 		}
 	}

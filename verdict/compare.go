@@ -261,6 +261,13 @@ func (c *Changes) test(olds, news map[string]*CaseResult) {
 			case base != "" && row.Old.Row.Name != base && moved == "":
 				row.Anchor = strings.TrimPrefix(base, name+"/")
 				shift(row, toRow(base))
+				if row.New.Row.Value == record.ValueFastCPU && row.Old.Row.Value == record.ValueFastCPU {
+					wall := func(rec *record.Record, r *record.Row) []float64 {
+						p := newPair(rec.BlocksOf(r.Case), r, rec.Row(base))
+						return p.values(record.ValueFastWall)
+					}
+					row.test = orWall(row.test, u.Shift(wall(c.Old, row.Old.Row), wall(c.New, row.New.Row), level), math.Log1p(c.Limits.Time))
+				}
 			case moved != "" && len(others) > minPeers:
 				row.Anchor = anchorPeers
 				shift(row, c.toPeers(others))

@@ -81,3 +81,25 @@ func slowOld(rec *record.Record, row string, factor float64) {
 		}
 	}
 }
+
+// What waits longer uses no more of the processor: the gate finds it by wall time.
+func TestGateFindsWaiting(t *testing.T) {
+	const row = "Encode/msg=0/op=encode/codec=c"
+	run := &recordtest.Run{Rand: rand.New(rand.NewPCG(7, 1)), Cases: 1, Blocks: 20}
+	rec := alone(run.Record(), func(string, int, *int64, *int64) {})
+	recordtest.Against(rec, 1)
+	for i := range rec.Blocks {
+		for j, ns := range rec.Blocks[i].Of(row).WallNS {
+			rec.Blocks[i].Of(row).WallNS[j] = 2 * ns
+		}
+	}
+	c := ComparePaired(rec, DefaultThresholds())
+	if r := change(t, c, row); r.Outcome != Regressed || r.Ratio.Value < 1.9 {
+		t.Errorf("twice the wall time: %s, %+v", r.Outcome, r.Ratio)
+	}
+	for i := range c.Rows {
+		if c.Rows[i].New.Row.Name != row && c.Rows[i].Outcome == Regressed {
+			t.Errorf("%s regressed", c.Rows[i].New.Row.Name)
+		}
+	}
+}

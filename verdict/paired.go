@@ -47,6 +47,10 @@ func ComparePaired(rec *record.Record, limits Thresholds) *Changes {
 	for i := range c.Rows {
 		r := &c.Rows[i]
 		r.test = stats.Paired(BlockValues(rec.BlocksOf(r.New.Row.Case), r.New.Row, r.Old.Row), level)
+		if r.New.Row.Value == record.ValueFastCPU {
+			wall := newPair(rec.BlocksOf(r.New.Row.Case), r.New.Row, r.Old.Row)
+			r.test = orWall(r.test, stats.Paired(wall.values(record.ValueFastWall), level), math.Log1p(limits.Time))
+		}
 		p = append(p, r.test.P)
 	}
 	for i, adjusted := range stats.Holm(p) {

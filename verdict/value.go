@@ -141,3 +141,14 @@ func contradicts(mean, ratio stats.Comparison, v stats.Verdict, margin float64) 
 	}
 	return (mean.Ratio-1)*(ratio.Ratio-1) <= 0 || mean.Low > ratio.Ratio || mean.High < ratio.Ratio
 }
+
+// orWall is the test of a row's CPU time, or that of its wall time where that is all beyond the
+// threshold and the other is not: what waits longer is slower, and uses no more of the
+// processor for it. As that is one of two, its p-value counts twice.
+func orWall(cpu, wall stats.Shift, threshold float64) stats.Shift {
+	if wall.Low < threshold || cpu.Low >= threshold {
+		return cpu
+	}
+	wall.P = min(1, 2*wall.P)
+	return wall
+}
