@@ -97,7 +97,9 @@ func TestSlowSource(t *testing.T) {
 }
 
 // TestLocalizedSeverity has a server that reports an error in its own language and is gone before it says that it is ready: the error
-// is certain, whatever it is called.
+// is certain, whatever it is called. All tests can have a real server that speaks German, where its translations are installed:
+//
+//	LANGUAGE=de PGOPTIONS='-c lc_messages=C.UTF-8' go test ./pgbulk
 func TestLocalizedSeverity(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
