@@ -5,7 +5,7 @@ import (
 	"database/sql"
 	"errors"
 
-	"github.com/lib/pq"
+	_ "github.com/lib/pq"
 )
 
 // pqCopyIn sends the rows by lib/pq's COPY straight into the table, in the text format, which fails on rows that exist.
@@ -38,7 +38,7 @@ func pqCopyIn() *contender {
 }
 
 func copyIn(tx *sql.Tx, t *target) error {
-	statement, err := tx.Prepare(pq.CopyIn(t.table, columns...))
+	statement, err := tx.Prepare("copy " + t.table + " (" + quoted() + ") from stdin")
 	if err != nil {
 		return err
 	}
