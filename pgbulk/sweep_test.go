@@ -1,3 +1,5 @@
+//go:build unix
+
 package pgbulk_test
 
 import (
