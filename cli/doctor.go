@@ -33,9 +33,9 @@ and why not. With --calibrate it finds out: it makes many comparisons whose trut
 known, through the very same code as ` + "`run`" + `. Each compares a contender of a stage with itself
 and with itself slowed by 1, 2, 3 or 5%, and the verdicts are counted. ` + "`run`" + ` then says the
 smallest slowdown that is found.`,
-		Example: `  postage doctor
+		Example: p.example().expand(`  postage doctor
   postage doctor --calibrate --comparisons 60
-  postage doctor --calibrate --stage seal`,
+  postage doctor --calibrate --stage {stage}`),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !calibrate {

@@ -137,7 +137,8 @@ func (p program) example() example {
 	return example{e.Case.Name, e.Row(), parts[0] + "/" + parts[len(parts)-1], part}
 }
 
-// expand writes the example into a help text: {case}, {row}, {some} and {part}.
+// expand writes the example into a help text: {stage}, {case}, {row}, {some} and {part}.
 func (x example) expand(text string) string {
-	return strings.NewReplacer("{case}", x.Case, "{row}", x.Row, "{some}", x.Some, "{part}", x.Part).Replace(text)
+	stage, _, _ := strings.Cut(x.Case, "/")
+	return strings.NewReplacer("{stage}", strings.ToLower(stage), "{case}", x.Case, "{row}", x.Row, "{some}", x.Some, "{part}", x.Part).Replace(text)
 }
