@@ -1,3 +1,5 @@
+//go:build unix
+
 package webpush_test
 
 import (

@@ -10,7 +10,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-//go:generate go run -C ../../../../tools ./sendgen
+//go:generate go run -C ../../../tools ./sendgen
 
 // Codec turns the messages into bytes and back, the same for every protocol.
 type Codec struct {
