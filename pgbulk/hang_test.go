@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"net"
+	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -12,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 
 	"postage/pgbulk"
+	"postage/pgbulk/pgtest"
 )
 
 // TestExecCopyFromStdin has the server wait for data that does not come.
@@ -162,4 +165,149 @@ func refuseOnce(l net.Listener) error {
 		}
 	}
 	return nil
+}
+
+// TestCancelKeepsConnection cancels a call that waits for a lock: the server answers, and the connection stays.
+func TestCancelKeepsConnection(t *testing.T) {
+	observer := connect(t)
+	for _, s := range strategies {
+		for _, padBytes := range []int{10, 5000} {
+			v := newVersioned(t, observer, 1000, padBytes)
+			tx, err := observer.Begin(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := tx.Exec(t.Context(), "update "+v.table.Name.Sanitize()+" set pad = 'x' where id = 500"); err != nil {
+				t.Fatal(err)
+			}
+			conn, err := cancelled(t, name(s), func(ctx context.Context, conn *pgx.Conn) error {
+				_, err := pgbulk.Upsert(ctx, conn, v.table, v.at(1), pgbulk.Options{Strategy: s})
+				return err
+			})
+			tx.Rollback(t.Context())
+			v.check(t, observer, conn, err, 0, 1)
+		}
+	}
+	conn, _ := cancelled(t, "exec", func(ctx context.Context, conn *pgx.Conn) error {
+		_, err := pgbulk.Exec(ctx, conn, "select pg_sleep($1)", 3600.0)
+		return err
+	})
+	usable(t, conn)
+}
+
+// cancelled makes a call whose context ends, on a connection that must be there afterwards. On a busy machine the
+// server may not answer within CancelGrace: so there are three tries.
+func cancelled(t *testing.T, what string, call func(context.Context, *pgx.Conn) error) (*pgx.Conn, error) {
+	t.Helper()
+	for range 3 {
+		conn := connect(t)
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		err := call(ctx, conn)
+		cancel()
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatalf("%s: error %v", what, err)
+		}
+		if !conn.IsClosed() {
+			return conn, err
+		}
+		t.Logf("%s: %v", what, err)
+		// Its backend may wait for the lock still, and must not get it.
+		other := connect(t)
+		must(t, other, "select pg_terminate_backend($1)", conn.PgConn().PID())
+		gone(t, other, conn.PgConn().PID())
+	}
+	t.Fatalf("%s: three connections were closed", what)
+	return nil, nil
+}
+
+// TestServerHangs has a server that neither reads nor answers: the call must end in the end, and say that the connection is closed.
+func TestServerHangs(t *testing.T) {
+	observer := connect(t)
+	v := newVersioned(t, observer, 1000, 20_000)
+	config, err := pgx.ParseConfig(dsn(t, pgtest.Unix))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var cutOff atomic.Bool
+	dial := config.DialFunc
+	config.DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		if cutOff.Load() {
+			return nil, errors.New("no route")
+		}
+		return dial(ctx, network, addr)
+	}
+	conn, err := pgx.ConnectConfig(t.Context(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tx, err := observer.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tx.Exec(t.Context(), "lock table "+v.table.Name.Sanitize()+" in share mode"); err != nil {
+		t.Fatal(err)
+	}
+	cutOff.Store(true) // so that the cancel request does not get through
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	began := time.Now()
+	_, err = pgbulk.Upsert(ctx, conn, v.table, v.at(1), pgbulk.Options{Strategy: pgbulk.Bind})
+	if took := time.Since(began); took > 30*time.Second {
+		t.Errorf("took %v", took)
+	}
+	var e *pgbulk.Error
+	if !errors.As(err, &e) || !e.Closed || !conn.IsClosed() || !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("error %v, connection closed: %v", err, conn.IsClosed())
+	}
+	tx.Rollback(t.Context())
+	gone(t, observer, conn.PgConn().PID())
+	if got := v.version(t, observer); got != 0 {
+		t.Errorf("version %d", got)
+	}
+}
+
+// TestChattyServer has the server send a notice for every row, far more than the sockets hold, while we write.
+func TestChattyServer(t *testing.T) {
+	conn := connect(t)
+	must(t, conn, `create or replace function chat() returns trigger language plpgsql as
+		$$ begin raise notice '%', repeat('x', 4000); perform pg_notify('chat', new.id::text); return new; end $$`)
+	must(t, conn, "listen chat")
+	for _, s := range strategies {
+		v := newVersioned(t, conn, 5000, 1000)
+		must(t, conn, "create trigger chat before insert on "+v.table.Name.Sanitize()+" for each row execute function chat()")
+		if _, err := pgbulk.Upsert(t.Context(), conn, v.table, v.at(1), pgbulk.Options{Strategy: s}); err != nil {
+			t.Fatal(err)
+		}
+		for range v.rows {
+			if _, err := conn.WaitForNotification(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		v.check(t, conn, conn, nil, 0, 1)
+	}
+	if _, err := pgbulk.Exec(t.Context(), conn, "select repeat('x', 8000), $1::text from generate_series(1, 2000)", strings.Repeat("y", 1000)); err != nil {
+		t.Fatal(err)
+	}
+	usable(t, conn)
+}
+
+// TestGoexit ends the goroutine from within the source.
+func TestGoexit(t *testing.T) {
+	observer := connect(t)
+	for _, s := range strategies {
+		v := newVersioned(t, observer, 1000, 1000)
+		conn := connect(t)
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			pgbulk.Upsert(context.Background(), conn, v.table, pgbulk.Values(seq(v.rows, func(i int) []any {
+				if i == 900 {
+					runtime.Goexit()
+				}
+				return []any{i, 1, v.pad}
+			})), pgbulk.Options{Strategy: s})
+		}()
+		<-done
+		v.check(t, observer, conn, &pgbulk.Error{Err: errors.New("goexit")}, 0, 1)
+	}
 }

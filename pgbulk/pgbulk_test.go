@@ -8,6 +8,7 @@ import (
 	"iter"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -268,220 +269,7 @@ func TestCallersTransaction(t *testing.T) {
 	}
 }
 
-// TestErrorPosition has one wrong row in the middle of many, and expects its number and column.
-func TestErrorPosition(t *testing.T) {
-	conn := connect(t)
-	audit := newTable(t, conn, "a text check (a <> 'audit')").Sanitize()
-	must(t, conn, `create or replace function refuse() returns trigger language plpgsql as
-		$$ begin
-			if new.a = 'trigger' then raise exception 'refused'; end if;
-			if new.a = 'audit' then execute 'insert into `+audit+` values ($1)' using new.a; end if;
-			return new;
-		end $$`)
-	const n, wrong = 500, 137
-	for _, c := range []struct {
-		what   string
-		row    []any
-		code   string
-		column string
-		first  int
-	}{
-		{"check", []any{wrong, "bad", 1}, "23514", "", -1},
-		{"not null", []any{wrong, nil, 1}, "23502", "a", -1},
-		{"unique", []any{wrong, "taken", 1}, "23505", "", -1},
-		{"trigger", []any{wrong, "trigger", 1}, "P0001", "", -1},
-		{"trigger's own statement", []any{wrong, "audit", 1}, "23514", "", -1}, // its parameters are not ours
-		{"utf-8", []any{wrong, "a\xffb", 1}, "22021", "a", -1},
-		{"zero byte", []any{wrong, "a\x00b", 1}, "22021", "a", -1},
-		{"duplicate", []any{17, "x", 1}, "21000", "", 17},
-		{"go type", []any{wrong, "x", struct{}{}}, "", "b", -1},
-		{"go range", []any{wrong, "x", int64(1) << 40}, "", "b", -1},
-		{"too few", []any{wrong, "x"}, "", "", -1},
-	} {
-		for _, s := range strategies {
-			for _, insert := range []bool{false, true} {
-				if insert && (c.what == "duplicate") {
-					continue
-				}
-				t.Run(c.what+"/"+name(s)+map[bool]string{true: "/insert"}[insert], func(t *testing.T) {
-					table := pgbulk.Table{Name: newTable(t, conn, "id int primary key, a text not null unique check (a <> 'bad'), b int"), Columns: []string{"id", "a", "b"}, Key: []string{"id"}}
-					must(t, conn, "insert into "+table.Name.Sanitize()+" values (-1, 'taken', 0)")
-					must(t, conn, "create trigger refuse before insert on "+table.Name.Sanitize()+" for each row execute function refuse()")
-					rows := make([][]any, n)
-					for i := range rows {
-						rows[i] = []any{i, "row " + string(rune('a'+i%26)) + strings.Repeat("y", i), i}
-					}
-					rows[wrong] = c.row
-					before := digest(t, conn, table.Name)
-					call := pgbulk.Upsert
-					if insert {
-						call = pgbulk.Insert
-					}
-					_, err := call(t.Context(), conn, table, pgbulk.Slice(rows), pgbulk.Options{Strategy: s})
-					var e *pgbulk.Error
-					if !errors.As(err, &e) {
-						t.Fatalf("error %v", err)
-					}
-					t.Log(err)
-					var pgErr *pgconn.PgError
-					if errors.As(err, &pgErr); c.code != "" && (pgErr == nil || pgErr.Code != c.code) {
-						t.Errorf("error %v, want code %s", err, c.code)
-					}
-					if e.Row != wrong || e.LastRow != wrong || e.Column != c.column || e.FirstRow != c.first || e.Closed || e.Uncertain {
-						t.Errorf("%+v, want row %d, column %q, first row %d", *e, wrong, c.column, c.first)
-					}
-					if after := digest(t, conn, table.Name); after != before {
-						t.Error("the table has changed")
-					}
-					if status := conn.PgConn().TxStatus(); status != 'I' {
-						t.Errorf("transaction status %c", status)
-					}
-					usable(t, conn)
-				})
-			}
-		}
-	}
-}
-
-// TestErrorOfNoRow has errors that no row is to blame for.
-func TestErrorOfNoRow(t *testing.T) {
-	conn := connect(t)
-	rows := pgbulk.Values(seq(100, func(i int) []any { return []any{i, "x"} }))
-	for _, s := range strategies {
-		table := pgbulk.Table{Name: newTable(t, conn, "id int, a text"), Columns: []string{"id", "a"}, Key: []string{"id"}}
-		_, err := pgbulk.Upsert(t.Context(), conn, table, rows, pgbulk.Options{Strategy: s})
-		var e *pgbulk.Error
-		var pgErr *pgconn.PgError
-		if !errors.As(err, &e) || !errors.As(err, &pgErr) || pgErr.Code != "42P10" || e.Row != -1 || e.LastRow != -1 {
-			t.Errorf("%s: without a unique index: %v", name(s), err)
-		}
-		usable(t, conn)
-	}
-}
-
-// TestErrorPositionInContext has the server tell all parameters with its errors, and none of them is to blame.
-func TestErrorPositionInContext(t *testing.T) {
-	conn := connect(t)
-	must(t, conn, "set log_parameter_max_length_on_error = 100")
-	table := pgbulk.Table{Name: newTable(t, conn, "id int primary key, a text check (a <> 'bad')"), Columns: []string{"id", "a"}, Key: []string{"id"}}
-	rows := pgbulk.Values(seq(100, func(i int) []any { return []any{i, map[bool]string{true: "bad", false: "good"}[i == 57]} }))
-	for _, s := range strategies {
-		_, err := pgbulk.Upsert(t.Context(), conn, table, rows, pgbulk.Options{Strategy: s})
-		var e *pgbulk.Error
-		if !errors.As(err, &e) || e.Row != 57 || e.LastRow != 57 || e.Column != "" {
-			t.Errorf("%s: %v", name(s), err)
-		}
-	}
-}
-
-// TestKeyTwiceInWrongRow has a key come again in a row that the server cannot read.
-func TestKeyTwiceInWrongRow(t *testing.T) {
-	conn := connect(t)
-	table := pgbulk.Table{Name: newTable(t, conn, "id int primary key, a text"), Columns: []string{"id", "a"}, Key: []string{"id"}}
-	rows := pgbulk.Values(seq(60, func(i int) []any {
-		if i == 50 {
-			return []any{3, "\xff"}
-		}
-		return []any{i, "x"}
-	}))
-	_, err := pgbulk.Upsert(t.Context(), conn, table, rows, pgbulk.Options{Strategy: pgbulk.Bind, ChunkRows: 10})
-	var e *pgbulk.Error
-	if !errors.As(err, &e) || e.Row != 50 || e.LastRow != 50 || e.Column != "a" {
-		t.Errorf("error %v, want row 50, column a", err)
-	}
-}
-
-// madValuer is a driver.Valuer that panics.
-type madValuer struct{}
-
 func (madValuer) Value() (driver.Value, error) { panic("the value is mad") }
-
-func TestPanickingValue(t *testing.T) {
-	conn := connect(t)
-	table := pgbulk.Table{Name: newTable(t, conn, "id int primary key, n int"), Columns: []string{"id", "n"}, Key: []string{"id"}}
-	for _, s := range strategies {
-		_, err := pgbulk.Upsert(t.Context(), conn, table, pgbulk.Slice([][]any{{1, 1}, {2, madValuer{}}}), pgbulk.Options{Strategy: s})
-		var e *pgbulk.Error
-		if !errors.As(err, &e) || e.Row != 1 || e.Column != "n" || !strings.Contains(err.Error(), "the value is mad") {
-			t.Errorf("%s: %v", name(s), err)
-		}
-		usable(t, conn)
-	}
-}
-
-// TestNullKeys has keys with a NULL: they are never the same, unless the index says NULLS NOT DISTINCT.
-func TestNullKeys(t *testing.T) {
-	conn := connect(t)
-	rows := func(last ...any) pgbulk.Rows {
-		return pgbulk.Values(seq(60, func(i int) []any {
-			switch i {
-			case 3, 25:
-				return []any{"x", nil, 1}
-			case 50:
-				return last
-			}
-			return []any{"x", i, 1}
-		}))
-	}
-	const distinct, notDistinct = "unique (id, a)", "unique nulls not distinct (id, a)"
-	for _, c := range []struct {
-		what, indexes string
-		rows          pgbulk.Rows
-		first, second int // -1 if there is no error
-	}{
-		{"all different", distinct, rows("x", 50, 1), -1, -1},
-		{"another key twice", distinct, rows("x", 7, 1), 7, 50},
-		{"nulls alike", notDistinct, rows("x", 50, 1), 3, 25},
-		{"nulls alike in other columns", distinct + ", unique nulls not distinct (id, b, a)", pgbulk.Values(seq(60, func(i int) []any { return []any{fmt.Sprint(i), nil, 1} })), -1, -1},
-	} {
-		if c.indexes != distinct && get[int](t, conn, "select current_setting('server_version_num')::int") < 150000 {
-			continue
-		}
-		for _, s := range strategies {
-			for _, chunkRows := range []int{0, 10} { // in the same statement, and in another
-				table := pgbulk.Table{Name: newTable(t, conn, "b text, id int, a int, "+c.indexes), Columns: []string{"b", "id", "a"}, Key: []string{"id", "a"}}
-				_, err := pgbulk.Upsert(t.Context(), conn, table, c.rows, pgbulk.Options{Strategy: s, ChunkRows: chunkRows})
-				var e *pgbulk.Error
-				switch {
-				case c.second < 0 && err != nil:
-					t.Errorf("%s, %s, %d rows a statement: %v", c.what, name(s), chunkRows, err)
-				case c.second >= 0 && (!errors.As(err, &e) || e.FirstRow != c.first || e.Row != c.second):
-					t.Errorf("%s, %s, %d rows a statement: error %v, want row %d, same key as row %d", c.what, name(s), chunkRows, err, c.second, c.first)
-				}
-				usable(t, conn)
-			}
-		}
-	}
-}
-
-func TestExecErrors(t *testing.T) {
-	conn := connect(t)
-	for sql, column := range map[string]string{
-		"select $1::int, $2::text":  "$2",
-		"select $1::int, $2::jsonb": "$2",
-	} {
-		for range 2 {
-			_, err := pgbulk.Exec(t.Context(), conn, sql, 1, "\xff")
-			var e *pgbulk.Error
-			if !errors.As(err, &e) || e.Column != column {
-				t.Errorf("%s: %v", sql, err)
-			}
-		}
-	}
-	if _, err := pgbulk.Exec(t.Context(), conn, "select $1::int", "x", 2); err == nil || !strings.Contains(err.Error(), "2 arguments for 1 parameters") {
-		t.Error(err)
-	}
-	if _, err := pgbulk.Exec(t.Context(), conn, "select $1::int", struct{}{}); err == nil || !strings.Contains(err.Error(), "$1") {
-		t.Error(err)
-	}
-	if _, err := pgbulk.Exec(t.Context(), conn, "selec"); err == nil {
-		t.Error("no error")
-	}
-	if tag, err := pgbulk.Exec(t.Context(), conn, "select @a::int, @b::text", pgx.NamedArgs{"a": 1, "b": "x"}); err != nil || tag.RowsAffected() != 1 {
-		t.Error(tag, err)
-	}
-	usable(t, conn)
-}
 
 // TestExecStaleStatement drops and alters what a kept statement was prepared for.
 func TestExecStaleStatement(t *testing.T) {
@@ -540,41 +328,6 @@ func TestExecClosesStatements(t *testing.T) {
 	}
 }
 
-func TestRefused(t *testing.T) {
-	conn := connect(t)
-	table := newTable(t, conn, "id int primary key, a text")
-	for want, c := range map[string]struct {
-		table pgbulk.Table
-		rows  pgbulk.Rows
-		o     pgbulk.Options
-	}{
-		"no table name":     {pgbulk.Table{Columns: []string{"id"}, Key: []string{"id"}}, pgbulk.Slice(nil), pgbulk.Options{}},
-		"no columns":        {pgbulk.Table{Name: table, Key: []string{"id"}}, pgbulk.Slice(nil), pgbulk.Options{}},
-		"no key":            {pgbulk.Table{Name: table, Columns: []string{"id"}}, pgbulk.Slice(nil), pgbulk.Options{}},
-		"named twice":       {pgbulk.Table{Name: table, Columns: []string{"id", "id"}, Key: []string{"id"}}, pgbulk.Slice(nil), pgbulk.Options{}},
-		"not among":         {pgbulk.Table{Name: table, Columns: []string{"a"}, Key: []string{"id"}}, pgbulk.Slice(nil), pgbulk.Options{}},
-		"unknown strategy":  {pgbulk.Table{Name: table, Columns: []string{"id"}, Key: []string{"id"}}, pgbulk.Slice(nil), pgbulk.Options{Strategy: "x"}},
-		"no source":         {pgbulk.Table{Name: table, Columns: []string{"id"}, Key: []string{"id"}}, pgbulk.Rows{}, pgbulk.Options{}},
-		"not structs":       {pgbulk.Table{Name: table, Columns: []string{"id"}, Key: []string{"id"}}, pgbulk.Structs(slices.Values([]int{1})), pgbulk.Options{}},
-		"has no field":      {pgbulk.Table{Name: table, Columns: []string{"id", "a"}, Key: []string{"id"}}, pgbulk.Structs(slices.Values([]struct{ ID int }{{1}})), pgbulk.Options{}},
-		"does not exist":    {pgbulk.Table{Name: pgx.Identifier{"nowhere"}, Columns: []string{"id"}, Key: []string{"id"}}, pgbulk.Slice(nil), pgbulk.Options{}},
-		`"b" does not exis`: {pgbulk.Table{Name: table, Columns: []string{"b"}, Key: []string{"b"}}, pgbulk.Slice(nil), pgbulk.Options{}},
-	} {
-		_, err := pgbulk.Upsert(t.Context(), conn, c.table, c.rows, c.o)
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want %q", err, want)
-		}
-		usable(t, conn)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	_, err := pgbulk.Upsert(ctx, conn, pgbulk.Table{Name: table, Columns: []string{"id"}, Key: []string{"id"}}, pgbulk.Slice([][]any{{1}}), pgbulk.Options{})
-	if !errors.Is(err, context.Canceled) {
-		t.Error(err)
-	}
-	usable(t, conn)
-}
-
 // TestStringsForAnything has strings that only the server can read.
 func TestStringsForAnything(t *testing.T) {
 	conn := connect(t)
@@ -609,5 +362,35 @@ func seq(n int, row func(i int) []any) iter.Seq[[]any] {
 				return
 			}
 		}
+	}
+}
+
+// TestConcurrent has 16 goroutines write through a pool; with -race it looks for what they share.
+func TestConcurrent(t *testing.T) {
+	observer := connect(t)
+	pool, err := pgxpool.New(t.Context(), dsn(t, pgtest.TCP)+" pool_max_conns=16")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pool.Close()
+	table := pgbulk.Table{Name: newTable(t, observer, "id int primary key, version int, pad text"), Columns: []string{"id", "version", "pad"}, Key: []string{"id"}}
+	const workers, rounds, rows = 16, 6, 200
+	var all sync.WaitGroup
+	for w := range workers {
+		all.Go(func() {
+			for r := range rounds {
+				source := pgbulk.Values(seq(rows, func(i int) []any { return []any{w*rows + i, r, strings.Repeat("z", 10*i)} }))
+				if _, err := pgbulk.Upsert(t.Context(), pool, table, source, pgbulk.Options{Strategy: strategies[(w+r)%len(strategies)]}); err != nil {
+					t.Error(err)
+				}
+				if _, err := pgbulk.Exec(t.Context(), pool, "select $1::int, $2::text", r, strings.Repeat("q", 100_000)); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	if n := get[int](t, observer, "select count(*) from "+table.Name.Sanitize()+" where version = $1", rounds-1); n != workers*rows {
+		t.Errorf("%d rows of the last round, want %d", n, workers*rows)
 	}
 }
