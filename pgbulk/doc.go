@@ -14,6 +14,7 @@
 //   - [Insert] inserts rows.
 //   - [Update] and [Delete] find rows by their key.
 //   - A [Writer] does one of these with rows that are pushed.
+//   - [UpsertSharded] and [InsertSharded] share the rows over several connections, which is not one transaction.
 //
 // Rows are written by one of three strategies (see [Strategy]); Auto chooses:
 //

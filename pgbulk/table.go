@@ -68,7 +68,7 @@ type Options struct {
 	// Returning has the rows handed out as they are in the table then.
 	Returning *Returning
 	// SkipUnchanged leaves a row alone that has the values of Set already, byte for byte: it is read, and not written, compressed and
-	// logged once more. Result.Affected does not count it.
+	// logged once more, and expressions of SetTo do not run for it. Result.Affected does not count it.
 	SkipUnchanged bool
 	// Compression is how values of the call are compressed whose column names no method, in place of the server's
 	// default_toast_compression. It changes how they are stored, and nothing else. It takes a transaction, in which
