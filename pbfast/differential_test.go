@@ -95,7 +95,7 @@ func compare(t testing.TB, subject fastMessage, before []byte, data []byte) {
 		wantErr, gotErr := theirs(data, want, o), o.Unmarshal(input, got)
 		what := fmt.Sprintf("%T, %+v", subject, o)
 		if (wantErr == nil) != (gotErr == nil) {
-			t.Fatalf("%s: %x\nerror %v, protobuf-go has %v", what, data, gotErr, wantErr)
+			t.Fatalf("%s: %x\nbefore %x\nerror %v, protobuf-go has %v", what, data, before, gotErr, wantErr)
 		}
 		for i := range input { // what was decoded has no part in it
 			input[i] ^= 0x55

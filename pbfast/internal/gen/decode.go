@@ -2,6 +2,8 @@ package gen
 
 import (
 	"fmt"
+	"strconv"
+	"strings"
 
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -80,6 +82,7 @@ func (g *generator) decodeFields(msg *message) {
 		g.decodeField(msg, f)
 	}
 	g.f("default:")
+	g.tooDeepMaps(msg)
 	if msg.ext {
 		ranges := msg.Desc.ExtensionRanges()
 		condition := ""
@@ -95,6 +98,20 @@ func (g *generator) decodeFields(msg *message) {
 	}
 	g.f("if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 { %s }", g.fail("ErrMalformed"))
 	g.f("}\n}\nreturn nil\n}\n")
+}
+
+// tooDeepMaps has a map's field of another wire type be too deep where an entry would be: protobuf-go looks at the depth
+// before the type, and takes it for unknown only after that.
+func (g *generator) tooDeepMaps(msg *message) {
+	var numbers []string
+	for _, f := range msg.fields {
+		if f.isMap() {
+			numbers = append(numbers, strconv.Itoa(int(f.Desc.Number())))
+		}
+	}
+	if len(numbers) > 0 && !g.drop("map-depth") {
+		g.f("if depth == 0 {\nswitch tag >> 3 {\ncase %s:\n%s\n}\n}", strings.Join(numbers, ", "), g.fail("ErrDepth"))
+	}
 }
 
 func (g *generator) fallback() {

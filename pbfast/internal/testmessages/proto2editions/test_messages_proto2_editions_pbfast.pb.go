@@ -4797,6 +4797,12 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				return err
 			}
 		default:
+			if depth == 0 {
+				switch tag >> 3 {
+				case 56, 57, 58, 59, 60, 61, 62, 63, 64, 65, 66, 67, 68, 69, 70, 71, 72, 73, 74, 103, 104:
+					return pbfast.ErrDepth
+				}
+			}
 			if tag>>3 >= 120 && tag>>3 < 201 {
 				var err error
 				if i, err = d.Fallback(p, i, tag, m, depth); err != nil {
@@ -8107,6 +8113,12 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				return err
 			}
 		default:
+			if depth == 0 {
+				switch tag >> 3 {
+				case 56, 57, 58, 59, 60, 61, 62, 63, 64, 65, 66, 67, 68, 69, 70, 71, 72, 73, 74, 103, 104:
+					return pbfast.ErrDepth
+				}
+			}
 			if tag>>3 >= 120 && tag>>3 < 201 {
 				var err error
 				if i, err = d.Fallback(p, i, tag, m, depth); err != nil {

@@ -4941,6 +4941,12 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			}
 			m.FieldName18__ = int32(v)
 		default:
+			if depth == 0 {
+				switch tag >> 3 {
+				case 56, 57, 58, 59, 60, 61, 62, 63, 64, 65, 66, 67, 68, 69, 70, 71, 72, 73, 74:
+					return pbfast.ErrDepth
+				}
+			}
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
 				return pbfast.ErrMalformed
 			}
@@ -8205,6 +8211,12 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			}
 			m.FieldName18__ = int32(v)
 		default:
+			if depth == 0 {
+				switch tag >> 3 {
+				case 56, 57, 58, 59, 60, 61, 62, 63, 64, 65, 66, 67, 68, 69, 70, 71, 72, 73, 74:
+					return pbfast.ErrDepth
+				}
+			}
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
 				return pbfast.ErrMalformed
 			}

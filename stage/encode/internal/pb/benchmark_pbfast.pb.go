@@ -699,6 +699,12 @@ func (m *Map) pbfastDecode(d *pbfast.Decoder, p []byte, depth int) error {
 				return err
 			}
 		default:
+			if depth == 0 {
+				switch tag >> 3 {
+				case 1:
+					return pbfast.ErrDepth
+				}
+			}
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
 				return pbfast.ErrMalformed
 			}
@@ -783,6 +789,12 @@ func (m *Map) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
 				return err
 			}
 		default:
+			if depth == 0 {
+				switch tag >> 3 {
+				case 1:
+					return pbfast.ErrDepth
+				}
+			}
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
 				return pbfast.ErrMalformed
 			}

@@ -553,6 +553,12 @@ func (m *Order) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfastOrderParts, d
 			}
 			m.Gift = v != 0
 		default:
+			if depth == 0 {
+				switch tag >> 3 {
+				case 12:
+					return pbfast.ErrDepth
+				}
+			}
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
 				return pbfast.ErrMalformed
 			}
@@ -889,6 +895,12 @@ func (m *Order) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
 			}
 			m.Gift = v != 0
 		default:
+			if depth == 0 {
+				switch tag >> 3 {
+				case 12:
+					return pbfast.ErrDepth
+				}
+			}
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
 				return pbfast.ErrMalformed
 			}

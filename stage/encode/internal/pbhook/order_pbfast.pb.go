@@ -543,6 +543,12 @@ func (m *Order) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfastOrderParts, d
 			}
 			m.Gift = v != 0
 		default:
+			if depth == 0 {
+				switch tag >> 3 {
+				case 12:
+					return pbfast.ErrDepth
+				}
+			}
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
 				return pbfast.ErrMalformed
 			}
