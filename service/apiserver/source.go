@@ -1,7 +1,6 @@
 package apiserver
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -10,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 )
 
 // program is a server that is built from a nested module of this repository.
@@ -62,19 +60,27 @@ func sourceTree() (string, error) {
 	return "", errors.New("to build an API server takes Postage's source tree, which is neither above the current folder nor where this program was compiled: run it in a checkout")
 }
 
+// isSource does not ask for the module's name, which tools/rehome changes.
 func isSource(dir string) bool {
-	text, err := os.ReadFile(filepath.Join(dir, "go.mod"))
-	return err == nil && bytes.HasPrefix(text, []byte("module postage\n"))
+	for _, name := range []string{"go.work", filepath.Join("service", "apiserver", string(Generic), "go.mod")} {
+		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
+			return false
+		}
+	}
+	return true
 }
 
 // file is where the server is kept: its name has a hash of the module's files and Go's version in it, so that
 // another version is another file.
 func (p *program) file() (string, error) {
-	names, err := filepath.Glob(filepath.Join(p.module, "*"))
-	if err != nil {
-		return "", err
+	var names []string
+	for _, pattern := range []string{"*.go", "go.mod", "go.sum"} {
+		found, err := filepath.Glob(filepath.Join(p.module, pattern))
+		if err != nil {
+			return "", err
+		}
+		names = append(names, found...)
 	}
-	slices.Sort(names)
 	h := sha256.New()
 	fmt.Fprintln(h, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 	for _, name := range names {
