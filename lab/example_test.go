@@ -40,7 +40,9 @@ func Example() {
 		Name: "Sum/size=9B", Doc: "What does a checksum cost?", Baseline: "hash=crc32",
 		Contenders: []lab.Contender{{
 			Name: "hash=crc32", Checks: "the published check value",
-			Open: func(context.Context, lab.Env) (lab.Instance, error) { return &checksum{input: []byte("123456789")}, nil },
+			Open: func(context.Context, lab.Env) (lab.Instance, error) {
+				return &checksum{input: []byte("123456789")}, nil
+			},
 		}},
 	}}}
 	if err := lab.Check([]lab.Suite{suite}); err != nil {
