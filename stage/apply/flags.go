@@ -71,8 +71,7 @@ func (f *serverFlags) choose(c *lab.Choice) error {
 	if built == nil {
 		built = apiserver.Built
 	}
-	some := len(c.Entries) > 0
-	if some && len(c.Patterns) == 0 && f.server() != apiserver.User && !built(f.server()) {
+	if len(c.Entries) > 0 && len(c.Patterns) == 0 && f.server() != apiserver.User && !built(f.server()) {
 		// Building it would take longer than the look.
 		c.Entries = nil
 		c.Note = "the stage apply is left out, as its API server is not built: `postage run apply` builds generic, `postage run apply --apiserver kcp` builds kcp (about 8 minutes, once)"
@@ -81,15 +80,15 @@ func (f *serverFlags) choose(c *lab.Choice) error {
 	if f.kind == "" && f.kubeconfig == "" && slices.ContainsFunc(c.Patterns, namesServer.MatchString) {
 		return nil
 	}
-	mine := serverPart + string(f.server()) + "/"
-	c.Entries = slices.DeleteFunc(c.Entries, func(e lab.Entry) bool {
-		return strings.Contains(e.Case.Name, serverPart) && !strings.Contains(e.Case.Name, mine)
-	})
+	served := func(e lab.Entry) bool { return strings.Contains(e.Case.Name, serverPart) }
+	mine := func(e lab.Entry) bool { return strings.Contains(e.Case.Name, serverPart+string(f.server())+"/") }
+	asked := slices.ContainsFunc(c.Entries, served)
+	c.Entries = slices.DeleteFunc(c.Entries, func(e lab.Entry) bool { return served(e) && !mine(e) })
 	switch {
-	case !some || len(c.Entries) > 0:
+	case !asked || slices.ContainsFunc(c.Entries, mine):
 	case len(c.Patterns) == 0:
 		c.Note = fmt.Sprintf("the first look has no row of the API server %s: `postage run apply` with this flag has", f.server())
-	default:
+	case len(c.Entries) == 0:
 		return fmt.Errorf("the patterns match rows of other API servers than %s, which is asked for", f.server())
 	}
 	return nil
