@@ -50,6 +50,9 @@ func (p *plan) compressing(ctx context.Context, write func() (Result, error)) (r
 			if b.exec(ctx, pc, "rollback") != nil {
 				pc.Close(ctx)
 			}
+			if e, ok := errors.AsType[*Error](err); ok {
+				e.Closed = pc.IsClosed()
+			}
 		}
 	}()
 	if err := b.exec(ctx, pc, begin); err != nil {

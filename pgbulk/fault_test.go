@@ -4,25 +4,80 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"postage/pgbulk"
+
+	"github.com/jackc/pgx/v5"
 )
 
-// TestRandomFaults has something go wrong at a random point, very often.
+// spoiled are rows of a version with something wrong in one of them, or the rows as they are if the kind of fault is none of the source's.
+func (v *versioned) spoiled(kind string, row, version int) iter.Seq2[[]any, error] {
+	return func(yield func([]any, error) bool) {
+		for i := range v.rows {
+			next, err := version, error(nil)
+			if i == row {
+				switch kind {
+				case "source":
+					err = errors.New("the source is dry")
+				case "panic":
+					panic("the source is mad")
+				case "violation":
+					next = -1
+				}
+			}
+			if !yield([]any{i, next, v.pad}, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// recovered makes a call, and turns the panics of tests' sources and receivers into errors.
+func recovered(conn *pgx.Conn, call func() error) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			if r != "the source is mad" && r != "the receiver is mad" {
+				panic(r)
+			}
+			err = &pgbulk.Error{Err: fmt.Errorf("%v", r), Row: -1, Closed: conn != nil && conn.IsClosed()}
+		}
+	}()
+	return call()
+}
+
+// settleTimeout ends a statement_timeout.
+func settleTimeout(conn *pgx.Conn) {
+	// This may itself run into the timeout, and PostgreSQL may lay one that comes at the last moment at the door of
+	// the next statement.
+	for range 10 {
+		_, err1 := conn.Exec(context.Background(), "set statement_timeout = 0")
+		_, err2 := conn.Exec(context.Background(), "select 1")
+		if err1 == nil && err2 == nil {
+			return
+		}
+	}
+}
+
+// TestRandomFaults has something go wrong at a random point, very often. TestRandomFaultsSharded is the rest of
+// the thousand.
 func TestRandomFaults(t *testing.T) {
-	n := 1000
+	n := 700
 	if testing.Short() {
-		n = 100
+		n = 70
 	}
 	observer := connect(t)
 	p := newProxy(t)
 	v := newVersioned(t, observer, 300, 900)
 	conn := p.connect(t)
 	defer func() { conn.Close(context.Background()) }()
+	giving := slices.DeleteFunc(slices.Clone(writings), func(w writing) bool { return !strings.HasSuffix(w.name, " returning") })
 	version := 0
 	counts := map[string]int{}
 	var what string
@@ -36,6 +91,9 @@ func TestRandomFaults(t *testing.T) {
 			conn = p.connect(t)
 		}
 		o := pgbulk.Options{Strategy: strategies[rand.IntN(len(strategies))], ChunkBytes: []int{0, 5000, 50_000}[rand.IntN(3)]}
+		if rand.IntN(3) == 0 {
+			o.Compression = pgbulk.LZ4
+		}
 		ctx, cancel := context.WithCancel(t.Context())
 		rows := v.rowsAt(version + 1)
 		how := writings[rand.IntN(len(writings))]
@@ -49,7 +107,11 @@ func TestRandomFaults(t *testing.T) {
 			kind = "none"
 		case 1:
 			kind = "cut"
-			p.left.Store(rand.Int64N(320_000))
+			if p.left.Store(rand.Int64N(320_000)); rand.IntN(2) == 0 {
+				kind = "answer lost"
+				p.heal()
+				p.back.Store(rand.Int64N(600))
+			}
 		case 2:
 			kind = "terminate"
 			pid := conn.PgConn().PID()
@@ -66,43 +128,11 @@ func TestRandomFaults(t *testing.T) {
 		case 4:
 			kind = "timeout"
 			must(t, conn, fmt.Sprintf("set statement_timeout = %d", 1+rand.IntN(12)))
-		case 5:
-			kind = "source"
-			rows = func(yield func([]any, error) bool) {
-				for i := range row {
-					if !yield([]any{i, version + 1, v.pad}, nil) {
-						return
-					}
-				}
-				yield(nil, errors.New("the source is dry"))
-			}
-		case 6:
-			kind = "panic"
-			rows = func(yield func([]any, error) bool) {
-				for i := range v.rows {
-					if i == row {
-						panic("the source is mad")
-					}
-					if !yield([]any{i, version + 1, v.pad}, nil) {
-						return
-					}
-				}
-			}
-		case 7:
-			kind = "violation"
-			rows = func(yield func([]any, error) bool) {
-				for i := range v.rows {
-					next := version + 1
-					if i == row {
-						next = -1
-					}
-					if !yield([]any{i, next, v.pad}, nil) {
-						return
-					}
-				}
-			}
+		case 5, 6, 7:
+			kind = []string{"source", "panic", "violation"}[rand.IntN(3)]
+			rows = v.spoiled(kind, row, version+1)
 		case 8, 9:
-			how = writings[3+rand.IntN(2)]
+			how = giving[rand.IntN(len(giving))]
 			if kind = "receiver"; rand.IntN(2) == 0 {
 				kind = "receiver's panic"
 			}
@@ -117,21 +147,11 @@ func TestRandomFaults(t *testing.T) {
 				panic("the receiver is mad")
 			}
 		}
-		err := func() (err error) {
-			defer func() {
-				if r := recover(); r != nil {
-					if r != "the source is mad" && r != "the receiver is mad" {
-						panic(r)
-					}
-					err = &pgbulk.Error{Err: fmt.Errorf("%v", r), Row: -1, Closed: conn.IsClosed()}
-				}
-			}()
-			return how.write(ctx, conn, v, rows, o, returned)
-		}()
+		err := recovered(conn, func() error { return how.write(ctx, conn, v, rows, o, returned) })
 		background.Wait()
-		p.left.Store(-1)
+		p.heal()
 		cancel()
-		what = fmt.Sprintf("%d %s, %s, strategy %q, delay %v: %v", i, kind, how.name, o.Strategy, delay, err)
+		what = fmt.Sprintf("%d %s, %s, strategy %q, compression %q, delay %v: %v", i, kind, how.name, o.Strategy, o.Compression, delay, err)
 		if kind == "terminate" {
 			gone(t, observer, conn.PgConn().PID())
 			if !conn.IsClosed() { // the call was over before
@@ -139,15 +159,7 @@ func TestRandomFaults(t *testing.T) {
 			}
 		}
 		if kind == "timeout" && !conn.IsClosed() {
-			// This may itself run into the timeout, and PostgreSQL may lay one that comes at the last moment at the door of
-			// the next statement.
-			for range 10 {
-				_, err1 := conn.Exec(context.Background(), "set statement_timeout = 0")
-				_, err2 := conn.Exec(context.Background(), "select 1")
-				if err1 == nil && err2 == nil {
-					break
-				}
-			}
+			settleTimeout(conn)
 		}
 		switch outcome := kind + " noticed"; {
 		case err == nil && kind == "none":
@@ -167,6 +179,115 @@ func TestRandomFaults(t *testing.T) {
 			}
 		}
 		version = v.check(t, observer, conn, err, version, version+1)
+	}
+	t.Log(counts)
+}
+
+// TestRandomFaultsSharded is TestRandomFaults over two connections of a pool. What is in is what the shards say.
+func TestRandomFaultsSharded(t *testing.T) {
+	n := 300
+	if testing.Short() {
+		n = 30
+	}
+	observer := connect(t)
+	p := newProxy(t)
+	v := newVersioned(t, observer, 300, 900)
+	pool := p.pool(t, 2)
+	version := 0
+	counts := map[string]int{}
+	var what string
+	defer func() {
+		if t.Failed() {
+			t.Log("last fault: ", what)
+		}
+	}()
+	kinds := []string{"none", "cut", "answer lost", "terminate", "cancel", "timeout", "source", "panic", "violation"}
+	for i := range n {
+		conns := allOf(t, pool, 2)
+		o := pgbulk.Options{Strategy: strategies[rand.IntN(len(strategies))], ChunkBytes: []int{0, 5000, 50_000}[rand.IntN(3)]}
+		if rand.IntN(2) == 0 {
+			o.Compression = pgbulk.LZ4
+		}
+		kind, row, delay := kinds[rand.IntN(len(kinds))], rand.IntN(v.rows), time.Duration(rand.IntN(12_000))*time.Microsecond
+		ctx, cancel := context.WithCancel(t.Context())
+		rows, stopped := watched(v.spoiled(kind, row, version+1))
+		one := rand.IntN(2) == 0
+		p.one.Store(one)
+		var background sync.WaitGroup
+		switch kind {
+		case "cut":
+			p.left.Store(rand.Int64N(320_000))
+		case "answer lost":
+			p.back.Store(rand.Int64N(1000))
+		case "terminate":
+			victims := []uint32{conns[0].PgConn().PID()}
+			if !one {
+				victims = append(victims, conns[1].PgConn().PID())
+			}
+			background.Go(func() {
+				time.Sleep(delay)
+				observer.Exec(context.Background(), "select pg_terminate_backend(pid::int) from unnest($1::int8[]) as pid", victims)
+			})
+		case "cancel":
+			background.Go(func() {
+				time.Sleep(delay)
+				cancel()
+			})
+		case "timeout":
+			for _, conn := range conns {
+				must(t, conn, fmt.Sprintf("set statement_timeout = %d", 1+rand.IntN(12)))
+			}
+		}
+		var shards []pgbulk.Shard
+		panicked := true
+		err := recovered(nil, func() (err error) {
+			shards, err = pgbulk.UpsertSharded(ctx, pool, 2, v.table, pgbulk.Fallible(rows), o)
+			panicked = false
+			return err
+		})
+		background.Wait()
+		p.heal()
+		cancel()
+		what = fmt.Sprintf("%d %s, one %v, strategy %q, compression %q, delay %v: %v", i, kind, one, o.Strategy, o.Compression, delay, err)
+		switch {
+		case kind == "none" && err != nil:
+			t.Fatal(err)
+		case (kind == "source" || kind == "panic" || kind == "violation") && err == nil:
+			t.Fatal("no error")
+		case kind == "source" || kind == "violation":
+			if e, ok := errors.AsType[*pgbulk.Error](err); !ok || row < e.Row || row > e.LastRow {
+				t.Fatalf("row %d: %v", row, err)
+			}
+		case kind == "timeout":
+			for _, conn := range conns {
+				if !conn.IsClosed() {
+					settleTimeout(conn)
+				}
+			}
+		}
+		if panicked != (kind == "panic") {
+			t.Fatalf("panicked: %v", panicked)
+		}
+		version = v.checkShards(t, observer, conns, shards, err, stopped() || kind == "source" || kind == "panic", version, version+1)
+		switch kind {
+		case "terminate", "cut", "answer lost":
+			pool.Reset() // what the call was too early to see is not for the next one
+		default:
+			idle(t, pool)
+		}
+		outcome := " noticed"
+		switch {
+		case kind == "none":
+			outcome = ""
+		case err == nil:
+			outcome = " too late"
+		}
+		for _, s := range shards {
+			if e, ok := errors.AsType[*pgbulk.Error](s.Err); ok && e.Uncertain {
+				outcome = " uncertain"
+			}
+		}
+		counts[kind+outcome]++
 	}
 	t.Log(counts)
 }

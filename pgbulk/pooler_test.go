@@ -15,7 +15,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -169,6 +168,11 @@ var poolerCalls = []poolerCall{
 	{"Insert, Bind", poolerWrite(pgbulk.Insert, pgbulk.Bind)},
 	{"Upsert", poolerWrite(pgbulk.Upsert, pgbulk.Auto)},
 	{"Upsert, Copy", poolerWrite(pgbulk.Upsert, pgbulk.Copy)},
+	{"compressed", func(ctx context.Context, conn *pgx.Conn, table pgx.Identifier, id int) error {
+		o := pgbulk.Options{Strategy: strategies[id%len(strategies)], Compression: pgbulk.LZ4}
+		_, err := pgbulk.Upsert(ctx, conn, pgbulk.Table{Name: table, Columns: []string{"id", "mark"}, Key: []string{"id"}}, pgbulk.Slice([][]any{{id, table[0]}}), o)
+		return err
+	}},
 	{"returning", func(ctx context.Context, conn *pgx.Conn, table pgx.Identifier, id int) error {
 		type row struct {
 			ID   int
@@ -232,18 +236,22 @@ func poolerWrite(write func(context.Context, pgbulk.DB, pgbulk.Table, pgbulk.Row
 // outcome is what became of the calls of one cell of the table.
 type outcome struct{ calls, wrong, lost, ghosts, uncertain, killed, refused int }
 
+// supports are the settings with and without prepared statements.
+func supports(t *testing.T, major, minor int) map[string]string {
+	if major > 1 || minor >= 21 {
+		return map[string]string{"off": "max_prepared_statements = 0", "on": "max_prepared_statements = 100"}
+	}
+	t.Logf("PgBouncer %d.%d knows no prepared statements: max_prepared_statements came with 1.21", major, minor)
+	return map[string]string{"off": ""}
+}
+
 // TestPooler has clients that write to one of two tables each, through a PgBouncer with two server connections, one of which is
 // killed now and then. No row may come to be in the other client's table, and what a call says must be so. It prints the table in
 // docs/pgbulk.md.
 func TestPooler(t *testing.T) {
 	program, major, minor := pgbouncer(t)
-	settings := map[string]string{"off": ""}
-	if major > 1 || minor >= 21 {
-		settings = map[string]string{"off": "max_prepared_statements = 0", "on": "max_prepared_statements = 100"}
-	} else {
-		t.Logf("PgBouncer %d.%d knows no prepared statements: max_prepared_statements came with 1.21", major, minor)
-	}
-	each := 240 // calls a cell, 10,800 together
+	settings := supports(t, major, minor)
+	each := 216 // calls a cell, 10,800 together
 	if testing.Short() {
 		each = 64
 	}
@@ -279,24 +287,8 @@ func poolerRun(t *testing.T, p *pooler, mode pgx.QueryExecMode, call poolerCall,
 	tables := [2]pgx.Identifier{newTable(t, observer, "id int primary key, mark text"), newTable(t, observer, "id int primary key, mark text")}
 	var mu sync.Mutex
 	results := map[int]error{}
-	var kills atomic.Int64
-	ctx, stop := context.WithCancel(t.Context())
-	var killer, all sync.WaitGroup
-	killer.Go(func() {
-		k := connect(t)
-		defer k.Close(context.Background())
-		for ctx.Err() == nil {
-			time.Sleep(20 * time.Millisecond)
-			var killed int64
-			err := k.QueryRow(context.Background(), `select count(pg_terminate_backend(pid)) from (select pid from pg_stat_activity
-				where application_name = 'pgbulk pooled' order by random() limit 1) as one`).Scan(&killed)
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			kills.Add(killed)
-		}
-	})
+	stop := killing(t)
+	var all sync.WaitGroup
 	for c := range clients {
 		all.Go(func() {
 			conn := p.connect(t, mode)
@@ -317,7 +309,6 @@ func poolerRun(t *testing.T, p *pooler, mode pgx.QueryExecMode, call poolerCall,
 	}
 	all.Wait()
 	stop()
-	killer.Wait()
 	settled(t, observer)
 	present := map[int]int{}
 	for i, table := range tables {
@@ -360,6 +351,26 @@ func poolerRun(t *testing.T, p *pooler, mode pgx.QueryExecMode, call poolerCall,
 		}
 	}
 	return o
+}
+
+// killing terminates one of the pooled backends every 20 ms, until it is stopped.
+func killing(t *testing.T) (stop func()) {
+	ctx, cancel := context.WithCancel(t.Context())
+	var killer sync.WaitGroup
+	killer.Go(func() {
+		k := connect(t)
+		defer k.Close(context.Background())
+		for ctx.Err() == nil {
+			time.Sleep(20 * time.Millisecond)
+			_, err := k.Exec(context.Background(), `select pg_terminate_backend(pid) from (select pid from pg_stat_activity
+				where application_name = 'pgbulk pooled' order by random() limit 1) as one`)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+		}
+	})
+	return func() { cancel(); killer.Wait() }
 }
 
 // byKill reports whether an error is what a killed server connection leads to.

@@ -2,7 +2,6 @@ package pgbulk_test
 
 import (
 	"context"
-	"io"
 	"net"
 	"os"
 	"strconv"
@@ -11,15 +10,19 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"postage/pgbulk"
 	"postage/pgbulk/pgtest"
 )
 
-// proxy passes bytes to the server and cuts the connection after as many as it is told.
+// proxy passes bytes to the server and back, and cuts connections after as many as it is told.
 type proxy struct {
 	listener net.Listener
-	left     atomic.Int64 // bytes to the server until the cut; negative is never
+	left     atomic.Int64 // bytes to the server until the cut, over all connections; negative is never
+	back     atomic.Int64 // and from the server
+	one      atomic.Bool  // cut only the connection that comes to it first, and not each that sends more
+	counting sync.Mutex
 }
 
 func newProxy(t testing.TB) *proxy {
@@ -33,7 +36,7 @@ func newProxy(t testing.TB) *proxy {
 		t.Fatal(err)
 	}
 	p := &proxy{listener: l}
-	p.left.Store(-1)
+	p.heal()
 	var all sync.WaitGroup
 	all.Go(func() {
 		for {
@@ -46,54 +49,94 @@ func newProxy(t testing.TB) *proxy {
 				client.Close()
 				continue
 			}
-			all.Go(func() { io.Copy(client, upstream); client.Close() })
-			all.Go(func() { p.pass(client, upstream) })
+			all.Go(func() { p.pass(upstream, client, &p.back) })
+			all.Go(func() { p.pass(client, upstream, &p.left) })
 		}
 	})
 	t.Cleanup(func() { l.Close(); all.Wait() })
 	return p
 }
 
-func (p *proxy) pass(client, upstream net.Conn) {
-	defer client.Close()
-	defer upstream.Close()
+// heal has no connection cut from here on.
+func (p *proxy) heal() {
+	p.left.Store(-1)
+	p.back.Store(-1)
+}
+
+// take counts n bytes that are to be passed. It returns how many are, and whether the connection is cut after them.
+func (p *proxy) take(left *atomic.Int64, n int) (int, bool) {
+	p.counting.Lock()
+	defer p.counting.Unlock()
+	switch l := left.Load(); {
+	case l < 0:
+		return n, false
+	case int64(n) < l:
+		left.CompareAndSwap(l, l-int64(n)) // unless it has been healed meanwhile
+		return n, false
+	default:
+		if p.one.Load() {
+			left.CompareAndSwap(l, -1)
+		}
+		return int(l), true
+	}
+}
+
+func (p *proxy) pass(from, to net.Conn, left *atomic.Int64) {
+	defer from.Close()
+	defer to.Close()
 	buf := make([]byte, 16<<10)
 	for {
-		n, err := client.Read(buf)
+		n, err := from.Read(buf)
 		if err != nil {
 			return
 		}
-		if left := p.left.Load(); left >= 0 {
-			if int64(n) >= left {
-				upstream.Write(buf[:left])
-				// No farewell: a reset on both sides, as of a cable that was pulled and plugged in again.
-				client.(*net.TCPConn).SetLinger(0)
-				upstream.(*net.TCPConn).SetLinger(0)
-				return
-			}
-			p.left.Store(left - int64(n))
+		n, cut := p.take(left, n)
+		if _, err := to.Write(buf[:n]); err != nil {
+			return
 		}
-		if _, err := upstream.Write(buf[:n]); err != nil {
+		if cut {
+			// No farewell: a reset on both sides, as of a cable that was pulled and plugged in again.
+			from.(*net.TCPConn).SetLinger(0)
+			to.(*net.TCPConn).SetLinger(0)
 			return
 		}
 	}
 }
 
-// connect connects through the proxy, without a cut.
-func (p *proxy) connect(t testing.TB) *pgx.Conn {
+// config is that of connections through the proxy.
+func (p *proxy) config(t testing.TB) *pgxpool.Config {
 	t.Helper()
-	p.left.Store(-1)
-	config, err := pgx.ParseConfig(dsn(t, pgtest.TCP))
+	config, err := pgxpool.ParseConfig(dsn(t, pgtest.TCP))
 	if err != nil {
 		t.Fatal(err)
 	}
-	config.Port = uint16(p.listener.Addr().(*net.TCPAddr).Port)
-	conn, err := pgx.ConnectConfig(context.Background(), config)
+	config.ConnConfig.Port = uint16(p.listener.Addr().(*net.TCPAddr).Port)
+	return config
+}
+
+// connect connects through the proxy, without a cut.
+func (p *proxy) connect(t testing.TB) *pgx.Conn {
+	t.Helper()
+	p.heal()
+	conn, err := pgx.ConnectConfig(context.Background(), p.config(t).ConnConfig)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { conn.Close(context.Background()) }) // before the proxy's, which waits for it
 	return conn
+}
+
+// pool is one of n connections through the proxy.
+func (p *proxy) pool(t testing.TB, n int) *pgxpool.Pool {
+	t.Helper()
+	config := p.config(t)
+	config.MaxConns = int32(n)
+	pool, err := pgxpool.NewWithConfig(context.Background(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(pool.Close)
+	return pool
 }
 
 // TestConnectionReset cuts the connection at every 64 KB, in each strategy; in ways of writing other than Upsert at every 256 KB, or with
@@ -118,7 +161,7 @@ func TestConnectionReset(t *testing.T) {
 					conn := p.connect(t)
 					p.left.Store(at)
 					err := how.write(t.Context(), conn, v, v.rowsAt(version+1), pgbulk.Options{Strategy: s}, func() error { return nil })
-					p.left.Store(-1)
+					p.heal()
 					if err != nil {
 						errs++
 					}
@@ -130,6 +173,33 @@ func TestConnectionReset(t *testing.T) {
 				}
 			})
 		}
+	}
+	for _, c := range []pgbulk.Compression{"", pgbulk.LZ4} {
+		t.Run("sharded"+string(c), func(t *testing.T) {
+			p := newProxy(t)
+			pool := p.pool(t, 2)
+			v := newVersioned(t, observer, 400, 4000)
+			version, size, step := 0, v.rows*(4000+20), 64<<10
+			if os.Getenv("POSTAGE_LONG") == "" {
+				step = 192 << 10
+			}
+			for at := 0; at <= size+128<<10; at += step {
+				for _, one := range []bool{false, true} {
+					conns := allOf(t, pool, 2)
+					rows, stopped := watched(v.rowsAt(version + 1))
+					p.one.Store(one)
+					p.left.Store(int64(at))
+					o := pgbulk.Options{Strategy: strategies[at/step%len(strategies)], Compression: c}
+					shards, err := pgbulk.UpsertSharded(t.Context(), pool, 2, v.table, pgbulk.Fallible(rows), o)
+					p.heal()
+					if err == nil && at < size {
+						t.Errorf("the cut at %d was not noticed", at)
+					}
+					version = v.checkShards(t, observer, conns, shards, err, stopped(), version, version+1)
+					idle(t, pool)
+				}
+			}
+		})
 	}
 	t.Run("exec", func(t *testing.T) {
 		p := newProxy(t)

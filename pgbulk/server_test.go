@@ -100,6 +100,23 @@ func TestCompressionUndone(t *testing.T) {
 	}
 }
 
+// A call whose transaction cannot be rolled back closes the connection, and says so.
+func TestCompressionNotRolledBack(t *testing.T) {
+	observer := connect(t)
+	table := newTable(t, observer, "id int primary key")
+	to := pgbulk.Table{Name: table, Columns: []string{"id"}, Key: []string{"id"}}
+	conn := connect(t)
+	dry := errors.New("dry")
+	_, err := pgbulk.Upsert(t.Context(), conn, to, pgbulk.Fallible(func(yield func([]any, error) bool) {
+		must(t, observer, "select pg_terminate_backend($1)", conn.PgConn().PID())
+		gone(t, observer, conn.PgConn().PID())
+		yield(nil, dry)
+	}), pgbulk.Options{Compression: pgbulk.LZ4})
+	if e, ok := errors.AsType[*pgbulk.Error](err); !ok || !errors.Is(err, dry) || !conn.IsClosed() || !e.Closed {
+		t.Errorf("connection closed: %v, error %v", conn.IsClosed(), err)
+	}
+}
+
 // TestSkipUnchanged looks at which rows are new versions: their xmin is the call's.
 func TestSkipUnchanged(t *testing.T) {
 	conn := connect(t)

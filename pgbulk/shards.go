@@ -29,6 +29,9 @@ var errUndone = errors.New("given up because another shard failed")
 // being sent undoes all shards. Only when all rows have been sent the shards commit, side by side and each by itself, and if
 // one of them fails then, the others' rows are in. The shards say what became of each; the error joins theirs.
 //
+// Give ctx a deadline if rows with different keys can wait for each other (a second unique index, a trigger that locks): shards are
+// filled by turns, and the server cannot see that one of them waits for another.
+//
 // The call needs n connections of the pool at the same time. Keys that only the database takes for equal (case-insensitive
 // text, 1.0 and 1.00) may be in different shards. Of each row 4 bytes are remembered, to number the rows in errors.
 func UpsertSharded(ctx context.Context, db *pgxpool.Pool, n int, t Table, rows Rows, o Options) ([]Shard, error) {
@@ -136,10 +139,15 @@ func (d *distributor) close() {
 
 // run goes through the rows. If the source panics, close has the shards undone.
 func (d *distributor) run(ctx context.Context, source iter.Seq2[[]any, error]) ([]Shard, error) {
-	for _, s := range d.shards {
-		s.start(ctx)
-	}
 	var failed error
+	for _, s := range d.shards {
+		if !s.start(ctx) && failed == nil {
+			failed = s.Err
+		}
+	}
+	if failed != nil {
+		source = func(func([]any, error) bool) {} // it is not asked for a row
+	}
 	for row, err := range source {
 		if err == nil && len(row) != len(d.columns) {
 			err = errTooMany
@@ -191,8 +199,8 @@ func (d *distributor) shardOf(row []any) int {
 	return int(maphash.Bytes(d.seed, d.buffer) % uint64(len(d.shards)))
 }
 
-// start begins the shard's call, which comes back for its first row.
-func (s *shard) start(ctx context.Context) {
+// start begins the shard's call, which comes back for its first row. It reports whether it has.
+func (s *shard) start(ctx context.Context) bool {
 	s.resume, s.stop = iter.Pull(func(yield func(struct{}) bool) {
 		rows := Fallible(func(give func([]any, error) bool) {
 			for {
@@ -210,7 +218,8 @@ func (s *shard) start(ctx context.Context) {
 			s.renumber(e)
 		}
 	})
-	s.resume()
+	_, more := s.resume()
+	return more
 }
 
 // end has the shard commit, or give up.

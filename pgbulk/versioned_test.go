@@ -77,6 +77,11 @@ var writings = []writing{
 		_, err := pgbulk.Update(ctx, conn, v.table, pgbulk.Fallible(rows), o)
 		return err
 	}},
+	{"upsert compressed", func(ctx context.Context, conn *pgx.Conn, v *versioned, rows iter.Seq2[[]any, error], o pgbulk.Options, _ func() error) error {
+		o.Compression = pgbulk.LZ4
+		_, err := pgbulk.Upsert(ctx, conn, v.table, pgbulk.Fallible(rows), o)
+		return err
+	}},
 	{"writer", func(ctx context.Context, conn *pgx.Conn, v *versioned, rows iter.Seq2[[]any, error], o pgbulk.Options, _ func() error) error {
 		w, err := pgbulk.NewWriter[[]any](ctx, conn, pgbulk.OpUpsert, v.table, pgbulk.WriterOptions{Options: o})
 		if err != nil {
@@ -128,6 +133,7 @@ func (v *versioned) check(t testing.TB, observer, conn *pgx.Conn, err error, bef
 		t.Fatalf("transaction status %c after %v", status, err)
 	} else {
 		usable(t, conn)
+		asBefore(t, conn)
 	}
 	if err != nil && e.Closed != conn.IsClosed() {
 		t.Fatalf("closed: %v, reported: %v: %v", conn.IsClosed(), e.Closed, err)
@@ -140,6 +146,14 @@ func (v *versioned) check(t testing.TB, observer, conn *pgx.Conn, err error, bef
 		t.Fatalf("version %d instead of %d after error %v", got, before, err)
 	}
 	return got
+}
+
+// asBefore checks that Options.Compression has left nothing behind.
+func asBefore(t testing.TB, conn *pgx.Conn) {
+	t.Helper()
+	if c := get[string](t, conn, "show default_toast_compression"); c != "pglz" {
+		t.Fatalf("afterwards the default for compression is %s", c)
+	}
 }
 
 // gone waits until a backend has ended.
