@@ -4,7 +4,7 @@
 // # Messages
 //
 // Each message has one source, a .proto file in schema, from which every codec's types
-// are generated; see tools/encodegen. All codecs thus work on the same fields.
+// are generated; see codegen. All codecs thus work on the same fields.
 //
 //   - benchmark: the message of the page that compares Polyglot with protobuf, one value
 //   - tiny: three scalars
@@ -56,4 +56,4 @@
 // therefore brings its own loop, written out around its library's calls.
 package encode
 
-//go:generate go run -C ../../tools ./encodegen
+//go:generate go run ./encodegen

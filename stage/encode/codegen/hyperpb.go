@@ -1,4 +1,4 @@
-package main
+package codegen
 
 import (
 	"fmt"
@@ -11,7 +11,7 @@ import (
 // their fields are got by descriptor, through protobuf's reflection interface. The
 // descriptors are looked up once.
 func writeHyperpb(s *schema, path string) error {
-	out := newSource("bind", "bytes", "math", "buf.build/go/hyperpb", "google.golang.org/protobuf/reflect/protoreflect", module+"plain")
+	out := newSource("bind", "bytes", "math", "buf.build/go/hyperpb", "google.golang.org/protobuf/reflect/protoreflect", s.module+"plain")
 	for _, md := range s.messages {
 		hyperFields(out, md)
 		hyperTo(out, md)

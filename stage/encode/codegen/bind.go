@@ -1,4 +1,4 @@
-package main
+package codegen
 
 import (
 	"fmt"
@@ -57,9 +57,9 @@ func writeBindings(s *schema, internal string) error {
 // write writes, for every message T, fromT (but for plain), toT, readT and matchT, and
 // for the roots ReadT and MatchT, which have the signature that bind.Form wants.
 func (form structForm) write(s *schema, path string) error {
-	imports := []string{"bytes", "math", module + "plain"}
+	imports := []string{"bytes", "math", s.module + "plain"}
 	if form.pkg != "plain" {
-		imports = append(imports, module+form.pkg)
+		imports = append(imports, s.module+form.pkg)
 	}
 	out := newSource("bind", imports...)
 	for _, md := range s.messages {
@@ -259,7 +259,7 @@ func (form structForm) writeMatch(out *source, md protoreflect.MessageDescriptor
 // writeDiff writes, for every message T, diffT, which names the first field in which two
 // plain structs differ.
 func writeDiff(s *schema, path string) error {
-	out := newSource("bind", "bytes", "fmt", module+"plain")
+	out := newSource("bind", "bytes", "fmt", s.module+"plain")
 	for _, md := range s.messages {
 		out.f("func diff%s(at string, a, b *plain.%s) string {", md.Name(), md.Name())
 		for _, fd := range fieldsOf(md) {

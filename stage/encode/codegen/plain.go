@@ -1,4 +1,4 @@
-package main
+package codegen
 
 import (
 	"path/filepath"
@@ -38,16 +38,16 @@ func writePlain(s *schema, internal string) error {
 	if err := out.save(path); err != nil {
 		return err
 	}
-	if err := runTool("msgp", "-file", path, "-o", filepath.Join(internal, "plain", "msgp.go"), "-tests=false", "-io=false"); err != nil {
+	if err := s.runTool("msgp", "-file", path, "-o", filepath.Join(internal, "plain", "msgp.go"), "-tests=false", "-io=false"); err != nil {
 		return err
 	}
 	// easyjson compiles the package to generate for it, so it runs in its module. Its
 	// methods must not be those that encoding/json looks for.
-	easyjson, err := pipe(nil, "go", "tool", "-n", "easyjson")
+	easyjson, err := s.toolPath("easyjson")
 	if err != nil {
 		return err
 	}
-	return pipeIn(filepath.Dir(path), nil, strings.TrimSpace(string(easyjson)), "-all", "-no_std_marshalers", "-output_filename", "easyjson.go", "plain.go")
+	return pipeIn(filepath.Dir(path), nil, easyjson, "-all", "-no_std_marshalers", "-output_filename", "easyjson.go", "plain.go")
 }
 
 // plainType is a field's type in package plain: messages are held by value, and what

@@ -1,4 +1,4 @@
-package main
+package codegen
 
 import (
 	"strings"
@@ -10,7 +10,7 @@ import (
 // its README: for every message T a marshalling function on the plain struct, and two
 // for unmarshalling, one of which leaves strings and bytes in the input.
 func writeEasyproto(s *schema, path string) error {
-	out := newSource("bind", "fmt", "strings", "github.com/VictoriaMetrics/easyproto", module+"plain")
+	out := newSource("bind", "fmt", "strings", "github.com/VictoriaMetrics/easyproto", s.module+"plain")
 	for _, md := range s.messages {
 		easyMarshal(out, md)
 		easyReset(out, md)

@@ -1,4 +1,4 @@
-package main
+package codegen
 
 import (
 	"context"
@@ -21,20 +21,21 @@ func writePbfast(s *schema, internal string) error {
 		return err
 	}
 	files := protobufFiles(s, "postage.encode.hook", "pbhook")
-	if err := runPlugin("protoc-gen-go", "", dir, files); err != nil {
+	if err := s.runPlugin("protoc-gen-go", "", dir, files); err != nil {
 		return err
 	}
-	return runPluginOn(pbfastPlugin(), "", dir, files, names(files)...)
+	return s.runPluginOn(s.pbfastPlugin(), "", dir, files, names(files)...)
 }
 
 // pbfastPlugin runs pbfast's plug-in, which is this repository's and so in no go.mod of tools.
-func pbfastPlugin(flags ...string) []string {
-	return append(append([]string{"run", "-C", filepath.Join("..", "pbfast")}, flags...), "./cmd/protoc-gen-pbfast")
+func (s *schema) pbfastPlugin(flags ...string) []string {
+	return append(append([]string{"run", "-C", filepath.Join(s.tree, "pbfast")}, flags...), "./cmd/protoc-gen-pbfast")
 }
 
 // writePbfastTests writes the messages that pbfast's own tests use: those of protobuf's conformance suite, each
 // file in a package of its own, and the suite's protocol, which pbfast has no part in.
-func writePbfastTests(ctx context.Context, dir string) error {
+func (s *schema) writePbfastTests(ctx context.Context) error {
+	dir := filepath.Join(s.tree, "pbfast", "internal", "testmessages")
 	compiler := protocompile.Compiler{
 		Resolver: protocompile.WithStandardImports(&protocompile.SourceResolver{ImportPaths: []string{filepath.Join(dir, "proto")}}),
 	}
@@ -58,13 +59,13 @@ func writePbfastTests(ctx context.Context, dir string) error {
 		own.Options.GoPackage = proto.String("postage/pbfast/internal/testmessages/" + pkg)
 		// Some of the messages have MessageSets, which plug-ins refuse unless they are built so.
 		const legacy = "-tags=protolegacy"
-		if err := runPluginOn([]string{"run", legacy, "google.golang.org/protobuf/cmd/protoc-gen-go"}, "", into, request, own.GetName()); err != nil {
+		if err := s.runPluginOn([]string{"run", legacy, "google.golang.org/protobuf/cmd/protoc-gen-go"}, "", into, request, own.GetName()); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 		if pkg == "conformance" {
 			continue
 		}
-		if err := runPluginOn(pbfastPlugin(legacy), "names=vt,reuse=true", into, request, own.GetName()); err != nil {
+		if err := s.runPluginOn(s.pbfastPlugin(legacy), "names=vt,reuse=true", into, request, own.GetName()); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 	}

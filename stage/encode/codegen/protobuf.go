@@ -1,4 +1,4 @@
-package main
+package codegen
 
 import (
 	"fmt"
@@ -18,13 +18,13 @@ func writeProtobuf(s *schema, internal string) error {
 	if err := clear(dir, "*.go"); err != nil {
 		return err
 	}
-	if err := runPlugin("protoc-gen-go", "", dir, pb); err != nil {
+	if err := s.runPlugin("protoc-gen-go", "", dir, pb); err != nil {
 		return err
 	}
-	if err := runPlugin("protoc-gen-go-vtproto", "features=size+marshal+unmarshal+unmarshal_unsafe", dir, pb); err != nil {
+	if err := s.runPlugin("protoc-gen-go-vtproto", "features=size+marshal+unmarshal+unmarshal_unsafe", dir, pb); err != nil {
 		return err
 	}
-	if err := runPluginOn(pbfastPlugin(), "hook=false,reuse=true", dir, pb, names(pb)...); err != nil {
+	if err := s.runPluginOn(s.pbfastPlugin(), "hook=false,reuse=true", dir, pb, names(pb)...); err != nil {
 		return err
 	}
 
@@ -37,10 +37,10 @@ func writeProtobuf(s *schema, internal string) error {
 	for _, md := range s.messages {
 		parameters = append(parameters, fmt.Sprintf("pool=%spbpool.%s", registered, md.Name()))
 	}
-	if err := runPlugin("protoc-gen-go", "", dir, pool); err != nil {
+	if err := s.runPlugin("protoc-gen-go", "", dir, pool); err != nil {
 		return err
 	}
-	return runPlugin("protoc-gen-go-vtproto", strings.Join(parameters, ","), dir, pool)
+	return s.runPlugin("protoc-gen-go-vtproto", strings.Join(parameters, ","), dir, pool)
 }
 
 // protobufFiles returns the schema's files moved to another protobuf package and Go

@@ -1,4 +1,4 @@
-package main
+package codegen
 
 import (
 	"fmt"
@@ -21,20 +21,20 @@ func writeCapnp(s *schema, internal string) error {
 	if err := save(path, capnpSchema(s)); err != nil {
 		return err
 	}
-	std, err := pipe(nil, "go", "list", "-m", "-f", "{{.Dir}}", "capnproto.org/go/capnp/v3")
+	std, err := pipeFrom(s.tools(), nil, "go", "list", "-m", "-f", "{{.Dir}}", "capnproto.org/go/capnp/v3")
 	if err != nil {
 		return err
 	}
-	request, err := pipe(nil, "capnp", "compile", "-o-", "-I"+filepath.Join(strings.TrimSpace(string(std)), "std"), "--src-prefix="+dir, path)
+	request, err := pipeFrom("", nil, "capnp", "compile", "-o-", "-I"+filepath.Join(strings.TrimSpace(string(std)), "std"), "--src-prefix="+dir, path)
 	if err != nil {
 		return fmt.Errorf("capnp, of Debian's package capnproto: %w", err)
 	}
 	// The plug-in writes into its working directory.
-	plugin, err := pipe(nil, "go", "tool", "-n", "capnpc-go")
+	plugin, err := s.toolPath("capnpc-go")
 	if err != nil {
 		return err
 	}
-	return pipeIn(dir, request, strings.TrimSpace(string(plugin)))
+	return pipeIn(dir, request, plugin)
 }
 
 func capnpSchema(s *schema) []byte {
@@ -134,7 +134,7 @@ func capnpPointer(fd protoreflect.FieldDescriptor) bool {
 // writeCapnpBinding writes how to build Cap'n Proto messages and how to read them. Text is
 // read as bytes of the message, as nothing has to be copied then.
 func writeCapnpBinding(s *schema, path string) error {
-	out := newSource("bind", "bytes", "math", "capnproto.org/go/capnp/v3", module+"capnmsg", module+"plain")
+	out := newSource("bind", "bytes", "math", "capnproto.org/go/capnp/v3", s.module+"capnmsg", s.module+"plain")
 	for _, md := range s.messages {
 		capnpBuild(out, md)
 		for _, w := range []capnpWalk{capnpTo, capnpRead, capnpMatch} {

@@ -1,4 +1,4 @@
-package main
+package codegen
 
 import (
 	"fmt"
@@ -21,7 +21,7 @@ func writeFlatbuffers(s *schema, internal string) error {
 	if err := save(path, flatSchema(s)); err != nil {
 		return err
 	}
-	if _, err := pipe(nil, "flatc", "--go", "--go-namespace", "flatmsg", "-o", internal, path); err != nil {
+	if _, err := pipeFrom("", nil, "flatc", "--go", "--go-namespace", "flatmsg", "-o", internal, path); err != nil {
 		return fmt.Errorf("flatc, of Debian's package flatbuffers-compiler: %w", err)
 	}
 	made, err := filepath.Glob(filepath.Join(dir, "*.go"))
@@ -121,7 +121,7 @@ func flatPrepend(fd protoreflect.FieldDescriptor) string {
 // writeFlatbuffersBinding writes how to build FlatBuffers messages, from the leaves up as
 // the format wants it, and how to read them. Text is read as bytes of the message.
 func writeFlatbuffersBinding(s *schema, path string) error {
-	out := newSource("bind", "bytes", "math", module+"flatmsg", module+"plain", "flatbuffers github.com/google/flatbuffers/go")
+	out := newSource("bind", "bytes", "math", s.module+"flatmsg", s.module+"plain", "flatbuffers github.com/google/flatbuffers/go")
 	for _, md := range s.messages {
 		flatBuild(out, md)
 		flatTo.write(out, md)

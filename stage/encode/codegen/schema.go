@@ -1,10 +1,11 @@
-package main
+package codegen
 
 import (
 	"context"
 	"fmt"
 	"path/filepath"
 	"sort"
+	"strings"
 
 	"github.com/bufbuild/protocompile"
 	"google.golang.org/protobuf/reflect/protodesc"
@@ -14,6 +15,9 @@ import (
 
 // A schema is what the .proto files say.
 type schema struct {
+	tree   string // root of the source, absolute
+	module string // import path under which the generated packages live
+
 	files    []protoreflect.FileDescriptor    // in order of their names
 	roots    []protoreflect.MessageDescriptor // the first message of each file
 	messages []protoreflect.MessageDescriptor // all of them, file by file
@@ -50,6 +54,26 @@ func loadSchema(ctx context.Context, dir string) (*schema, error) {
 		s.roots = append(s.roots, file.Messages().Get(0))
 	}
 	return s, nil
+}
+
+// in sets where the source is that the code is for.
+func (s *schema) in(tree string) (err error) {
+	if s.tree, err = filepath.Abs(tree); err != nil {
+		return err
+	}
+	module, err := pipeFrom(s.tree, nil, "go", "list", "-m", "-f", "{{if .Main}}{{.Dir}} {{.Path}}{{end}}")
+	if err != nil {
+		return err
+	}
+	for line := range strings.Lines(string(module)) { // one for each module of the workspace
+		if dir, path, _ := strings.Cut(strings.TrimSpace(line), " "); dir == s.tree {
+			s.module = path + "/" + internal
+		}
+	}
+	if s.module == "" {
+		return fmt.Errorf("%s is not the root of a Go module", s.tree)
+	}
+	return nil
 }
 
 // isRoot says whether the message is one that the stage encodes, and not only a

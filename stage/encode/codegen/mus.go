@@ -1,4 +1,4 @@
-package main
+package codegen
 
 import "google.golang.org/protobuf/reflect/protoreflect"
 
@@ -6,7 +6,7 @@ import "google.golang.org/protobuf/reflect/protoreflect"
 // generator does: for every message T a type musT with Size, Marshal, Unmarshal and Skip,
 // made of the library's serializers for strings, slices, maps and pointers.
 func writeMus(s *schema, path string) error {
-	out := newSource("bind", "github.com/mus-format/mus-go/ord", "github.com/mus-format/mus-go/raw", "github.com/mus-format/mus-go/varint", module+"plain")
+	out := newSource("bind", "github.com/mus-format/mus-go/ord", "github.com/mus-format/mus-go/raw", "github.com/mus-format/mus-go/varint", s.module+"plain")
 	for _, md := range s.messages {
 		musSerializer(out, md)
 	}

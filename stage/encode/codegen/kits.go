@@ -1,4 +1,4 @@
-package main
+package codegen
 
 import (
 	"fmt"
@@ -9,7 +9,7 @@ import (
 // writeKits writes, for every root message T, the function T, which returns all that
 // contenders need to know of it.
 func writeKits(s *schema, path string) error {
-	out := newSource("bind", module+"capnmsg", module+"flatmsg", module+"pb", module+"pbhook", module+"pbpool", module+"plain", module+"polymsg", "capnproto.org/go/capnp/v3", "flatbuffers github.com/google/flatbuffers/go")
+	out := newSource("bind", s.module+"capnmsg", s.module+"flatmsg", s.module+"pb", s.module+"pbhook", s.module+"pbpool", s.module+"plain", s.module+"polymsg", "capnproto.org/go/capnp/v3", "flatbuffers github.com/google/flatbuffers/go")
 	for _, md := range s.roots {
 		name := md.Name()
 		kit := fmt.Sprintf("Kit[plain.%s, pb.%s, pbhook.%s, pbpool.%s, polymsg.%s, capnmsg.%s, flatmsg.%s]", name, name, name, name, name, name, name)

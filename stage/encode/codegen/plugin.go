@@ -1,4 +1,4 @@
-package main
+package codegen
 
 import (
 	"bytes"
@@ -6,20 +6,26 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/descriptorpb"
 	"google.golang.org/protobuf/types/pluginpb"
 )
 
-// runTool runs a tool of tools/go.mod, which is the module of the working directory.
-func runTool(name string, args ...string) error {
-	_, err := pipe(nil, "go", append([]string{"tool", name}, args...)...)
+// tools is the folder of the generators' go.mod.
+func (s *schema) tools() string { return filepath.Join(s.tree, "tools") }
+
+// runTool runs a tool of tools/go.mod, with absolute paths.
+func (s *schema) runTool(name string, args ...string) error {
+	_, err := pipeFrom(s.tools(), nil, "go", append([]string{"tool", name}, args...)...)
 	return err
 }
 
-func pipe(stdin []byte, name string, args ...string) ([]byte, error) {
-	return pipeFrom("", stdin, name, args...)
+// toolPath is where the go command keeps a tool of tools/go.mod.
+func (s *schema) toolPath(name string) (string, error) {
+	path, err := pipeFrom(s.tools(), nil, "go", "tool", "-n", name)
+	return strings.TrimSpace(string(path)), err
 }
 
 // pipeIn runs a program in a directory.
@@ -41,8 +47,8 @@ func pipeFrom(dir string, stdin []byte, name string, args ...string) ([]byte, er
 
 // runPlugin hands the files to a protoc plug-in, as protoc would, and writes what it
 // answers into dir. The files' go_package is import path and package of dir.
-func runPlugin(plugin, parameter, dir string, files []*descriptorpb.FileDescriptorProto) error {
-	return runPluginOn([]string{"tool", plugin}, parameter, dir, files, names(files)...)
+func (s *schema) runPlugin(plugin, parameter, dir string, files []*descriptorpb.FileDescriptorProto) error {
+	return s.runPluginOn([]string{"tool", plugin}, parameter, dir, files, names(files)...)
 }
 
 func names(files []*descriptorpb.FileDescriptorProto) []string {
@@ -55,13 +61,13 @@ func names(files []*descriptorpb.FileDescriptorProto) []string {
 
 // runPluginOn is runPlugin for some of the files, which come after those that they import. The plug-in is given as
 // arguments for the go command.
-func runPluginOn(plugin []string, parameter, dir string, files []*descriptorpb.FileDescriptorProto, names ...string) error {
+func (s *schema) runPluginOn(plugin []string, parameter, dir string, files []*descriptorpb.FileDescriptorProto, names ...string) error {
 	request := &pluginpb.CodeGeneratorRequest{ProtoFile: files, Parameter: proto.String(parameter), FileToGenerate: names}
 	stdin, err := proto.Marshal(request)
 	if err != nil {
 		return err
 	}
-	stdout, err := pipe(stdin, "go", plugin...)
+	stdout, err := pipeFrom(s.tools(), stdin, "go", plugin...)
 	if err != nil {
 		return err
 	}
