@@ -8,10 +8,12 @@
 //  1. A measure of time holds if its whole 95% interval lies within a factor of [Tolerance]
 //     of what was published, as one page's machine is not another's; it differs if the
 //     whole interval lies outside; else it is undecided.
-//  2. Allocations are counted, not estimated: they have no interval, and hold or differ.
+//  2. A measure that allows a most ("no slower" is a ratio of at most 1) holds if the whole
+//     interval lies below that, give or take [NoMore]; Tolerance is not for it.
+//  3. Allocations are counted, not estimated: they have no interval, and hold or differ.
 //     Where none were published, none are allowed.
-//  3. A claim holds if all its measures do, and differs if one does.
-//  4. A claim whose page measured something else than it says (a rate limiter, a
+//  4. A claim holds if all its measures do, and differs if one does.
+//  5. A claim whose page measured something else than it says (a rate limiter, a
 //     certificate) was an artefact if it holds the page's way, and what it implies
 //     differs once that is put right.
 //
@@ -44,8 +46,12 @@ const (
 // like are the verdicts on rows that a page's reader knows the colours of.
 var like = map[Verdict]stats.Verdict{Holds: stats.Faster, Differs: stats.Slower, WasArtefact: stats.Slower}
 
-// Tolerance is the factor within which a ratio counts as reproduced.
-const Tolerance = 1.25
+// Tolerance is the factor within which a ratio counts as reproduced. NoMore is by how much
+// one may be above the most that a claim allows ("no slower"): what is certain and below it is of no account.
+const (
+	Tolerance = 1.25
+	NoMore    = 1.02
+)
 
 // Claim is what a page says.
 type Claim struct {
@@ -68,7 +74,7 @@ type Measure struct {
 	// Implied says that the page has no such figures: Published is what its claim would
 	// mean for rows without the page's mistake.
 	Implied bool
-	// AtMost says that anything below the published ratio is as good.
+	// AtMost says that Published is the most that the claim allows, and anything below as good.
 	AtMost bool
 	// Of is the figure: report.Time, report.Allocs or report.Bytes. Time if empty.
 	Of report.Figure
@@ -98,7 +104,7 @@ func Check(all []Claim, runs []*record.Record) report.Claims {
 	for i, run := range runs {
 		results[i] = byRow(run)
 	}
-	checked := report.Claims{Note: fmt.Sprintf("Published and measured are ratios, those of times with 95%% intervals. A claim holds if they lie within a factor of %v of what was published; allocations are counted, and none published means none allowed.", Tolerance)}
+	checked := report.Claims{Note: fmt.Sprintf("Published and measured are ratios, those of times with 95%% intervals. A claim holds if they lie within a factor of %v of what was published, or below what it allows at most (times: give or take %.0f%%); allocations are counted, and none published means none allowed.", Tolerance, 100*(NoMore-1))}
 	for _, c := range all {
 		out := report.Claim{Number: c.Number, Page: c.Page, Stage: c.Stage, Text: c.Text, Why: c.Why}
 		number := map[Verdict]int{}
@@ -174,16 +180,16 @@ func count(r *verdict.Result, of report.Figure) *int64 {
 	return r.BytesOp
 }
 
-// bounds are what a ratio may be to hold.
-func (m *Measure) bounds() (low, high float64) {
+// bounds are what a ratio may be to hold; most is by how much it may be above the most allowed.
+func (m *Measure) bounds(most float64) (low, high float64) {
 	if m.AtMost {
-		return 0, m.Published * Tolerance
+		return 0, m.Published * most
 	}
 	return m.Published / Tolerance, m.Published * Tolerance
 }
 
 func (m *Measure) judge(here verdict.Interval) Verdict {
-	low, high := m.bounds()
+	low, high := m.bounds(NoMore)
 	switch {
 	case here.Low <= 0 || math.IsInf(here.High, 1) || math.IsNaN(here.Value):
 		return Undecided
@@ -197,7 +203,7 @@ func (m *Measure) judge(here verdict.Interval) Verdict {
 
 // judgeCounts multiplies, as the base may allocate nothing.
 func (m *Measure) judgeCounts(row, base int64) Verdict {
-	low, high := m.bounds()
+	low, high := m.bounds(1)
 	if x, y := float64(row), float64(base); x >= low*y && x <= high*y {
 		return Holds
 	}

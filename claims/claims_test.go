@@ -68,6 +68,9 @@ func TestCheck(t *testing.T) {
 		{"no artefact: the page's way is undecided", Claim{Measures: []Measure{timed("", a, b, 0.6/Tolerance), implied(timed("", a, b, 0.2))}}, run, Differs},
 		{"holds, put right too", Claim{Measures: []Measure{timed("", a, b, 0.6), implied(timed("", a, b, 0.6))}}, run, Holds},
 		{"at most", Claim{Measures: []Measure{atMost(timed("", a, b, 1))}}, run, Holds},
+		{"a tenth above the most", Claim{Measures: []Measure{atMost(timed("", b, a, 1.5))}}, run, Differs}, // 5/3
+		{"as much as the most", Claim{Measures: []Measure{atMost(timed("", b, a, 5.0/3))}}, run, Holds},
+		{"the most is within the interval", Claim{Measures: []Measure{atMost(timed("", b, a, 5.0/3/NoMore))}}, run, Undecided},
 		{"on the edge", Claim{Measures: []Measure{timed("", a, b, 0.6/Tolerance)}}, run, Undecided},
 		{"few blocks", Claim{Measures: []Measure{timed("", a, b, 0.6)}}, few, Undecided},
 		{"without rows", Claim{}, run, NotAvailable},
@@ -102,6 +105,10 @@ func TestCheck(t *testing.T) {
 		if f := Check([]Claim{claim}, []*record.Record{run}).List[0]; f.Verdict != string(r.want) || (f.Measures[0].Counts == nil) != (r.want == NotMeasured) {
 			t.Errorf("%s: %s, want %s: %+v", r.name, f.Verdict, r.want, f.Measures)
 		}
+	}
+	fewer := Claim{Measures: []Measure{atMost(allocated("", d, b, report.Allocs, 140, 100))}}
+	if f := Check([]Claim{fewer}, []*record.Record{run}).List[0]; f.Verdict != string(Differs) {
+		t.Errorf("150 of at most 140 allocations: %s", f.Verdict)
 	}
 	// The first run that has the rows counts.
 	f := Check([]Claim{{Measures: []Measure{timed("", c, a, 1)}}}, []*record.Record{few, r.Record()}).List[0]
