@@ -28,6 +28,7 @@ require (
 	github.com/jackc/pgx/v4 v4.18.3
 	github.com/jackc/pgx/v5 v5.12.0
 	github.com/lib/pq v1.12.3
+	github.com/loopholelabs/polyglot-go v0.3.0
 	github.com/loopholelabs/polyglot/v2 v2.0.5
 	github.com/mailru/easyjson v0.9.2
 	github.com/mus-format/mus-go v0.10.2

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
+
 	"postage/lab"
 	"postage/record"
 	"postage/stage/encode/internal/bind"
@@ -26,7 +28,7 @@ type codec[M, V any] struct {
 	module   string            // path of the Go module that does the work
 	settings map[string]string // more about it, for readers of the record
 	form     bind.Form[M, V]
-	can      []op // what there is a loop for; validate goes with decode
+	can      []op // what there are rows for; validate goes with decode
 	// impossible gives the reason why there is no row where a reader would look
 	// for one.
 	impossible map[op]string
@@ -193,15 +195,7 @@ func (c *codec[M, V]) rows(msg *message[M], o op) []lab.Contender {
 }
 
 func (c *codec[M, V]) does(o op) bool {
-	if o == opValidate {
-		o = opDecode
-	}
-	for _, can := range c.can {
-		if can == o {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(c.can, o) || o == opValidate && slices.Contains(c.can, opDecode)
 }
 
 func checks(o op) string {

@@ -18,6 +18,8 @@ func (msg *message[M]) corpus(seed uint64) []M {
 	return corpus
 }
 
+const repeatedText = "Hello Embedded World %d!"
+
 // drawBenchmark returns the published page's one value; nothing of it is drawn.
 func drawBenchmark(*rand.Rand) plain.Benchmark {
 	const hello = "Hello, World!"
@@ -28,7 +30,7 @@ func drawBenchmark(*rand.Rand) plain.Benchmark {
 		EnumMessage: plain.EnumMessage{Message: "ENUM MESSAGE", Embedded: plain.EmbeddedEnumZero},
 	}
 	for i := range 10 {
-		data := fmt.Appendf(nil, "Hello Embedded World %d!", i)
+		data := fmt.Appendf(nil, repeatedText, i)
 		m.Repeated = append(m.Repeated, plain.EmbeddedMessage{EmbeddedData: data})
 	}
 	return m

@@ -3,7 +3,9 @@ package encode
 import (
 	"postage/lab"
 	"postage/stage/encode/internal/bind"
+	"postage/stage/encode/internal/pb"
 	"postage/stage/encode/internal/plain"
+	"postage/stage/encode/internal/polymsg"
 )
 
 // baseline is what the others are compared with, in every case.
@@ -15,7 +17,9 @@ func Suite() lab.Suite {
 	suite.Cases = append(suite.Cases, cases(bind.Benchmark(), message[plain.Benchmark]{
 		name: "benchmark", doc: "the published page's message of strings, bytes, a map and ten parts",
 		draw: drawBenchmark, count: 1, headline: true,
-	}, handwritten(), handwrittenOwned(bind.Benchmark().Plain))...)
+	}, handwritten(), handwrittenOwned(bind.Benchmark().Plain), polyglotGo(bind.Benchmark().Polyglot),
+		pageValidation[polymsg.Benchmark](polyglotGo(bind.Benchmark().Polyglot)),
+		pageValidation[pb.Benchmark](protobuf[plain.Benchmark, pb.Benchmark](bind.Benchmark().Protobuf, false)))...)
 	suite.Cases = append(suite.Cases, cases(bind.Tiny(), message[plain.Tiny]{
 		name: "tiny", doc: "three scalars",
 		draw: drawTiny, count: 256, scalar: true,

@@ -14,6 +14,8 @@ import (
 
 	"postage/lab"
 	"postage/stage/encode/internal/bind"
+	"postage/stage/encode/internal/plain"
+	"postage/stage/encode/internal/polymsg"
 )
 
 func TestEveryContenderProves(t *testing.T) {
@@ -156,6 +158,27 @@ func TestUnboundedMemoryIsUnbounded(t *testing.T) {
 		"msgpack": func(t *testing.T) damage {
 			k := bind.Blob()
 			return observeUnbounded(t, msgPackReflect(k.Plain), drawBlob, k)
+		},
+		"polyglot-go": func(t *testing.T) damage {
+			// Its sizes have four bytes, of which the changed bits meet few.
+			in, err := polyglotGo(bind.Benchmark().Polyglot).(*codec[plain.Benchmark, polymsg.Benchmark]).open()
+			if err != nil {
+				t.Fatal(err)
+			}
+			message := drawBenchmark(nil)
+			r := &run[plain.Benchmark, polymsg.Benchmark]{originals: []plain.Benchmark{message}, values: []*polymsg.Benchmark{bind.Benchmark().Polyglot.From(&message)}}
+			if err := in.encode(r, 1); err != nil {
+				t.Fatal(err)
+			}
+			size := bytes.Index(r.out, []byte{1, 3, 10, 0, 0, 0, 10}) // a slice of any kind, and a uint32: its parts
+			r.out[size+3] = 0x7f
+			r.inputs, r.use = [][]byte{r.out}, bind.Benchmark().Polyglot.Read
+			before := allocated()
+			t.Log(in.decode(r, 1))
+			if allocated()-before > allocationLimit {
+				return damageUnbounded
+			}
+			return damageRefused
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -1,0 +1,189 @@
+package encode
+
+import (
+	"fmt"
+
+	"github.com/loopholelabs/polyglot-go"
+
+	"postage/stage/encode/internal/bind"
+	"postage/stage/encode/internal/plain"
+	"postage/stage/encode/internal/polymsg"
+)
+
+// polyglotGo is polyglot as the published page measured it, two major versions before
+// polyglotCodec's. Its generator is not to be had any more: this writes and reads what that
+// made of the benchmark message, by the library's own calls. Before its fields each message
+// says whether to ignore it, and a reader first looks for an error in its place.
+func polyglotGo(form bind.Form[plain.Benchmark, polymsg.Benchmark]) contender[plain.Benchmark] {
+	c := &codec[plain.Benchmark, polymsg.Benchmark]{
+		name:   "codec=polyglot-go",
+		module: "github.com/loopholelabs/polyglot-go",
+		form:   form,
+		can:    []op{opEncode, opDecode, opReuse},
+		damage: damageUnbounded, // of lists and maps it makes what a damaged length says
+		utf8:   "kept",
+	}
+	c.open = func() (loops[plain.Benchmark, polymsg.Benchmark], error) {
+		decode := func(r *run[plain.Benchmark, polymsg.Benchmark], v *polymsg.Benchmark) error {
+			data, original := r.input()
+			d := polyglot.GetDecoder(data)
+			defer d.Return()
+			if err := polyglotGoDecode(d, v); err != nil {
+				return err
+			}
+			return r.took(v, original)
+		}
+		return loops[plain.Benchmark, polymsg.Benchmark]{
+			encode: func(r *run[plain.Benchmark, polymsg.Benchmark], n int) error {
+				for range n {
+					buf := polyglot.GetBuffer()
+					polyglotGoEncode(buf, r.value())
+					r.out = *buf
+					polyglot.PutBuffer(buf)
+				}
+				return nil
+			},
+			decode: func(r *run[plain.Benchmark, polymsg.Benchmark], n int) error {
+				for range n {
+					if err := decode(r, new(polymsg.Benchmark)); err != nil {
+						return err
+					}
+				}
+				return nil
+			},
+			reuse: func(r *run[plain.Benchmark, polymsg.Benchmark], n int) error {
+				for v := r.kept(); n > 0; n-- {
+					if err := decode(r, v); err != nil {
+						return err
+					}
+				}
+				return nil
+			},
+		}, nil
+	}
+	return c
+}
+
+func polyglotGoEncode(b *polyglot.Buffer, v *polymsg.Benchmark) {
+	polyglot.Encoder(b).Bool(false).String(v.Message).Slice(uint32(len(v.Repeated)), polyglot.AnyKind)
+	for _, part := range v.Repeated {
+		polyglot.Encoder(b).Bool(false).Bytes(part.EmbeddedData)
+	}
+	polyglot.Encoder(b).Bool(false).Bytes(v.Embedded.EmbeddedData)
+	polyglot.Encoder(b).Bool(false).Map(uint32(len(v.EmbeddedMap.BuiltMap)), polyglot.StringKind, polyglot.Float64Kind)
+	for key, value := range v.EmbeddedMap.BuiltMap {
+		polyglot.Encoder(b).String(key).Float64(value)
+	}
+	polyglot.Encoder(b).Bool(false).String(v.EnumMessage.Message).Uint32(uint32(v.EnumMessage.Embedded))
+}
+
+// polyglotGoBegin reads what is before a message's fields.
+func polyglotGoBegin(d *polyglot.Decoder) error {
+	if d.Nil() {
+		return fmt.Errorf("polyglot-go: a message is nil")
+	}
+	if sent, err := d.Error(); err == nil {
+		return fmt.Errorf("polyglot-go: an error in the place of a message: %w", sent)
+	}
+	_, err := d.Bool()
+	return err
+}
+
+// polyglotGoDecode keeps the parts that v has, and makes all texts and bytes anew.
+func polyglotGoDecode(d *polyglot.Decoder, v *polymsg.Benchmark) error {
+	err := polyglotGoBegin(d)
+	if err != nil {
+		return err
+	}
+	if v.Message, err = d.String(); err != nil {
+		return err
+	}
+	size, err := d.Slice(polyglot.AnyKind)
+	if err != nil {
+		return err
+	}
+	if uint32(len(v.Repeated)) != size {
+		v.Repeated = make([]*polymsg.EmbeddedMessage, size)
+	}
+	for i := range v.Repeated {
+		if v.Repeated[i], err = polyglotGoEmbedded(d, v.Repeated[i]); err != nil {
+			return err
+		}
+	}
+	if v.Embedded, err = polyglotGoEmbedded(d, v.Embedded); err != nil {
+		return err
+	}
+	if v.EmbeddedMap == nil {
+		v.EmbeddedMap = polymsg.NewMap()
+	}
+	if err := polyglotGoMap(d, v.EmbeddedMap); err != nil {
+		return err
+	}
+	if v.EnumMessage == nil {
+		v.EnumMessage = polymsg.NewEnumMessage()
+	}
+	if err := polyglotGoBegin(d); err != nil {
+		return err
+	}
+	if v.EnumMessage.Message, err = d.String(); err != nil {
+		return err
+	}
+	enum, err := d.Uint32()
+	v.EnumMessage.Embedded = polymsg.EmbeddedEnum(enum)
+	return err
+}
+
+func polyglotGoEmbedded(d *polyglot.Decoder, v *polymsg.EmbeddedMessage) (*polymsg.EmbeddedMessage, error) {
+	if v == nil {
+		v = polymsg.NewEmbeddedMessage()
+	}
+	err := polyglotGoBegin(d)
+	if err == nil {
+		v.EmbeddedData, err = d.Bytes(nil)
+	}
+	return v, err
+}
+
+func polyglotGoMap(d *polyglot.Decoder, v *polymsg.Map) error {
+	if err := polyglotGoBegin(d); err != nil {
+		return err
+	}
+	size, err := d.Map(polyglot.StringKind, polyglot.Float64Kind)
+	if err != nil {
+		return err
+	}
+	v.BuiltMap = polymsg.NewMapBuiltMapMap(size)
+	for range size {
+		key, err := d.String()
+		if err != nil {
+			return err
+		}
+		if v.BuiltMap[key], err = d.Float64(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pageValidation is a codec that validates as the published page does: into a value that
+// is kept, and against texts that are formatted anew for each comparison.
+func pageValidation[V any](of contender[plain.Benchmark]) contender[plain.Benchmark] {
+	c := *of.(*codec[plain.Benchmark, V])
+	c.name += "/value=kept/check=formatted"
+	c.can = []op{opValidate}
+	open, same := c.open, c.form.Same
+	c.open = func() (loops[plain.Benchmark, V], error) {
+		l, err := open()
+		l.decode = l.reuse
+		return l, err
+	}
+	c.form.Same = func(v *V, m *plain.Benchmark) (uint64, error) {
+		for i := range m.Repeated {
+			if fmt.Sprintf(repeatedText, i) != string(m.Repeated[i].EmbeddedData) {
+				return 0, nil
+			}
+		}
+		return same(v, m)
+	}
+	return &c
+}
