@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 	"unsafe"
 
@@ -21,7 +22,7 @@ const (
 // less one, less what a value's header takes.
 const maxValue = 1<<30 - 1 - 8
 
-// shape is how a column's or parameter's type takes strings and bytes, which need no codec then.
+// shape is how a column's or parameter's type takes values that need no codec.
 type shape uint8
 
 const (
@@ -31,6 +32,18 @@ const (
 	shapeJSONB              // jsonb: as they are in text, after a version byte in binary
 	shapeBytea              // bytea: bytes as they are, in binary
 	shapeLabel              // enum, citext: a string as it is, in both formats
+	// Types whose values in binary are made in native.go.
+	shapeInt2
+	shapeInt4
+	shapeInt8
+	shapeFloat4
+	shapeFloat8
+	shapeBool
+	shapeTimestamptz
+	shapeTimestamp
+	shapeDate
+	shapeUUID
+	shapeNumeric
 )
 
 func shapeOf(m *pgtype.Map, oid uint32) shape {
@@ -47,6 +60,33 @@ func shapeOf(m *pgtype.Map, oid uint32) shape {
 		return shapeJSONB
 	case pgtype.ByteaCodec:
 		return shapeBytea
+	}
+	if !ownPlans(m) {
+		return shapeOther
+	}
+	switch t.Codec.(type) {
+	case pgtype.Int2Codec:
+		return shapeInt2
+	case pgtype.Int4Codec:
+		return shapeInt4
+	case pgtype.Int8Codec:
+		return shapeInt8
+	case pgtype.Float4Codec:
+		return shapeFloat4
+	case pgtype.Float8Codec:
+		return shapeFloat8
+	case pgtype.BoolCodec:
+		return shapeBool
+	case *pgtype.TimestamptzCodec:
+		return shapeTimestamptz
+	case *pgtype.TimestampCodec:
+		return shapeTimestamp
+	case pgtype.DateCodec:
+		return shapeDate
+	case pgtype.UUIDCodec:
+		return shapeUUID
+	case pgtype.NumericCodec:
+		return shapeNumeric
 	}
 	return shapeOther
 }
@@ -140,6 +180,12 @@ func (e *encoder) append(dst []byte, i int, v any) ([]byte, error) {
 			dst = append(dst, 1)
 		}
 		return append(dst, s...), nil
+	}
+	if v == nil {
+		return binary.BigEndian.AppendUint32(dst, math.MaxUint32), nil // NULL
+	}
+	if out, ok := c.shape.appendValue(dst, v); ok {
+		return out, nil
 	}
 	start := len(dst)
 	dst = append(dst, 0xff, 0xff, 0xff, 0xff)
