@@ -5,82 +5,87 @@ import (
 	"debug/buildinfo"
 	"errors"
 	"fmt"
-	"os"
-	"os/exec"
 	"path/filepath"
-	"runtime"
 	"runtime/debug"
-	"strings"
+	"time"
 
+	"github.com/spf13/cobra"
+
+	"postage/build"
+	"postage/internal/words"
 	"postage/lab"
 	"postage/record"
 )
 
-// buildRevision builds this program as it was at a revision that git knows, in a folder
-// of its own. remove removes it.
-func buildRevision(ctx context.Context, name string) (old *lab.Revision, remove func() error, err error) {
+// sides are this program's code as of a revision and as it lies in the working tree, both built.
+type sides struct{ old, now *lab.Build }
+
+// buildSides builds this program as it was at a revision that git knows, and as the working tree has
+// it, in so many function layouts, the same ones. remove removes what is not kept in the cache.
+func buildSides(cmd *cobra.Command, name string, layouts int) (both sides, remove func() error, err error) {
+	ctx, begun := cmd.Context(), time.Now()
+	defer func() {
+		switch {
+		case ctx.Err() != nil:
+			err = lab.ErrInterrupted
+		case errors.Is(err, build.ErrNoRevision):
+			err = hinted(fmt.Errorf("--against %w", err), "such as main, HEAD~1, or a commit; a shallow clone does not have them all")
+		case err != nil:
+			err = fmt.Errorf("--against %s: %w", name, err)
+		default:
+			say(cmd, "postage: built in %v", time.Since(begun).Round(100*time.Millisecond))
+		}
+	}()
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
-		return nil, nil, errors.New("--against: this program does not know what it was built from")
+		return both, nil, errors.New("this program does not know what it was built from")
 	}
 	root, ok := sourceOf(ctx, info)
 	if !ok {
-		return nil, nil, hinted(fmt.Errorf("--against: the current folder is not in the source of this program, module %s", info.Main.Path), "go to its source, where git knows the revisions")
+		return both, nil, hinted(fmt.Errorf("the current folder is not in the source of this program, module %s", info.Main.Path), "go to its source, where git knows the revisions")
 	}
-	commit, err := output(ctx, root, "git", "rev-parse", "--verify", "--quiet", name+"^{commit}")
+	old, err := build.Revision(ctx, root, name)
 	if err != nil {
-		return nil, nil, hinted(fmt.Errorf("--against %s: git knows no such revision in %s", name, root), "such as main, HEAD~1, or a commit; a shallow clone does not have them all")
+		return both, nil, err
 	}
-	top, err := output(ctx, root, "git", "rev-parse", "--show-toplevel")
+	now, err := build.WorkingTree(ctx, root)
 	if err != nil {
-		return nil, nil, fmt.Errorf("--against: %w", err)
+		return both, nil, err
 	}
-	below, err := filepath.Rel(top, root)
+	remove = func() error { return errors.Join(old.Close(), now.Close()) }
+	say(cmd, "postage: building this program as of %s and as it is here, in %s", shortCommit(old.Commit), words.Counted(layouts, "function layout"))
+	target := build.Target{Package: info.Path, Flags: buildFlags(ctx, info)}
+	if both.old, err = buildLayouts(ctx, old, target, layouts); err == nil {
+		both.now, err = buildLayouts(ctx, now, target, layouts)
+	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("--against: %w", err)
+		return both, nil, errors.Join(err, remove())
 	}
-	folder, err := os.MkdirTemp("", "postage-against-")
-	if err != nil {
-		return nil, nil, fmt.Errorf("--against: %w", err)
-	}
-	removeFolder := func() error { return os.RemoveAll(folder) }
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("--against %s: %w", name, errors.Join(err, removeFolder()))
-		}
-	}()
-	// A clone that shares the objects: a worktree would be remembered by the repository.
-	clone := filepath.Join(folder, "source")
-	if _, err := output(ctx, "", "git", "clone", "--quiet", "--shared", "--no-checkout", top, clone); err != nil {
-		return nil, nil, err
-	}
-	if _, err := output(ctx, clone, "git", "checkout", "--quiet", "--detach", commit); err != nil {
-		return nil, nil, err
-	}
-	program := filepath.Join(folder, "old")
-	if runtime.GOOS == "windows" {
-		program += ".exe"
-	}
-	if _, err := output(ctx, filepath.Join(clone, below), "go", append(append([]string{"build", "-o", program}, buildFlags(info)...), info.Path)...); err != nil {
-		return nil, nil, err
-	}
-	built, err := buildinfo.ReadFile(program)
-	if err != nil {
-		return nil, nil, err
-	}
-	modules := map[string]string{}
-	for _, m := range built.Deps {
-		for m.Replace != nil {
-			m = m.Replace
-		}
-		modules[m.Path] = m.Version
-	}
-	return &lab.Revision{Name: commit[:min(12, len(commit))], Commit: commit, Command: []string{program, "worker"}, Modules: modules}, removeFolder, nil
+	return both, remove, nil
 }
 
-// buildFlags are those that this program was built with and that change the code: the old one gets them
-// too. Its profile is the one that it has beside it (-pgo=auto), unless this one was built without.
-func buildFlags(info *debug.BuildInfo) []string {
+func buildLayouts(ctx context.Context, source *build.Source, target build.Target, layouts int) (*lab.Build, error) {
+	programs, err := source.Layouts(ctx, target, layouts)
+	if err != nil {
+		return nil, err
+	}
+	b := &lab.Build{Name: shortCommit(source.Commit), Commit: source.Commit, Modules: map[string]string{}}
+	for _, program := range programs {
+		b.Commands = append(b.Commands, []string{program, "worker"})
+	}
+	info, err := buildinfo.ReadFile(programs[0])
+	if err != nil {
+		return nil, err
+	}
+	b.Modules = lab.ModulesOf(info)
+	return b, nil
+}
+
+func shortCommit(commit string) string { return commit[:min(12, len(commit))] }
+
+// buildFlags are those that this program was built with and that change the code: both sides get
+// them. A profile that lies beside the main package is each side's own (-pgo=auto).
+func buildFlags(ctx context.Context, info *debug.BuildInfo) []string {
 	var flags []string
 	pgo := "off"
 	for _, s := range info.Settings {
@@ -88,7 +93,11 @@ func buildFlags(info *debug.BuildInfo) []string {
 		case "-tags", "-ldflags", "-gcflags", "-asmflags", "-trimpath", "-race":
 			flags = append(flags, s.Key+"="+s.Value)
 		case "-pgo":
-			pgo = "auto"
+			pgo = s.Value
+			folder, err := build.Output(ctx, "", "go", "list", "-f", "{{.Dir}}", info.Path)
+			if base := filepath.Base(pgo); base == "default.pgo" && (pgo == base || err == nil && filepath.Dir(pgo) == folder) {
+				pgo = "auto"
+			}
 		}
 	}
 	return append(flags, "-pgo="+pgo)
@@ -97,25 +106,8 @@ func buildFlags(info *debug.BuildInfo) []string {
 // sourceOf is the root of the source that a program was built from, if the current folder
 // is in it.
 func sourceOf(ctx context.Context, info *debug.BuildInfo) (root string, ok bool) {
-	root, err := output(ctx, "", "go", "list", "-m", "-f", "{{if .Main}}{{.Dir}}{{end}}", info.Main.Path)
+	root, err := build.Output(ctx, "", "go", "list", "-m", "-f", "{{if .Main}}{{.Dir}}{{end}}", info.Main.Path)
 	return root, err == nil && root != ""
-}
-
-// output is what a program prints, its last words if it fails.
-func output(ctx context.Context, folder, program string, arguments ...string) (string, error) {
-	cmd := exec.CommandContext(ctx, program, arguments...)
-	cmd.Dir = folder
-	text, err := cmd.Output()
-	var exit *exec.ExitError
-	switch {
-	case ctx.Err() != nil:
-		return "", lab.ErrInterrupted
-	case errors.As(err, &exit):
-		return "", fmt.Errorf("%s %s: %w: %s", program, arguments[0], err, strings.TrimSpace(string(exit.Stderr)))
-	case err != nil:
-		return "", fmt.Errorf("%s: %w", program, err)
-	}
-	return strings.TrimSpace(string(text)), nil
 }
 
 // revisionOf is the commit that a run was against, "" for none.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"postage/build"
 	"postage/internal/words"
 	"postage/lab"
 	"postage/record"
@@ -42,7 +43,7 @@ func (p program) confirm(cmd *cobra.Command, c *verdict.Changes, budget time.Dur
 	}
 	entries := lab.EntriesOf(c.New, suspects, p.suites)
 	if old != nil {
-		entries = lab.Against(entries, old)
+		entries = lab.Against(entries, old, nil)
 	}
 	plan := lab.NewPlan(entries, budget, c.New.Run.Precision)
 	run := c.New.Run
@@ -73,15 +74,15 @@ func regressedText(c *verdict.Changes) string {
 }
 
 // oldCode builds this program as of the commit that a run was measured at.
-func oldCode(cmd *cobra.Command, commit string) (*lab.Revision, func() error, error) {
+func oldCode(cmd *cobra.Command, commit string) (*lab.Build, func() error, error) {
 	switch {
 	case commit == "":
 		return nil, nil, errors.New("its run does not say which commit it was measured at")
-	case strings.HasSuffix(commit, dirty):
+	case strings.HasSuffix(commit, build.Dirty):
 		return nil, nil, fmt.Errorf("its run was measured with changes that were not committed (%s)", commit)
 	}
-	say(cmd, "postage: building this program as of %s", commit)
-	return buildRevision(cmd.Context(), commit)
+	both, remove, err := buildSides(cmd, commit, 1)
+	return both.old, remove, err
 }
 
 // cannotConfirm says why this program cannot measure the new run's rows once more, "" if

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"postage/build"
 	"postage/record"
 	"postage/record/recordtest"
 	"postage/verdict"
@@ -135,7 +136,7 @@ func TestGateConfirmsWithTheBaseline(t *testing.T) {
 	}{
 		{rec.Run.Commit, 3, "measured to confirm it, which do not"},
 		{"0123456789012345678901234567890123456789", 1, "git knows no such revision"},
-		{rec.Run.Commit + dirty, 1, "not committed"},
+		{rec.Run.Commit + build.Dirty, 1, "not committed"},
 	} {
 		rec.Run.Commit = r.commit
 		code, stdout, stderr := inFolder(t, source, "gate", saved(t, folder, "fast.txt", rec), now, "--confirm", "3m", "--thresholds", limits, "--json")
@@ -150,7 +151,7 @@ func TestGateConfirmsWithTheBaseline(t *testing.T) {
 	if code, _, stderr := inFolder(t, source, "run", "Encode/msg=tiny/op=encode/codec=json", "--budget", "4s", "--out", now); code != 0 {
 		t.Fatalf("exit %d: %s", code, stderr)
 	}
-	if rec, err := record.Load(now); err != nil || rec.Run.Commit != strings.TrimSpace(string(head))+dirty {
+	if rec, err := record.Load(now); err != nil || rec.Run.Commit != strings.TrimSpace(string(head))+build.Dirty {
 		t.Errorf("with a new file: %q, %v", rec.Run.Commit, err)
 	}
 }
@@ -168,7 +169,7 @@ func TestRunAgainst(t *testing.T) {
 	}
 	out := filepath.Join(t.TempDir(), "r.txt")
 	// This folder is in the source.
-	code, stdout, stderr := inFolder(t, ".", "run", "Encode/msg=tiny/op=encode/codec=json", "--against", "HEAD", "--budget", "2m", "--precision", "40%", "--out", out)
+	code, stdout, stderr := inFolder(t, ".", "run", "Encode/msg=tiny/op=encode/codec=json", "--against", "HEAD", "--layouts", "2", "--budget", "2m", "--precision", "40%", "--out", out)
 	if code != 0 || !strings.Contains(stdout, "codec=json/rev=") || !strings.Contains(stdout, "the same rounds") {
 		t.Fatalf("exit %d\n%s%s", code, stdout, stderr)
 	}

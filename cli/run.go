@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"postage/build"
 	"postage/lab"
 	"postage/proc"
 	"postage/record"
@@ -28,6 +30,7 @@ type runFlags struct {
 	seed      uint64
 	out       string
 	against   string
+	layouts   int
 	resume    string
 	cpu       int
 	json      bool
@@ -86,6 +89,7 @@ interrupted.`,
 	f.Uint64Var(&flags.seed, "seed", record.DefaultSeed, "draws the inputs and the order of batches")
 	f.StringVar(&flags.out, "out", "", "`file` for the record (default a dated one in "+runsFolder+")")
 	f.StringVar(&flags.against, "against", "", "measure the code of the git `revision` in the same rounds as well, for `postage compare`")
+	f.IntVar(&flags.layouts, "layouts", 4, "function layouts that --against builds and measures each side in; 1 for the linker's own")
 	f.StringVar(&flags.resume, "resume", "", "go on with the run in `file`, with the budget it has left or the one given;\nwhich servers of yours it is on is said again, by their flags or variables")
 	f.IntVar(&flags.cpu, "cpu", 0, "GOMAXPROCS of the workers (default as many as there are processors)")
 	f.BoolVar(&flags.json, "json", false, "print JSON")
@@ -101,10 +105,12 @@ func (p program) runRun(cmd *cobra.Command, patterns []string, flags runFlags) (
 	switch {
 	case flags.budget <= 0:
 		return fmt.Errorf("--budget %v: must be more than 0", flags.budget)
+	case flags.layouts < 1:
+		return fmt.Errorf("--layouts %d: must be at least 1", flags.layouts)
 	case flags.cpu < 0:
 		return fmt.Errorf("--cpu %d: must be at least 1", flags.cpu)
-	case flags.resume != "" && (len(patterns) > 0 || flags.out != "" || flags.against != "" || cmd.Flags().Changed("seed") || cmd.Flags().Changed("cpu") || cmd.Flags().Changed("precision")):
-		return hinted(errors.New("--resume goes on with what its record says: patterns, --out, --against, --seed, --cpu and --precision do not go with it"), "only --budget, --json, --markdown and the suites' own do: "+strings.Join(suiteFlags(cmd, true, func(f *pflag.Flag) string { return "--" + f.Name }), ", "))
+	case flags.resume != "" && (len(patterns) > 0 || flags.out != "" || cmd.Flags().Changed("layouts") || flags.against != "" || cmd.Flags().Changed("seed") || cmd.Flags().Changed("cpu") || cmd.Flags().Changed("precision")):
+		return hinted(errors.New("--resume goes on with what its record says: patterns, --out, --against, --layouts, --seed, --cpu and --precision do not go with it"), "only --budget, --json, --markdown and the suites' own do: "+strings.Join(suiteFlags(cmd, true, func(f *pflag.Flag) string { return "--" + f.Name }), ", "))
 	case flags.resume != "":
 		return p.resumeRun(cmd, flags)
 	}
@@ -118,15 +124,14 @@ func (p program) runRun(cmd *cobra.Command, patterns []string, flags runFlags) (
 	if entries, err = p.choose(cmd, entries, patterns, false); err != nil {
 		return err
 	}
+	var measured string // the commit, where it is not this program's
 	if flags.against != "" && !flags.list {
-		say(cmd, "postage: building this program as of %s", flags.against)
-		var old *lab.Revision
-		var remove func() error
-		if old, remove, err = buildRevision(cmd.Context(), flags.against); err != nil {
+		both, remove, err := buildSides(cmd, flags.against, flags.layouts)
+		if err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, remove()) }()
-		entries = lab.Against(entries, old)
+		entries, measured = lab.Against(entries, both.old, both.now), both.now.Commit
 	}
 	plan := lab.NewPlan(entries, flags.budget, float64(flags.precision))
 	if flags.list {
@@ -134,7 +139,7 @@ func (p program) runRun(cmd *cobra.Command, patterns []string, flags runFlags) (
 		return listText(cmd.OutOrStdout(), plan.Entries)
 	}
 	rec, out, err := newRun(plan, record.Run{
-		Patterns: patterns, Seed: flags.seed, Precision: float64(flags.precision), Budget: flags.budget, GOMAXPROCS: flags.cpu, Commit: commit(cmd.Context()),
+		Patterns: patterns, Seed: flags.seed, Precision: float64(flags.precision), Budget: flags.budget, GOMAXPROCS: flags.cpu, Commit: cmp.Or(measured, commit(cmd.Context())),
 	}, flags.out, "")
 	if err != nil {
 		return err
@@ -161,15 +166,15 @@ func (p program) resumeRun(cmd *cobra.Command, flags runFlags) (err error) {
 	} else if rec.Run.Complete {
 		return hinted(fmt.Errorf("%s: the run is complete", name), "give --budget to measure it further")
 	}
-	var old *lab.Revision
+	var both sides
 	if commit := revisionOf(rec); commit != "" {
 		var remove func() error
-		if old, remove, err = buildRevision(cmd.Context(), commit); err != nil {
+		if both, remove, err = buildSides(cmd, commit, max(1, rec.Run.Layouts)); err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, remove()) }()
 	}
-	entries, err := lab.Resume(rec, p.suites, old, record.ThisMachine(0), max(budget, 0))
+	entries, err := lab.Resume(rec, p.suites, both.old, both.now, record.ThisMachine(0), max(budget, 0))
 	if err != nil {
 		return err
 	}
@@ -242,9 +247,6 @@ func say(cmd *cobra.Command, format string, a ...any) {
 	fmt.Fprintf(cmd.ErrOrStderr(), format+"\n", a...)
 }
 
-// dirty ends the commit of a program that has changes which are not committed.
-const dirty = "+dirty"
-
 // commit is the one that this program was built of, "" if that is not known. "go run" does not
 // leave it in the program, but has just built it: git says it, if the current folder is in
 // the source.
@@ -259,7 +261,7 @@ func commit(ctx context.Context) string {
 	}
 	if revision := settings["vcs.revision"]; revision != "" {
 		if settings["vcs.modified"] == "true" {
-			revision += dirty
+			revision += build.Dirty
 		}
 		return revision
 	}
@@ -271,18 +273,15 @@ func commit(ctx context.Context) string {
 	if !ok {
 		return ""
 	}
-	cache, err := output(ctx, "", "go", "env", "GOCACHE")
+	cache, err := build.Output(ctx, "", "go", "env", "GOCACHE")
 	if err != nil || !strings.HasPrefix(program, filepath.Join(os.TempDir(), "go-build")) && !strings.HasPrefix(program, cache+string(filepath.Separator)) {
 		return "" // built at some other time, of whatever was there then
 	}
-	revision, err := output(ctx, root, "git", "rev-parse", "--verify", "--quiet", "HEAD")
+	source, err := build.WorkingTree(ctx, root)
 	if err != nil {
 		return ""
 	}
-	if changed, err := output(ctx, root, "git", "status", "--porcelain"); err != nil || changed != "" {
-		revision += dirty
-	}
-	return revision
+	return source.Commit
 }
 
 // percent is a flag such as "1%" or "0.01".

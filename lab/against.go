@@ -1,28 +1,55 @@
 package lab
 
-import "postage/record"
+import (
+	"hash/fnv"
+	"math/rand/v2"
+	"strconv"
 
-// Revision is this program as it was at another commit, built to be measured beside it.
-type Revision struct {
-	// Name is what its rows are called after, a short commit; Commit is the full one.
+	"postage/record"
+)
+
+// Build is this program, built of some code in several function layouts.
+type Build struct {
+	// Name is what its rows are called after where it is an old one, a short commit; Commit
+	// is the full one.
 	Name, Commit string
-	// Command starts a worker of it.
-	Command []string
+	// Commands start a worker, one a layout.
+	Commands [][]string
 	// Modules are the versions, by path, of the modules that it is built from.
 	Modules map[string]string
 }
 
-// Against adds to each baseline and contender its old self, which then takes part in the
-// same rounds. Controls and floors have none.
-func Against(entries []Entry, old *Revision) []Entry {
+// Against has the entries run in the programs of one build, now, and adds to each baseline and
+// contender its old self, which takes part in the same rounds. Controls and floors have none. Each
+// block draws a layout for all, every one before any comes again.
+func Against(entries []Entry, old, now *Build) []Entry {
 	var both []Entry
 	for _, e := range entries {
+		e.Build = now
 		both = append(both, e)
 		if e.Role == record.RoleControl || e.Role == record.RoleFloor || e.Contender.NotPossible != "" {
 			continue
 		}
-		e.Role, e.Old = record.RoleContender, old
+		e.Role, e.Build, e.Old = record.RoleContender, old, true
 		both = append(both, e)
 	}
 	return both
+}
+
+// nowOf is the build of the run's own code, nil where that is this program.
+func nowOf(entries []Entry) *Build {
+	for i := range entries {
+		if !entries[i].Old {
+			return entries[i].Build
+		}
+	}
+	return nil
+}
+
+// layout is that of a block, from 1: its case's are in random order, all of them before any
+// comes again.
+func layout(seed uint64, caseName string, block, layouts int) int {
+	h := fnv.New64a()
+	h.Write([]byte(caseName + "/layouts/" + strconv.Itoa((block-1)/layouts)))
+	return 1 + rand.New(rand.NewPCG(seed, h.Sum64())).Perm(layouts)[(block-1)%layouts]
 }

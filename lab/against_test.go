@@ -2,6 +2,7 @@ package lab
 
 import (
 	"context"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -24,13 +25,46 @@ func oldSuites() []Suite {
 	}}}
 }
 
-func oldRevision(t *testing.T) *Revision {
+func oldRevision(t *testing.T) *Build {
 	t.Helper()
 	command, err := proc.Self("worker", "old")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &Revision{Name: "abc1234", Commit: "abc1234567", Command: command, Modules: map[string]string{}}
+	return &Build{Name: "abc1234", Commit: "abc1234567", Commands: [][]string{command, command}, Modules: map[string]string{}}
+}
+
+// nowBuild is the test program itself, in as many layouts.
+func nowBuild(t *testing.T) *Build {
+	t.Helper()
+	command, err := proc.Self("worker")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &Build{Commands: [][]string{command, command}, Modules: Modules()}
+}
+
+// Each layout comes once before any comes again, in an order of the seed's and the case's.
+func TestLayout(t *testing.T) {
+	orders := map[string]bool{}
+	for seed := range uint64(20) {
+		order := ""
+		for cycle := range 3 {
+			seen := map[int]bool{}
+			for i := range 4 {
+				l := layout(seed, "Test/op=plain", 4*cycle+i+1, 4)
+				seen[l] = true
+				order += strconv.Itoa(l)
+			}
+			if len(seen) != 4 {
+				t.Errorf("seed %d: %s", seed, order)
+			}
+		}
+		orders[order] = true
+	}
+	if len(orders) < 15 || layout(7, "a", 5, 1) != 1 {
+		t.Errorf("%d orders of 20 seeds", len(orders))
+	}
 }
 
 // A run against an older revision compares each row with its old self, in the same
@@ -41,10 +75,18 @@ func TestAgainst(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan := Plan{Entries: Against(entries, old), Rounds: 3}
+	now := nowBuild(t)
+	plan := Plan{Entries: Against(entries, old, now), Rounds: 3}
 	rec := NewRecord(plan, record.Run{Seed: 7, Precision: 0.5, Budget: time.Minute, GOMAXPROCS: 1}, record.ThisMachine(0))
 	if err := testConductor(t).Run(context.Background(), plan.Entries, rec); err != nil {
 		t.Fatal(err)
+	}
+	layouts := map[int]int{}
+	for i := range rec.Blocks {
+		layouts[rec.Blocks[i].Layout]++
+	}
+	if len(layouts) != 2 || layouts[1] < 3 || layouts[2] < 3 || rec.Run.Layouts != 2 {
+		t.Errorf("blocks by layout %v, run's %d", layouts, rec.Run.Layouts)
 	}
 	base, oldBase := rec.Row("Test/op=plain/is=base"), rec.Row("Test/op=plain/is=base/rev=abc1234")
 	if base.N != oldBase.N || oldBase.Revision != old.Commit || oldBase.OldOf != base.Name || oldBase.Role != "contender" {
@@ -73,10 +115,14 @@ func TestAgainst(t *testing.T) {
 	}
 	// Resumed, the old rows want their revision.
 	rec.Run.Complete = false
-	if _, err := Resume(rec, testSuites(), nil, rec.Machine, time.Minute); err == nil {
+	if _, err := Resume(rec, testSuites(), nil, nil, rec.Machine, time.Minute); err == nil {
 		t.Error("resumed without the old revision")
 	}
-	resumed, err := Resume(rec, testSuites(), old, rec.Machine, time.Minute)
+	other := &Build{Commands: [][]string{{"/dev/null"}}, Modules: now.Modules}
+	if _, err := Resume(rec, testSuites(), old, other, rec.Machine, time.Minute); err == nil || !strings.Contains(err.Error(), "another build") {
+		t.Errorf("resumed with another build: %v", err)
+	}
+	resumed, err := Resume(rec, testSuites(), old, now, rec.Machine, time.Minute)
 	if err != nil || len(resumed) != len(plan.Entries) {
 		t.Errorf("resumed %d of %d rows: %v", len(resumed), len(plan.Entries), err)
 	}

@@ -34,8 +34,11 @@ func (r *run) block(ctx context.Context, cs *runCase) (record.Block, error) {
 	}()
 	for _, e := range r.live(cs) {
 		command := r.Command
-		if e.Old != nil {
-			command = e.Old.Command
+		if e.Build != nil {
+			if n := len(e.Build.Commands); n > 1 {
+				block.Layout = layout(r.rec.Run.Seed, cs.name, block.Number, n)
+			}
+			command = e.Build.Commands[max(0, block.Layout-1)]
 		}
 		child, err := startChild(command, r.environment())
 		if err != nil {
@@ -75,8 +78,8 @@ func (r *run) block(ctx context.Context, cs *runCase) (record.Block, error) {
 		return block, ctx.Err()
 	}
 	for _, s := range seats {
-		if s.err != nil && s.entry.Old != nil && strings.HasPrefix(s.err.Error(), noSuchRow) {
-			s.row.Proof = record.ProofNotPossible.Because("revision " + s.entry.Old.Name + " has no such row")
+		if s.err != nil && s.entry.Old && strings.HasPrefix(s.err.Error(), noSuchRow) {
+			s.row.Proof = record.ProofNotPossible.Because("revision " + s.entry.Build.Name + " has no such row")
 			continue
 		}
 		if s.err != nil {
@@ -132,8 +135,8 @@ func (r *run) calibrate(ctx context.Context, seats []*seat) {
 
 // alike says whether e is the contender other once more: its control, or its old self.
 func alike(e, other *Entry) bool {
-	return e.Role == record.RoleControl && other.Role == record.RoleBaseline && other.Old == nil ||
-		e.Old != nil && e.asked() == other.Row()
+	return e.Role == record.RoleControl && other.Role == record.RoleBaseline && !other.Old ||
+		e.Old && e.asked() == other.Row()
 }
 
 // batch has one contender run one batch.

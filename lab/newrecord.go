@@ -24,7 +24,11 @@ func NewRecord(plan Plan, run record.Run, machine record.Machine) *record.Record
 		run.GOMAXPROCS = runtime.GOMAXPROCS(0)
 	}
 	run.Modules = Modules()
-	run.Program = ThisProgram()
+	if now := nowOf(plan.Entries); now != nil {
+		run.Program, run.Layouts = program(now.Commands[0][0]), len(now.Commands)
+	} else {
+		run.Program = ThisProgram()
+	}
 	rec := &record.Record{Run: run, Machine: machine}
 	for i := range plan.Entries {
 		rec.Rows = append(rec.Rows, newRow(&plan.Entries[i], record.ProofOK, run.Modules))
@@ -41,8 +45,11 @@ func newRow(e *Entry, proof record.Proof, modules map[string]string) record.Row 
 	}
 	module := e.Contender.Module
 	revision, oldOf := "", ""
-	if e.Old != nil {
-		modules, revision, oldOf = e.Old.Modules, e.Old.Commit, e.asked()
+	if e.Build != nil {
+		modules = e.Build.Modules
+	}
+	if e.Old {
+		revision, oldOf = e.Build.Commit, e.asked()
 	}
 	if version := modules[module]; version != "" {
 		module += " " + version
@@ -72,6 +79,10 @@ func ThisProgram() string {
 	if err != nil {
 		return ""
 	}
+	return program(name)
+}
+
+func program(name string) string {
 	f, err := os.Open(name)
 	if err != nil {
 		return ""
@@ -94,39 +105,49 @@ func EntriesOf(rec *record.Record, cases []string, suites []Suite) []Entry {
 
 // Modules are the versions, by path, of the modules that this program is built from.
 func Modules() map[string]string {
-	modules := map[string]string{}
 	if info, ok := debug.ReadBuildInfo(); ok {
-		for _, m := range info.Deps {
-			for m.Replace != nil {
-				m = m.Replace
-			}
-			modules[m.Path] = m.Version
+		return ModulesOf(info)
+	}
+	return map[string]string{}
+}
+
+// ModulesOf are the versions, by path, of the modules that a program is built from.
+func ModulesOf(info *debug.BuildInfo) map[string]string {
+	modules := map[string]string{}
+	for _, m := range info.Deps {
+		for m.Replace != nil {
+			m = m.Replace
 		}
+		modules[m.Path] = m.Version
 	}
 	return modules
 }
 
 // Resume prepares a record that was not completed to be measured further, for the
 // budget given, and returns the entries of its rows. It refuses what would mix
-// figures of two machines or two builds. old is the revision that the run is against,
+// figures of two machines or two builds. old and now are those that the run was against,
 // nil if against none.
-func Resume(rec *record.Record, suites []Suite, old *Revision, machine record.Machine, budget time.Duration) ([]Entry, error) {
+func Resume(rec *record.Record, suites []Suite, old, now *Build, machine record.Machine, budget time.Duration) ([]Entry, error) {
 	if here, there := machine.Identity(), rec.Machine.Identity(); here != there {
 		return nil, fmt.Errorf("resume: the record is of another machine (%s) than this (%s)", there, here)
 	}
 	if rec.Machine.Go != machine.Go {
 		return nil, fmt.Errorf("resume: the record was measured with %s, this program is built with %s", rec.Machine.Go, machine.Go)
 	}
-	if here := ThisProgram(); rec.Run.Program != "" && rec.Run.Program != here {
+	here := ThisProgram()
+	if now != nil {
+		here = program(now.Commands[0][0])
+	}
+	if rec.Run.Program != "" && rec.Run.Program != here {
 		return nil, fmt.Errorf("resume: the record was measured by another build of this program (SHA-256 %.12s…) than this (%.12s…): its blocks and those to come would be of two programs", rec.Run.Program, here)
 	}
 	byName := map[string]Entry{}
-	for _, e := range Entries(suites) {
+	all := Entries(suites)
+	if old != nil {
+		all = Against(all, old, now)
+	}
+	for _, e := range all {
 		byName[e.Row()] = e
-		if old != nil {
-			e.Old = old
-			byName[e.Row()] = e
-		}
 	}
 	modules := Modules()
 	var entries []Entry

@@ -15,8 +15,10 @@ type Entry struct {
 	Case      *Case
 	Contender Contender
 	Role      record.Role
-	// Old is the revision whose program the contender runs in, nil for this program's.
-	Old *Revision
+	// Build has the programs that the contender runs in, nil for this one. Old says that it is
+	// an older revision's.
+	Build *Build
+	Old   bool
 }
 
 // Row is the row's name: the case's and the contender's, and the revision if it is an
@@ -24,8 +26,8 @@ type Entry struct {
 func (e *Entry) Row() string { return e.Case.Name + "/" + e.contender() }
 
 func (e *Entry) contender() string {
-	if e.Old != nil {
-		return e.Contender.Name + "/rev=" + e.Old.Name
+	if e.Old {
+		return e.Contender.Name + "/rev=" + e.Build.Name
 	}
 	return e.Contender.Name
 }

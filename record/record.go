@@ -59,8 +59,10 @@ type Run struct {
 	Rounds     int    `json:"rounds"`
 	GOMAXPROCS int    `json:"gomaxprocs"`
 	Commit     string `json:"commit,omitempty"`
-	// Program is the SHA-256 of the program that measured, in hexadecimal.
+	// Program is the SHA-256 of the program that measured, in hexadecimal: of the first, where
+	// there is one a function layout, as many as Layouts.
 	Program string `json:"program,omitempty"`
+	Layouts int    `json:"layouts,omitempty"`
 	// Modules are the versions of every Go module in the program, by path.
 	Modules map[string]string `json:"modules,omitempty"`
 	// Elapsed is the wall time of the run so far, its sum over all resumptions.
@@ -113,7 +115,9 @@ type Block struct {
 	Case    string        `json:"case"`
 	Number  int           `json:"number"` // from 1, within the case
 	Elapsed time.Duration `json:"elapsed_ns"`
-	Series  []Series      `json:"-"`
+	// Layout is the function layout of its programs, from 1; 0 where they had the linker's.
+	Layout int      `json:"layout,omitempty"`
+	Series []Series `json:"-"`
 }
 
 // Series is the batches of one row in one block, one an entry of each slice, in the

@@ -1,0 +1,187 @@
+package build
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// Target is what is built of a source.
+type Target struct {
+	Package string   // as the go command in the source's folder takes it; one
+	Test    bool     // its test binary, as go test -c makes it, in place of its program
+	Flags   []string // those of go build: "-tags=…", "-pgo=…", "-ldflags=…"
+}
+
+// Layouts builds the target in so many function layouts, those of the linker's seeds 1, 2, 3 …, and
+// returns the programs' files, which stay until Close at least. The same seeds are other layouts in other
+// code. With one layout it is that which the linker gives it without being told.
+//
+// Packages are compiled once; a layout more is one linking more. Debugging information is left out. An
+// error holds what the compiler said.
+func (s *Source) Layouts(ctx context.Context, target Target, layouts int) ([]string, error) {
+	folder, err := s.products(ctx, target)
+	if err != nil {
+		return nil, err
+	}
+	flags, err := environmentLDFlags(ctx, target.Flags)
+	if err != nil {
+		return nil, err
+	}
+	flags = append(flags, target.Flags...)
+	files := make([]string, max(1, layouts))
+	build := func(i int) error {
+		seed := i + 1
+		if len(files) == 1 {
+			seed = 0
+		}
+		files[i] = filepath.Join(folder, fmt.Sprintf("layout%d%s", seed, suffix()))
+		if _, err := os.Stat(files[i]); err == nil {
+			return nil
+		}
+		source, err := s.Folder(ctx)
+		if err != nil {
+			return err
+		}
+		// Two may build the same, and one may be interrupted: what has its final name is whole.
+		unfinished, err := os.MkdirTemp(folder, "build-")
+		if err != nil {
+			return err
+		}
+		defer os.RemoveAll(unfinished)
+		product := filepath.Join(unfinished, "program"+suffix())
+		arguments := []string{"build", "-buildvcs=false"}
+		if target.Test {
+			arguments = []string{"test", "-c", "-buildvcs=false"}
+		}
+		arguments = append(append(arguments, "-o", product), withLDFlags(flags, seed)...)
+		if _, err := Output(ctx, source, "go", append(arguments, target.Package)...); err != nil {
+			return err
+		}
+		return os.Rename(product, files[i])
+	}
+	// The first compiles, the others link what it has compiled.
+	if err := build(0); err != nil {
+		return nil, err
+	}
+	errs := make([]error, len(files))
+	var group sync.WaitGroup
+	slots := make(chan struct{}, runtime.NumCPU())
+	for i := 1; i < len(files); i++ {
+		slots <- struct{}{}
+		group.Go(func() {
+			defer func() { <-slots }()
+			errs[i] = build(i)
+		})
+	}
+	group.Wait()
+	return files, errors.Join(errs...)
+}
+
+func suffix() string {
+	if runtime.GOOS == "windows" {
+		return ".exe"
+	}
+	return ""
+}
+
+// withLDFlags adds the layout's seed, 0 for none, to the linker's flags among those of go build, and has it leave out
+// debugging information, which nothing here reads and which takes a third of a program's linking.
+func withLDFlags(flags []string, seed int) []string {
+	add := " -w"
+	if seed > 0 {
+		add += " -randlayout=" + strconv.Itoa(seed)
+	}
+	var all []string
+	found := false
+	for i := 0; i < len(flags); i++ {
+		name, value, joined := strings.Cut(flags[i], "=")
+		if strings.TrimLeft(name, "-") != "ldflags" {
+			all = append(all, flags[i])
+			continue
+		}
+		if !joined && i+1 < len(flags) {
+			i++
+			value = flags[i]
+		}
+		all, found = append(all, "-ldflags="+strings.TrimSpace(value+add)), true
+	}
+	if !found {
+		all = append(all, "-ldflags="+strings.TrimSpace(add))
+	}
+	return all
+}
+
+// environmentLDFlags are the linker's flags that GOFLAGS names, which one on the command line would replace.
+func environmentLDFlags(ctx context.Context, flags []string) ([]string, error) {
+	for _, flag := range flags {
+		if name, _, _ := strings.Cut(flag, "="); strings.TrimLeft(name, "-") == "ldflags" {
+			return nil, nil
+		}
+	}
+	text, err := Output(ctx, "", "go", "env", "GOFLAGS")
+	if err != nil {
+		return nil, err
+	}
+	var found []string
+	for _, field := range quotedFields(text) {
+		if name, _, _ := strings.Cut(field, "="); strings.TrimLeft(name, "-") == "ldflags" {
+			found = append(found, field)
+		}
+	}
+	return found, nil
+}
+
+// quotedFields splits at spaces, but for those between two quotes of which the first begins a field, as the go
+// command does with GOFLAGS.
+func quotedFields(text string) []string {
+	var fields []string
+	for text = strings.TrimSpace(text); text != ""; text = strings.TrimSpace(text) {
+		field, rest, _ := strings.Cut(text, " ")
+		if quote := text[:1]; quote == "'" || quote == `"` {
+			if inner, after, closed := strings.Cut(text[1:], quote); closed {
+				field, rest = inner, after
+			}
+		}
+		fields, text = append(fields, field), rest
+	}
+	return fields
+}
+
+// products is the folder of what is built of the target: in the cache for a revision, else one that Close removes.
+func (s *Source) products(ctx context.Context, target Target) (string, error) {
+	// What decides what a revision's code becomes; which toolchain go.mod asks for is the commit's.
+	environment, err := Output(ctx, "", "go", "env", "GOVERSION", "GOTOOLCHAIN", "GOOS", "GOARCH", "GOAMD64", "GOARM64", "GOARM", "GO386", "GOEXPERIMENT", "GOFLAGS",
+		"GOFIPS140", "CGO_ENABLED", "CGO_CFLAGS", "CGO_CPPFLAGS", "CGO_CXXFLAGS", "CGO_LDFLAGS", "CC", "CXX")
+	if err != nil {
+		return "", err
+	}
+	h := sha256.New()
+	fmt.Fprintf(h, "%q", append([]string{s.Commit, s.below, target.Package, strconv.FormatBool(target.Test), environment, os.Getenv("GOWORK")}, target.Flags...))
+	for _, flag := range target.Flags {
+		// A profile, an overlay: what is in it counts.
+		if _, file, _ := strings.Cut(flag, "="); filepath.IsAbs(file) {
+			if text, err := os.ReadFile(file); err == nil {
+				fmt.Fprintf(h, "%x", sha256.Sum256(text))
+			}
+		}
+	}
+	key := hex.EncodeToString(h.Sum(nil))
+	if s.top == "" { // the working tree may change
+		scratch, err := s.temporary()
+		if err != nil {
+			return "", err
+		}
+		folder := filepath.Join(scratch, key)
+		return folder, os.MkdirAll(folder, 0o777)
+	}
+	return cached(key)
+}

@@ -1,0 +1,241 @@
+package build
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// repository is a git repository in which a module lies, in a folder below its top.
+func repository(t *testing.T) (module string, git func(args ...string)) {
+	t.Helper()
+	goCache, err := Output(t.Context(), "", "go", "env", "GOCACHE")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("GOCACHE", goCache)
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	t.Setenv("GOWORK", "off")
+	top := t.TempDir()
+	git = func(args ...string) {
+		t.Helper()
+		args = append([]string{"-C", top, "-c", "user.name=test", "-c", "user.email=test@example.org", "-c", "init.defaultBranch=main"}, args...)
+		if text, err := exec.Command("git", args...).CombinedOutput(); err != nil {
+			t.Fatalf("git %v: %v\n%s", args, err, text)
+		}
+	}
+	module = filepath.Join(top, "below")
+	git("init", "-q")
+	write(t, module, "go.mod", "module example.org/m\n\ngo 1.24\n")
+	write(t, module, "main.go", "package main\n\nvar stamp = \"none\"\n\nfunc main() { println(stamp, tagged) }\n")
+	write(t, module, "tagged.go", "//go:build special\n\npackage main\n\nconst tagged = \"special\"\n")
+	write(t, module, "untagged.go", "//go:build !special\n\npackage main\n\nconst tagged = \"plain\"\n")
+	write(t, module, "main_test.go", "package main\n\nimport \"testing\"\n\nfunc BenchmarkNothing(b *testing.B) {}\n")
+	git("add", ".")
+	git("commit", "-q", "-m", "first")
+	return module, git
+}
+
+func write(t *testing.T, folder, name, text string) {
+	t.Helper()
+	if err := os.MkdirAll(folder, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// said is what a program prints.
+func said(t *testing.T, program string, args ...string) string {
+	t.Helper()
+	text, err := exec.Command(program, args...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", program, err, text)
+	}
+	return strings.TrimSpace(string(text))
+}
+
+// order is in which order a program has its functions.
+func order(t *testing.T, program string) string {
+	t.Helper()
+	var names []string
+	for line := range strings.Lines(said(t, "go", "tool", "nm", "-n", program)) {
+		if fields := strings.Fields(line); len(fields) == 3 && strings.EqualFold(fields[1], "T") {
+			names = append(names, fields[2])
+		}
+	}
+	if len(names) < 100 {
+		t.Fatalf("%s has %d functions", program, len(names))
+	}
+	return strings.Join(names, "\n")
+}
+
+// A revision is built with the tags and linker's flags given, in layouts that differ, the same ones each
+// time, and stays built; the working tree is built as it is, and not kept.
+func TestLayouts(t *testing.T) {
+	module, git := repository(t)
+	write(t, module, "main.go", "package main\n\nvar stamp = \"none\"\n\nfunc main() { println(\"new\", stamp, tagged) }\n")
+	target := Target{Package: "example.org/m", Flags: []string{"-tags=special", "-ldflags=-X main.stamp=here"}}
+	old, err := Revision(t.Context(), module, "HEAD")
+	if err != nil {
+		t.Fatal(err)
+	}
+	programs, err := old.Layouts(t.Context(), target, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	orders := map[string]bool{}
+	for _, program := range programs {
+		if got := said(t, program); got != "here special" {
+			t.Errorf("%s says %q", program, got)
+		}
+		orders[order(t, program)] = true
+	}
+	plain, err := old.Layouts(t.Context(), target, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	orders[order(t, plain[0])] = true
+	if len(orders) != 4 {
+		t.Errorf("%d orders of functions in 3 layouts and the linker's own", len(orders))
+	}
+	if err := old.Close(); err != nil {
+		t.Error(err)
+	}
+
+	again, err := Revision(t.Context(), module, "HEAD")
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept, err := again.Layouts(t.Context(), target, 3)
+	if err != nil || kept[2] != programs[2] || again.folder != "" {
+		t.Errorf("built once more: %v, %v, checked out in %q", kept, err, again.folder)
+	}
+	if _, err := os.Stat(kept[2]); err != nil {
+		t.Error(err)
+	}
+
+	for _, dirty := range []bool{true, false} {
+		now, err := WorkingTree(t.Context(), module)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.HasSuffix(now.Commit, Dirty) != dirty || strings.HasPrefix(now.Commit, old.Commit) != dirty {
+			t.Errorf("commit %q, old %q", now.Commit, old.Commit)
+		}
+		// GOFLAGS counts where the target says nothing, and is added to.
+		t.Setenv("GOFLAGS", `-trimpath "-ldflags=-s -X 'main.stamp=from GOFLAGS'"`)
+		here, err := now.Layouts(t.Context(), Target{Package: "."}, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := said(t, here[0]); got != "new from GOFLAGS plain" {
+			t.Errorf("the working tree says %q", got)
+		}
+		if err := now.Close(); err != nil {
+			t.Error(err)
+		}
+		if _, err := os.Stat(here[0]); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("kept: %v", err)
+		}
+		t.Setenv("GOFLAGS", "")
+		if dirty {
+			git("commit", "-q", "-a", "-m", "second")
+		}
+	}
+}
+
+// A test binary is built as a program is.
+func TestLayoutsOfTests(t *testing.T) {
+	module, _ := repository(t)
+	s, err := Revision(t.Context(), module, "main")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	binaries, err := s.Layouts(t.Context(), Target{Package: "./.", Test: true}, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := said(t, binaries[1], "-test.list=."); got != "BenchmarkNothing" {
+		t.Errorf("lists %q", got)
+	}
+	if order(t, binaries[0]) == order(t, binaries[1]) {
+		t.Error("two layouts are one")
+	}
+}
+
+// What does not build says what the compiler said; what is no revision says so; both end when
+// they are told to.
+func TestLayoutsErrors(t *testing.T) {
+	module, git := repository(t)
+	write(t, module, "main.go", "package main\n\nfunc main() { missing() }\n")
+	git("commit", "-q", "-a", "-m", "does not build")
+	s, err := Revision(t.Context(), module, "HEAD")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if _, err := s.Layouts(t.Context(), Target{Package: "."}, 2); err == nil || !strings.Contains(err.Error(), "main.go:3:15: undefined: missing") {
+		t.Errorf("%v", err)
+	}
+	if _, err := Revision(t.Context(), module, "no-such"); !errors.Is(err, ErrNoRevision) || !strings.Contains(err.Error(), "no-such") {
+		t.Errorf("%v", err)
+	}
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if _, err := s.Layouts(ended, Target{Package: "."}, 2); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+	if s, err := WorkingTree(t.Context(), t.TempDir()); err != nil || s.Commit != "" {
+		t.Errorf("outside of git: %+v, %v", s, err)
+	}
+}
+
+func TestQuotedFields(t *testing.T) {
+	got := quotedFields(` -a  '-ldflags=-X a=b' "-tags=x y" -v`)
+	if want := "-a|-ldflags=-X a=b|-tags=x y|-v"; strings.Join(got, "|") != want {
+		t.Errorf("%q", got)
+	}
+}
+
+// The cache loses what was asked for longest ago, and nothing that may be in use.
+func TestTrim(t *testing.T) {
+	root := t.TempDir()
+	now := time.Now()
+	for name, age := range map[string]time.Duration{"oldest": 72 * time.Hour, "older": 48 * time.Hour, "new": time.Hour} {
+		write(t, filepath.Join(root, name), "layout1", string(bytes.Repeat([]byte("x"), 1000)))
+		if err := os.Chtimes(filepath.Join(root, name), now, now.Add(-age)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	left := func() string {
+		entries, err := os.ReadDir(root)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		for _, e := range entries {
+			names = append(names, e.Name())
+		}
+		return strings.Join(names, " ")
+	}
+	for _, step := range []struct {
+		most int64
+		left string
+	}{{1 << 20, "new older oldest"}, {2500, "new older"}, {0, "new"}} {
+		if err := trim(root, step.most, now.Add(-24*time.Hour)); err != nil {
+			t.Fatal(err)
+		}
+		if got := left(); got != step.left {
+			t.Errorf("at most %d bytes: left %s, want %s", step.most, got, step.left)
+		}
+	}
+}

@@ -1,0 +1,120 @@
+package build
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// Dirty ends the commit of a working tree with changes that are not committed.
+const Dirty = "+dirty"
+
+// ErrNoRevision is a revision that git does not know.
+var ErrNoRevision = errors.New("git knows no such revision")
+
+// Source is code that programs are built from.
+type Source struct {
+	// Commit is the full name of the commit, of a working tree with [Dirty] behind it if it
+	// has changes, "" if it is in no git repository.
+	Commit string
+
+	folder  string // where the go command runs, "" for a revision that is not checked out yet
+	top     string // of the working tree that a revision was named in
+	below   string // of top: where the go command runs there
+	scratch string // a temporary folder, "" until there is need of one
+}
+
+// WorkingTree is the code as it lies in a folder and around it.
+func WorkingTree(ctx context.Context, folder string) (*Source, error) {
+	absolute, err := filepath.Abs(folder)
+	if err != nil {
+		return nil, err
+	}
+	s := &Source{folder: absolute}
+	if s.Commit, err = Output(ctx, folder, "git", "rev-parse", "--verify", "--quiet", "HEAD"); err != nil {
+		s.Commit = ""
+		return s, ctx.Err()
+	}
+	if changed, err := Output(ctx, folder, "git", "status", "--porcelain"); err != nil || changed != "" {
+		s.Commit += Dirty
+	}
+	return s, ctx.Err()
+}
+
+// Revision is the code of a revision that git knows in a folder, where that folder is in it. The
+// error wraps [ErrNoRevision] if there is none.
+func Revision(ctx context.Context, folder, name string) (*Source, error) {
+	commit, err := Output(ctx, folder, "git", "rev-parse", "--verify", "--quiet", name+"^{commit}")
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	} else if err != nil {
+		return nil, fmt.Errorf("%s: %w in %s", name, ErrNoRevision, folder)
+	}
+	s := &Source{Commit: commit}
+	if s.top, err = Output(ctx, folder, "git", "rev-parse", "--show-toplevel"); err != nil {
+		return nil, err
+	}
+	s.below, err = Output(ctx, folder, "git", "rev-parse", "--show-prefix")
+	return s, err
+}
+
+// Close removes what was built of a working tree, and what was checked out of a revision.
+func (s *Source) Close() error {
+	if s.scratch == "" {
+		return nil
+	}
+	return os.RemoveAll(s.scratch)
+}
+
+// Folder is where the go command runs for the source: a revision is checked out for it, into a
+// folder of its own that Close removes.
+func (s *Source) Folder(ctx context.Context) (string, error) {
+	if s.folder != "" {
+		return s.folder, nil
+	}
+	scratch, err := s.temporary()
+	if err != nil {
+		return "", err
+	}
+	// A clone that shares the objects: a worktree would be remembered by the repository.
+	clone := filepath.Join(scratch, "source")
+	if _, err := Output(ctx, "", "git", "clone", "--quiet", "--shared", "--no-checkout", s.top, clone); err != nil {
+		return "", err
+	}
+	if _, err := Output(ctx, clone, "git", "checkout", "--quiet", "--detach", s.Commit); err != nil {
+		return "", err
+	}
+	s.folder = filepath.Join(clone, s.below)
+	return s.folder, nil
+}
+
+func (s *Source) temporary() (string, error) {
+	if s.scratch != "" {
+		return s.scratch, nil
+	}
+	scratch, err := os.MkdirTemp("", "postage-build-")
+	s.scratch = scratch
+	return scratch, err
+}
+
+// Output is what a program prints, without the space around it. If it fails, the error has all
+// that it said.
+func Output(ctx context.Context, folder, program string, arguments ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, program, arguments...)
+	cmd.Dir = folder
+	text, err := cmd.Output()
+	var exit *exec.ExitError
+	switch {
+	case ctx.Err() != nil:
+		return "", ctx.Err()
+	case errors.As(err, &exit):
+		return "", fmt.Errorf("%s %s: %w: %s", program, arguments[0], err, strings.TrimSpace(string(exit.Stderr)))
+	case err != nil:
+		return "", fmt.Errorf("%s: %w", program, err)
+	}
+	return strings.TrimSpace(string(text)), nil
+}
