@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -31,6 +32,7 @@ import (
 type loadFlags struct {
 	rate           rateFlag
 	duration, wait time.Duration
+	timeout        time.Duration
 	proto          string
 	verb, method   string
 	conns, streams int
@@ -38,6 +40,9 @@ type loadFlags struct {
 	body           string
 	headers        []string
 	protoFile, slo string
+	arrivals       string
+	asserts        []string
+	assertions     []load.Objective
 	secure         bool
 	insecure       bool
 	ca             string
@@ -72,6 +77,8 @@ Exit status: 0 all was answered by success and, at a rate, the latencies are val
 	flags.Var(&f.rate, "rate", "requests a second, or max for as many as possible (closed loop)")
 	flags.DurationVar(&f.duration, "duration", 10*time.Second, "for how long, or for each try of --slo")
 	flags.DurationVar(&f.wait, "wait", 30*time.Second, "for how long after that answers are waited for")
+	flags.DurationVar(&f.timeout, "timeout", 30*time.Second, "for how long a connection may take to be made, and a request to be answered")
+	flags.StringVar(&f.arrivals, "arrivals", "constant", "when requests become due: constant (evenly spaced) or poisson (at random, as those of many users)")
 	flags.StringVar(&f.proto, "proto", "http1", "http1, http2 (without TLS with prior knowledge), http3 or grpc")
 	flags.StringVarP(&f.verb, "request", "X", "", "method of HTTP, such as PUT (default GET, with a body POST)")
 	flags.StringVar(&f.method, "method", "", "method of gRPC: `pkg.Service/Method`")
@@ -80,7 +87,8 @@ Exit status: 0 all was answered by success and, at a rate, the latencies are val
 	flags.StringVar(&f.body, "body", "", "`file` with the body; for gRPC, the message as JSON")
 	flags.StringArrayVar(&f.headers, "header", nil, "`name: value`, may be repeated")
 	flags.StringVar(&f.protoFile, "proto-file", "", ".proto `file` that describes the method, for servers without reflection")
-	flags.StringVar(&f.slo, "slo", "", "find the highest rate that holds an `objective` such as p99<5ms")
+	flags.StringVar(&f.slo, "slo", "", "find the highest rate that keeps `objectives` such as p99<5ms,errors<0.1%")
+	flags.StringArrayVar(&f.asserts, "assert", nil, "an `objective` such as p99<5ms or errors<0.1%, may be repeated; the exit status is 1 if one is not kept")
 	flags.BoolVar(&f.secure, "tls", false, "the built-in server uses TLS (HTTP/3 always does)")
 	flags.BoolVar(&f.insecure, "insecure", false, "do not verify the server's certificate")
 	flags.StringVar(&f.ca, "ca", "", "PEM `file` with the certificates to trust")
@@ -125,8 +133,12 @@ func (f *loadFlags) check(args []string) error {
 	switch {
 	case !slices.Contains([]string{"http1", "http2", "http3", "grpc"}, f.proto):
 		return hinted(fmt.Errorf("--proto %q", f.proto), "want http1, http2, http3 or grpc")
-	case f.duration <= 0 || f.wait <= 0:
-		return errors.New("--duration and --wait must be more than 0")
+	case f.duration <= 0 || f.wait <= 0 || f.timeout <= 0:
+		return errors.New("--duration, --wait and --timeout must be more than 0")
+	case f.arrivals != "constant" && f.arrivals != "poisson":
+		return hinted(fmt.Errorf("--arrivals %q", f.arrivals), "want constant or poisson")
+	case f.arrivals == "poisson" && f.rate == 0:
+		return hinted(errors.New("--arrivals poisson needs a rate"), "give --rate, such as 100")
 	case f.conns < 1 || f.streams < 1:
 		return errors.New("--conns and --streams must be at least 1")
 	case f.cpu < 0:
@@ -162,11 +174,18 @@ func runLoad(cmd *cobra.Command, args []string, f *loadFlags) (err error) {
 	if f.cpu > 0 {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(f.cpu))
 	}
-	var objective load.Objective
+	var objectives []load.Objective
 	if f.slo != "" {
-		if objective, err = load.ParseObjective(f.slo); err != nil {
-			return err
+		if objectives, err = load.ParseObjectives(f.slo); err != nil {
+			return fmt.Errorf("--slo: %w", err)
 		}
+	}
+	for _, text := range f.asserts {
+		more, err := load.ParseObjectives(text)
+		if err != nil {
+			return fmt.Errorf("--assert: %w", err)
+		}
+		f.assertions = append(f.assertions, more...)
 	}
 	// Ctrl-C during set-up makes it fail, which is then no fault of the tool.
 	interruptedOr := func(err error) error {
@@ -185,14 +204,14 @@ func runLoad(cmd *cobra.Command, args []string, f *loadFlags) (err error) {
 		return interruptedOr(err)
 	}
 	defer pool.Close()
-	plan := load.Plan{Rate: float64(f.rate), Duration: f.duration, Patience: f.wait, Lines: pool.Lines}
+	plan := load.Plan{
+		Rate: float64(f.rate), Poisson: f.arrivals == "poisson", Duration: f.duration, Patience: f.wait, Lines: pool.Lines,
+	}
 	var result *load.Result
+	var limit load.Try
 	if f.slo != "" {
-		result, err = load.Search(ctx, plan, objective, func(r *load.Result, missed string) {
-			if missed == "" {
-				missed = "holds"
-			}
-			fmt.Fprintf(cmd.ErrOrStderr(), "postage: %.0f/s: %s\n", r.Rate, missed)
+		result, limit, err = load.Search(ctx, plan, objectives, func(t load.Try) {
+			fmt.Fprintf(cmd.ErrOrStderr(), "postage: %.0f/s: %s\n", t.Result.Rate, cmp.Or(t.Missed, "holds"))
 		})
 	} else {
 		result, err = load.Run(ctx, plan)
@@ -204,10 +223,13 @@ func runLoad(cmd *cobra.Command, args []string, f *loadFlags) (err error) {
 		if ctx.Err() != nil {
 			return lab.ErrInterrupted
 		}
-		return fmt.Errorf("no rate holds %v", objective)
+		return fmt.Errorf("no rate keeps %s: %s", f.slo, limit.Missed)
 	}
 	if f.slo != "" && !f.json {
-		fmt.Fprintf(cmd.OutOrStdout(), "%v holds up to %.0f requests a second\n", objective, result.Rate)
+		fmt.Fprintf(cmd.OutOrStdout(), "%s holds up to %.0f requests a second\n", f.slo, result.Rate)
+		if limit.Generator {
+			fmt.Fprintf(cmd.OutOrStdout(), "the server may take more: at %.0f a second, %s\n", limit.Result.Rate, limit.Missed)
+		}
 	}
 	return f.write(ctx, cmd.OutOrStdout(), cmd.ErrOrStderr(), result)
 }
@@ -231,8 +253,15 @@ func (f *loadFlags) write(ctx context.Context, stdout, stderr io.Writer, result 
 	if ctx.Err() != nil {
 		return lab.ErrInterrupted
 	}
-	// At maximum rate the figure asked for is the throughput, which is valid.
-	if result.Failed() > 0 || result.Rate > 0 && result.Invalid() != "" {
+	kept, judged := true, false
+	for _, o := range f.assertions {
+		why := o.Missed(result)
+		kept, judged = kept && why == "", judged || o.Percentile == 0
+		fmt.Fprintf(stderr, "postage: --assert '%v': %s\n", o, cmp.Or(why, "kept"))
+	}
+	// At maximum rate the figure asked for is the throughput, which is valid. Where an
+	// assertion speaks of errors, it says how many there may be.
+	if !kept || result.Failed() > 0 && !judged || result.Rate > 0 && result.Invalid() != "" {
 		return errFailedRow
 	}
 	return nil
@@ -250,7 +279,7 @@ func loadForm(r *load.Result) report.Load {
 	form := report.Load{
 		Achieved: r.Achieved, Seconds: r.Elapsed.Seconds(), Requests: r.Done, Failed: r.Failed(), Errors: r.Errors,
 		Valid: r.Invalid() == "", Invalid: text(r.Invalid()), Corrected: r.Rate > 0,
-		Shortfall: text(r.Shortfall()), Interrupted: r.Interrupted, LatencyNS: map[string]*float64{"max": nil},
+		Shortfall: text(r.Shortfall()), Interrupted: r.Interrupted, Unanswered: r.Unanswered, LatencyNS: map[string]*float64{"max": nil},
 	}
 	if r.Rate > 0 {
 		form.Rate, form.LateP99NS = number(r.Rate), number(float64(r.Late.ValueAtQuantile(99)))
@@ -260,11 +289,11 @@ func loadForm(r *load.Result) report.Load {
 	}
 	for _, q := range load.Percentiles {
 		form.LatencyNS[fmt.Sprintf("p%g", q)] = nil
-		if form.Valid {
+		if form.Valid && r.OnTime(q) {
 			form.LatencyNS[fmt.Sprintf("p%g", q)] = number(float64(r.Latency.ValueAtQuantile(q)))
 		}
 	}
-	if form.Valid {
+	if form.Valid && r.OnTime(100) {
 		form.LatencyNS["max"] = number(float64(r.Latency.Max()))
 	}
 	return form
@@ -272,7 +301,7 @@ func loadForm(r *load.Result) report.Load {
 
 // target is what the flags describe, with the built-in server started if there is no URL.
 func (f *loadFlags) target(ctx context.Context, args []string) (*load.Target, func() error, error) {
-	t := &load.Target{Proto: f.proto, Conns: f.conns, Streams: f.streams, RPC: f.method, ProtoFile: f.protoFile}
+	t := &load.Target{Proto: f.proto, Conns: f.conns, Streams: f.streams, Timeout: f.timeout, RPC: f.method, ProtoFile: f.protoFile}
 	stop := func() error { return nil }
 	t.Request.Method = f.verb
 	t.Request.Header = http.Header{}

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -24,6 +25,11 @@ type http1 struct {
 	again   bool // the request may be sent twice: RFC 9110 section 9.2.2
 	conn    net.Conn
 	in      *bufio.Reader
+	idle    time.Time // when the last answer was whole
+	// A request that takes longer than timeout, if that is not 0, fails by late.
+	timeout time.Duration
+	late    error
+	limit   *limit
 	// The connection is interrupted when this context ends.
 	ctx     context.Context
 	unwatch func()
@@ -47,31 +53,91 @@ func newHTTP1(r *Request, dial func(ctx context.Context) (net.Conn, error)) *htt
 	return h
 }
 
+// Connect makes the connection.
+func (h *http1) Connect(ctx context.Context) error {
+	if h.conn != nil {
+		return nil
+	}
+	conn, err := h.dial(ctx)
+	if err != nil {
+		return err
+	}
+	h.conn, h.in, h.idle = conn, bufio.NewReaderSize(conn, 16<<10), time.Now()
+	return nil
+}
+
+// quiet is for how long a connection is idle before it is looked at whether it still
+// stands. That is a system call, which connections in use are spared.
+const quiet = time.Millisecond
+
 // Send sends the request and reads the answer.
 func (h *http1) Send(ctx context.Context) error {
 	kept := h.conn != nil
+	if kept && h.ctx != ctx {
+		if err := h.watch(ctx); err != nil {
+			return err
+		}
+	}
+	if kept && time.Since(h.idle) > quiet && h.ended() {
+		_ = h.Close()
+		kept = false
+	}
 	err := h.send(ctx)
 	// The server may have closed a connection that nobody used: RFC 9112 section 9.3.1.
-	if kept && h.again && errors.Is(err, errGone) && ctx.Err() == nil {
+	if kept && ctx.Err() == nil && (errors.Is(err, errUnsent) || h.again && errors.Is(err, errGone)) {
 		err = h.send(ctx)
 	}
 	return err
 }
 
+// ended says whether the server has ended the connection, on which nothing is under way.
+// What it sends then, such as a 408, is no answer to the next request either.
+func (h *http1) ended() bool {
+	if h.in.Buffered() > 0 {
+		return true
+	}
+	conn, secure := h.conn, false
+	if c, ok := conn.(*tls.Conn); ok {
+		conn, secure = c.NetConn(), true
+	}
+	c, ok := conn.(*net.TCPConn)
+	if !ok {
+		return false
+	}
+	data, end := pending(c)
+	if end || !data || !secure {
+		return end || data
+	}
+	// With TLS it may be a ticket for a later session, or the alert that is its end.
+	if h.conn.SetReadDeadline(time.Now().Add(time.Millisecond)) != nil {
+		return true
+	}
+	_, err := h.in.Peek(1)
+	var timeout net.Error
+	return !errors.As(err, &timeout) || !timeout.Timeout() || h.conn.SetReadDeadline(time.Time{}) != nil || h.ctx.Err() != nil
+}
+
 func (h *http1) send(ctx context.Context) error {
-	if h.conn == nil {
-		conn, err := h.dial(ctx)
-		if err != nil {
-			return err
-		}
-		h.conn, h.in = conn, bufio.NewReaderSize(conn, 16<<10)
+	if err := h.Connect(ctx); err != nil {
+		return err
 	}
 	if h.ctx != ctx {
 		if err := h.watch(ctx); err != nil {
 			return err
 		}
 	}
+	if h.timeout > 0 && h.limit == nil {
+		h.limit = newLimit(h.conn, h.timeout)
+	}
+	h.limit.begin()
 	status, keep, err := h.roundTrip()
+	if h.limit.passed() {
+		keep = false
+		if err != nil {
+			err = h.late
+		}
+	}
+	h.idle = time.Now()
 	if err != nil || !keep {
 		_ = h.Close()
 	}
@@ -115,6 +181,8 @@ func (h *http1) Close() error {
 		h.unwatch()
 		h.ctx, h.unwatch = nil, nil
 	}
+	h.limit.stop()
+	h.limit = nil
 	err := h.conn.Close()
 	h.conn = nil
 	return err
@@ -122,15 +190,49 @@ func (h *http1) Close() error {
 
 var (
 	errAnswer = errors.New("the answer is no HTTP/1.1")
-	// errGone is a connection that ended before the answer did.
-	errGone = errors.New("the server closed the connection")
+	// errGone is a connection that ended before the answer did, and errUnsent one on which
+	// nothing of the request was written.
+	errGone   = errors.New("the server closed the connection")
+	errUnsent = fmt.Errorf("%w", errGone)
 )
 
+// writeAtOnce is how much of a request fits into any socket's buffers. A longer one is written
+// while the answer is read: a server may send it back as it reads.
+const writeAtOnce = 32 << 10
+
 func (h *http1) roundTrip() (status int, keep bool, err error) {
-	_, cut := h.conn.Write(h.request)
-	if cut != nil && !gone(cut) {
-		return 0, false, cut
+	if len(h.request) <= writeAtOnce {
+		n, cut := h.conn.Write(h.request)
+		switch {
+		case cut == nil:
+		case !gone(cut):
+			return 0, false, cut
+		case n == 0:
+			return 0, false, errUnsent
+		}
+		return h.answer(cut == nil)
 	}
+	written := make(chan error, 1)
+	go func() {
+		_, err := h.conn.Write(h.request)
+		written <- err
+	}()
+	status, keep, err = h.answer(true)
+	// The answer may come first, and be the last that the server takes.
+	if e := h.conn.SetWriteDeadline(time.Now().Add(50 * time.Millisecond)); err != nil || !keep || e != nil {
+		_ = h.conn.Close()
+	}
+	if cut := <-written; cut != nil {
+		keep = false
+		if err != nil && !gone(cut) && !errors.Is(cut, net.ErrClosed) {
+			err = cut
+		}
+	}
+	return status, keep, errors.Join(err)
+}
+
+// answer reads the answer to a request, all of which was written or not.
+func (h *http1) answer(written bool) (status int, keep bool, err error) {
 	// If the connection was cut there may be an answer all the same, such as 413.
 	if _, err := h.in.Peek(1); err != nil {
 		if gone(err) {
@@ -144,7 +246,7 @@ func (h *http1) roundTrip() (status int, keep bool, err error) {
 		if err != nil {
 			return 0, false, err
 		}
-		keep = keep && cut == nil
+		keep = keep && written
 		switch {
 		case status == http.StatusSwitchingProtocols:
 			return status, false, nil
@@ -188,12 +290,13 @@ func (h *http1) header() (status int, length int64, keep bool, err error) {
 		return 0, 0, false, errAnswer
 	}
 	length = untilEnd
+	closes := false
 	for {
 		if line, err = h.line(); err != nil {
 			return 0, 0, false, err
 		}
 		if len(line) == 0 {
-			return status, length, keep, nil
+			return status, length, keep && !closes, nil
 		}
 		name, value, _ := bytes.Cut(line, []byte(":"))
 		value = bytes.TrimSpace(value)
@@ -209,7 +312,11 @@ func (h *http1) header() (status int, length int64, keep bool, err error) {
 		case len(name) == 17 && bytes.EqualFold(name, []byte("Transfer-Encoding")):
 			length = chunked
 		case len(name) == 10 && bytes.EqualFold(name, []byte("Connection")):
-			keep = !bytes.EqualFold(value, []byte("close"))
+			for option := range bytes.SplitSeq(value, []byte(",")) {
+				option = bytes.TrimSpace(option)
+				closes = closes || bytes.EqualFold(option, []byte("close"))
+				keep = keep || bytes.EqualFold(option, []byte("keep-alive"))
+			}
 		}
 	}
 }
@@ -239,13 +346,21 @@ func (h *http1) chunks() error {
 	}
 }
 
+// longestLine is how long a line of a header may be.
+const longestLine = 1 << 20
+
 // line reads a line without its end. It is good until the next read.
 func (h *http1) line() ([]byte, error) {
 	line, err := h.in.ReadSlice('\n')
-	if err != nil {
-		if errors.Is(err, bufio.ErrBufferFull) {
-			return nil, errAnswer
+	for errors.Is(err, bufio.ErrBufferFull) {
+		var more []byte
+		line = bytes.Clone(line)
+		more, err = h.in.ReadSlice('\n')
+		if line = append(line, more...); len(line) > longestLine {
+			return nil, fmt.Errorf("a line of the answer's header is longer than %d MB", longestLine>>20)
 		}
+	}
+	if err != nil {
 		if errors.Is(err, io.EOF) && len(line) > 0 {
 			return nil, io.ErrUnexpectedEOF
 		}

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	h2 "golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
 )
 
@@ -22,6 +23,8 @@ type http2 struct {
 	body    []byte
 	verdict func(s *stream) error // whether an answer is a success
 	room    int                   // streams at a time
+	timeout time.Duration         // a request that takes longer, if it is not 0,
+	late    error                 // fails by this
 
 	mu      sync.Mutex
 	changed sync.Cond  // a stream ended, or a connection
@@ -29,17 +32,27 @@ type http2 struct {
 	open    map[*http2Conn]bool
 	readers sync.WaitGroup
 
-	work     *Work // nil between runs
-	active   int   // requests under way
-	reserved int   // room that Serve has taken, but not yet a request: 0 or 1
+	work     *Work       // nil between runs
+	limit    *time.Timer // looks for requests that take too long
+	active   int         // requests under way
+	reserved int         // room that Serve has taken, but not yet a request: 0 or 1
 	// freed is when there was last room again after there was none.
 	freed time.Time
 	// failedEarly is why the last connection ended, if it did so at once and without a
 	// request. The next one is charged with it, or connections would be made without end.
 	failedEarly error
 	// again are requests that a connection took and the server did not.
-	again []time.Time
+	again []repeat
 }
+
+// A repeat is a request to be sent again.
+type repeat struct {
+	due     time.Time
+	refused int // how often the server refused its stream
+}
+
+// mostRefused is how often a refused stream is sent again.
+const mostRefused = 3
 
 // newHTTP2 makes a line.
 func newHTTP2(fields []hpack.HeaderField, body []byte, room int, verdict func(*stream) error, dial func(context.Context) (net.Conn, error)) *http2 {
@@ -54,6 +67,14 @@ func (l *http2) Serve(ctx context.Context, w *Work) {
 	defer stop()
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.timeout > 0 {
+		limit := time.AfterFunc(l.timeout, l.expire)
+		l.limit = limit
+		defer func() {
+			limit.Stop()
+			l.limit = nil
+		}()
+	}
 	l.work, l.freed = w, time.Now()
 	defer func() { l.work, l.again = nil, nil }()
 	for ctx.Err() == nil {
@@ -87,19 +108,60 @@ func (l *http2) Serve(ctx context.Context, w *Work) {
 	for l.active > 0 { // the reader is told of the end by the connection's
 		l.changed.Wait()
 	}
-	for _, due := range l.again {
-		w.Done(due, time.Now(), ctx.Err())
+	for _, r := range l.again {
+		w.Done(r.due, time.Now(), ctx.Err())
 	}
+}
+
+// Connect makes the connection.
+func (l *http2) Connect(ctx context.Context) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.conn != nil {
+		return nil
+	}
+	return l.connect(ctx)
+}
+
+// expire gives up the requests that take longer than allowed, and a connection on which
+// nothing else is under way and nothing has come meanwhile.
+func (l *http2) expire() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.limit == nil {
+		return
+	}
+	now := time.Now()
+	next := l.timeout
+	for c := range l.open {
+		heard := false
+		for _, s := range c.streams {
+			if left := l.timeout - now.Sub(s.sent); left > 0 {
+				next = min(next, left)
+				continue
+			}
+			heard = heard || c.heard.After(s.sent)
+			c.reset(s.id, h2.ErrCodeCancel)
+			c.finish(s, now, l.late)
+			if len(c.streams) == 0 && !heard {
+				c.fail(l.late)
+			}
+		}
+		c.fill(now)
+		c.flushApart()
+	}
+	l.limit.Reset(max(next, time.Millisecond))
+	l.changed.Broadcast()
 }
 
 // take waits for a request and sends it, with what else there is to send.
 func (l *http2) take(w *Work) (more bool) {
-	due, ok := l.repeated()
+	r, ok := l.repeated()
 	if !ok {
 		l.reserved++
 		freed := l.freed
 		l.mu.Unlock()
-		due, ok = w.Take(freed)
+		r.due, ok = w.Take(freed)
 		l.mu.Lock()
 		l.reserved--
 		if !ok {
@@ -107,35 +169,35 @@ func (l *http2) take(w *Work) (more bool) {
 		}
 	}
 	if l.conn == nil {
-		l.again = append(l.again, due)
+		l.again = append(l.again, r)
 		return true
 	}
-	c := l.conn
-	c.start(due)
-	c.fill(time.Now())
+	c, now := l.conn, time.Now()
+	c.start(r, now)
+	c.fill(now)
 	c.flush()
 	return true
 }
 
 // repeated is a request that is to be sent again, if there is one.
-func (l *http2) repeated() (due time.Time, ok bool) {
+func (l *http2) repeated() (r repeat, ok bool) {
 	if len(l.again) == 0 {
-		return due, false
+		return r, false
 	}
-	due, l.again = l.again[0], l.again[1:]
-	return due, true
+	r, l.again = l.again[0], l.again[1:]
+	return r, true
 }
 
 // fail has the next request fail for want of a connection.
 func (l *http2) fail(w *Work, err error) (more bool) {
-	due, ok := l.repeated()
+	r, ok := l.repeated()
 	if !ok {
 		l.mu.Unlock()
-		due, ok = w.Take(time.Now())
+		r.due, ok = w.Take(time.Now())
 		l.mu.Lock()
 	}
 	if ok {
-		w.Done(due, time.Now(), err)
+		w.Done(r.due, time.Now(), err)
 	}
 	return ok
 }

@@ -482,7 +482,7 @@ func TestHTTP2StreamLimit(t *testing.T) {
 	l := newHTTP2(nil, nil, 500, succeeded, nil)
 	c := newHTTP2Conn(l, discard{})
 	for range 100 {
-		c.start(time.Time{})
+		c.start(repeat{}, time.Now())
 	}
 	if c.most() != 100 {
 		t.Errorf("%d streams before SETTINGS, want 100", c.most())
@@ -622,7 +622,7 @@ func FuzzHTTP2(f *testing.F) {
 		c := newHTTP2Conn(l, discard{})
 		l.conn = c
 		for range 3 {
-			c.start(time.Time{})
+			c.start(repeat{}, time.Now())
 		}
 		for {
 			frame, whole, err := cutFrame(data)

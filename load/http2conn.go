@@ -32,6 +32,8 @@ type http2Conn struct {
 	line *http2
 	conn net.Conn
 	made time.Time
+	// heard is when something last came.
+	heard time.Time
 
 	out, spare []byte // to be written, and a buffer to write into meanwhile
 	writing    bool   // someone does
@@ -72,6 +74,8 @@ type stream struct {
 	answer
 	id       uint32
 	due      time.Time
+	sent     time.Time
+	refused  int    // how often its request was, as another stream
 	rest     []byte // of the request's body
 	window   int64
 	unread   int    // received octets of the stream's window
@@ -108,7 +112,7 @@ func newHTTP2Conn(l *http2, conn net.Conn) *http2Conn {
 func (c *http2Conn) most() int { return min(c.line.room, c.limit) }
 
 // start sends a request, but for flushing it.
-func (c *http2Conn) start(due time.Time) {
+func (c *http2Conn) start(r repeat, now time.Time) {
 	var s *stream
 	if n := len(c.idle); n > 0 {
 		s, c.idle = c.idle[n-1], c.idle[:n-1]
@@ -116,7 +120,7 @@ func (c *http2Conn) start(due time.Time) {
 	} else {
 		s = new(stream)
 	}
-	s.id, s.due, s.rest, s.window = c.next, due, c.line.body, c.windowNew
+	s.id, s.due, s.sent, s.refused, s.rest, s.window = c.next, r.due, now, r.refused, c.line.body, c.windowNew
 	s.grpc = -1
 	if c.next += 2; c.next > lastStream {
 		c.leave()
@@ -221,13 +225,13 @@ func (c *http2Conn) flush() {
 func (c *http2Conn) fill(now time.Time) {
 	l := c.line
 	for !c.leaving && c.failed == nil && l.work != nil && l.active+l.reserved < c.most() {
-		due, ok := l.repeated()
+		r, ok := l.repeated()
 		if !ok {
-			if due, ok = l.work.Try(now, l.freed); !ok {
+			if r.due, ok = l.work.Try(now, l.freed); !ok {
 				return
 			}
 		}
-		c.start(due)
+		c.start(r, now)
 	}
 }
 
@@ -260,6 +264,7 @@ func (c *http2Conn) read() {
 		now := time.Now()
 		have += n
 		l.mu.Lock()
+		c.heard = now
 		used := 0
 		for c.failed == nil {
 			frame, whole, bad := cutFrame(buf[used:have])
@@ -287,9 +292,23 @@ func (c *http2Conn) read() {
 		if l.active < c.most() || l.active == 0 {
 			l.changed.Broadcast()
 		}
-		c.flush()
+		c.flushApart()
 		l.mu.Unlock()
 	}
+}
+
+// flushApart writes as flush does, but much of it in a goroutine of its own: a server may
+// take no more until somebody reads what it sends.
+func (c *http2Conn) flushApart() {
+	if len(c.out) <= writeAtOnce {
+		c.flush()
+		return
+	}
+	c.line.readers.Go(func() {
+		c.line.mu.Lock()
+		defer c.line.mu.Unlock()
+		c.flush()
+	})
 }
 
 // end gives up all that is under way.

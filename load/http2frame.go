@@ -43,7 +43,12 @@ func (c *http2Conn) take(frame []byte, now time.Time) error {
 			return errors.New("RST_STREAM of a wrong length")
 		}
 		if s := c.streams[id]; s != nil {
-			c.finish(s, now, fmt.Errorf("the server reset the stream: %v", h2.ErrCode(binary.BigEndian.Uint32(payload))))
+			code := h2.ErrCode(binary.BigEndian.Uint32(payload))
+			if code == h2.ErrCodeRefusedStream && s.refused < mostRefused {
+				c.again(s, s.refused+1) // it was not processed: RFC 9113 section 8.7
+			} else {
+				c.finish(s, now, fmt.Errorf("the server reset the stream: %v", code))
+			}
 		}
 		return nil
 	case h2.FrameSettings:
@@ -222,12 +227,17 @@ func (c *http2Conn) goAway(payload []byte, now time.Time) error {
 	c.leave()
 	for id, s := range c.streams {
 		if id > last {
-			delete(c.streams, id)
-			c.line.active--
-			c.line.again = append(c.line.again, s.due)
+			c.again(s, s.refused)
 		}
 	}
 	return nil
+}
+
+// again has a request sent again that the server did not take.
+func (c *http2Conn) again(s *stream, refused int) {
+	delete(c.streams, s.id)
+	c.line.active--
+	c.line.again = append(c.line.again, repeat{s.due, refused})
 }
 
 func (c *http2Conn) moreWindow(id uint32, payload []byte, now time.Time) error {

@@ -31,6 +31,19 @@ func OneAtATime(s Sender) Line { return oneAtATime{s} }
 
 type oneAtATime struct{ Sender }
 
+// Connect makes the sender's connection.
+func (l oneAtATime) Connect(ctx context.Context) error {
+	if c, ok := l.Sender.(connecter); ok {
+		return c.Connect(ctx)
+	}
+	return nil
+}
+
+// A connecter is a line, or a sender, that can connect before the first request is due.
+type connecter interface {
+	Connect(ctx context.Context) error
+}
+
 func (l oneAtATime) Serve(ctx context.Context, w *Work) {
 	free := time.Now()
 	for {
@@ -48,6 +61,10 @@ func (l oneAtATime) Serve(ctx context.Context, w *Work) {
 type Plan struct {
 	// Rate is in requests a second, 0 for as many as the lines can carry.
 	Rate float64
+	// Poisson has requests become due at random times, independent of each other, as
+	// those of many users are; without it they are evenly spaced, which understates
+	// how long they queue.
+	Poisson bool
 	// Duration is for how long requests become due. Those that are under way then are
 	// waited for.
 	Duration time.Duration
@@ -58,9 +75,6 @@ type Plan struct {
 	Lines []Line
 }
 
-// slowest is the longest latency that is told apart; longer ones count as it.
-const slowest = 10 * time.Minute
-
 // backlog is how many requests that are due may wait for a line before their pacer waits
 // too. Nothing is lost then: when they are due is computed, not measured.
 const backlog = 1 << 16
@@ -70,11 +84,18 @@ const patience = 30 * time.Second
 
 // Result is what came of a plan.
 type Result struct {
-	Rate     float64       // asked for, 0 for none
-	Achieved float64       // answers a second, errors included
+	Rate float64 // asked for, 0 for none
+	// Achieved is at a rate the requests a second that were sent on time, while the
+	// plan lasted; without one, the answers a second.
+	Achieved float64
+	Planned  int64         // requests that were due, 0 where there was no rate
+	onTime   int64         // of them, sent while the plan lasted
 	Elapsed  time.Duration // from the first due to the last answer
 	Done     int64         // answers, errors included
-	Errors   map[string]int64
+	// Unanswered is how many requests were due and had no answer when the plan was
+	// interrupted. They are in Latency as at least as long as they had waited.
+	Unanswered int64
+	Errors     map[string]int64
 	// Latency is from when requests were due, or sent where there was no rate, to
 	// their answers, errors included, in nanoseconds.
 	Latency *hdrhistogram.Histogram
@@ -82,6 +103,9 @@ type Result struct {
 	Late *hdrhistogram.Histogram
 	// CPU is the generator's own time, user and system; -1 where it is not known.
 	CPU time.Duration
+	// busyCPU is that of it which was used while the plan lasted, and busyFor how long
+	// that was; 0 for all of it.
+	busyCPU, busyFor time.Duration
 	// Processors is how many the generator could use.
 	Processors int
 	// Interrupted says that the plan was not carried out to the end.
@@ -112,35 +136,71 @@ func Run(ctx context.Context, p Plan) (*Result, error) {
 	requests, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer stop(nil)
 	r.requests = requests
+	r.tallies = make([]*tally, min(len(p.Lines), 2*runtime.GOMAXPROCS(0)))
+	for i := range r.tallies {
+		r.tallies[i] = newTally()
+	}
+	connect(ctx, p.Lines)
 	cpu, _ := proc.CPU()
 	r.start = time.Now()
 	r.end = r.start.Add(p.Duration)
 	// Requests under way are given a moment after ctx has ended.
-	detach := context.AfterFunc(ctx, func() { time.AfterFunc(time.Second, func() { stop(nil) }) })
+	detach := context.AfterFunc(ctx, func() {
+		r.measureBusy()
+		time.AfterFunc(time.Second, func() { stop(nil) })
+	})
 	defer detach()
+	ended := time.AfterFunc(p.Duration, r.measureBusy)
+	defer ended.Stop()
 	impatient := time.AfterFunc(p.Duration+p.Patience, func() { stop(errNoAnswer) })
 	defer impatient.Stop()
-	works := make([]*Work, len(p.Lines))
 	var group sync.WaitGroup
 	for i, line := range p.Lines {
-		works[i] = newWork(r)
-		group.Go(func() { line.Serve(requests, works[i]) })
+		w := &Work{run: r, tally: r.tallies[i%len(r.tallies)]}
+		group.Go(func() { line.Serve(requests, w) })
 	}
+	paced := make(chan struct{})
 	if p.Rate > 0 {
-		go r.pace()
+		go func() {
+			defer close(paced)
+			r.pace()
+		}()
+	} else {
+		close(paced)
+		close(r.dues)
 	}
 	group.Wait()
-	if p.Rate > 0 {
-		// Those that no line has taken are not answered either.
-		rest := newWork(r)
-		works = append(works, rest)
-		for due := range r.dues { // until the pacer has ended
-			if ctx.Err() == nil {
-				rest.Done(r.start.Add(due), time.Now(), errNoAnswer)
-			}
+	// Those that no line has taken are not answered either.
+	rest := &Work{run: r, tally: r.tallies[0]}
+	for due := range r.dues { // until the pacer has ended
+		if ctx.Err() != nil {
+			rest.giveUp(r.start.Add(due), time.Now())
+		} else {
+			rest.Done(r.start.Add(due), time.Now(), errNoAnswer)
 		}
 	}
-	return r.result(works, cpu), nil
+	<-paced
+	return r.result(cpu), nil
+}
+
+// connectors is how many connections are made at a time.
+const connectors = 64
+
+// connect has all lines connect before the first request is due. What goes wrong is not
+// told here: the requests that need the connection make it again, and fail with that.
+func connect(ctx context.Context, lines []Line) {
+	turn := make(chan struct{}, connectors)
+	var group sync.WaitGroup
+	for _, line := range lines {
+		if c, ok := line.(connecter); ok {
+			turn <- struct{}{}
+			group.Go(func() {
+				_ = c.Connect(ctx)
+				<-turn
+			})
+		}
+	}
+	group.Wait()
 }
 
 // run is the state of one Run.
@@ -150,46 +210,52 @@ type run struct {
 	requests   context.Context // and none is waited for when this has
 	start, end time.Time
 	dues       chan time.Duration // when requests are due, after start, as that time comes
+	tallies    []*tally           // each shared by some lines
+	planned    int64              // requests that were due; the pacer's
+
+	busy    sync.Once
+	busyCPU time.Duration // used until the plan's end, and
+	busyFor time.Duration // when that was
 }
 
-func (r *run) result(works []*Work, cpuBefore time.Duration) *Result {
-	sum := newWork(r)
+// measureBusy notes what the plan itself took, without what is waited for at its end.
+func (r *run) measureBusy() {
+	r.busy.Do(func() {
+		if cpu, known := proc.CPU(); known {
+			r.busyCPU, r.busyFor = cpu, time.Since(r.start)
+		}
+	})
+}
+
+func (r *run) result(cpuBefore time.Duration) *Result {
+	r.measureBusy()
+	sum := newTally()
 	sum.ended = r.start
-	for _, w := range works {
-		sum.latency.Merge(w.latency)
-		sum.late.Merge(w.late)
-		for why, n := range w.errors {
-			sum.errors[why] += n
-		}
-		if w.ended.After(sum.ended) {
-			sum.ended = w.ended
-		}
+	for _, t := range r.tallies {
+		sum.add(t)
 	}
 	result := &Result{
-		Rate: r.plan.Rate, Elapsed: sum.ended.Sub(r.start), Done: sum.latency.TotalCount(), Errors: sum.errors,
-		Latency: sum.latency, Late: sum.late, CPU: -1, Processors: runtime.GOMAXPROCS(0), Interrupted: r.ctx.Err() != nil,
+		Rate: r.plan.Rate, Planned: r.planned, onTime: sum.onTime, Elapsed: sum.ended.Sub(r.start), Done: sum.latency.TotalCount() - sum.unanswered,
+		Unanswered: sum.unanswered, Errors: sum.reasons(), Latency: sum.latency, Late: sum.late, CPU: -1,
+		busyFor: r.busyFor, busyCPU: r.busyCPU - cpuBefore,
+		Processors: runtime.GOMAXPROCS(0), Interrupted: r.ctx.Err() != nil,
 	}
 	if cpu, known := proc.CPU(); known {
 		result.CPU = cpu - cpuBefore
 	}
-	span := result.Elapsed.Seconds()
+	if result.Interrupted {
+		result.Elapsed = max(result.Elapsed, r.busyFor)
+	}
+	answered, span := result.Done, result.Elapsed
 	if result.Rate > 0 {
-		// n requests take n intervals: the last is due one interval before the end.
-		span = max(span, float64(result.Done)/result.Rate)
+		answered, span = sum.onTime, r.plan.Duration
+		if result.Interrupted {
+			// n requests take n intervals: the last is due one interval before the end.
+			span = time.Duration(float64(r.planned) / result.Rate * 1e9)
+		}
 	}
 	if span > 0 {
-		result.Achieved = float64(result.Done) / span
+		result.Achieved = float64(answered) / span.Seconds()
 	}
 	return result
-}
-
-// reason is an error without what differs from one request to the next.
-func reason(err error) string {
-	for {
-		inner := errors.Unwrap(err)
-		if inner == nil {
-			return err.Error()
-		}
-		err = inner
-	}
 }

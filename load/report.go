@@ -43,17 +43,29 @@ func (r *Result) WriteTable(w io.Writer) error {
 			p("latency   from when a request was sent: a server that stands still hides it (give --rate)")
 		}
 		for _, q := range Percentiles {
-			p("  %-7s %v", fmt.Sprintf("p%g", q), rounded(r.Latency.ValueAtQuantile(q)))
+			p("  %-7s %s", fmt.Sprintf("p%g", q), r.shown(q, r.Latency.ValueAtQuantile(q)))
 		}
-		p("  %-7s %v", "max", rounded(r.Latency.Max()))
+		p("  %-7s %s", "max", r.shown(100, r.Latency.Max()))
 	}
 	if why := r.Shortfall(); why != "" {
 		p("note      %s", why)
 	}
 	if r.Interrupted {
 		p("note      interrupted: this is what was measured until then")
+		if r.Unanswered > 0 {
+			p("          %d requests had no answer yet; they count as at least as long as they had waited", r.Unanswered)
+		}
 	}
 	return failed
+}
+
+// shown is a percentile of the latencies, if it is the server's.
+func (r *Result) shown(percentile float64, ns int64) string {
+	if !r.OnTime(percentile) {
+		late := rounded(r.Late.ValueAtQuantile(percentile))
+		return fmt.Sprintf("n/a: the generator itself was late by %v at this percentile", late)
+	}
+	return rounded(ns).String()
 }
 
 func (r *Result) perCPU() float64 {

@@ -1,6 +1,7 @@
 package load
 
 import (
+	"encoding/base64"
 	"fmt"
 	"maps"
 	"net/http"
@@ -26,6 +27,10 @@ func (r *Request) check(proto string) error {
 	}
 	if r.Method == "" {
 		r.Method = http.MethodGet
+	}
+	if u := r.URL.User; u != nil && r.Header.Get("Authorization") == "" {
+		password, _ := u.Password()
+		r.Header.Set("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(u.Username()+":"+password)))
 	}
 	for name, values := range r.Header {
 		if strings.ContainsAny(name, " \t\r\n:") || name == "" {

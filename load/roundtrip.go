@@ -6,17 +6,43 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"sync"
+	"time"
+
+	"crypto/tls"
+
+	"github.com/quic-go/quic-go"
+	"github.com/quic-go/quic-go/http3"
 )
 
 // roundTripper sends a request through net/http's interface, for HTTP/3.
 type roundTripper struct {
 	tr      http.RoundTripper
 	request *Request
+	timeout time.Duration // 0 for none
+	late    error         // the failure of what takes longer
+	dialer  *quicDialer
 	buf     []byte
 }
 
+// Connect makes the connection that the transport will ask for.
+func (s *roundTripper) Connect(ctx context.Context) error { return s.dialer.connect(ctx) }
+
 // Send sends the request and reads the answer to its end.
 func (s *roundTripper) Send(ctx context.Context) error {
+	if s.timeout == 0 {
+		return s.send(ctx)
+	}
+	limited, cancel := context.WithTimeout(ctx, s.timeout)
+	defer cancel()
+	err := s.send(limited)
+	if err != nil && limited.Err() != nil && ctx.Err() == nil {
+		return s.late
+	}
+	return err
+}
+
+func (s *roundTripper) send(ctx context.Context) error {
 	r := (&http.Request{
 		Method: s.request.Method, URL: s.request.URL, Host: s.request.host(), Header: s.request.Header,
 	}).WithContext(ctx)
@@ -43,4 +69,54 @@ func (s *roundTripper) Send(ctx context.Context) error {
 		return fmt.Errorf("status %d", response.StatusCode)
 	}
 	return nil
+}
+
+// quicConfig is as http3.Transport has it by itself.
+var quicConfig = &quic.Config{MaxIncomingStreams: -1, KeepAlivePeriod: 10 * time.Second, Versions: []quic.Version{quic.Version1}}
+
+// A quicDialer makes a transport's connections, the first of them before the run.
+type quicDialer struct {
+	target *Target
+	mu     sync.Mutex
+	tried  bool
+	ready  *quic.Conn // that nobody has asked for yet
+}
+
+// connect makes the first connection.
+func (d *quicDialer) connect(ctx context.Context) (err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.tried {
+		return nil
+	}
+	d.tried = true
+	if d.target.Timeout > 0 {
+		limited, cancel := context.WithTimeout(ctx, d.target.Timeout)
+		defer cancel()
+		ctx = limited
+	}
+	d.ready, err = quic.DialAddr(ctx, d.target.addr(), d.target.tls(http3.NextProtoH3), quicConfig)
+	return err
+}
+
+// dial is what the transport calls.
+func (d *quicDialer) dial(ctx context.Context, addr string, config *tls.Config, quicConfig *quic.Config) (*quic.Conn, error) {
+	d.mu.Lock()
+	conn := d.ready
+	d.ready = nil
+	d.mu.Unlock()
+	if conn != nil && conn.Context().Err() == nil {
+		return conn, nil
+	}
+	return quic.DialAddr(ctx, addr, config, quicConfig)
+}
+
+// Close ends a connection that nobody has asked for.
+func (d *quicDialer) Close() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.ready == nil {
+		return nil
+	}
+	return d.ready.CloseWithError(0, "")
 }

@@ -6,10 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/http"
 	"strconv"
+	"time"
 
-	"github.com/quic-go/quic-go"
 	"github.com/quic-go/quic-go/http3"
 	"golang.org/x/net/http2/hpack"
 )
@@ -21,6 +20,9 @@ type Target struct {
 	// Conns is the number of connections; Streams the number of requests under way on
 	// each at a time, which is 1 for http1.
 	Conns, Streams int
+	// Timeout is for how long a connection may take to be made, and a request to be
+	// answered from when it was sent; 0 is without end.
+	Timeout time.Duration
 	// TLS is used for https, nil for the system's trust.
 	TLS *tls.Config
 	// Request is what is sent; for grpc its URL says where to and its body is the
@@ -101,9 +103,19 @@ func (t *Target) tls(alpn string) *tls.Config {
 // dial makes a connection, with TLS if it is used.
 func (t *Target) dial(alpn string) func(ctx context.Context) (net.Conn, error) {
 	config := t.tls(alpn)
-	return func(ctx context.Context) (net.Conn, error) {
+	return func(ctx context.Context) (conn net.Conn, err error) {
+		if t.Timeout > 0 {
+			limited, cancel := context.WithTimeoutCause(ctx, t.Timeout, t.late("connection"))
+			defer cancel()
+			defer func() {
+				if err != nil && limited.Err() != nil && ctx.Err() == nil {
+					err = context.Cause(limited)
+				}
+			}()
+			ctx = limited
+		}
 		var d net.Dialer
-		conn, err := d.DialContext(ctx, "tcp", t.addr())
+		conn, err = d.DialContext(ctx, "tcp", t.addr())
 		if err != nil || !t.secure() {
 			return conn, err
 		}
@@ -119,10 +131,14 @@ func (t *Target) dial(alpn string) func(ctx context.Context) (net.Conn, error) {
 	}
 }
 
+// late is the failure of what takes longer than Timeout: a connection or an answer.
+func (t *Target) late(what string) error { return fmt.Errorf("no %s within %v", what, t.Timeout) }
+
 func openHTTP1(_ context.Context, t *Target, p *Pool) error {
 	dial := t.dial("http/1.1")
 	for range t.Conns {
 		h := newHTTP1(&t.Request, dial)
+		h.timeout, h.late = t.Timeout, t.late("answer")
 		p.Lines = append(p.Lines, OneAtATime(h))
 		p.closers = append(p.closers, h.Close)
 	}
@@ -144,6 +160,7 @@ func (p *Pool) addHTTP2(t *Target, fields []hpack.HeaderField, body []byte, verd
 	dial := t.dial("h2")
 	for range t.Conns {
 		l := newHTTP2(fields, body, t.Streams, verdict, dial)
+		l.timeout, l.late = t.Timeout, t.late("answer")
 		p.Lines = append(p.Lines, l)
 		p.closers = append(p.closers, l.Close)
 	}
@@ -165,16 +182,12 @@ func openHTTP3(_ context.Context, t *Target, p *Pool) error {
 		return errors.New("RFC 9001: QUIC has no cleartext; give an https URL")
 	}
 	for range t.Conns {
-		tr := &http3.Transport{TLSClientConfig: t.tls(http3.NextProtoH3), QUICConfig: &quic.Config{}, DisableCompression: true}
-		p.add(t, tr, tr.Close)
+		d := &quicDialer{target: t}
+		tr := &http3.Transport{TLSClientConfig: t.tls(http3.NextProtoH3), QUICConfig: quicConfig, DisableCompression: true, Dial: d.dial}
+		p.closers = append(p.closers, func() error { return errors.Join(tr.Close(), d.Close()) })
+		for range t.Streams {
+			p.Lines = append(p.Lines, OneAtATime(&roundTripper{tr: tr, request: &t.Request, timeout: t.Timeout, late: t.late("answer"), dialer: d}))
+		}
 	}
 	return nil
-}
-
-// add adds what a connection carries.
-func (p *Pool) add(t *Target, tr http.RoundTripper, closer func() error) {
-	p.closers = append(p.closers, closer)
-	for range t.Streams {
-		p.Lines = append(p.Lines, OneAtATime(&roundTripper{tr: tr, request: &t.Request}))
-	}
 }

@@ -20,26 +20,38 @@ func (r *Result) Invalid() string {
 	if r.Rate == 0 {
 		return ""
 	}
-	late := time.Duration(r.Late.ValueAtQuantile(99))
-	p99 := time.Duration(r.Latency.ValueAtQuantile(99))
-	if late > tolerated && late > p99/20 {
+	if late := time.Duration(r.Late.ValueAtQuantile(99)); !r.OnTime(99) {
 		return fmt.Sprintf("the generator was the limit: 1%% of requests were sent %v late or more by senders that were free", late.Round(10*time.Microsecond))
 	}
 	return ""
 }
 
-// Busy is the share of the generator's processors that it used, 0 where it is not known.
-func (r *Result) Busy() float64 {
-	if r.CPU < 0 || r.Elapsed <= 0 {
-		return 0
-	}
-	return r.CPU.Seconds() / r.Elapsed.Seconds() / float64(r.Processors)
+// OnTime says whether the generator was on time at a percentile, 0 to 100: it was late by no
+// more than a timer needs, or by no more than a twentieth of the latency. Where it was
+// not, that percentile is its own and not the server's.
+func (r *Result) OnTime(percentile float64) bool {
+	late := time.Duration(r.Late.ValueAtQuantile(percentile))
+	return late <= tolerated || late <= time.Duration(r.Latency.ValueAtQuantile(percentile))/20
 }
 
-// Shortfall says why the rate was not achieved, "" if it was.
+// Busy is the share of the generator's processors that it used while the plan lasted, 0
+// where it is not known.
+func (r *Result) Busy() float64 {
+	cpu, span := r.busyCPU, r.busyFor
+	if span <= 0 {
+		cpu, span = r.CPU, r.Elapsed
+	}
+	if cpu < 0 || span <= 0 {
+		return 0
+	}
+	return cpu.Seconds() / span.Seconds() / float64(r.Processors)
+}
+
+// Shortfall says why the rate was not achieved, "" if it was: 99% of what was due was sent
+// while the plan lasted.
 func (r *Result) Shortfall() string {
-	if r.Rate == 0 || r.Interrupted || r.Achieved >= 0.99*r.Rate {
+	if r.Rate == 0 || r.Interrupted || float64(r.onTime) >= 0.99*float64(r.Planned) {
 		return ""
 	}
-	return fmt.Sprintf("%.0f of %.0f requests a second were achieved: the server, or the number of connections, was the limit", r.Achieved, r.Rate)
+	return fmt.Sprintf("%.0f of %.0f requests a second were sent on time: the server, or the number of connections, was the limit", r.Achieved, r.Rate)
 }

@@ -2,37 +2,13 @@ package load
 
 import (
 	"context"
-	"sync"
 	"time"
-
-	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// Work is one line's share of a plan. Take and Try may be called at any time, Done by
-// one goroutine at a time.
+// Work is one line's share of a plan. Its methods may be called at any time.
 type Work struct {
-	run *run
-
-	taking sync.Mutex // guards late
-	late   *hdrhistogram.Histogram
-
-	latency *hdrhistogram.Histogram
-	errors  map[string]int64
-	ended   time.Time
-}
-
-func newWork(r *run) *Work {
-	return &Work{
-		run:     r,
-		latency: hdrhistogram.New(1000, slowest.Nanoseconds(), 3),
-		late:    hdrhistogram.New(1000, slowest.Nanoseconds(), 3),
-		errors:  map[string]int64{},
-		ended:   r.start,
-	}
-}
-
-func record(h *hdrhistogram.Histogram, d time.Duration) {
-	_ = h.RecordValue(min(max(1, d.Nanoseconds()), slowest.Nanoseconds()))
+	run   *run
+	tally *tally
 }
 
 // Take waits until a request is due and says when that was, or that there are no more.
@@ -59,17 +35,25 @@ func (w *Work) Try(now, free time.Time) (due time.Time, ok bool) {
 }
 
 func (w *Work) taken(offset time.Duration, ok bool, now, free time.Time) (time.Time, bool) {
-	if !ok || w.run.ctx.Err() != nil {
+	if !ok {
 		return time.Time{}, false
 	}
 	due := w.run.start.Add(offset)
+	if w.run.ctx.Err() != nil {
+		w.giveUp(due, now)
+		return time.Time{}, false
+	}
 	ready := due
 	if free.After(due) {
 		ready = free
 	}
-	w.taking.Lock()
-	defer w.taking.Unlock()
-	record(w.late, now.Sub(ready))
+	w.tally.mu.Lock()
+	defer w.tally.mu.Unlock()
+	record(w.tally.late, now.Sub(ready))
+	// A hundredth of the plan is what Shortfall tolerates.
+	if now.Sub(w.run.end) <= w.run.plan.Duration/100 {
+		w.tally.onTime++
+	}
 	return due, true
 }
 
@@ -77,12 +61,31 @@ func (w *Work) taken(offset time.Duration, ok bool, now, free time.Time) (time.T
 func (w *Work) Done(due, now time.Time, err error) {
 	if w.run.requests.Err() != nil {
 		if err = context.Cause(w.run.requests); err != errNoAnswer {
-			return // interrupted, and so neither a success nor a failure
+			w.giveUp(due, now)
+			return
 		}
 	}
-	w.ended = now
-	record(w.latency, now.Sub(due))
+	w.tally.mu.Lock()
+	defer w.tally.mu.Unlock()
+	w.tally.ended = later(w.tally.ended, now)
+	record(w.tally.latency, now.Sub(due))
 	if err != nil {
-		w.errors[reason(err)]++
+		w.tally.failed(reason(err))
 	}
+}
+
+// giveUp tells that a request had no answer when the plan was interrupted. It is neither a
+// success nor a failure; but it has taken that long, or a standstill would be hidden.
+func (w *Work) giveUp(due, now time.Time) {
+	w.tally.mu.Lock()
+	defer w.tally.mu.Unlock()
+	w.tally.unanswered++
+	record(w.tally.latency, now.Sub(due))
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
 }

@@ -80,6 +80,7 @@ type (
 		LateP99NS   *float64            `json:"late_p99_ns"`
 		Shortfall   *string             `json:"shortfall"`
 		Interrupted bool                `json:"interrupted"`
+		Unanswered  int64               `json:"unanswered"`
 	}
 )
 
@@ -100,6 +101,6 @@ func DoctorJSON(w io.Writer, m *record.Machine, findings []string, conclusion st
 
 // LoadJSON writes what a load generator measured.
 func LoadJSON(w io.Writer, l Load) error {
-	l.Version = 1
+	l.Version = 2
 	return writeJSON(w, l)
 }

@@ -1,0 +1,472 @@
+package load
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// A server whose answers take long is not slower than its rate: all was sent on time.
+func TestSlowAnswersDoNotLowerTheRate(t *testing.T) {
+	var senders []Sender
+	for range 60 {
+		senders = append(senders, senderFunc(func(context.Context) error { time.Sleep(150 * time.Millisecond); return nil }))
+	}
+	r, err := Run(t.Context(), Plan{Rate: 100, Duration: time.Second, Lines: lines(senders...)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if why := r.Shortfall(); why != "" || r.Achieved != 100 {
+		t.Errorf("%.1f/s, %q", r.Achieved, why)
+	}
+}
+
+// But one that cannot take more is.
+func TestShortfall(t *testing.T) {
+	r, err := Run(t.Context(), Plan{Rate: 100, Duration: time.Second, Patience: time.Millisecond, Lines: lines(
+		senderFunc(func(context.Context) error { time.Sleep(20 * time.Millisecond); return nil }))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Shortfall() == "" || r.Achieved > 60 {
+		t.Errorf("%.1f/s, %q", r.Achieved, r.Shortfall())
+	}
+}
+
+// A connection that the server has closed is seen before a request is written on it, so
+// that one which must not be sent twice is not lost.
+func TestServerClosesIdleConnections(t *testing.T) {
+	for _, secure := range []bool{false, true} {
+		t.Run(fmt.Sprintf("tls=%v", secure), func(t *testing.T) {
+			server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				_, _ = io.Copy(w, r.Body)
+			}))
+			server.Config.IdleTimeout = 20 * time.Millisecond
+			if secure {
+				server.StartTLS()
+			} else {
+				server.Start()
+			}
+			defer server.Close()
+			target := &Target{Proto: "http1", Conns: 2, Streams: 1, Request: Request{Method: http.MethodPost, Body: []byte("x"), URL: parsed(t, server.URL)}}
+			target.TLS = &tls.Config{InsecureSkipVerify: true}
+			pool, err := Open(t.Context(), target)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer pool.Close()
+			r, err := Run(t.Context(), Plan{Rate: 10, Duration: 1500 * time.Millisecond, Lines: pool.Lines})
+			if err != nil || r.Failed() > 0 || r.Done != 15 {
+				t.Errorf("%v, %d of %d failed: %v", err, r.Failed(), r.Done, r.Errors)
+			}
+		})
+	}
+}
+
+func parsed(t *testing.T, text string) *url.URL {
+	t.Helper()
+	u, err := url.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+// hanging accepts connections, says how many, and never answers.
+func hanging(t *testing.T) (u *url.URL, accepted *atomic.Int64) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	accepted = new(atomic.Int64)
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			accepted.Add(1)
+			t.Cleanup(func() { conn.Close() })
+		}
+	}()
+	return &url.URL{Scheme: "http", Host: l.Addr().String(), Path: "/"}, accepted
+}
+
+// A request has a time limit of its own, so that some which hang do not hold their
+// connections for the rest of the run.
+func TestTimeout(t *testing.T) {
+	for _, proto := range []string{"http1", "http2", "http3"} {
+		t.Run(proto, func(t *testing.T) {
+			u, _ := hanging(t)
+			if proto == "http3" {
+				u.Scheme = "https" // nobody answers on that port
+			}
+			target := &Target{Proto: proto, Conns: 1, Streams: 1, Timeout: 100 * time.Millisecond, Request: Request{Method: http.MethodGet, URL: u}}
+			pool, err := Open(t.Context(), target)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer pool.Close()
+			r, err := Run(t.Context(), Plan{Rate: 5, Duration: time.Second, Patience: time.Minute, Lines: pool.Lines})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.Done != 5 || r.Errors["no answer within 100ms"] != 5 {
+				t.Errorf("%d answers, errors %v", r.Done, r.Errors)
+			}
+			if r.Elapsed > 20*time.Second {
+				t.Errorf("took %v", r.Elapsed)
+			}
+		})
+	}
+}
+
+// Some streams that hang do not take the others' connection away.
+func TestTimeoutOfOneStream(t *testing.T) {
+	u := scripted(t, func(s *script, connection int) {
+		_ = s.WriteSettings()
+		for n := 0; ; n++ {
+			id, _ := s.request()
+			if id == 0 {
+				return
+			}
+			if connection > 0 {
+				s.t.Error("a second connection was made")
+			}
+			if n%4 != 0 {
+				s.answer(id, ":status", "200")
+			}
+		}
+	})
+	target := &Target{Proto: "http2", Conns: 1, Streams: 2, Timeout: 50 * time.Millisecond, Request: Request{Method: http.MethodGet, URL: u}}
+	pool, err := Open(t.Context(), target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pool.Close()
+	r, err := Run(t.Context(), Plan{Rate: 50, Duration: 400 * time.Millisecond, Lines: pool.Lines})
+	if err != nil || r.Done != 20 || r.Errors["no answer within 50ms"] != 5 || len(r.Errors) != 1 {
+		t.Errorf("%v, %d answers, %v", err, r.Done, r.Errors)
+	}
+}
+
+// Who interrupts a standstill sees it: requests under way, and those that were due but
+// could not be sent, count as at least as long as they have waited.
+func TestInterruptDuringStandstill(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	n := 0
+	time.AfterFunc(900*time.Millisecond, cancel)
+	r, err := Run(ctx, Plan{Rate: 100, Duration: time.Hour, Lines: lines(senderFunc(func(ctx context.Context) error {
+		if n++; n > 10 {
+			<-ctx.Done()
+			return ctx.Err()
+		}
+		return nil
+	}))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Done != 10 || r.Unanswered < 60 {
+		t.Errorf("%d answered, %d not, want 10 and some 80", r.Done, r.Unanswered)
+	}
+	if p50 := time.Duration(r.Latency.ValueAtQuantile(50)); p50 < 100*time.Millisecond {
+		t.Errorf("p50 is %v: the standstill is hidden", p50)
+	}
+}
+
+// Connections are made before the first request is due.
+func TestConnectedBefore(t *testing.T) {
+	for _, proto := range []string{"http1", "http2"} {
+		u, accepted := hanging(t)
+		pool, err := Open(t.Context(), &Target{Proto: proto, Conns: 5, Streams: 1, Timeout: time.Second, Request: Request{Method: http.MethodGet, URL: u}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer pool.Close()
+		// One request, and all connections.
+		if _, err := Run(t.Context(), Plan{Rate: 1, Duration: time.Second, Patience: time.Millisecond, Lines: pool.Lines}); err != nil {
+			t.Fatal(err)
+		}
+		if n := accepted.Load(); n != 5 {
+			t.Errorf("%s: %d connections, want 5", proto, n)
+		}
+	}
+}
+
+// How busy the generator was is a matter of the time in which it sent: an answer that comes
+// long after does not make it less.
+func TestBusyIsNotDiluted(t *testing.T) {
+	burn := senderFunc(func(context.Context) error {
+		for begin := time.Now(); time.Since(begin) < 5*time.Millisecond; {
+		}
+		return nil
+	})
+	slow := true
+	straggler := senderFunc(func(context.Context) error {
+		if slow {
+			time.Sleep(2 * time.Second)
+			slow = false
+		}
+		return nil
+	})
+	r, err := Run(t.Context(), Plan{Duration: 300 * time.Millisecond, Lines: lines(burn, straggler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.CPU < 0 {
+		t.Skip("the process's CPU time is not known here")
+	}
+	if r.Elapsed < 2*time.Second || r.busyFor < 300*time.Millisecond || r.busyFor > 1900*time.Millisecond {
+		t.Errorf("busy in %v of %v, want 300ms of 2s", r.busyFor, r.Elapsed)
+	}
+	if want := r.busyCPU.Seconds() / r.busyFor.Seconds() / float64(r.Processors); r.Busy() != want || want == 0 {
+		t.Errorf("busy %.2f, want %.2f", r.Busy(), want)
+	}
+}
+
+// A percentile is shown only where the generator was on time at that very percentile.
+func TestLatenessOfTheTail(t *testing.T) {
+	r := fabricated()
+	for range 100_000 {
+		record(r.Latency, 10*time.Millisecond)
+		record(r.Late, time.Microsecond)
+		r.Done++
+	}
+	for range 50 {
+		record(r.Late, 30*time.Millisecond)
+	}
+	if why := r.Invalid(); why != "" {
+		t.Fatal(why)
+	}
+	var table strings.Builder
+	if err := r.WriteTable(&table); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(table.String(), "p99.9   10ms") || !strings.Contains(table.String(), "p99.99  n/a") || !strings.Contains(table.String(), "max     n/a") {
+		t.Error(table.String())
+	}
+}
+
+func fabricated() *Result {
+	sum := newTally()
+	return &Result{Rate: 100, Achieved: 100, Planned: 100, Elapsed: time.Second, Processors: 2, CPU: time.Second, Latency: sum.latency, Late: sum.late}
+}
+
+// What differs from one request to the next does not make another reason, and there are
+// never more than a few.
+func TestReasonsAreFew(t *testing.T) {
+	n := 0
+	r, err := Run(t.Context(), Plan{Rate: 10000, Duration: 100 * time.Millisecond, Lines: lines(senderFunc(func(context.Context) error {
+		n++
+		if n%2 == 0 {
+			return fmt.Errorf("order %d-7f3a90c1b2 is not known", 100000+n)
+		}
+		return errors.New(strings.Repeat("y", n))
+	}))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Errors) > mostReasons+1 || r.Failed() != 1000 || r.Errors["order …-… is not known"] != 500 {
+		t.Errorf("%d reasons for %d failures", len(r.Errors), r.Failed())
+	}
+	for why, want := range map[string]string{
+		"status 503": "status 503", "read udp [::]:41822": "read udp [::]:…", "no answer within 30s": "no answer within 30s",
+		"id 6ba7b810-9dad-11d1-80b4-00c04fd430c8": "id …",
+	} {
+		if got := reason(errors.New(why)); got != want {
+			t.Errorf("%q is %q, want %q", why, got, want)
+		}
+	}
+}
+
+// Ten thousand connections do not take gigabytes to count with.
+func TestCountingIsSmall(t *testing.T) {
+	var before, after runtime.MemStats
+	all := make([]Line, 10_000)
+	for i := range all {
+		all[i] = OneAtATime(senderFunc(func(context.Context) error { return nil }))
+	}
+	runtime.ReadMemStats(&before)
+	r, err := Run(t.Context(), Plan{Rate: 1000, Duration: 100 * time.Millisecond, Lines: all})
+	runtime.ReadMemStats(&after)
+	if err != nil || r.Done != 100 {
+		t.Fatal(err, r.Done)
+	}
+	if took := after.TotalAlloc - before.TotalAlloc; took > 100<<20 {
+		t.Errorf("%d MB for 10,000 lines", took>>20)
+	}
+}
+
+// A microsecond is told from one and a half.
+func TestResolution(t *testing.T) {
+	sum := newTally()
+	record(sum.latency, 1300*time.Nanosecond)
+	if got := sum.latency.ValueAtQuantile(50); got < 1298 || got > 1302 {
+		t.Errorf("1300 ns are %d", got)
+	}
+}
+
+// A stream that the server refuses was not processed, and is sent again: RFC 9113 section
+// 8.7. One that refuses forever is told.
+func TestRefusedStream(t *testing.T) {
+	for _, forever := range []bool{false, true} {
+		u := scripted(t, func(s *script, _ int) {
+			_ = s.WriteSettings()
+			for n := 0; ; n++ {
+				id, _ := s.request()
+				if id == 0 {
+					return
+				}
+				if forever || n%2 == 0 {
+					_ = s.WriteRSTStream(id, 7)
+				} else {
+					s.answer(id, ":status", "200")
+				}
+			}
+		})
+		r := sent(t, u, 4, 1, nil)
+		if forever {
+			wantOnly(t, r, 4, "the server reset the stream: REFUSED_STREAM")
+		} else {
+			wantOnly(t, r, 0, "")
+		}
+	}
+}
+
+// A connection is kept only if none of the options says otherwise, and for HTTP/1.0 only if
+// one says so: RFC 9112 section 9.3.
+func TestConnectionOptions(t *testing.T) {
+	for answer, want := range map[string]bool{
+		"HTTP/1.1 200 OK\r\nConnection: Upgrade, close\r\n":               false,
+		"HTTP/1.1 200 OK\r\nConnection: Upgrade\r\nConnection: close\r\n": false,
+		"HTTP/1.1 200 OK\r\nConnection: close\r\nConnection: x\r\n":       false,
+		"HTTP/1.1 200 OK\r\nConnection: keep-alive\r\n":                   true,
+		"HTTP/1.0 200 OK\r\nConnection: Keep-Alive\r\n":                   true,
+		"HTTP/1.0 200 OK\r\n": false,
+		"HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", 40_000) + "\r\n":      true,
+		"HTTP/1.1 200 OK\r\nConnection: x, CLOSE ,\r\nKeep-Alive: max=5\r\n": false,
+	} {
+		h := &http1{conn: discard{}, in: bufio.NewReader(strings.NewReader(answer + "Content-Length: 0\r\n\r\n"))}
+		status, keep, err := h.roundTrip()
+		if status != 200 || keep != want || err != nil {
+			t.Errorf("%.60q: %d, kept %v, %v", answer, status, keep, err)
+		}
+	}
+}
+
+// A name and password in the URL are sent, unless a header field says otherwise.
+func TestUserinfo(t *testing.T) {
+	var got atomic.Value
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		user, password, _ := r.BasicAuth()
+		got.Store(user + " " + password)
+	}))
+	defer server.Close()
+	u := parsed(t, server.URL)
+	u.User = url.UserPassword("ann", "s3:cret")
+	pool, err := Open(t.Context(), &Target{Proto: "http1", Conns: 1, Streams: 1, Request: Request{URL: u}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pool.Close()
+	if err := once(pool); err != nil || got.Load() != "ann s3:cret" {
+		t.Errorf("%v, %q", err, got.Load())
+	}
+}
+
+// A server that answers with what it is sent, as it is sent, and reads no more while nobody
+// reads from it, is not waited for in vain.
+func TestLargeEcho(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer conn.Close()
+				in := bufio.NewReader(conn)
+				for {
+					r, err := http.ReadRequest(in)
+					if err != nil {
+						return
+					}
+					fmt.Fprintf(conn, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n", r.ContentLength)
+					if _, err := io.Copy(conn, r.Body); err != nil {
+						return
+					}
+				}
+			}()
+		}
+	}()
+	pool, err := Open(t.Context(), &Target{Proto: "http1", Conns: 1, Streams: 1, Timeout: 20 * time.Second, Request: Request{
+		URL: &url.URL{Scheme: "http", Host: l.Addr().String(), Path: "/"}, Method: http.MethodPost, Body: make([]byte, 32<<20),
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pool.Close()
+	for range 2 {
+		if err := once(pool); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// At random times, requests come as often as asked for, in the mean, and unevenly.
+func TestPoisson(t *testing.T) {
+	var last time.Time
+	var gaps []float64
+	r, err := Run(t.Context(), Plan{Rate: 2000, Poisson: true, Duration: time.Second, Lines: []Line{lineFunc(func(_ context.Context, w *Work) {
+		for {
+			due, ok := w.Take(time.Time{})
+			if !ok {
+				return
+			}
+			if !last.IsZero() {
+				gaps = append(gaps, due.Sub(last).Seconds())
+			}
+			last = due
+			w.Done(due, due, nil)
+		}
+	})}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Done < 1700 || r.Done > 2300 || r.Shortfall() != "" {
+		t.Errorf("%d requests, %q", r.Done, r.Shortfall())
+	}
+	var sum, squares float64
+	for _, g := range gaps {
+		sum += g
+		squares += g * g
+	}
+	n := float64(len(gaps))
+	if mean := sum / n; squares/n/mean/mean-1 < 0.7 || squares/n/mean/mean-1 > 1.4 { // an exponential distribution's is 1
+		t.Errorf("the gaps' squared coefficient of variation is %.2f", squares/n/mean/mean-1)
+	}
+}
+
+type lineFunc func(ctx context.Context, w *Work)
+
+func (f lineFunc) Serve(ctx context.Context, w *Work) { f(ctx, w) }

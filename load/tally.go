@@ -1,0 +1,104 @@
+package load
+
+import (
+	"cmp"
+	"errors"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+)
+
+// A tally counts what comes of requests, for some lines: one each would take 0.5 MB a
+// connection.
+type tally struct {
+	mu            sync.Mutex
+	latency, late *hdrhistogram.Histogram // in nanoseconds
+	errors        map[string]int64
+	ended         time.Time // the last answer
+	onTime        int64     // requests that were sent while the plan lasted
+	unanswered    int64     // requests that were given up by an interruption
+}
+
+// slowest is the longest latency that is told apart; longer ones count as it.
+const slowest = 10 * time.Minute
+
+func newTally() *tally {
+	return &tally{
+		latency: hdrhistogram.New(1, slowest.Nanoseconds(), 3),
+		late:    hdrhistogram.New(1, slowest.Nanoseconds(), 3),
+		errors:  map[string]int64{},
+	}
+}
+
+func record(h *hdrhistogram.Histogram, d time.Duration) {
+	_ = h.RecordValue(min(max(1, d.Nanoseconds()), slowest.Nanoseconds()))
+}
+
+// add adds what another has counted, which is counting no more.
+func (t *tally) add(other *tally) {
+	other.mu.Lock()
+	defer other.mu.Unlock()
+	t.latency.Merge(other.latency)
+	t.late.Merge(other.late)
+	for why, n := range other.errors {
+		t.errors[why] += n
+	}
+	t.ended = later(t.ended, other.ended)
+	t.onTime += other.onTime
+	t.unanswered += other.unanswered
+}
+
+// mostReasons is how many reasons of failures are told apart; all others are otherReason.
+const (
+	mostReasons = 32
+	otherReason = "another reason"
+)
+
+// failed counts a failure.
+func (t *tally) failed(why string) {
+	if _, known := t.errors[why]; !known && len(t.errors) >= 2*mostReasons {
+		why = otherReason
+	}
+	t.errors[why]++
+}
+
+// reasons are the most frequent ones, and the others as one.
+func (t *tally) reasons() map[string]int64 {
+	names := slices.SortedFunc(maps.Keys(t.errors), func(a, b string) int {
+		return cmp.Or(cmp.Compare(t.errors[b], t.errors[a]), strings.Compare(a, b))
+	})
+	out := map[string]int64{}
+	for i, why := range names {
+		if i < mostReasons {
+			out[why] += t.errors[why]
+		} else {
+			out[otherReason] += t.errors[why]
+		}
+	}
+	return out
+}
+
+// varying is what differs from one request to the next: numbers of more than three digits
+// (ports, ids), and words of hexadecimal digits with a figure among them (hashes, UUIDs).
+var varying = regexp.MustCompile(`\b(?:[0-9]{4,}|[0-9a-f]*[0-9][0-9a-f]*(?:-[0-9a-f]{4,})+|[0-9a-f]{8,})\b`)
+
+// reason is an error without what differs from one request to the next.
+func reason(err error) string {
+	for {
+		inner := errors.Unwrap(err)
+		if inner == nil {
+			break
+		}
+		err = inner
+	}
+	text := err.Error()
+	if len(text) > 200 {
+		text = text[:200] + "…"
+	}
+	return varying.ReplaceAllString(text, "…")
+}
