@@ -25,6 +25,10 @@ type ChangePoint struct {
 // row's ratio from run to run. In a series without change it finds one with at most about
 // the probability level (0.05: in one of 20 series).
 //
+// Neighbours may be alike (AR(1), up to about 0.6), as are those of a machine that has good and
+// bad days: what is found first is looked for again in the values without what each has
+// of the one before it (see whitened), until no less is found.
+//
 // It is E-divisive: the series is divided where the energy distance of the values before
 // and after is greatest, if that is beyond chance, and each part again. Three things are
 // done otherwise than in the paper:
@@ -48,10 +52,15 @@ type ChangePoint struct {
 // (2014); Kovács, Bühlmann, Li and Munk, "Seeded binary segmentation", Biometrika 110
 // (2023), for the windows.
 func ChangePoints(x []float64, level float64) []ChangePoint {
-	d := divider{dense: denseRanks(x), logLevel: math.Log(level)}
-	d.look()
-	d.divide(0, len(x))
-	d.settle()
+	d := divide(x, level)
+	for n := math.MaxInt; len(d.found) > 0 && len(d.found) < n; {
+		n = len(d.found)
+		cuts := make([]int, n)
+		for i, f := range d.found {
+			cuts[i] = f.at
+		}
+		d = divide(whitened(x, cuts), level)
+	}
 	points := make([]ChangePoint, 0, len(d.found))
 	for i, f := range d.found {
 		from, to := d.neighbours(i)
@@ -63,6 +72,15 @@ func ChangePoints(x []float64, level float64) []ChangePoint {
 		})
 	}
 	return points
+}
+
+// divide finds the changes of a series of values that are not like their neighbours.
+func divide(x []float64, level float64) *divider {
+	d := &divider{dense: denseRanks(x), logLevel: math.Log(level)}
+	d.look()
+	d.divide(0, len(x))
+	d.settle()
+	return d
 }
 
 // division is the best division of the values from, including, to, excluding.
