@@ -12,7 +12,7 @@ import (
 // format has no values but encoded ones; decoding is Unmarshal, which looks at the frame
 // only, and reading every field, which is where the work is.
 func capnProto[M, V any](k bind.Capnp[M, V]) contender[M] {
-	c := &codec[M, V]{
+	return &codec[M, V]{
 		name:     "codec=capnp",
 		module:   "capnproto.org/go/capnp/v3",
 		can:      []op{opEncode, opDecode},
@@ -21,47 +21,44 @@ func capnProto[M, V any](k bind.Capnp[M, V]) contender[M] {
 		settings: map[string]string{"buffer": "kept", "arena": "pooled", "text": "read as bytes"},
 		form:     bind.Form[M, V]{To: k.To, Read: k.Read, Same: k.Same},
 		build:    true,
+		open: func() (loops[M, V], error) {
+			var buf bytes.Buffer
+			encoder := capnp.NewEncoder(&buf)
+			msg := new(capnp.Message)
+			return loops[M, V]{
+				encode: func(r *run[M, V], n int) error {
+					for range n {
+						segment, err := msg.Reset(capnp.SingleSegment(nil))
+						if err != nil {
+							return err
+						}
+						if err := k.Build(r.original(), segment); err != nil {
+							return err
+						}
+						buf.Reset()
+						if err := encoder.Encode(msg); err != nil {
+							return err
+						}
+					}
+					r.out = buf.Bytes()
+					return nil
+				},
+				decode: func(r *run[M, V], n int) error {
+					for range n {
+						msg, err := capnp.Unmarshal(r.input())
+						if err != nil {
+							return err
+						}
+						if err := k.Root(msg, r.into()); err != nil {
+							return err
+						}
+						if err := r.took(); err != nil {
+							return err
+						}
+					}
+					return nil
+				},
+			}, nil
+		},
 	}
-	c.open = func() (loops[M, V], error) {
-		var buf bytes.Buffer
-		encoder := capnp.NewEncoder(&buf)
-		msg := new(capnp.Message)
-		return loops[M, V]{
-			encode: func(r *run[M, V], n int) error {
-				for range n {
-					segment, err := msg.Reset(capnp.SingleSegment(nil))
-					if err != nil {
-						return err
-					}
-					if err := k.Build(r.original(), segment); err != nil {
-						return err
-					}
-					buf.Reset()
-					if err := encoder.Encode(msg); err != nil {
-						return err
-					}
-				}
-				r.out = buf.Bytes()
-				return nil
-			},
-			decode: func(r *run[M, V], n int) error {
-				for range n {
-					data, original := r.input()
-					msg, err := capnp.Unmarshal(data)
-					if err != nil {
-						return err
-					}
-					v := new(V)
-					if err := k.Root(msg, v); err != nil {
-						return err
-					}
-					if err := r.took(v, original); err != nil {
-						return err
-					}
-				}
-				return nil
-			},
-		}, nil
-	}
-	return c
 }

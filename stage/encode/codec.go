@@ -66,8 +66,18 @@ type codec[M, V any] struct {
 // loops are the timed regions. Each does n operations on the run's next messages.
 type loops[M, V any] struct {
 	encode func(r *run[M, V], n int) error // leaves the bytes in r.out
-	decode func(r *run[M, V], n int) error // hands each value to r.took
-	reuse  func(r *run[M, V], n int) error // as decode
+	decode func(r *run[M, V], n int) error // leaves each value in r.last and calls r.took
+	// reuse is decode-reuse's loop. Where it is nil, decode does: r.into then returns
+	// the kept value.
+	reuse func(r *run[M, V], n int) error
+}
+
+// decoder returns the loop that decodes for the operation.
+func (l *loops[M, V]) decoder(o op) func(r *run[M, V], n int) error {
+	if o == opReuse && l.reuse != nil {
+		return l.reuse
+	}
+	return l.decode
 }
 
 // A run is what loops work on. Its methods are small enough to be inlined.
@@ -76,6 +86,8 @@ type run[M, V any] struct {
 	values    []*V     // the corpus in the library's form, for encode
 	inputs    [][]byte // the corpus encoded, for the others
 	next      int
+	from      *M                           // the original of what input returned last
+	keep      bool                         // decode each value over the one before it
 	use       func(*V, *M) (uint64, error) // what is done with decoded values
 
 	out  []byte // what encode left
@@ -97,27 +109,27 @@ func (r *run[M, V]) original() *M {
 	return m
 }
 
-// input returns the next message to decode, and its original.
-func (r *run[M, V]) input() ([]byte, *M) {
+// input returns the next message to decode.
+func (r *run[M, V]) input() []byte {
 	i := r.next & (len(r.inputs) - 1)
 	r.next++
-	return r.inputs[i], &r.originals[i]
+	r.from = &r.originals[i]
+	return r.inputs[i]
 }
 
-// took does with a decoded value what the case wants done with it.
-func (r *run[M, V]) took(v *V, original *M) error {
-	n, err := r.use(v, original)
-	r.sum += n
-	r.last = v
-	return err
-}
-
-// kept returns the value that the run before decoded into, or a first one.
-func (r *run[M, V]) kept() *V {
-	if r.last == nil {
+// into returns the value to decode the input into.
+func (r *run[M, V]) into() *V {
+	if !r.keep || r.last == nil {
 		r.last = new(V)
 	}
 	return r.last
+}
+
+// took does with the decoded value what the case wants done with it.
+func (r *run[M, V]) took() error {
+	n, err := r.use(r.last, r.from)
+	r.sum += n
+	return err
 }
 
 // room returns r.out with length n, grown if it has to be.
@@ -228,17 +240,14 @@ func newInstance[M, V any](c *codec[M, V], msg *message[M], o op, seed uint64) (
 	}
 	in := &instance[M, V]{codec: c, msg: msg, op: o, loops: loops}
 	in.run.originals = msg.corpus(seed)
-	switch o {
-	case opEncode:
+	if o == opEncode {
 		in.loop = loops.encode
 		in.run.values = c.values(in.run.originals)
 		return in, nil
-	case opReuse:
-		in.loop, in.run.use = loops.reuse, c.form.Read
-	case opDecode:
-		in.loop, in.run.use = loops.decode, c.form.Read
-	case opValidate:
-		in.loop, in.run.use = loops.decode, c.form.Same
+	}
+	in.loop, in.run.keep, in.run.use = loops.decoder(o), o == opReuse, c.form.Read
+	if o == opValidate {
+		in.run.use = c.form.Same
 	}
 	in.run.inputs, err = in.encoded(in.run.originals)
 	if err != nil {

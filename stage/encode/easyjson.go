@@ -15,7 +15,7 @@ type easyjsonMessage[M any] interface {
 
 // easyJSON is mailru's easyjson: JSON by generated methods.
 func easyJSON[M any, P easyjsonMessage[M]](form bind.Form[M, M]) contender[M] {
-	c := &codec[M, M]{
+	return &codec[M, M]{
 		name:     "codec=easyjson",
 		module:   "github.com/mailru/easyjson",
 		form:     form,
@@ -23,33 +23,30 @@ func easyJSON[M any, P easyjsonMessage[M]](form bind.Form[M, M]) contender[M] {
 		loses:    "NaN",
 		utf8:     "kept",
 		settings: map[string]string{"buffer": "kept where the message takes more than one chunk"},
+		open: func() (loops[M, M], error) {
+			return loops[M, M]{
+				encode: func(r *run[M, M], n int) (err error) {
+					for range n {
+						w := jwriter.Writer{} // of chunks that it pools
+						P(r.value()).MarshalEasyJSON(&w)
+						if r.out, err = w.BuildBytes(r.out[:0]); err != nil {
+							return err
+						}
+					}
+					return nil
+				},
+				decode: func(r *run[M, M], n int) error {
+					for range n {
+						if err := easyjson.Unmarshal(r.input(), P(r.into())); err != nil {
+							return err
+						}
+						if err := r.took(); err != nil {
+							return err
+						}
+					}
+					return nil
+				},
+			}, nil
+		},
 	}
-	c.open = func() (loops[M, M], error) {
-		return loops[M, M]{
-			encode: func(r *run[M, M], n int) (err error) {
-				for range n {
-					w := jwriter.Writer{} // of chunks that it pools
-					P(r.value()).MarshalEasyJSON(&w)
-					if r.out, err = w.BuildBytes(r.out[:0]); err != nil {
-						return err
-					}
-				}
-				return nil
-			},
-			decode: func(r *run[M, M], n int) error {
-				for range n {
-					data, original := r.input()
-					v := new(M)
-					if err := easyjson.Unmarshal(data, P(v)); err != nil {
-						return err
-					}
-					if err := r.took(v, original); err != nil {
-						return err
-					}
-				}
-				return nil
-			},
-		}, nil
-	}
-	return c
 }

@@ -38,25 +38,10 @@ func easyProto[M any](plain bind.Form[M, M], code bind.Easyproto[M], alias bool)
 			},
 			decode: func(r *run[M, M], n int) error {
 				for range n {
-					data, original := r.input()
-					v := new(M)
-					if err := unmarshal(v, data); err != nil {
+					if err := unmarshal(r.into(), r.input()); err != nil {
 						return err
 					}
-					if err := r.took(v, original); err != nil {
-						return err
-					}
-				}
-				return nil
-			},
-			reuse: func(r *run[M, M], n int) error {
-				v := r.kept()
-				for range n {
-					data, original := r.input()
-					if err := unmarshal(v, data); err != nil {
-						return err
-					}
-					if err := r.took(v, original); err != nil {
+					if err := r.took(); err != nil {
 						return err
 					}
 				}

@@ -9,7 +9,7 @@ import (
 // flatBuffers is FlatBuffers. Encoding builds a message out of the plain struct, since the
 // format has no values but encoded ones; decoding is nothing but reading every field.
 func flatBuffers[M, V any](k bind.Flatbuffers[M, V]) contender[M] {
-	c := &codec[M, V]{
+	return &codec[M, V]{
 		name:     "codec=flatbuffers",
 		module:   "github.com/google/flatbuffers",
 		can:      []op{opEncode, opDecode, opReuse},
@@ -20,41 +20,27 @@ func flatBuffers[M, V any](k bind.Flatbuffers[M, V]) contender[M] {
 		settings: map[string]string{"buffer": "kept", "text": "read as bytes"},
 		form:     bind.Form[M, V]{To: k.To, Read: k.Read, Same: k.Same},
 		build:    true,
-	}
-	c.open = func() (loops[M, V], error) {
-		b := &bind.FlatBuilder{Builder: flatbuffers.NewBuilder(1024)}
-		return loops[M, V]{
-			encode: func(r *run[M, V], n int) error {
-				for range n {
-					b.Reset()
-					k.Build(r.original(), b)
-				}
-				r.out = b.FinishedBytes()
-				return nil
-			},
-			decode: func(r *run[M, V], n int) error {
-				for range n {
-					data, original := r.input()
-					v := new(V)
-					k.Root(data, v)
-					if err := r.took(v, original); err != nil {
-						return err
+		open: func() (loops[M, V], error) {
+			b := &bind.FlatBuilder{Builder: flatbuffers.NewBuilder(1024)}
+			return loops[M, V]{
+				encode: func(r *run[M, V], n int) error {
+					for range n {
+						b.Reset()
+						k.Build(r.original(), b)
 					}
-				}
-				return nil
-			},
-			reuse: func(r *run[M, V], n int) error {
-				v := r.kept()
-				for range n {
-					data, original := r.input()
-					k.Root(data, v)
-					if err := r.took(v, original); err != nil {
-						return err
+					r.out = b.FinishedBytes()
+					return nil
+				},
+				decode: func(r *run[M, V], n int) error {
+					for range n {
+						k.Root(r.input(), r.into())
+						if err := r.took(); err != nil {
+							return err
+						}
 					}
-				}
-				return nil
-			},
-		}, nil
+					return nil
+				},
+			}, nil
+		},
 	}
-	return c
 }

@@ -12,7 +12,7 @@ type copied struct{ data, want []byte }
 // memcpy copies the bytes of the message as protobuf encodes it. Whoever encodes or
 // decodes must at least touch them once. It reads no field.
 func memcpy[M any](msg *message[M]) contender[M] {
-	c := &codec[M, copied]{
+	return &codec[M, copied]{
 		name:     "floor=memcpy",
 		can:      []op{opEncode, opDecode, opReuse},
 		protobuf: true,
@@ -32,33 +32,31 @@ func memcpy[M any](msg *message[M]) contender[M] {
 				return 0, nil
 			},
 		},
+		open: func() (loops[M, copied], error) {
+			return loops[M, copied]{
+				encode: func(r *run[M, copied], n int) error {
+					for range n {
+						v := r.value()
+						r.out = r.room(len(v.data))
+						copy(r.out, v.data)
+					}
+					return nil
+				},
+				decode: func(r *run[M, copied], n int) error {
+					r.keep = true
+					for range n {
+						v := r.into()
+						v.want = r.input()
+						v.data = r.room(len(v.want))
+						copy(v.data, v.want)
+						r.out = v.data
+						if err := r.took(); err != nil {
+							return err
+						}
+					}
+					return nil
+				},
+			}, nil
+		},
 	}
-	c.open = func() (loops[M, copied], error) {
-		decode := func(r *run[M, copied], n int) error {
-			v := r.kept()
-			for range n {
-				data, original := r.input()
-				v.data, v.want = r.room(len(data)), data
-				copy(v.data, data)
-				r.out = v.data
-				if err := r.took(v, original); err != nil {
-					return err
-				}
-			}
-			return nil
-		}
-		return loops[M, copied]{
-			encode: func(r *run[M, copied], n int) error {
-				for range n {
-					v := r.value()
-					r.out = r.room(len(v.data))
-					copy(r.out, v.data)
-				}
-				return nil
-			},
-			decode: decode,
-			reuse:  decode,
-		}, nil
-	}
-	return c
 }

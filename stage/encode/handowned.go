@@ -1,6 +1,7 @@
 package encode
 
 import (
+	"bytes"
 	"encoding/binary"
 	"math"
 
@@ -15,7 +16,7 @@ import (
 // checks that text is UTF-8, and decodes into a fresh struct that shares nothing with the input. That still is written for this
 // message alone.
 func handwrittenOwned(form bind.Form[plain.Benchmark, plain.Benchmark]) contender[plain.Benchmark] {
-	c := &codec[plain.Benchmark, plain.Benchmark]{
+	return &codec[plain.Benchmark, plain.Benchmark]{
 		name:     "floor=handwritten/owned=yes",
 		can:      []op{opEncode, opDecode},
 		protobuf: true,
@@ -23,33 +24,30 @@ func handwrittenOwned(form bind.Form[plain.Benchmark, plain.Benchmark]) contende
 		damage:   damagePartly,
 		utf8:     "error",
 		form:     form,
+		open: func() (loops[plain.Benchmark, plain.Benchmark], error) {
+			return loops[plain.Benchmark, plain.Benchmark]{
+				encode: func(r *run[plain.Benchmark, plain.Benchmark], n int) (err error) {
+					for range n {
+						if r.out, err = ownedAppend(r.out[:0], r.value()); err != nil {
+							return err
+						}
+					}
+					return nil
+				},
+				decode: func(r *run[plain.Benchmark, plain.Benchmark], n int) error {
+					for range n {
+						if err := ownedDecode(r.into(), bytes.Clone(r.input())); err != nil {
+							return err
+						}
+						if err := r.took(); err != nil {
+							return err
+						}
+					}
+					return nil
+				},
+			}, nil
+		},
 	}
-	c.open = func() (loops[plain.Benchmark, plain.Benchmark], error) {
-		return loops[plain.Benchmark, plain.Benchmark]{
-			encode: func(r *run[plain.Benchmark, plain.Benchmark], n int) (err error) {
-				for range n {
-					if r.out, err = ownedAppend(r.out[:0], r.value()); err != nil {
-						return err
-					}
-				}
-				return nil
-			},
-			decode: func(r *run[plain.Benchmark, plain.Benchmark], n int) error {
-				for range n {
-					data, original := r.input()
-					v := new(plain.Benchmark)
-					if err := ownedDecode(v, append([]byte(nil), data...)); err != nil {
-						return err
-					}
-					if err := r.took(v, original); err != nil {
-						return err
-					}
-				}
-				return nil
-			},
-		}, nil
-	}
-	return c
 }
 
 // ownedAppend appends the message in protobuf's wire format.
@@ -67,11 +65,7 @@ func ownedAppend(b []byte, m *plain.Benchmark) ([]byte, error) {
 		if !validutf8.String(key) {
 			return b, errHandUTF8
 		}
-		b = append(b, 1<<3|2)
-		b = binary.AppendUvarint(b, uint64(pairLen(key)))
-		b = appendTagged(b, 1<<3|2, key)
-		b = append(b, 2<<3|1)
-		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(value))
+		b = appendPair(b, key, value)
 	}
 	if size := len(b) - begin; size < 0x80 {
 		b[begin-1] = byte(size)
@@ -82,23 +76,38 @@ func ownedAppend(b []byte, m *plain.Benchmark) ([]byte, error) {
 		copy(b[begin+n-1:], b[begin:begin+size])
 		copy(b[begin-1:], length[:n])
 	}
-	size := taggedLen(len(m.EnumMessage.Message))
-	if m.EnumMessage.Embedded != 0 {
-		size += 1 + protowire.SizeVarint(uint64(m.EnumMessage.Embedded))
-	}
-	b = append(b, 4<<3|2)
-	b = binary.AppendUvarint(b, uint64(size))
-	if m.EnumMessage.Message != "" {
-		b = appendTagged(b, 1<<3|2, m.EnumMessage.Message)
-	}
-	if m.EnumMessage.Embedded != 0 {
-		b = append(b, 2<<3)
-		b = binary.AppendUvarint(b, uint64(m.EnumMessage.Embedded))
-	}
+	b = appendEnum(b, m.EnumMessage.Message, int32(m.EnumMessage.Embedded))
 	for i := range m.Repeated {
 		b = appendPart(b, 5<<3|2, m.Repeated[i].EmbeddedData)
 	}
 	return b, nil
+}
+
+// appendPair appends a map's entry.
+func appendPair(b []byte, key string, value float64) []byte {
+	b = append(b, 1<<3|2)
+	b = binary.AppendUvarint(b, uint64(pairLen(key)))
+	b = appendTagged(b, 1<<3|2, key)
+	b = append(b, 2<<3|1)
+	return binary.LittleEndian.AppendUint64(b, math.Float64bits(value))
+}
+
+// appendEnum appends the EnumMessage.
+func appendEnum(b []byte, text string, enum int32) []byte {
+	size := taggedLen(len(text))
+	if enum != 0 {
+		size += 1 + protowire.SizeVarint(uint64(enum))
+	}
+	b = append(b, 4<<3|2)
+	b = binary.AppendUvarint(b, uint64(size))
+	if text != "" {
+		b = appendTagged(b, 1<<3|2, text)
+	}
+	if enum != 0 {
+		b = append(b, 2<<3)
+		b = binary.AppendUvarint(b, uint64(enum))
+	}
+	return b
 }
 
 // appendPart appends an EmbeddedMessage.

@@ -21,7 +21,7 @@ import (
 // keep. Its decoder makes every check that protobuf makes; its encoder does not check that text
 // is UTF-8, as protobuf does.
 func handwritten() contender[plain.Benchmark] {
-	c := &codec[plain.Benchmark, handValue]{
+	return &codec[plain.Benchmark, handValue]{
 		name:     "floor=handwritten",
 		can:      []op{opEncode, opDecode, opReuse},
 		protobuf: true,
@@ -35,33 +35,29 @@ func handwritten() contender[plain.Benchmark] {
 			Read: handRead,
 			Same: handSame,
 		},
+		open: func() (loops[plain.Benchmark, handValue], error) {
+			return loops[plain.Benchmark, handValue]{
+				encode: func(r *run[plain.Benchmark, handValue], n int) error {
+					for range n {
+						r.out = r.value().append(r.out[:0])
+					}
+					return nil
+				},
+				decode: func(r *run[plain.Benchmark, handValue], n int) error {
+					r.keep = true
+					for range n {
+						if err := r.into().decode(r.input()); err != nil {
+							return err
+						}
+						if err := r.took(); err != nil {
+							return err
+						}
+					}
+					return nil
+				},
+			}, nil
+		},
 	}
-	c.open = func() (loops[plain.Benchmark, handValue], error) {
-		decode := func(r *run[plain.Benchmark, handValue], n int) error {
-			v := r.kept()
-			for range n {
-				data, original := r.input()
-				if err := v.decode(data); err != nil {
-					return err
-				}
-				if err := r.took(v, original); err != nil {
-					return err
-				}
-			}
-			return nil
-		}
-		return loops[plain.Benchmark, handValue]{
-			encode: func(r *run[plain.Benchmark, handValue], n int) error {
-				for range n {
-					r.out = r.value().append(r.out[:0])
-				}
-				return nil
-			},
-			decode: decode,
-			reuse:  decode,
-		}, nil
-	}
-	return c
 }
 
 // A handValue is a benchmark message.
@@ -150,11 +146,7 @@ func (v *handValue) append(b []byte) []byte {
 	if v.message != "" {
 		b = appendTagged(b, 1<<3|2, v.message)
 	}
-	b = append(b, 2<<3|2)
-	b = binary.AppendUvarint(b, uint64(taggedLen(len(v.embedded))))
-	if len(v.embedded) > 0 {
-		b = appendTagged(b, 1<<3|2, v.embedded)
-	}
+	b = appendPart(b, 2<<3|2, v.embedded)
 	size := 0
 	for i := range v.pairs {
 		entry := pairLen(v.pairs[i].key)
@@ -163,32 +155,11 @@ func (v *handValue) append(b []byte) []byte {
 	b = append(b, 3<<3|2)
 	b = binary.AppendUvarint(b, uint64(size))
 	for i := range v.pairs {
-		p := &v.pairs[i]
-		b = append(b, 1<<3|2)
-		b = binary.AppendUvarint(b, uint64(pairLen(p.key)))
-		b = appendTagged(b, 1<<3|2, p.key)
-		b = append(b, 2<<3|1)
-		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(p.value))
+		b = appendPair(b, v.pairs[i].key, v.pairs[i].value)
 	}
-	size = taggedLen(len(v.enumText))
-	if v.enum != 0 {
-		size += 1 + protowire.SizeVarint(uint64(v.enum))
-	}
-	b = append(b, 4<<3|2)
-	b = binary.AppendUvarint(b, uint64(size))
-	if v.enumText != "" {
-		b = appendTagged(b, 1<<3|2, v.enumText)
-	}
-	if v.enum != 0 {
-		b = append(b, 2<<3)
-		b = binary.AppendUvarint(b, uint64(v.enum))
-	}
+	b = appendEnum(b, v.enumText, v.enum)
 	for _, data := range v.repeated {
-		b = append(b, 5<<3|2)
-		b = binary.AppendUvarint(b, uint64(taggedLen(len(data))))
-		if len(data) > 0 {
-			b = appendTagged(b, 1<<3|2, data)
-		}
+		b = appendPart(b, 5<<3|2, data)
 	}
 	return b
 }

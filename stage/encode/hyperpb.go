@@ -32,12 +32,11 @@ func hyperPB[M any](k bind.Hyperpb[M], alias bool) contender[M] {
 		return loops[M, hyperpb.Message]{
 			decode: func(r *run[M, hyperpb.Message], n int) error {
 				for range n {
-					data, original := r.input()
-					v := hyperpb.NewMessage(message)
-					if err := v.Unmarshal(data, option); err != nil {
+					r.last = hyperpb.NewMessage(message)
+					if err := r.last.Unmarshal(r.input(), option); err != nil {
 						return err
 					}
-					if err := r.took(v, original); err != nil {
+					if err := r.took(); err != nil {
 						return err
 					}
 				}
@@ -45,16 +44,15 @@ func hyperPB[M any](k bind.Hyperpb[M], alias bool) contender[M] {
 			},
 			reuse: func(r *run[M, hyperpb.Message], n int) error {
 				for range n {
-					data, original := r.input()
 					if used {
 						shared.Free() // of the message before; Free of a fresh one panics
 					}
 					used = true
-					v := shared.NewMessage(message)
-					if err := v.Unmarshal(data, option); err != nil {
+					r.last = shared.NewMessage(message)
+					if err := r.last.Unmarshal(r.input(), option); err != nil {
 						return err
 					}
-					if err := r.took(v, original); err != nil {
+					if err := r.took(); err != nil {
 						return err
 					}
 				}

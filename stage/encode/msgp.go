@@ -15,51 +15,35 @@ type msgpMessage[M any] interface {
 // msgPack is tinylib's msgp: MessagePack by generated methods, structs as maps by field
 // name.
 func msgPack[M any, P msgpMessage[M]](form bind.Form[M, M]) contender[M] {
-	c := &codec[M, M]{
+	return &codec[M, M]{
 		name:     "codec=msgp",
 		module:   "github.com/tinylib/msgp",
 		form:     form,
 		can:      []op{opEncode, opDecode, opReuse},
 		utf8:     "kept",
 		settings: map[string]string{"structs": "maps by field name"},
+		open: func() (loops[M, M], error) {
+			return loops[M, M]{
+				encode: func(r *run[M, M], n int) (err error) {
+					for range n {
+						if r.out, err = P(r.value()).MarshalMsg(r.out[:0]); err != nil {
+							return err
+						}
+					}
+					return nil
+				},
+				decode: func(r *run[M, M], n int) error {
+					for range n {
+						if _, err := P(r.into()).UnmarshalMsg(r.input()); err != nil {
+							return err
+						}
+						if err := r.took(); err != nil {
+							return err
+						}
+					}
+					return nil
+				},
+			}, nil
+		},
 	}
-	c.open = func() (loops[M, M], error) {
-		return loops[M, M]{
-			encode: func(r *run[M, M], n int) (err error) {
-				for range n {
-					if r.out, err = P(r.value()).MarshalMsg(r.out[:0]); err != nil {
-						return err
-					}
-				}
-				return nil
-			},
-			decode: func(r *run[M, M], n int) error {
-				for range n {
-					data, original := r.input()
-					v := new(M)
-					if _, err := P(v).UnmarshalMsg(data); err != nil {
-						return err
-					}
-					if err := r.took(v, original); err != nil {
-						return err
-					}
-				}
-				return nil
-			},
-			reuse: func(r *run[M, M], n int) error {
-				v := r.kept()
-				for range n {
-					data, original := r.input()
-					if _, err := P(v).UnmarshalMsg(data); err != nil {
-						return err
-					}
-					if err := r.took(v, original); err != nil {
-						return err
-					}
-				}
-				return nil
-			},
-		}, nil
-	}
-	return c
 }

@@ -1,8 +1,6 @@
 package encode
 
 import (
-	"fmt"
-
 	"github.com/mus-format/mus-go"
 
 	"postage/stage/encode/internal/bind"
@@ -11,7 +9,7 @@ import (
 // musFormat is mus-go: serializers made of the library's own, which write fields one after
 // another with neither names nor numbers. They take and return structs by value.
 func musFormat[M any](form bind.Form[M, M], serializer mus.Serializer[M]) contender[M] {
-	c := &codec[M, M]{
+	return &codec[M, M]{
 		name:     "codec=mus",
 		module:   "github.com/mus-format/mus-go",
 		form:     form,
@@ -19,32 +17,29 @@ func musFormat[M any](form bind.Form[M, M], serializer mus.Serializer[M]) conten
 		damage:   damageUnbounded,
 		utf8:     "kept",
 		settings: map[string]string{"buffer": "kept", "schema": "not in the message"},
-	}
-	c.open = func() (loops[M, M], error) {
-		return loops[M, M]{
-			encode: func(r *run[M, M], n int) error {
-				for range n {
-					v := r.value()
-					r.out = r.room(serializer.Size(*v))
-					serializer.Marshal(*v, r.out)
-				}
-				return nil
-			},
-			decode: func(r *run[M, M], n int) error {
-				for range n {
-					data, original := r.input()
-					v := new(M)
-					var err error
-					if *v, _, err = serializer.Unmarshal(data); err != nil {
-						return fmt.Errorf("mus: %w", err)
+		open: func() (loops[M, M], error) {
+			return loops[M, M]{
+				encode: func(r *run[M, M], n int) error {
+					for range n {
+						v := r.value()
+						r.out = r.room(serializer.Size(*v))
+						serializer.Marshal(*v, r.out)
 					}
-					if err := r.took(v, original); err != nil {
-						return err
+					return nil
+				},
+				decode: func(r *run[M, M], n int) (err error) {
+					for range n {
+						v := r.into()
+						if *v, _, err = serializer.Unmarshal(r.input()); err != nil {
+							return err
+						}
+						if err = r.took(); err != nil {
+							return err
+						}
 					}
-				}
-				return nil
-			},
-		}, nil
+					return nil
+				},
+			}, nil
+		},
 	}
-	return c
 }

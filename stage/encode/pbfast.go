@@ -60,25 +60,21 @@ func pbFast[M, V any, P pbfastMessage[V]](form bind.Form[M, V], mode pbfastMode)
 			},
 			decode: func(r *run[M, V], n int) error {
 				for range n {
-					data, original := r.input()
-					v := new(V)
-					if err := unmarshal(v, data); err != nil {
+					if err := unmarshal(r.into(), r.input()); err != nil {
 						return err
 					}
-					if err := r.took(v, original); err != nil {
+					if err := r.took(); err != nil {
 						return err
 					}
 				}
 				return nil
 			},
 			reuse: func(r *run[M, V], n int) error {
-				v := r.kept()
 				for range n {
-					data, original := r.input()
-					if err := P(v).UnmarshalReuse(data); err != nil {
+					if err := P(r.into()).UnmarshalReuse(r.input()); err != nil {
 						return err
 					}
-					if err := r.took(v, original); err != nil {
+					if err := r.took(); err != nil {
 						return err
 					}
 				}

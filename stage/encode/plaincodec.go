@@ -33,12 +33,10 @@ func ofStructs[M any](form bind.Form[M, M], c codec[M, M], open func() (structCo
 			},
 			decode: func(r *run[M, M], n int) error {
 				for range n {
-					data, original := r.input()
-					v := new(M)
-					if err := lib.decode(data, v); err != nil {
+					if err := lib.decode(r.input(), r.into()); err != nil {
 						return err
 					}
-					if err := r.took(v, original); err != nil {
+					if err := r.took(); err != nil {
 						return err
 					}
 				}

@@ -49,25 +49,10 @@ func polyglotCodec[M, V any, P polyglotMessage[V]](form bind.Form[M, V], optiona
 			},
 			decode: func(r *run[M, V], n int) error {
 				for range n {
-					data, original := r.input()
-					v := new(V)
-					if err := P(v).Decode(data); err != nil {
+					if err := P(r.into()).Decode(r.input()); err != nil {
 						return err
 					}
-					if err := r.took(v, original); err != nil {
-						return err
-					}
-				}
-				return nil
-			},
-			reuse: func(r *run[M, V], n int) error {
-				v := r.kept()
-				for range n {
-					data, original := r.input()
-					if err := P(v).Decode(data); err != nil {
-						return err
-					}
-					if err := r.took(v, original); err != nil {
+					if err := r.took(); err != nil {
 						return err
 					}
 				}

@@ -15,53 +15,41 @@ import (
 // made of the benchmark message, by the library's own calls. Before its fields each message
 // says whether to ignore it, and a reader first looks for an error in its place.
 func polyglotGo(form bind.Form[plain.Benchmark, polymsg.Benchmark]) contender[plain.Benchmark] {
-	c := &codec[plain.Benchmark, polymsg.Benchmark]{
+	return &codec[plain.Benchmark, polymsg.Benchmark]{
 		name:   "codec=polyglot-go",
 		module: "github.com/loopholelabs/polyglot-go",
 		form:   form,
 		can:    []op{opEncode, opDecode, opReuse},
 		damage: damageUnbounded, // of lists and maps it makes what a damaged length says
 		utf8:   "kept",
-	}
-	c.open = func() (loops[plain.Benchmark, polymsg.Benchmark], error) {
-		decode := func(r *run[plain.Benchmark, polymsg.Benchmark], v *polymsg.Benchmark) error {
-			data, original := r.input()
-			d := polyglot.GetDecoder(data)
-			defer d.Return()
-			if err := polyglotGoDecode(d, v); err != nil {
-				return err
-			}
-			return r.took(v, original)
-		}
-		return loops[plain.Benchmark, polymsg.Benchmark]{
-			encode: func(r *run[plain.Benchmark, polymsg.Benchmark], n int) error {
-				for range n {
-					buf := polyglot.GetBuffer()
-					polyglotGoEncode(buf, r.value())
-					r.out = *buf
-					polyglot.PutBuffer(buf)
-				}
-				return nil
-			},
-			decode: func(r *run[plain.Benchmark, polymsg.Benchmark], n int) error {
-				for range n {
-					if err := decode(r, new(polymsg.Benchmark)); err != nil {
-						return err
+		open: func() (loops[plain.Benchmark, polymsg.Benchmark], error) {
+			return loops[plain.Benchmark, polymsg.Benchmark]{
+				encode: func(r *run[plain.Benchmark, polymsg.Benchmark], n int) error {
+					for range n {
+						buf := polyglot.GetBuffer()
+						polyglotGoEncode(buf, r.value())
+						r.out = *buf
+						polyglot.PutBuffer(buf)
 					}
-				}
-				return nil
-			},
-			reuse: func(r *run[plain.Benchmark, polymsg.Benchmark], n int) error {
-				for v := r.kept(); n > 0; n-- {
-					if err := decode(r, v); err != nil {
-						return err
+					return nil
+				},
+				decode: func(r *run[plain.Benchmark, polymsg.Benchmark], n int) error {
+					for range n {
+						d := polyglot.GetDecoder(r.input())
+						err := polyglotGoDecode(d, r.into())
+						d.Return()
+						if err != nil {
+							return err
+						}
+						if err := r.took(); err != nil {
+							return err
+						}
 					}
-				}
-				return nil
-			},
-		}, nil
+					return nil
+				},
+			}, nil
+		},
 	}
-	return c
 }
 
 func polyglotGoEncode(b *polyglot.Buffer, v *polymsg.Benchmark) {
@@ -174,7 +162,11 @@ func pageValidation[V any](of contender[plain.Benchmark]) contender[plain.Benchm
 	open, same := c.open, c.form.Same
 	c.open = func() (loops[plain.Benchmark, V], error) {
 		l, err := open()
-		l.decode = l.reuse
+		decode := l.decode
+		l.decode = func(r *run[plain.Benchmark, V], n int) error {
+			r.keep = true
+			return decode(r, n)
+		}
 		return l, err
 	}
 	c.form.Same = func(v *V, m *plain.Benchmark) (uint64, error) {

@@ -151,7 +151,7 @@ func (in *instance[M, V]) same(v *V, original *M) error {
 func (in *instance[M, V]) proveOwnership() error {
 	data := append([]byte(nil), in.run.inputs[0]...)
 	trial := in.trial(in.run.originals[:1], data)
-	if err := in.decodeLoop()(trial, 1); err != nil {
+	if err := in.loops.decoder(in.op)(trial, 1); err != nil {
 		return fmt.Errorf("decode a copy: %w", err)
 	}
 	before := trial.sum
@@ -192,7 +192,7 @@ func (in *instance[M, V]) observeDamage(ctx context.Context) (damage, string, er
 		return 0, "", err
 	}
 	worst, example := damageRefused, ""
-	decode := in.decodeLoop()
+	decode := in.loops.decoder(in.op)
 	for _, bad := range damaged(inputs[0]) {
 		if in.codec.damage == damageUnbounded && !bad.truncated {
 			continue
@@ -220,10 +220,7 @@ func (in *instance[M, V]) observeDamage(ctx context.Context) (damage, string, er
 			if err != nil {
 				return 0, "", err
 			}
-			decode = fresh.decode
-			if in.op == opReuse {
-				decode = fresh.reuse
-			}
+			decode = fresh.decoder(in.op)
 		}
 	}
 	return worst, example, nil
@@ -245,14 +242,7 @@ func allocated() uint64 {
 
 // trial returns a run that decodes data and reads every field.
 func (in *instance[M, V]) trial(originals []M, data []byte) *run[M, V] {
-	return &run[M, V]{originals: originals, inputs: [][]byte{data}, use: in.codec.form.Read}
-}
-
-func (in *instance[M, V]) decodeLoop() func(*run[M, V], int) error {
-	if in.op == opReuse {
-		return in.loops.reuse
-	}
-	return in.loops.decode
+	return &run[M, V]{originals: originals, inputs: [][]byte{data}, keep: in.op == opReuse, use: in.codec.form.Read}
 }
 
 type damagedMessage struct {

@@ -87,24 +87,6 @@ func TestProofFailsAWrongCodec(t *testing.T) {
 		}, "decoded to something else"},
 		{"merges into what was there", opReuse, func(c *codec[plain.Order, plain.Order], _ *structCodec) {
 			c.can = append(c.can, opReuse)
-			open := c.open
-			c.open = func() (loops[plain.Order, plain.Order], error) {
-				l, err := open()
-				l.reuse = func(r *run[plain.Order, plain.Order], n int) error {
-					v := r.kept()
-					for range n {
-						data, original := r.input()
-						if err := json.Unmarshal(data, v); err != nil {
-							return err
-						}
-						if err := r.took(v, original); err != nil {
-							return err
-						}
-					}
-					return nil
-				}
-				return l, err
-			}
 		}, "got present, want absent"},
 		{"does not read what it decodes", opDecode, func(c *codec[plain.Order, plain.Order], _ *structCodec) {
 			c.form.Read = func(v, _ *plain.Order) (uint64, error) { return v.Serial, nil }

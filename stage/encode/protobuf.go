@@ -41,26 +41,10 @@ func protobuf[M, V any, P protoMessage[V]](form bind.Form[M, V], deterministic b
 			},
 			decode: func(r *run[M, V], n int) error {
 				for range n {
-					data, original := r.input()
-					v := new(V)
-					if err := proto.Unmarshal(data, P(v)); err != nil {
+					if err := proto.Unmarshal(r.input(), P(r.into())); err != nil {
 						return err
 					}
-					if err := r.took(v, original); err != nil {
-						return err
-					}
-				}
-				return nil
-			},
-			reuse: func(r *run[M, V], n int) error {
-				v := r.kept()
-				for range n {
-					data, original := r.input()
-					// Unmarshal resets v first: what was in it is garbage.
-					if err := proto.Unmarshal(data, P(v)); err != nil {
-						return err
-					}
-					if err := r.took(v, original); err != nil {
+					if err := r.took(); err != nil {
 						return err
 					}
 				}

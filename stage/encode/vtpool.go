@@ -13,7 +13,7 @@ type pooledMessage[V any] interface {
 // vtPool is vtprotobuf with its pools: each message is taken from a pool, decoded over
 // what is left in it, and returned. That is reuse, so it has no row in decode.
 func vtPool[M, V any, P pooledMessage[V]](form bind.Form[M, V], fromPool func() *V) contender[M] {
-	c := &codec[M, V]{
+	return &codec[M, V]{
 		name:     "codec=vtprotobuf/pool=yes",
 		module:   "github.com/planetscale/vtprotobuf",
 		form:     form,
@@ -23,29 +23,28 @@ func vtPool[M, V any, P pooledMessage[V]](form bind.Form[M, V], fromPool func() 
 		impossible: map[op]string{
 			opDecode: "a value from a pool is not a fresh one: see op=decode-reuse",
 		},
+		open: func() (loops[M, V], error) {
+			return loops[M, V]{
+				reuse: func(r *run[M, V], n int) error {
+					if r.last != nil {
+						P(r.last).ReturnToVTPool()
+					}
+					for i := range n {
+						v := P(fromPool())
+						r.last = v
+						if err := v.UnmarshalVT(r.input()); err != nil {
+							return err
+						}
+						if err := r.took(); err != nil {
+							return err
+						}
+						if i < n-1 { // the last is left for the proof to look at
+							v.ReturnToVTPool()
+						}
+					}
+					return nil
+				},
+			}, nil
+		},
 	}
-	c.open = func() (loops[M, V], error) {
-		return loops[M, V]{
-			reuse: func(r *run[M, V], n int) error {
-				if r.last != nil {
-					P(r.last).ReturnToVTPool()
-				}
-				for i := range n {
-					data, original := r.input()
-					v := P(fromPool())
-					if err := v.UnmarshalVT(data); err != nil {
-						return err
-					}
-					if err := r.took((*V)(v), original); err != nil {
-						return err
-					}
-					if i < n-1 { // the last is left for the proof to look at
-						v.ReturnToVTPool()
-					}
-				}
-				return nil
-			},
-		}, nil
-	}
-	return c
 }

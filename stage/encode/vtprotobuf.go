@@ -33,12 +33,10 @@ func vtprotobuf[M, V any, P vtMessage[V]](form bind.Form[M, V], unsafe bool) con
 			encode: vtEncode[M, V, P],
 			decode: func(r *run[M, V], n int) error {
 				for range n {
-					data, original := r.input()
-					v := new(V)
-					if err := unmarshal(v, data); err != nil {
+					if err := unmarshal(r.into(), r.input()); err != nil {
 						return err
 					}
-					if err := r.took(v, original); err != nil {
+					if err := r.took(); err != nil {
 						return err
 					}
 				}
