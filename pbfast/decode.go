@@ -65,7 +65,28 @@ func (d *Decoder) PresentBytes(v []byte) []byte {
 }
 
 // Varint reads a varint. Generated code reads those of one byte itself.
-func Varint(p []byte, i int) (v uint64, _ int) {
+//
+// Up to eight bytes are read at once: the lowest bit 7 that is not set ends the number, and its groups of seven bits are
+// moved together in three steps, so that there is no branch on the length to mispredict.
+func Varint(p []byte, i int) (uint64, int) {
+	if len(p)-i >= 8 {
+		x := binary.LittleEndian.Uint64(p[i:])
+		if end := ^x & continued8; end != 0 {
+			x &= (end - 1) &^ continued8
+			x = x&0x007f007f007f007f | x&0x7f007f007f007f00>>1
+			x = x&0x00003fff00003fff | x&0x3fff00003fff0000>>2
+			x = x&0x000000000fffffff | x&0x0fffffff00000000>>4
+			return x, i + bits.TrailingZeros64(end)/8 + 1
+		}
+	}
+	return slowVarint(p, i)
+}
+
+// continued8 are the bits of eight bytes that say that a varint goes on.
+const continued8 = 0x8080808080808080
+
+// slowVarint reads a varint of more than eight bytes, or near the end of p.
+func slowVarint(p []byte, i int) (v uint64, _ int) {
 	for k, b := range p[i:] {
 		if k == 9 {
 			if b > 1 {
@@ -187,7 +208,7 @@ func UnZigZag(v uint64) int64 { return int64(v>>1) ^ -int64(v&1) }
 // varints counts the varints in p.
 func varints(p []byte) (n int) {
 	for ; len(p) >= 8; p = p[8:] {
-		n += bits.OnesCount64(^binary.LittleEndian.Uint64(p) & 0x8080808080808080)
+		n += bits.OnesCount64(^binary.LittleEndian.Uint64(p) & continued8)
 	}
 	for _, b := range p {
 		n += int(^b >> 7)
