@@ -35,8 +35,8 @@ type http1 struct {
 	unwatch func()
 }
 
-// newHTTP1 makes a sender of a request.
-func newHTTP1(r *Request, dial func(ctx context.Context) (net.Conn, error)) *http1 {
+// newHTTP1 makes senders of a request, which share its octets.
+func newHTTP1(r *Request, dial func(ctx context.Context) (net.Conn, error)) func() *http1 {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s %s HTTP/1.1\r\nHost: %s\r\n", r.Method, r.URL.RequestURI(), r.host())
 	if len(r.Body) > 0 || r.Method == http.MethodPost || r.Method == http.MethodPut {
@@ -45,12 +45,14 @@ func newHTTP1(r *Request, dial func(ctx context.Context) (net.Conn, error)) *htt
 	_ = r.Header.WriteSubset(&b, map[string]bool{"Host": true})
 	b.WriteString("\r\n")
 	b.Write(r.Body)
-	h := &http1{dial: dial, request: b.Bytes(), head: r.Method == http.MethodHead}
+	again := false
 	switch r.Method {
 	case http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace, http.MethodPut, http.MethodDelete:
-		h.again = true
+		again = true
 	}
-	return h
+	return func() *http1 {
+		return &http1{dial: dial, request: b.Bytes(), head: r.Method == http.MethodHead, again: again}
+	}
 }
 
 // Connect makes the connection.
@@ -62,7 +64,7 @@ func (h *http1) Connect(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	h.conn, h.in, h.idle = conn, bufio.NewReaderSize(conn, 16<<10), time.Now()
+	h.conn, h.in, h.idle = conn, bufio.NewReaderSize(conn, 8<<10), time.Now()
 	return nil
 }
 

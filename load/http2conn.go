@@ -59,14 +59,14 @@ type http2Conn struct {
 
 	// The reader's.
 	decoder   *hpack.Decoder
-	got       answer // of the header that is being decoded
-	lastBlock []byte // the last header that was all indices, and what it says
-	last      answer
-	begun     bool   // the server's SETTINGS have come
-	block     []byte // a header that goes on in CONTINUATION frames
-	blockID   uint32 // whose it is, 0 if none is under way
-	blockEnds bool   // the stream ends with it
-	received  int    // octets of the connection's window
+	got       answer        // of the header that is being decoded
+	blocks    [2]knownBlock // headers that came and left the table as it is; gRPC's take turns with its trailers
+	oldest    int           // of them
+	begun     bool          // the server's SETTINGS have come
+	block     []byte        // a header that goes on in CONTINUATION frames
+	blockID   uint32        // whose it is, 0 if none is under way
+	blockEnds bool          // the stream ends with it
+	received  int           // octets of the connection's window
 }
 
 // A stream is a request under way.
@@ -139,7 +139,7 @@ func (c *http2Conn) sendHeader(s *stream) {
 		for _, f := range c.line.fields {
 			_ = c.encoder.WriteField(f) // a bytes.Buffer takes everything
 		}
-		c.settled = indexed(c.encoded.Bytes())
+		c.settled = steady(c.encoded.Bytes())
 	}
 	var flags h2.Flags
 	if len(s.rest) == 0 {
@@ -257,7 +257,7 @@ func (c *http2Conn) close() { c.fail(net.ErrClosed) }
 // read is the reader's life: it takes frames until the connection ends.
 func (c *http2Conn) read() {
 	l := c.line
-	buf := make([]byte, 4*frameMost)
+	buf := make([]byte, 4<<10) // grows while readings fill it
 	have := 0
 	for {
 		n, err := c.conn.Read(buf[have:])
@@ -279,7 +279,11 @@ func (c *http2Conn) read() {
 				break
 			}
 		}
-		have = copy(buf, buf[used:have])
+		left := buf[used:have]
+		if have == len(buf) && len(buf) < 4*frameMost {
+			buf = make([]byte, 2*len(buf))
+		}
+		have = copy(buf, left)
 		if err != nil {
 			c.fail(err)
 		}
@@ -380,11 +384,19 @@ func (c *http2Conn) field(f hpack.HeaderField) {
 	}
 }
 
+// A knownBlock is a header's octets and what they say.
+type knownBlock struct {
+	octets []byte
+	answer answer
+}
+
 // decode says what a header says. It has to be decoded even if nobody asks, since the
-// table changes with it, unless it is the same as the one before and all of it indices.
+// table changes with it, unless the same octets came before and the table is still the same.
 func (c *http2Conn) decode(block []byte) (answer, error) {
-	if len(c.lastBlock) > 0 && bytes.Equal(block, c.lastBlock) {
-		return c.last, nil
+	for i := range c.blocks {
+		if len(block) > 0 && bytes.Equal(block, c.blocks[i].octets) {
+			return c.blocks[i].answer, nil
+		}
 	}
 	c.got = answer{grpc: -1}
 	if _, err := c.decoder.Write(block); err != nil {
@@ -393,21 +405,14 @@ func (c *http2Conn) decode(block []byte) (answer, error) {
 	if err := c.decoder.Close(); err != nil {
 		return c.got, fmt.Errorf("decode a header: %w", err)
 	}
-	if indexed(block) {
-		c.lastBlock, c.last = append(c.lastBlock[:0], block...), c.got
-	} else {
-		c.lastBlock = c.lastBlock[:0] // an index may mean another field now
-	}
-	return c.got, nil
-}
-
-// indexed says whether a header is nothing but indices below 127, each an octet: RFC
-// 7541 section 6.1.
-func indexed(block []byte) bool {
-	for _, b := range block {
-		if b < 0x80 || b == 0xff {
-			return false
+	if steady(block) {
+		k := &c.blocks[c.oldest]
+		k.octets, k.answer = append(k.octets[:0], block...), c.got
+		c.oldest = 1 - c.oldest
+	} else { // an index may mean another field now
+		for i := range c.blocks {
+			c.blocks[i].octets = c.blocks[i].octets[:0]
 		}
 	}
-	return len(block) > 0
+	return c.got, nil
 }

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"postage/service/greeter"
 	"runtime"
 	"strings"
 	"sync/atomic"
@@ -470,3 +471,43 @@ func TestPoisson(t *testing.T) {
 type lineFunc func(ctx context.Context, w *Work)
 
 func (f lineFunc) Serve(ctx context.Context, w *Work) { f(ctx, w) }
+
+// A connection takes at most 40 KB, whatever its protocol.
+func TestMemoryPerConnection(t *testing.T) {
+	server, err := greeter.Start(t.Context(), greeter.Config{Server: "nethttp", Body: "json"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	const conns = 400
+	inUse := func() uint64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc + m.StackInuse
+	}
+	for _, proto := range []string{"http1", "http2"} {
+		before := inUse()
+		pool, err := Open(t.Context(), &Target{Proto: proto, Conns: conns, Streams: 1, Timeout: time.Minute, Request: Request{
+			Method: http.MethodPost, Body: []byte(`{"secure":"raw"}`), URL: &url.URL{Scheme: "http", Host: server.Addr, Path: "/"},
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var during uint64
+		plan := Plan{Rate: 2000, Duration: 400 * time.Millisecond, Lines: pool.Lines}
+		taken := time.AfterFunc(350*time.Millisecond, func() { during = inUse() })
+		r, err := Run(t.Context(), plan)
+		if taken.Stop() || err != nil || r.Failed() > 0 {
+			t.Fatalf("%v, %+v", err, r)
+		}
+		if each := (float64(during) - float64(before)) / conns; each > 40<<10 {
+			t.Errorf("%s: %.0f KB a connection", proto, each/1024)
+		} else {
+			t.Logf("%s: %.1f KB a connection", proto, each/1024)
+		}
+		if err := pool.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}

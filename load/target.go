@@ -136,8 +136,9 @@ func (t *Target) late(what string) error { return fmt.Errorf("no %s within %v", 
 
 func openHTTP1(_ context.Context, t *Target, p *Pool) error {
 	dial := t.dial("http/1.1")
+	make := newHTTP1(&t.Request, dial)
 	for range t.Conns {
-		h := newHTTP1(&t.Request, dial)
+		h := make()
 		h.timeout, h.late = t.Timeout, t.late("answer")
 		p.Lines = append(p.Lines, OneAtATime(h))
 		p.closers = append(p.closers, h.Close)
