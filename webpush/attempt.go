@@ -2,6 +2,7 @@ package webpush
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptrace"
@@ -32,25 +33,27 @@ type answer struct {
 	written bool  // the service may have seen the request
 }
 
-// attempt makes one request. Redirects are not followed: a RoundTripper does not,
-// and a 3xx answer is a refusal.
-func (c *Client) attempt(ctx context.Context, sub Subscription, h Header, body []byte) answer {
-	ctx, cancel := context.WithTimeout(ctx, c.timeout)
-	defer cancel()
-	var headersWritten, traced atomic.Bool
-	trace := &httptrace.ClientTrace{
-		GetConn:      func(string) { traced.Store(true) },
-		WroteHeaders: func() { headersWritten.Store(true) },
+// attempt makes one request, within limit. Redirects are not followed: a RoundTripper
+// does not, and a 3xx answer is a refusal.
+func (c *Client) attempt(limit *timeLimit, sub Subscription, h Header, body []byte) answer {
+	var trace *writeTrace
+	if _, ok := c.transport.(*http.Transport); !ok { // who knows what it looks at
+		ctx, cancel := context.WithTimeout(limit.parent, c.timeout)
+		defer cancel()
+		trace = new(writeTrace)
+		limit = newTimeLimit(trace.in(ctx))
+		defer limit.end()
 	}
-	ctx = httptrace.WithClientTrace(ctx, trace)
+	ctx := limit.start(c.timeout)
+	defer limit.stop()
 	request, sent := newRequest(ctx, sub, h, body)
 	response, err := c.transport.RoundTrip(request)
 	if err != nil {
-		// Nobody can have taken a message whose body was never read to its end. If it
-		// was, a RoundTripper that traces knows whether the request went out; of any
-		// other it has to be assumed.
-		written := sent.stop() && (headersWritten.Load() || !traced.Load())
-		return answer{err: err, written: written}
+		if cause := context.Cause(ctx); cause == context.DeadlineExceeded && errors.Is(err, context.Canceled) {
+			err = cause
+		}
+		// Nobody can have taken a message whose body was never read to its end.
+		return answer{err: err, written: sent.stop() && trace.written()}
 	}
 	defer response.Body.Close()
 	a := answer{status: response.StatusCode, location: response.Header.Get("Location"), ttl: -1, written: true}
@@ -61,11 +64,11 @@ func (c *Client) attempt(ctx context.Context, sub Subscription, h Header, body [
 		a.retryAfter, a.hasRetryAfter = parseRetryAfter(value, c.now())
 	}
 	if a.status < 300 {
-		readReason(response, cancel)
+		readReason(response, limit)
 		return a
 	}
 	a.throttled = isThrottled(response, a.hasRetryAfter)
-	text := readReason(response, cancel)
+	text := readReason(response, limit)
 	a.otherKey = isOtherKey(a.status, text)
 	a.reason = cleanText(text, sub, h.Authorization, maxReasonBytes)
 	return a
@@ -89,14 +92,31 @@ func isOtherKey(status int, text string) bool {
 // readReason reads the first bytes of the answer and leaves the rest, however
 // long or slow it is. It reads on beyond maxReasonBytes by the length of an
 // endpoint, so that no part of one is left when the text is cut.
-func readReason(response *http.Response, cancel func()) string {
+func readReason(response *http.Response, limit *timeLimit) string {
 	if response.Body == http.NoBody || response.ContentLength == 0 {
 		return ""
 	}
-	timer := time.AfterFunc(bodyTimeout, cancel)
-	defer timer.Stop()
+	limit.shorten(bodyTimeout)
 	b, _ := io.ReadAll(io.LimitReader(response.Body, maxReasonBytes+maxEndpointBytes)) //nolint:errcheck // what came is enough
 	return string(b)
+}
+
+// A writeTrace tells whether a request whose body was read went out. http.Transport
+// reads the body when it has written what comes before it; another RoundTripper may
+// read it ahead and then fail to connect. nil is http.Transport's.
+type writeTrace struct{ headersWritten, traced atomic.Bool }
+
+// in gives a context with the trace.
+func (t *writeTrace) in(ctx context.Context) context.Context {
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GetConn:      func(string) { t.traced.Store(true) },
+		WroteHeaders: func() { t.headersWritten.Store(true) },
+	})
+}
+
+// written assumes the worst of a RoundTripper that does not trace.
+func (t *writeTrace) written() bool {
+	return t == nil || t.headersWritten.Load() || !t.traced.Load()
 }
 
 // cleanText makes text fit for an error: valid, printable, on one line, at most

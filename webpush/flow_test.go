@@ -333,3 +333,36 @@ func (l *lockedWriter) Write(b []byte) (int, error) {
 	defer l.mu.Unlock()
 	return l.w.Write(b)
 }
+
+// TestTimeoutOfOne has one request after another share a context: when it ends because
+// one is not answered, the next are not touched, and the error says "deadline".
+func TestTimeoutOfOne(t *testing.T) {
+	service := pushtest.NewServer()
+	defer service.Close()
+	var subs []webpush.Subscription
+	for i := range 10 {
+		browser := service.Subscribe("")
+		if i%5 == 2 {
+			browser.Inject(pushtest.Stall())
+		}
+		sub, err := webpush.ParseSubscription(browser.JSON())
+		if err != nil {
+			t.Fatal(err)
+		}
+		subs = append(subs, sub)
+	}
+	client := newClient(t, service, webpush.Config{Concurrency: 1, Timeout: 2 * time.Second, Retry: webpush.Retry{Attempts: 1}})
+	accepted := 0
+	for sub, result := range client.Broadcast(t.Context(), slices.Values(subs), []byte("hello"), webpush.Options{}) {
+		stalls := slices.Index(subs, sub)%5 == 2
+		if result.Err == nil {
+			accepted++
+		}
+		if stalls != (result.Outcome() == webpush.Unreachable) || stalls && (!errors.Is(result.Err, context.DeadlineExceeded) || errors.Is(result.Err, context.Canceled)) {
+			t.Errorf("%d: %v", slices.Index(subs, sub), result.Err)
+		}
+	}
+	if accepted != 8 {
+		t.Errorf("%d accepted, want 8", accepted)
+	}
+}

@@ -144,20 +144,28 @@ func (l *lane) wakeLocked(wait time.Duration) {
 
 // work sends one message after the other for as long as it may.
 func (l *lane) work() {
+	limit := newTimeLimit(l.b.ctx)
+	defer limit.end()
+	var free *delivery // one that is done with
 	for {
-		d := l.next()
+		d := l.next(free)
 		if d == nil {
 			return
 		}
+		d.limit = limit
 		r, wait, done := d.step(l.b.ctx)
+		if free = nil; done {
+			free = d
+		}
 		if !l.took(d, r, wait, done) {
 			return
 		}
 	}
 }
 
-// next takes the message to be sent now, or ends the worker.
-func (l *lane) next() *delivery {
+// next takes the message to be sent now, or ends the worker. free is nil or a delivery
+// to be used for it.
+func (l *lane) next(free *delivery) *delivery {
 	l.mu.Lock()
 	now := time.Now()
 	if l.b.ctx.Err() != nil || l.running > l.window || l.dueLocked(now) == 0 || l.running > 1 && l.pool.contended() {
@@ -175,7 +183,11 @@ func (l *lane) next() *delivery {
 		return nil
 	}
 	w := l.fresh.pop()
-	return &delivery{client: l.b.client, sealer: l.b.sealer, origin: l.origin, sub: w.sub, index: w.index, msg: l.b.msg, opts: &l.b.opts, patient: true}
+	if free == nil {
+		free = new(delivery)
+	}
+	*free = delivery{client: l.b.client, sealer: l.b.sealer, origin: l.origin, sub: w.sub, index: w.index, msg: l.b.msg, opts: &l.b.opts, patient: true}
+	return free
 }
 
 // leave ends a worker. It is called with the lane locked, and unlocks it.

@@ -35,6 +35,7 @@ type delivery struct {
 	opts   *Options
 	origin *origin
 	index  int64 // in the broadcast
+	limit  *timeLimit
 
 	header     Header
 	body       []byte       // nil until it is sealed
@@ -52,6 +53,8 @@ type delivery struct {
 
 // run makes attempts until one is answered for good.
 func (d *delivery) run(ctx context.Context) Result {
+	d.limit = newTimeLimit(ctx)
+	defer d.limit.end()
 	for {
 		if r, ok := d.pass(ctx); !ok {
 			return r
@@ -169,10 +172,12 @@ func (d *delivery) seal() (r Result, ok bool) {
 	return Result{}, true
 }
 
-// stamp sets what may differ from attempt to attempt: the token, and what is left
-// of the TTL.
+// stamp sets what may differ from attempt to attempt: its time, the token, and what is
+// left of the TTL.
 func (d *delivery) stamp() (err error) {
-	if now := time.Now(); d.begun.IsZero() {
+	now := time.Now()
+	d.sentAt = now
+	if d.begun.IsZero() {
 		d.begun = now
 	} else if left := d.opts.ttl() - now.Sub(d.begun); left > 0 { // 0 stays as it is: now or never
 		if text, err := ttlHeader(left); err == nil {
@@ -186,13 +191,14 @@ func (d *delivery) stamp() (err error) {
 // attempt makes one attempt, and tells the hook.
 func (d *delivery) attempt(ctx context.Context) answer {
 	d.attempts++
-	d.sentAt = time.Now()
 	hook := d.client.onAttempt
 	if hook == nil {
-		return d.client.attempt(ctx, d.sub, d.header, d.body)
+		return d.client.attempt(d.limit, d.sub, d.header, d.body)
 	}
 	hooked, end := hook(ctx, Attempt{Origin: d.sub.Origin(), Fingerprint: d.sub.Fingerprint(), Number: d.attempts, BodyBytes: len(d.body)})
-	a := d.client.attempt(hooked, d.sub, d.header, d.body)
+	limit := newTimeLimit(hooked)
+	defer limit.end()
+	a := d.client.attempt(limit, d.sub, d.header, d.body)
 	outcome, _ := d.client.judge(ctx, &a)
 	end(AttemptResult{Outcome: outcome, Status: a.status, Elapsed: time.Since(d.sentAt), Err: a.err})
 	return a

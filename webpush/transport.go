@@ -128,12 +128,11 @@ func (g *guard) dial(ctx context.Context, network, address string) (net.Conn, er
 	if g.open.Load() >= maxConnections {
 		g.transport.CloseIdleConnections()
 	}
-	conn, err := dialer.DialContext(ctx, network, address)
+	inner, err := dialer.DialContext(ctx, network, address)
 	if err != nil {
 		return nil, err
 	}
-	g.open.Add(1)
-	return &countedConn{Conn: conn, open: &g.open}, nil
+	return newConn(inner, &g.open), nil
 }
 
 // check is called with the address that is about to be connected to.
@@ -146,16 +145,4 @@ func (g *guard) check(_ context.Context, _, address string, _ syscall.RawConn) e
 		return &AddressError{a.Addr().Unmap()}
 	}
 	return nil
-}
-
-// A countedConn says when it is closed.
-type countedConn struct {
-	net.Conn
-	open *atomic.Int64
-	once sync.Once
-}
-
-func (c *countedConn) Close() error {
-	c.once.Do(func() { c.open.Add(-1) })
-	return c.Conn.Close()
 }

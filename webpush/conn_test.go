@@ -1,0 +1,196 @@
+package webpush
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// A slowConn takes a write when it is told to.
+type slowConn struct {
+	net.Conn
+	turns  chan error // what a write gives
+	closed chan struct{}
+	once   sync.Once
+	got    [][]byte
+}
+
+func newSlowConn() *slowConn {
+	return &slowConn{turns: make(chan error), closed: make(chan struct{})}
+}
+
+func (c *slowConn) Write(p []byte) (int, error) {
+	select {
+	case err := <-c.turns:
+		c.got = append(c.got, bytes.Clone(p))
+		return len(p), err
+	case <-c.closed:
+		return 0, net.ErrClosed
+	}
+}
+
+func (c *slowConn) SetWriteDeadline(time.Time) error { return nil }
+
+func (c *slowConn) Close() error {
+	c.once.Do(func() { close(c.closed) })
+	return nil
+}
+
+// TestConnSendsTogether writes while an earlier write is on its way.
+func TestConnSendsTogether(t *testing.T) {
+	var open atomic.Int64
+	inner := newSlowConn()
+	c := newConn(inner, &open)
+	var want []byte
+	for i := range 100 {
+		p := fmt.Appendf(nil, "frame %d;", i)
+		want = append(want, p...)
+		if n, err := c.Write(p); n != len(p) || err != nil {
+			t.Fatalf("%d, %v", n, err)
+		}
+		clear(p) // the caller's again
+	}
+	var got []byte
+	for len(got) < len(want) {
+		inner.turns <- nil
+		c.mu.Lock()
+		for c.writing { // until it has noted what it sent
+			c.mu.Unlock()
+			time.Sleep(time.Millisecond)
+			c.mu.Lock()
+		}
+		got = bytes.Join(inner.got, nil)
+		c.mu.Unlock()
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("sent %q", got)
+	}
+	if len(inner.got) > 2 {
+		t.Errorf("100 writes were sent in %d", len(inner.got))
+	}
+	if c.Close(); open.Load() != 0 {
+		t.Errorf("%d connections open", open.Load())
+	}
+}
+
+// TestConnFails has a write fail after the caller was told that it is done: every
+// later one fails, and the connection is closed, once.
+func TestConnFails(t *testing.T) {
+	var open atomic.Int64
+	inner, broken := newSlowConn(), errors.New("broken")
+	c := newConn(inner, &open)
+	if _, err := c.Write([]byte("a")); err != nil {
+		t.Fatal(err)
+	}
+	inner.turns <- broken
+	<-inner.closed
+	if _, err := c.Write([]byte("b")); err != broken {
+		t.Errorf("%v", err)
+	}
+	c.Close()
+	c.Close()
+	if open.Load() != 0 {
+		t.Errorf("%d connections open", open.Load())
+	}
+}
+
+// TestConnIsBounded writes to a peer that takes nothing: the writer waits, and Close
+// ends that and the goroutine that sends.
+func TestConnIsBounded(t *testing.T) {
+	var open atomic.Int64
+	c := newConn(newSlowConn(), &open)
+	ended := make(chan error)
+	var written atomic.Int64
+	go func() {
+		for {
+			n, err := c.Write(make([]byte, 1000))
+			if err != nil {
+				ended <- err
+				return
+			}
+			written.Add(int64(n))
+		}
+	}()
+	for written.Load() < maxUnsentBytes {
+		time.Sleep(time.Millisecond)
+	}
+	c.Close()
+	if err := <-ended; !errors.Is(err, net.ErrClosed) {
+		t.Errorf("%v", err)
+	}
+	if n := written.Load(); n > 3*maxUnsentBytes {
+		t.Errorf("%d bytes kept", n)
+	}
+	if c.sending {
+		t.Error("the goroutine runs")
+	}
+}
+
+// TestConnSendsTheRest closes a connection right after writing to it.
+func TestConnSendsTheRest(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	for range 50 {
+		inner, err := net.Dial("tcp", listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		peer, err := listener.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := newConn(inner, new(atomic.Int64))
+		if _, err := c.Write([]byte("this is the end")); err != nil {
+			t.Fatal(err)
+		}
+		c.Close()
+		if got, err := io.ReadAll(peer); err != nil || string(got) != "this is the end" {
+			t.Fatalf("%q, %v", got, err)
+		}
+		peer.Close()
+	}
+}
+
+// TestTimeLimit has requests share a context until its time is up.
+func TestTimeLimit(t *testing.T) {
+	parent, cancel := context.WithCancelCause(t.Context())
+	l := newTimeLimit(parent)
+	first := l.start(time.Hour)
+	l.stop()
+	if second := l.start(time.Millisecond); second != first {
+		t.Error("another context, though nothing has ended")
+	}
+	<-first.Done()
+	if cause := context.Cause(first); cause != context.DeadlineExceeded {
+		t.Errorf("ended by %v", cause)
+	}
+	l.stop()
+	third := l.start(time.Hour)
+	if third.Err() != nil {
+		t.Fatal("the next request has no time")
+	}
+	l.shorten(time.Millisecond)
+	<-third.Done()
+	l.stop()
+	fourth := l.start(time.Millisecond)
+	l.shorten(time.Hour) // does not make it longer
+	<-fourth.Done()
+	l.stop()
+	fifth, over := l.start(time.Hour), errors.New("over")
+	cancel(over)
+	if <-fifth.Done(); context.Cause(fifth) != over {
+		t.Errorf("the parent ended, and not the request: %v", context.Cause(fifth))
+	}
+	l.stop()
+	l.end()
+}
