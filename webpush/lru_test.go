@@ -60,3 +60,24 @@ func TestLRU(t *testing.T) {
 		}
 	})
 }
+
+// TestLRUOverwrites looks at the memory of an entry that was forgotten: it may have
+// been a key.
+func TestLRUOverwrites(t *testing.T) {
+	c := newLRU[int, int](1000)
+	for i := range 200 {
+		c.put(i, -1)
+	}
+	chunks := slices.Clone(c.chunks)
+	c.removeIf(func(int) bool { return true })
+	for _, chunk := range chunks {
+		for _, n := range chunk {
+			if n.value != 0 || n.key != 0 {
+				t.Fatalf("an entry is left: %d, %d", n.key, n.value)
+			}
+		}
+	}
+	if len(c.chunks) != 0 || len(chunks) != 4 {
+		t.Errorf("%d chunks kept of %d", len(c.chunks), len(chunks))
+	}
+}

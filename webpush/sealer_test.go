@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"maps"
 	"sync"
 	"sync/atomic"
@@ -224,6 +225,35 @@ func TestSubscribedAgain(t *testing.T) {
 	}
 }
 
+// TestSessionOfAnother puts another subscription's session where one's own would be,
+// as two of the same hash do: it is not used.
+func TestSessionOfAnother(t *testing.T) {
+	w := newWorkload(t)
+	k := newSessionKeys(time.Hour, 10, time.Now)
+	defer k.close()
+	a, b := getSchedule(), getSchedule()
+	if err := k.agree(a, w.subs[0], time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	of := func(sub Subscription) uint64 { return maphash.String(k.seed, sub.keys()) }
+	session, ok := k.shards[0].get(of(w.subs[0]))
+	if !ok {
+		t.Fatal("no session is kept")
+	}
+	k.shards[0].put(of(w.subs[1]), session)
+	for range 2 { // the second is its own
+		if err := k.agree(b, w.subs[1], time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		if a.ikm == b.ikm || a.public == b.public {
+			t.Error("sealed with another's session")
+		}
+	}
+	if kept, _ := k.shards[0].get(of(w.subs[1])); string(kept.keys[:]) != w.subs[1].keys() || kept.ikm != b.ikm {
+		t.Error("its own session is not kept")
+	}
+}
+
 // TestSessionsAreBounded fills the session cache beyond its bound and lets its
 // entries expire.
 func TestSessionsAreBounded(t *testing.T) {
@@ -248,7 +278,7 @@ func TestSessionsAreBounded(t *testing.T) {
 	}
 }
 
-func newSessionShards(t *testing.T, max int) []*lru[string, session] {
+func newSessionShards(t *testing.T, max int) []*lru[uint64, session] {
 	k := newSessionKeys(time.Hour, max, time.Now)
 	t.Cleanup(k.close)
 	sum := 0

@@ -2,6 +2,7 @@ package webpush
 
 import (
 	"crypto/sha256"
+	"hash/maphash"
 	"math"
 	"time"
 )
@@ -13,19 +14,22 @@ const sessionShards = 16
 type sessionKeys struct {
 	ttl     time.Duration
 	now     func() time.Time
-	shards  []*lru[string, session] // by the subscription's keys
+	seed    maphash.Seed
+	shards  []*lru[uint64, session] // by a hash of the subscription's keys
 	janitor *janitor
 }
 
-// A session is what is needed to encrypt another message to a subscription.
+// A session is what is needed to encrypt another message to a subscription. It holds
+// no pointer, so that the garbage collector passes over a million of them.
 type session struct {
+	keys   [flagsAt]byte // the subscription's: two may have one hash
 	ikm    [sha256.Size]byte
 	public [publicKeyBytes]byte
-	made   time.Time
+	made   int64 // nanoseconds since 1970
 }
 
 func newSessionKeys(ttl time.Duration, max int, now func() time.Time) *sessionKeys {
-	k := &sessionKeys{ttl: ttl, now: now}
+	k := &sessionKeys{ttl: ttl, now: now, seed: maphash.MakeSeed()}
 	shards, share := 1, max
 	if max >= 64*sessionShards {
 		// Chance fills some shards more than others. Five standard deviations of room, so
@@ -36,23 +40,26 @@ func newSessionKeys(ttl time.Duration, max int, now func() time.Time) *sessionKe
 		share += 5 * int(math.Sqrt(float64(share)))
 	}
 	for range shards {
-		k.shards = append(k.shards, newLRU[string, session](share))
+		k.shards = append(k.shards, newLRU[uint64, session](share))
 	}
 	k.janitor = startJanitor(ttl, k.sweep)
 	return k
 }
 
 func (k *sessionKeys) agree(s *schedule, sub Subscription, now time.Time) error {
-	id := sub.keys()
-	shard := k.shards[int(id[len(id)-1])%len(k.shards)]
-	if kept, ok := shard.get(id); ok && fresh(kept.made, now, k.ttl) {
+	keys := sub.keys()
+	hash := maphash.String(k.seed, keys)
+	shard := k.shards[hash%uint64(len(k.shards))]
+	if kept, ok := shard.get(hash); ok && string(kept.keys[:]) == keys && fresh(time.Unix(0, kept.made), now, k.ttl) {
 		s.ikm, s.public = kept.ikm, kept.public
 		return nil
 	}
 	if err := (freshKeys{}).agree(s, sub, now); err != nil {
 		return err
 	}
-	shard.put(id, session{ikm: s.ikm, public: s.public, made: now})
+	kept := session{ikm: s.ikm, public: s.public, made: now.UnixNano()}
+	copy(kept.keys[:], keys)
+	shard.put(hash, kept)
 	return nil
 }
 
@@ -61,7 +68,7 @@ func (k *sessionKeys) agree(s *schedule, sub Subscription, now time.Time) error 
 func (k *sessionKeys) sweep() {
 	now := k.now()
 	for _, shard := range k.shards {
-		shard.removeIf(func(kept session) bool { return !fresh(kept.made, now, k.ttl) })
+		shard.removeIf(func(kept session) bool { return !fresh(time.Unix(0, kept.made), now, k.ttl) })
 	}
 }
 
