@@ -20,7 +20,7 @@ func (p program) listCommand() *cobra.Command {
 		Use:   "list [PATTERN...]",
 		Short: "List the rows that can be measured",
 		Long: `Lists cases with their rows: contender, role, module, what its proof checks, and its
-properties.
+properties. A star marks what a first look takes.
 
 ` + p.example().expand(patternHelp),
 		Example: p.example().expand(`  postage list
@@ -65,13 +65,13 @@ func listText(w io.Writer, entries []lab.Entry) error {
 			if i > 0 {
 				b.WriteByte('\n')
 			}
-			headline := ""
-			if e.Case.Headline {
-				headline = "  [in the first look]"
-			}
-			fmt.Fprintf(&b, "%s%s\n  %s\n", e.Case.Name, headline, e.Case.Doc)
+			fmt.Fprintf(&b, "%s\n  %s\n", e.Case.Name, e.Case.Doc)
 		}
-		fmt.Fprintf(&b, "    %-44s %-9s", e.Contender.Name, e.Role)
+		first := " "
+		if e.FirstLook() {
+			first = "*"
+		}
+		fmt.Fprintf(&b, "  %s %-44s %-9s", first, e.Contender.Name, e.Role)
 		switch {
 		case e.Role == record.RoleControl:
 			fmt.Fprintf(&b, " the baseline again: its ratio must cover 1\n")
@@ -110,7 +110,7 @@ func listJSON(w io.Writer, entries []lab.Entry) error {
 	for _, e := range entries {
 		c := &e.Contender
 		row := report.Listed{
-			Name: e.Row(), Stage: e.Stage, Case: e.Case.Name, Doc: e.Case.Doc, Headline: e.Case.Headline,
+			Name: e.Row(), Stage: e.Stage, Case: e.Case.Name, Doc: e.Case.Doc, Headline: e.FirstLook(),
 			Contender: c.Name, Role: e.Role, Baseline: e.Case.Baseline,
 			Module: strings.TrimSpace(c.Module + " " + modules[c.Module]), Settings: c.Settings, Properties: c.Properties, Checks: c.Checks,
 		}

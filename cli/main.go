@@ -80,7 +80,7 @@ func (p program) newRoot() *cobra.Command {
 		Short: "Tells what a message costs",
 		Long: `Postage measures what a message costs on this machine, with proof that every
 contender did the work, an honest interval, and the distance to the physical floor.`,
-		Example: p.example().expand(`  postage run             a first look at every stage, 3 minutes
+		Example: p.example().expand(`  postage run             a first look at every stage, 90 seconds
   postage list            what there is to measure
   postage run {some}
   postage run {part}
@@ -109,6 +109,6 @@ contender did the work, an honest interval, and the distance to the physical flo
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return hinted(err, fmt.Sprintf("`%s --help` shows the flags", cmd.CommandPath()))
 	})
-	root.AddCommand(p.runCommand(), p.listCommand(), showCommand(), p.reportCommand(), p.compareCommand(), p.historyCommand(), p.gateCommand(), p.claimsCommand(), p.doctorCommand(), versionCommand(), pushCommand(), loadCommand(), p.workerCommand(), p.serveCommand())
+	root.AddCommand(p.runCommand(), p.listCommand(), p.showCommand(), p.reportCommand(), p.compareCommand(), p.historyCommand(), p.gateCommand(), p.claimsCommand(), p.doctorCommand(), versionCommand(), pushCommand(), loadCommand(), p.workerCommand(), p.serveCommand())
 	return root
 }

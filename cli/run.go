@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -38,22 +39,27 @@ type runFlags struct {
 	list      bool
 }
 
-// print prints the record in the form that was asked for, and beneath it, but for JSON,
+// printer prints the record in the form that was asked for, and beneath it, but for JSON,
 // how it compares with the revision that it was against.
-func (f *runFlags) print(cmd *cobra.Command, rec *record.Record) error {
-	if !f.markdown {
-		if err := printRecord(cmd, rec, f.json); err != nil || f.json || !verdict.IsAgainst(rec) {
+func (p program) printer(f *runFlags) func(*cobra.Command, *record.Record) error {
+	return func(cmd *cobra.Command, rec *record.Record) error {
+		changes, err := report.ChangesMarkdown, error(nil)
+		if f.markdown {
+			err = p.printMarkdown(cmd, rec)
+		} else {
+			err = p.printRecord(cmd, rec, f.json)
+			changes = func(w io.Writer, c *verdict.Changes) error { return report.ChangesTerminal(w, c, colorful(cmd)) }
+		}
+		if err != nil || f.json || !verdict.IsAgainst(rec) {
 			return err
 		}
 		fmt.Fprintln(cmd.OutOrStdout())
-		return report.ChangesTerminal(cmd.OutOrStdout(), verdict.ComparePaired(rec, verdict.DefaultThresholds()), colorful(cmd))
+		return changes(cmd.OutOrStdout(), verdict.ComparePaired(rec, verdict.DefaultThresholds()))
 	}
-	if err := printMarkdown(cmd, rec); err != nil || !verdict.IsAgainst(rec) {
-		return err
-	}
-	fmt.Fprintln(cmd.OutOrStdout())
-	return report.ChangesMarkdown(cmd.OutOrStdout(), verdict.ComparePaired(rec, verdict.DefaultThresholds()))
 }
+
+// firstLookBudget is what a first look takes.
+const firstLookBudget = 90 * time.Second
 
 func (p program) runCommand() *cobra.Command {
 	flags := runFlags{precision: 0.01}
@@ -61,8 +67,8 @@ func (p program) runCommand() *cobra.Command {
 		Use:   "run [PATTERN...]",
 		Short: "Measure, and print a table",
 		Long: `Measures the rows that the patterns select, beside their case's baseline, control and
-floors, and prints a table a case. Without a pattern it takes the first look: the few
-cases that each stage is known by. "all" takes everything.
+floors, and prints who won and a table a case. Without a pattern it takes the first look:
+an answer to each stage's question in 90 seconds. "all" takes everything.
 
 ` + p.example().expand(patternHelp) + `
 
@@ -84,7 +90,7 @@ interrupted.`,
 		},
 	}
 	f := cmd.Flags()
-	f.DurationVar(&flags.budget, "budget", 3*time.Minute, "total time that the run may take")
+	f.DurationVar(&flags.budget, "budget", 3*time.Minute, "total time that the run may take; of a first look "+firstLookBudget.String()+", unless given")
 	f.Var(&flags.precision, "precision", "half-width wanted of each ratio's interval, such as 1%")
 	f.Uint64Var(&flags.seed, "seed", record.DefaultSeed, "draws the inputs and the order of batches")
 	f.StringVar(&flags.out, "out", "", "`file` for the record (default a dated one in "+runsFolder+")")
@@ -113,6 +119,9 @@ func (p program) runRun(cmd *cobra.Command, patterns []string, flags runFlags) (
 		return hinted(errors.New("--resume goes on with what its record says: patterns, --out, --against, --layouts, --seed, --cpu and --precision do not go with it"), "only --budget, --json, --markdown and the suites' own do: "+strings.Join(suiteFlags(cmd, true, func(f *pflag.Flag) string { return "--" + f.Name }), ", "))
 	case flags.resume != "":
 		return p.resumeRun(cmd, flags)
+	}
+	if len(patterns) == 0 && !cmd.Flags().Changed("budget") {
+		flags.budget = firstLookBudget
 	}
 	if _, err := p.entries(); err != nil {
 		return err
@@ -146,7 +155,7 @@ func (p program) runRun(cmd *cobra.Command, patterns []string, flags runFlags) (
 	}
 	say(cmd, "postage: %s", plan.Describe(flags.budget, float64(flags.precision)))
 	sayCalibrations(cmd, plan.Entries, &rec.Machine)
-	return measure(cmd, plan.Entries, rec, out, flags.print)
+	return measure(cmd, plan.Entries, rec, out, p.printer(&flags))
 }
 
 // resumeRun goes on with a run that was not completed.
@@ -185,7 +194,7 @@ func (p program) resumeRun(cmd *cobra.Command, flags runFlags) (err error) {
 		return err
 	}
 	say(cmd, "postage: going on with %s, which has %d blocks, for %v", name, len(rec.Blocks), max(budget, 0).Round(time.Second))
-	return measure(cmd, entries, rec, name, flags.print)
+	return measure(cmd, entries, rec, name, p.printer(&flags))
 }
 
 // measure runs the conductor, keeps the record and prints it, all that was finished if

@@ -8,11 +8,12 @@ import (
 	"github.com/charmbracelet/colorprofile"
 	"github.com/spf13/cobra"
 
+	"postage/lab"
 	"postage/record"
 	"postage/report"
 )
 
-func showCommand() *cobra.Command {
+func (p program) showCommand() *cobra.Command {
 	var asJSON, asMarkdown bool
 	cmd := &cobra.Command{
 		Use:   "show [RUN]",
@@ -34,9 +35,9 @@ Damaged records are refused, with the line and what was expected there.`,
 				return err
 			}
 			if asMarkdown {
-				return printMarkdown(cmd, rec)
+				return p.printMarkdown(cmd, rec)
 			}
-			return printRecord(cmd, rec, asJSON)
+			return p.printRecord(cmd, rec, asJSON)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
@@ -46,12 +47,12 @@ Damaged records are refused, with the line and what was expected there.`,
 }
 
 // printRecord prints a record to standard output, and reports rows that failed.
-func printRecord(cmd *cobra.Command, rec *record.Record, asJSON bool) error {
+func (p program) printRecord(cmd *cobra.Command, rec *record.Record, asJSON bool) error {
 	var err error
 	if asJSON {
 		err = report.JSON(cmd.OutOrStdout(), rec)
 	} else {
-		err = report.Terminal(cmd.OutOrStdout(), rec, colorful(cmd))
+		err = report.Terminal(cmd.OutOrStdout(), rec, lab.Stages(p.suites), colorful(cmd))
 	}
 	if err != nil {
 		return err
@@ -60,8 +61,8 @@ func printRecord(cmd *cobra.Command, rec *record.Record, asJSON bool) error {
 }
 
 // printMarkdown is printRecord in Markdown.
-func printMarkdown(cmd *cobra.Command, rec *record.Record) error {
-	if err := report.Markdown(cmd.OutOrStdout(), rec); err != nil {
+func (p program) printMarkdown(cmd *cobra.Command, rec *record.Record) error {
+	if err := report.Markdown(cmd.OutOrStdout(), rec, lab.Stages(p.suites)); err != nil {
 		return err
 	}
 	return failedRow(rec)

@@ -56,6 +56,9 @@ type Case struct {
 	Doc string
 	// Headline cases are what `postage run` measures when it is asked for nothing in particular.
 	Headline bool
+	// First are the contenders and floors that a first look takes of a headline case which has many,
+	// beside its baseline and control; all for none.
+	First []string
 	// Batch is about how long a batch takes where already one operation takes longer than a
 	// batch should. Only plans look at it.
 	Batch time.Duration

@@ -208,13 +208,13 @@ func sample(entries []Entry) string {
 // All is the pattern that selects every row.
 const All = "all"
 
-// Select returns what a run with these patterns measures: the headline cases for no
+// Select returns what a run with these patterns measures: the first look for no
 // pattern, everything for "all", else the rows that match, joined by what they are
 // judged against: their case's baseline, control and floors.
 func Select(suites []Suite, patterns []string) ([]Entry, error) {
 	entries := Entries(suites)
 	if len(patterns) == 0 {
-		return slices.DeleteFunc(entries, func(e Entry) bool { return !e.Case.Headline }), nil
+		return slices.DeleteFunc(entries, func(e Entry) bool { return !e.FirstLook() }), nil
 	}
 	if slices.Contains(patterns, All) {
 		return entries, nil

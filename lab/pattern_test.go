@@ -104,9 +104,21 @@ func TestSelectBringsCompany(t *testing.T) {
 	}
 	first, _ := Select(suites(), nil)
 	for _, e := range first {
-		if !e.Case.Headline {
+		if !e.FirstLook() {
 			t.Errorf("the first look has %s", e.Row())
 		}
+	}
+	some := suites()
+	some[0].Cases[0].First = []string{"codec=json"}
+	some[0].Cases = some[0].Cases[:1]
+	first, _ = Select(some[:1], nil)
+	const order = "Encode/msg=order/op=encode/"
+	if want := order + "codec=protobuf " + order + "codec=control " + order + "codec=json"; names(first) != want {
+		t.Errorf("of some contenders the first look has %s", names(first))
+	}
+	some[0].Cases[0].First[0] = "codec=jsn"
+	if err := Check(some); err == nil || !strings.Contains(err.Error(), `"codec=jsn", of its first look, is none of its contenders`) {
+		t.Errorf("a name that there is not: %v", err)
 	}
 	all, _ := Select(suites(), []string{"all"})
 	if len(all) != len(Entries(suites())) {

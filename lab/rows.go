@@ -35,6 +35,12 @@ func (e *Entry) contender() string {
 // asked is the name that the program that has the row knows it by.
 func (e *Entry) asked() string { return e.Case.Name + "/" + e.Contender.Name }
 
+// FirstLook says whether `postage run` measures the row when it is asked for nothing in particular.
+func (e *Entry) FirstLook() bool {
+	many := len(e.Case.First) > 0 && (e.Role == record.RoleContender || e.Role == record.RoleFloor)
+	return e.Case.Headline && (!many || slices.Contains(e.Case.First, e.Contender.Name))
+}
+
 // Entries lists the suites' rows. In each case the baseline comes first and the control
 // second, which is the baseline again under a name such as "codec=control".
 func Entries(suites []Suite) []Entry {
@@ -87,6 +93,11 @@ func Check(suites []Suite) error {
 			stage, parts, _ := strings.Cut(c.Name, "/")
 			if !strings.EqualFold(stage, suite.Stage) || stage == suite.Stage {
 				return fmt.Errorf("case %s: does not begin with the stage %q, capitalised", c.Name, suite.Stage)
+			}
+			for _, name := range c.First {
+				if !slices.ContainsFunc(c.Contenders, func(o Contender) bool { return o.Name == name }) {
+					return fmt.Errorf("case %s: %q, of its first look, is none of its contenders", c.Name, name)
+				}
 			}
 			entries := c.entries(suite.Stage)
 			if len(entries) == 0 || entries[0].Role != record.RoleBaseline {

@@ -25,6 +25,23 @@ type answerView struct {
 // clauseView is a part of the answer: "polyglot encodes", and by how much.
 type clauseView struct{ ID, Who, Text string }
 
+// sentences are the answers of a record as text, one a line.
+func sentences(a *verdict.Analysis, rec *record.Record, stages []verdict.Stage) []string {
+	var cases []*caseOfRun
+	for i := range a.Cases {
+		cases = append(cases, newCaseOfRun(&a.Cases[i], rec, stages))
+	}
+	var lines []string
+	for _, answer := range answers(cases) {
+		line := strings.TrimSpace(answer.Lead+" "+answer.Subject) + answer.Rest
+		for _, clause := range answer.Clauses {
+			line += " " + clause.Who + " " + clause.Text
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
 func answers(cases []*caseOfRun) []answerView {
 	var all []answerView
 	messages := map[string]int{}

@@ -134,6 +134,16 @@ type caseOfRun struct {
 	says verdict.Figures
 }
 
+func newCaseOfRun(c *verdict.CaseResult, rec *record.Record, stages []verdict.Stage) *caseOfRun {
+	of := &caseOfRun{CaseResult: c, rec: rec}
+	for _, stage := range stages {
+		if stage.Name == c.Stage() {
+			of.says = stage.Figures
+		}
+	}
+	return of
+}
+
 func newPage(contents Contents) *page {
 	runs := contents.Runs
 	p := &page{}
@@ -149,12 +159,8 @@ func newPage(contents Contents) *page {
 			if ids[id]++; ids[id] > 1 {
 				id = fmt.Sprintf("%s-%d", id, ids[id])
 			}
-			of := &caseOfRun{CaseResult: c, rec: rec, id: id}
-			for _, stage := range contents.Stages {
-				if stage.Name == c.Stage() {
-					of.says = stage.Figures
-				}
-			}
+			of := newCaseOfRun(c, rec, contents.Stages)
+			of.id = id
 			view := newCase(of)
 			if len(runs) > 1 {
 				of.run = run.Name

@@ -10,10 +10,18 @@ import (
 	"postage/verdict"
 )
 
-// Markdown writes the record as GitHub renders it: a heading and a table a case, no HTML.
-func Markdown(w io.Writer, rec *record.Record) error {
+// Markdown writes the record as GitHub renders it: who won, then a heading and a table a
+// case, no HTML. Stages say what their figures mean.
+func Markdown(w io.Writer, rec *record.Record, stages []verdict.Stage) error {
 	var b strings.Builder
 	a := verdict.Analyze(rec)
+	lines := sentences(a, rec, stages)
+	for _, line := range lines {
+		fmt.Fprintf(&b, "- %s\n", plain(line))
+	}
+	if len(lines) > 0 {
+		b.WriteByte('\n')
+	}
 	for i := range a.Cases {
 		markdownCase(&b, &a.Cases[i])
 	}

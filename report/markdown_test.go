@@ -9,7 +9,7 @@ import (
 
 func TestMarkdown(t *testing.T) {
 	var b bytes.Buffer
-	if err := Markdown(&b, sample()); err != nil {
+	if err := Markdown(&b, sample(), stages); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "record.md", b.Bytes())

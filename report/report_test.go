@@ -122,7 +122,7 @@ func TestTerminal(t *testing.T) {
 		color bool
 	}{{"terminal.txt", false}, {"terminal-color.txt", true}} {
 		var b bytes.Buffer
-		if err := Terminal(&b, sample(), r.color); err != nil {
+		if err := Terminal(&b, sample(), stages, r.color); err != nil {
 			t.Fatal(err)
 		}
 		golden(t, r.name, b.Bytes())
@@ -174,7 +174,7 @@ func TestNoProofNoFigure(t *testing.T) {
 		}
 	}
 	var text bytes.Buffer
-	if err := Terminal(&text, sample(), false); err != nil {
+	if err := Terminal(&text, sample(), stages, false); err != nil {
 		t.Fatal(err)
 	}
 	for line := range strings.Lines(text.String()) {

@@ -18,11 +18,14 @@ import (
 	"postage/verdict"
 )
 
-// Terminal writes the record as tables for a person, one a case. With color it uses
-// ANSI escape sequences.
-func Terminal(w io.Writer, rec *record.Record, color bool) error {
+// Terminal writes the record for a person: who won, then a table a case. Stages say what
+// their figures mean. With color it uses ANSI escape sequences.
+func Terminal(w io.Writer, rec *record.Record, stages []verdict.Stage, color bool) error {
 	t := &terminal{color: color}
 	a := verdict.Analyze(rec)
+	if lines := sentences(a, rec, stages); len(lines) > 0 {
+		t.printf("%s\n\n", strings.Join(lines, "\n"))
+	}
 	for i := range a.Cases {
 		t.caseTable(&a.Cases[i])
 		t.printf("\n")

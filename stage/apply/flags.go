@@ -67,20 +67,20 @@ func (f *serverFlags) choose(c *lab.Choice) error {
 	if err := f.check(); err != nil || c.Resumed {
 		return err
 	}
+	served := func(e lab.Entry) bool { return strings.Contains(e.Case.Name, serverPart) }
 	built := f.built
 	if built == nil {
 		built = apiserver.Built
 	}
 	if len(c.Entries) > 0 && len(c.Patterns) == 0 && f.server() != apiserver.User && !built(f.server()) {
 		// Building it would take longer than the look.
-		c.Entries = nil
-		c.Note = "the stage apply is left out, as its API server is not built: `postage run apply` builds generic, `postage run apply --apiserver kcp` builds kcp (about 8 minutes, once)"
+		c.Entries = slices.DeleteFunc(c.Entries, served)
+		c.Note = "apply: the serializers alone, as its API server is not built: `postage run apply` builds generic, `postage run apply --apiserver kcp` builds kcp (about 8 minutes, once)"
 		return nil
 	}
 	if f.kind == "" && f.kubeconfig == "" && slices.ContainsFunc(c.Patterns, namesServer.MatchString) {
 		return nil
 	}
-	served := func(e lab.Entry) bool { return strings.Contains(e.Case.Name, serverPart) }
 	mine := func(e lab.Entry) bool { return strings.Contains(e.Case.Name, serverPart+string(f.server())+"/") }
 	asked := slices.ContainsFunc(c.Entries, served)
 	c.Entries = slices.DeleteFunc(c.Entries, func(e lab.Entry) bool { return served(e) && !mine(e) })

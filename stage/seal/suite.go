@@ -41,6 +41,8 @@ func modesCase(pad padding) lab.Case {
 		Name:     "Seal/pad=" + pad.String(),
 		Doc:      "What does it cost to prepare a 365-byte notification, unpadded, and what does each mode of reuse save?",
 		Headline: !bool(pad),
+		First: []string{"lib=webpush/mode=strict/as=request", "lib=webpush/mode=shared/as=request", "lib=webpush/mode=session/as=request",
+			"floor=composed/mode=strict", "floor=composed/mode=shared", "floor=composed/mode=session"},
 		Baseline: "lib=webpush-go",
 	}
 	if pad {

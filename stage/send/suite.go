@@ -44,7 +44,7 @@ func pageCases() []lab.Case {
 			}
 			c := newCase("slice=page/tls="+onOff(tls)+"/reuse="+yesNo(reuse),
 				fmt.Sprintf("The published page's hello with TLS %s (RSA-4096) on a connection %s: what does each protocol cost?", onOff(tls), kept))
-			c.Headline = tls
+			c.Headline = tls && reuse
 			for _, t := range []*transport{netHTTP1(), netHTTP2(), quicHTTP3()} {
 				c.add(t, s, "")
 			}

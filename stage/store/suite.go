@@ -165,6 +165,9 @@ func sinkCase(w workload, transport pgtest.Transport, headline bool, doc string)
 		Baseline: baseline,
 		Value:    record.ValueMeanWall,
 	}
+	if headline {
+		c.First = []string{"lib=pgx/call=copy-temporary", "lib=pq/call=exec", "lib=pgbulk/call=exec", "lib=pgbulk/call=upsert/strategy=auto", roomyName}
+	}
 	floor := precomputedName
 	ways := append(append(contenders(), execModes()...), keptBuffer(), memcpy())
 	if transport == pgtest.Unix {
