@@ -24,7 +24,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"time"
 )
 
@@ -98,21 +97,9 @@ func start(ctx context.Context, o Options) (*Server, error) {
 		}
 		return &Server{user: u, reach: Reach{Kubeconfig: o.Kubeconfig, Context: o.Context, Namespace: u.namespace}}, nil
 	}
-	p, err := programOf(o.Kind)
+	file, err := built(ctx, o)
 	if err != nil {
 		return nil, err
-	}
-	file, err := p.file()
-	if err != nil {
-		return nil, err
-	}
-	if _, err := os.Stat(file); err != nil {
-		if o.BuiltOnly {
-			return nil, fmt.Errorf("%w: %s", ErrNotBuilt, file)
-		}
-		if err := build(ctx, p, file, o.Log); err != nil {
-			return nil, err
-		}
 	}
 	sc, err := startScratch(ctx, file, o)
 	if err != nil {

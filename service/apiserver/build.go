@@ -1,7 +1,7 @@
 package apiserver
 
 import (
-	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -23,18 +22,20 @@ const progressInterval = 10 * time.Second
 // Build builds the server of a kind unless it is built. It takes minutes, a gigabyte of modules and nearly three of
 // memory the first time; Go's build cache makes it a matter of seconds once the packages have been compiled.
 func Build(ctx context.Context, kind Kind, log io.Writer) error {
-	p, err := programOf(kind)
-	if err != nil {
-		return fmt.Errorf("apiserver: %w", err)
+	_, err := built(ctx, Options{Kind: kind, Log: log})
+	return err
+}
+
+// built is the server's program, which is built if it is not there.
+func built(ctx context.Context, o Options) (file string, err error) {
+	p, file, there, err := locate(o.Kind)
+	switch {
+	case err != nil || there:
+		return file, err
+	case o.BuiltOnly:
+		return "", fmt.Errorf("%w: %s", ErrNotBuilt, file)
 	}
-	file, err := p.file()
-	if err != nil {
-		return fmt.Errorf("apiserver: %w", err)
-	}
-	if _, err := os.Stat(file); err == nil {
-		return nil
-	}
-	return build(ctx, p, file, log)
+	return file, build(ctx, p, file, o.Log)
 }
 
 func build(ctx context.Context, p *program, file string, log io.Writer) error {
@@ -57,28 +58,13 @@ func build(ctx context.Context, p *program, file string, log io.Writer) error {
 	cmd.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=-mod=readonly")
 	proc.OwnGroup(cmd)
 	cmd.WaitDelay = 5 * time.Second
-	reader, writer := io.Pipe()
-	cmd.Stderr = writer
-	progress := &progress{log: log, began: began}
-	read := make(chan struct{})
-	go func() {
-		defer close(read)
-		progress.read(reader)
-	}()
-	ticked, stopTicking := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(ticked)
-		progress.tick(stopTicking)
-	}()
+	progress := &progress{log: log, began: began, next: began.Add(progressInterval)}
+	cmd.Stderr = progress
 	building, err := proc.Start(cmd, syscall.SIGKILL)
 	if err == nil {
 		<-building.Done
 		err = building.Err()
 	}
-	_ = writer.Close()
-	close(stopTicking)
-	<-read
-	<-ticked
 	switch {
 	case ctx.Err() != nil:
 		return fmt.Errorf("building was interrupted after %v; what was compiled is kept in Go's cache: %w", time.Since(began).Round(time.Second), ctx.Err())
@@ -94,49 +80,42 @@ func build(ctx context.Context, p *program, file string, log io.Writer) error {
 	return nil
 }
 
-// progress is what go build -v says.
+// progress is what go build -v writes to its standard error. It says every now and then how far the build is.
 type progress struct {
-	log      io.Writer
-	began    time.Time
-	packages atomic.Int64
-	last     atomic.Pointer[string]
-	said     []string // that is no package: errors, the last ones
+	log         io.Writer
+	began, next time.Time
+	packages    int
+	rest        []byte   // of a line that is not complete
+	said        []string // that is no package: errors, the last ones
 }
 
-func (p *progress) read(from io.Reader) {
-	lines := bufio.NewScanner(from)
-	lines.Buffer(nil, 1<<20)
-	for lines.Scan() {
-		line := lines.Text()
-		switch {
-		case strings.HasPrefix(line, "go: downloading "):
-			line = strings.TrimPrefix(line, "go: ")
-			p.last.Store(&line)
-		case strings.ContainsAny(line, " \t#") || line == "":
-			if line != "" {
-				p.said = append(p.said[max(0, len(p.said)-9):], line)
-			}
-		default:
-			p.packages.Add(1)
-			p.last.Store(&line)
-		}
-	}
-	_, _ = io.Copy(io.Discard, from) // a line too long must not stop the build
-}
-
-func (p *progress) tick(stop <-chan struct{}) {
-	ticker := time.NewTicker(progressInterval)
-	defer ticker.Stop()
+func (p *progress) Write(text []byte) (int, error) {
+	p.rest = append(p.rest, text...)
 	for {
-		select {
-		case <-stop:
-			return
-		case <-ticker.C:
-			last := "the rest is in Go's cache so far"
-			if at := p.last.Load(); at != nil {
-				last = *at
-			}
-			fmt.Fprintf(p.log, "postage: building, %v: %d packages compiled, %s\n", time.Since(p.began).Round(time.Second), p.packages.Load(), last)
+		line, rest, complete := bytes.Cut(p.rest, []byte("\n"))
+		if !complete {
+			return len(text), nil
 		}
+		p.line(string(line))
+		p.rest = rest
+	}
+}
+
+func (p *progress) line(line string) {
+	line, downloading := strings.CutPrefix(line, "go: downloading ")
+	switch {
+	case downloading:
+		line = "downloading " + line
+	case line == "":
+		return
+	case strings.ContainsAny(line, " \t#"):
+		p.said = append(p.said[max(0, len(p.said)-9):], line)
+		return
+	default:
+		p.packages++
+	}
+	if now := time.Now(); now.After(p.next) {
+		p.next = now.Add(progressInterval)
+		fmt.Fprintf(p.log, "postage: building, %v: %d packages compiled, %s\n", now.Sub(p.began).Round(time.Second), p.packages, line)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/hex"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net/http"
 	"os"
@@ -42,6 +43,26 @@ func (r *Reach) LastLines(n int) string {
 
 // Prefix begins the name of everything that is made outside of the namespace.
 func (r *Reach) Prefix() string { return r.Namespace + "-" }
+
+// get asks the server for a URL and returns the beginning of the response's body.
+func get(ctx context.Context, config *rest.Config, url string) (*http.Response, string, error) {
+	client, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return nil, "", err
+	}
+	defer hangUp(client)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return nil, "", err
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		return nil, "", err
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(response.Body, 1<<14))
+	return response, string(text), err
+}
 
 // createNamespace makes a namespace that no one else has.
 func createNamespace(ctx context.Context, config *rest.Config) (string, error) {

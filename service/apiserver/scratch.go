@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"os"
@@ -185,11 +184,6 @@ func wait(ctx context.Context, ended <-chan struct{}) {
 
 // ready asks /readyz.
 func ready(ctx context.Context, config *rest.Config) error {
-	client, err := rest.HTTPClientFor(config)
-	if err != nil {
-		return err
-	}
-	defer hangUp(client)
 	at, err := url.Parse(config.Host)
 	if err != nil {
 		return err
@@ -197,18 +191,12 @@ func ready(ctx context.Context, config *rest.Config) error {
 	at.Path = "/readyz"
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), nil)
+	response, text, err := get(ctx, config, at.String())
 	if err != nil {
 		return err
 	}
-	response, err := client.Do(request)
-	if err != nil {
-		return err
-	}
-	defer response.Body.Close()
-	text, _ := io.ReadAll(io.LimitReader(response.Body, 1<<14))
 	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("/readyz: %s: %s", response.Status, firstFailure(string(text)))
+		return fmt.Errorf("/readyz: %s: %s", response.Status, firstFailure(text))
 	}
 	return nil
 }

@@ -101,16 +101,20 @@ func (p *program) file() (string, error) {
 	return filepath.Join(p.source, ".postage", "bin", name), nil
 }
 
+// locate says where a server's program is kept, and whether it is there.
+func locate(kind Kind) (p *program, file string, there bool, err error) {
+	if p, err = programOf(kind); err != nil {
+		return nil, "", false, err
+	}
+	if file, err = p.file(); err != nil {
+		return nil, "", false, err
+	}
+	_, missing := os.Stat(file)
+	return p, file, missing == nil, nil
+}
+
 // Built reports whether a server of a kind is there to be started. It takes a millisecond.
 func Built(kind Kind) bool {
-	p, err := programOf(kind)
-	if err != nil {
-		return false
-	}
-	file, err := p.file()
-	if err != nil {
-		return false
-	}
-	_, err = os.Stat(file)
-	return err == nil
+	_, _, there, _ := locate(kind)
+	return there
 }

@@ -57,21 +57,7 @@ func answers(ctx context.Context, config *rest.Config) error {
 	defer cancel()
 	done := make(chan error, 1)
 	go func() {
-		client, err := rest.HTTPClientFor(config)
-		if err != nil {
-			done <- err
-			return
-		}
-		defer hangUp(client)
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, config.Host+"/version", nil)
-		if err != nil {
-			done <- err
-			return
-		}
-		response, err := client.Do(request)
-		if err == nil {
-			err = response.Body.Close()
-		}
+		_, _, err := get(ctx, config, config.Host+"/version")
 		done <- err
 	}()
 	select {
