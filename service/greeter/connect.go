@@ -10,7 +10,7 @@ import (
 )
 
 // connect serves Connect, gRPC-Web and gRPC by connect-go over net/http.
-func (h *host) connect() (string, server, error) {
+func (h *host) connect() (string, error) {
 	options := []connect.HandlerOption{connect.WithCodec(h.codec.Connect())}
 	if h.config.MaxBody > 0 {
 		options = append(options, connect.WithReadMaxBytes(int(h.config.MaxBody)))

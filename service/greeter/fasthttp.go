@@ -14,14 +14,14 @@ import (
 )
 
 // fastHTTP serves HTTP/1.1 by fasthttp.
-func (h *host) fastHTTP() (string, server, error) {
+func (h *host) fastHTTP() (string, error) {
 	config, err := h.tls("http/1.1")
 	if err != nil {
-		return "", nil, err
+		return "", err
 	}
 	l, err := h.tcp()
 	if err != nil {
-		return "", nil, err
+		return "", err
 	}
 	addr := l.Addr().String()
 	if config != nil {
@@ -42,7 +42,7 @@ func (h *host) fastHTTP() (string, server, error) {
 		s.MaxRequestBodySize = int(h.config.MaxBody)
 	}
 	go func() { _ = s.Serve(l) }()
-	return addr, fastServer{s}, nil
+	return addr, nil
 }
 
 // linger reads what a client still sends that will have no other answer than an error.
@@ -61,10 +61,6 @@ func linger(conn net.Conn) {
 		sum += n
 	}
 }
-
-type fastServer struct{ *fasthttp.Server }
-
-func (s fastServer) close() error { return nil } // the process ends
 
 func (h *host) serveFast(ctx *fasthttp.RequestCtx) {
 	proto := string(ctx.Request.Header.Protocol())

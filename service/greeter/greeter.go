@@ -85,12 +85,6 @@ type greeting struct {
 	Addr string `json:"addr"`
 }
 
-// A server is what serves one protocol.
-type server interface {
-	// close ends it and all of its connections.
-	close() error
-}
-
 // Name is what the server is started by.
 const Name = "greeter"
 
@@ -105,11 +99,10 @@ func Serve(stdin io.Reader, stdout io.Writer) error {
 		return err
 	}
 	h := &host{config: config}
-	addr, s, err := h.listen()
+	addr, err := h.listen()
 	if err != nil {
 		return proc.Refuse(stdout, err)
 	}
-	defer s.close()
 	return proc.Serve(in, stdout, greeting{addr}, func(json.RawMessage) (any, error) { return h.counters(), nil })
 }
 
@@ -121,15 +114,15 @@ type host struct {
 	seen   seen
 }
 
-// listen starts the server.
-func (h *host) listen() (addr string, s server, err error) {
+// listen starts the server, which serves until the process ends.
+func (h *host) listen() (addr string, err error) {
 	if h.codec, err = hello.CodecNamed(h.config.Body); err != nil {
-		return "", nil, err
+		return "", err
 	}
 	if h.config.Addr == "" {
 		h.config.Addr = "127.0.0.1:0"
 	}
-	start, ok := map[string]func() (string, server, error){
+	start, ok := map[string]func() (string, error){
 		"nethttp":   h.netHTTP,
 		"xnet":      h.xnet,
 		"connect":   h.connect,
@@ -142,7 +135,7 @@ func (h *host) listen() (addr string, s server, err error) {
 		"handshake": h.handshake,
 	}[h.config.Server]
 	if !ok {
-		return "", nil, fmt.Errorf("there is no server %q", h.config.Server)
+		return "", fmt.Errorf("there is no server %q", h.config.Server)
 	}
 	return start()
 }

@@ -11,10 +11,10 @@ import (
 )
 
 // grpc serves gRPC by grpc-go, and tells whoever asks what it serves (server reflection).
-func (h *host) grpc() (string, server, error) {
+func (h *host) grpc() (string, error) {
 	config, err := h.tls("h2")
 	if err != nil {
-		return "", nil, err
+		return "", err
 	}
 	options := []grpc.ServerOption{grpc.MaxRecvMsgSize(hello.MaxFrame)}
 	if h.config.MaxBody > 0 {
@@ -28,7 +28,7 @@ func (h *host) grpc() (string, server, error) {
 	}
 	l, err := h.tcp()
 	if err != nil {
-		return "", nil, err
+		return "", err
 	}
 	s := grpc.NewServer(options...)
 	hello.Register(s, func(_ context.Context, request *hello.Request) (*hello.Reply, error) {
@@ -39,9 +39,5 @@ func (h *host) grpc() (string, server, error) {
 		reflection.Register(s)
 	}
 	go func() { _ = s.Serve(l) }()
-	return l.Addr().String(), grpcServer{s}, nil
+	return l.Addr().String(), nil
 }
-
-type grpcServer struct{ *grpc.Server }
-
-func (s grpcServer) close() error { s.Stop(); return nil }

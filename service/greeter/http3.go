@@ -3,24 +3,23 @@ package greeter
 import (
 	"context"
 	"errors"
-	"net"
 
 	"github.com/quic-go/quic-go"
 	"github.com/quic-go/quic-go/http3"
 )
 
 // http3 serves HTTP/3 by quic-go.
-func (h *host) http3() (string, server, error) {
+func (h *host) http3() (string, error) {
 	config, err := h.tls(http3.NextProtoH3)
 	if err != nil {
-		return "", nil, err
+		return "", err
 	}
 	if config == nil {
-		return "", nil, errors.New("RFC 9001: QUIC has no cleartext")
+		return "", errors.New("RFC 9001: QUIC has no cleartext")
 	}
 	conn, err := h.udp()
 	if err != nil {
-		return "", nil, err
+		return "", err
 	}
 	s := &http3.Server{
 		Handler:    h,
@@ -33,7 +32,7 @@ func (h *host) http3() (string, server, error) {
 		},
 	}
 	go func() { _ = s.Serve(conn) }()
-	return conn.LocalAddr().String(), http3Server{s, conn}, nil
+	return conn.LocalAddr().String(), nil
 }
 
 // seenWhenDone takes note of a connection once its handshake is done: not before is it
@@ -45,10 +44,3 @@ func (h *host) seenWhenDone(c *quic.Conn) {
 	}
 	h.seen.quicConn(c)
 }
-
-type http3Server struct {
-	*http3.Server
-	conn net.PacketConn
-}
-
-func (s http3Server) close() error { return errors.Join(s.Server.Close(), s.conn.Close()) }

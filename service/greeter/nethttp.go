@@ -12,9 +12,9 @@ import (
 )
 
 // netHTTP serves HTTP/1.1 and HTTP/2, with TLS or without, by net/http.
-func (h *host) netHTTP() (string, server, error) { return h.serveHTTP(h) }
+func (h *host) netHTTP() (string, error) { return h.serveHTTP(h) }
 
-func (h *host) serveHTTP(handler http.Handler) (string, server, error) {
+func (h *host) serveHTTP(handler http.Handler) (string, error) {
 	alpn := []string{"h2", "http/1.1"}
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
@@ -26,11 +26,11 @@ func (h *host) serveHTTP(handler http.Handler) (string, server, error) {
 	}
 	config, err := h.tls(alpn...)
 	if err != nil {
-		return "", nil, err
+		return "", err
 	}
 	l, err := h.tcp()
 	if err != nil {
-		return "", nil, err
+		return "", err
 	}
 	s := &http.Server{
 		Handler: handler, TLSConfig: config, Protocols: protocols, ErrorLog: log.New(io.Discard, "", 0),
@@ -42,12 +42,8 @@ func (h *host) serveHTTP(handler http.Handler) (string, server, error) {
 			_ = s.Serve(l)
 		}
 	}()
-	return l.Addr().String(), httpServer{s}, nil
+	return l.Addr().String(), nil
 }
-
-type httpServer struct{ *http.Server }
-
-func (s httpServer) close() error { return s.Close() }
 
 // ServeHTTP answers a request, over whichever version of HTTP it came.
 func (h *host) ServeHTTP(w http.ResponseWriter, r *http.Request) {

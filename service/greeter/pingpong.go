@@ -11,24 +11,24 @@ import (
 
 // pingPong is the floor of raw TCP and raw TLS: it answers every frame with a frame of
 // the same length that was made long before.
-func (h *host) pingPong() (string, server, error) {
+func (h *host) pingPong() (string, error) {
 	return h.accept(func(conn net.Conn) { h.pong(conn) })
 }
 
 // handshake is the floor that does a TLS handshake and nothing else.
-func (h *host) handshake() (string, server, error) {
+func (h *host) handshake() (string, error) {
 	return h.accept(func(conn net.Conn) { _ = conn.(*tls.Conn).Handshake() })
 }
 
 // accept serves each connection by a function, and closes it after.
-func (h *host) accept(serve func(net.Conn), alpn ...string) (string, server, error) {
+func (h *host) accept(serve func(net.Conn), alpn ...string) (string, error) {
 	config, err := h.tls(alpn...)
 	if err != nil {
-		return "", nil, err
+		return "", err
 	}
 	l, err := h.tcp()
 	if err != nil {
-		return "", nil, err
+		return "", err
 	}
 	addr := l.Addr().String()
 	if config != nil {
@@ -46,12 +46,8 @@ func (h *host) accept(serve func(net.Conn), alpn ...string) (string, server, err
 			}()
 		}
 	}()
-	return addr, listenerServer{l}, nil
+	return addr, nil
 }
-
-type listenerServer struct{ net.Listener }
-
-func (s listenerServer) close() error { return s.Close() }
 
 // pong answers frames until there are no more. The reply is made for the first frame of
 // a length and kept.

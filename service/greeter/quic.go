@@ -3,7 +3,6 @@ package greeter
 import (
 	"context"
 	"errors"
-	"net"
 
 	"github.com/quic-go/quic-go"
 )
@@ -12,23 +11,23 @@ import (
 const QUICALPN = "postage-ping-pong"
 
 // quicPingPong is the floor of a raw QUIC stream.
-func (h *host) quicPingPong() (string, server, error) {
+func (h *host) quicPingPong() (string, error) {
 	config, err := h.tls(QUICALPN)
 	if err != nil {
-		return "", nil, err
+		return "", err
 	}
 	if config == nil {
-		return "", nil, errors.New("RFC 9001: QUIC has no cleartext")
+		return "", errors.New("RFC 9001: QUIC has no cleartext")
 	}
 	conn, err := h.udp()
 	if err != nil {
-		return "", nil, err
+		return "", err
 	}
 	l, err := quic.ListenEarly(conn, config, &quic.Config{Allow0RTT: h.config.Early})
 	if err != nil {
-		return "", nil, errors.Join(err, conn.Close())
+		return "", errors.Join(err, conn.Close())
 	}
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx := context.Background()
 	go func() {
 		for {
 			c, err := l.Accept(ctx)
@@ -40,7 +39,7 @@ func (h *host) quicPingPong() (string, server, error) {
 			go h.serveStreams(ctx, c)
 		}
 	}()
-	return conn.LocalAddr().String(), quicServer{l, conn, cancel}, nil
+	return conn.LocalAddr().String(), nil
 }
 
 func (h *host) serveStreams(ctx context.Context, c *quic.Conn) {
@@ -54,15 +53,4 @@ func (h *host) serveStreams(ctx context.Context, c *quic.Conn) {
 			h.pong(s)
 		}()
 	}
-}
-
-type quicServer struct {
-	*quic.EarlyListener
-	conn   net.PacketConn
-	cancel context.CancelFunc
-}
-
-func (s quicServer) close() error {
-	s.cancel()
-	return errors.Join(s.EarlyListener.Close(), s.conn.Close())
 }

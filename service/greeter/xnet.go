@@ -12,7 +12,7 @@ import (
 
 // xnet serves HTTP/2 alone, by golang.org/x/net/http2, which it is told of by ALPN or
 // known to before.
-func (h *host) xnet() (string, server, error) {
+func (h *host) xnet() (string, error) {
 	s := new(http2.Server)
 	return h.accept(func(conn net.Conn) {
 		if secure, ok := conn.(*tls.Conn); ok && secure.HandshakeContext(context.Background()) != nil {
