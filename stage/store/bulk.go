@@ -12,28 +12,16 @@ import (
 func bulkExec() *contender {
 	return &contender{
 		name: "lib=pgbulk/call=exec",
-		open: func(ctx context.Context, t *target) (*writer, error) {
-			conn, err := pgxConnect(ctx, t, pgx.QueryExecModeCacheStatement)
-			if err != nil {
-				return nil, err
-			}
+		open: onPgx(cached, func(_ context.Context, conn *pgx.Conn, t *target) (func(context.Context) error, error) {
 			list := statements(t.table, t.rows)
-			return pgxWriter(func(ctx context.Context) error {
-				if len(list) == 1 {
-					_, err := pgbulk.Exec(ctx, conn, list[0].sql, list[0].args...)
-					return err
-				}
-				return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
-					for _, s := range list {
-						if _, err := pgbulk.Exec(ctx, tx, s.sql, s.args...); err != nil {
-							return err
-						}
-					}
-					return nil
-				})
-			}, conn), nil
-		},
+			return func(ctx context.Context) error { return execAll(ctx, conn, list, byBulk) }, nil
+		}),
 	}
+}
+
+func byBulk(ctx context.Context, on db, s statement) error {
+	_, err := pgbulk.Exec(ctx, on, s.sql, s.args...)
+	return err
 }
 
 // bulkRows hands pgbulk the rows, to be upserted, or inserted where none of them exist.
@@ -56,16 +44,12 @@ func bulkWith(name, call string, o pgbulk.Options) *contender {
 	}
 	return &contender{
 		name: name, insertsOnly: call == "insert",
-		open: func(ctx context.Context, t *target) (*writer, error) {
-			conn, err := pgxConnect(ctx, t, pgx.QueryExecModeCacheStatement)
-			if err != nil {
-				return nil, err
-			}
-			return pgxWriter(func(ctx context.Context) error {
+		open: onPgx(cached, func(_ context.Context, conn *pgx.Conn, t *target) (func(context.Context) error, error) {
+			return func(ctx context.Context) error {
 				_, err := write(ctx, conn, bulkTable(t), pgbulk.Slice(t.rows), o)
 				return err
-			}, conn), nil
-		},
+			}, nil
+		}),
 	}
 }
 

@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-
-	"github.com/jackc/pgx/v5"
 )
 
 const (
@@ -16,8 +14,8 @@ const (
 )
 
 // precomputed sends protocol bytes that were made beforehand in one write to each of n connections, and reads the
-// answers. Nobody who has rows, and not these bytes, can do that. set is done to the connections beforehand.
-func precomputed(name string, n int, set ...func(context.Context, *pgx.Conn) error) *contender {
+// answers. Nobody who has rows, and not these bytes, can do that.
+func precomputed(name string, n int, set ...setUp) *contender {
 	return &contender{
 		name: name, module: pgxModule, floor: true,
 		open: func(ctx context.Context, t *target) (*writer, error) {
@@ -43,14 +41,6 @@ func precomputed(name string, n int, set ...func(context.Context, *pgx.Conn) err
 			}, conns...), nil
 		},
 	}
-}
-
-// overUnix is what to do to connections if the target is reached by a Unix socket.
-func overUnix(t *target, set ...func(context.Context, *pgx.Conn) error) []func(context.Context, *pgx.Conn) error {
-	if t.unix {
-		return set
-	}
-	return nil
 }
 
 // memcpy copies the precomputed bytes, and sends them nowhere.

@@ -10,21 +10,19 @@ import (
 
 const precomputedCopyName = "floor=precomputed-copy"
 
-// precomputedCopy sends COPY into the table, with its data in binary made beforehand, in one write: what bounds whoever only inserts.
+// precomputedCopy sends COPY into the table, with its data in binary made beforehand, in one write: it bounds the ways that only insert.
 func precomputedCopy() *contender {
 	return &contender{
 		name: precomputedCopyName, module: pgxModule, floor: true, insertsOnly: true,
-		open: func(ctx context.Context, t *target) (*writer, error) {
-			conn, err := pgxConnect(ctx, t, pgx.QueryExecModeCacheStatement, overUnix(t, roomy)...)
-			if err != nil {
-				return nil, err
+		open: onPgx(cached, func(ctx context.Context, conn *pgx.Conn, t *target) (func(context.Context) error, error) {
+			if t.unix {
+				if err := roomy(ctx, conn); err != nil {
+					return nil, err
+				}
 			}
 			messages, err := encodeCopy(conn, t)
-			if err != nil {
-				return nil, closing(conn, err)
-			}
-			return pgxWriter(func(ctx context.Context) error { return exchange(ctx, conn.PgConn(), messages) }, conn), nil
-		},
+			return func(ctx context.Context) error { return exchange(ctx, conn.PgConn(), messages) }, err
+		}),
 	}
 }
 

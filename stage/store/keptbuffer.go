@@ -15,24 +15,20 @@ import (
 func keptBuffer() *contender {
 	return &contender{
 		name: "lib=pgproto3/buffer=kept", module: pgxModule,
-		open: func(ctx context.Context, t *target) (*writer, error) {
-			conn, err := pgxConnect(ctx, t, pgx.QueryExecModeCacheStatement)
-			if err != nil {
-				return nil, err
-			}
+		open: onPgx(cached, func(ctx context.Context, conn *pgx.Conn, t *target) (func(context.Context) error, error) {
 			list := statements(t.table, t.rows)
 			if err := prepareAll(ctx, conn, list); err != nil {
-				return nil, closing(conn, err)
+				return nil, err
 			}
 			var buffer []byte
 			var parameters [][]byte
-			return pgxWriter(func(ctx context.Context) error {
+			return func(ctx context.Context) (err error) {
 				if buffer, err = encodeAll(buffer[:0], &parameters, list, conn); err != nil {
 					return err
 				}
 				return exchange(ctx, conn.PgConn(), buffer)
-			}, conn), nil
-		},
+			}, nil
+		}),
 	}
 }
 

@@ -51,48 +51,30 @@ func memoryCases(volumes []volume, letters int) (cases []lab.Case) {
 func memoryContenders() []*contender {
 	type write func(ctx context.Context, conn *pgx.Conn, t *target) error
 	one := func(name, module string, w write) *contender {
-		return &contender{name: name, module: module, open: func(ctx context.Context, t *target) (*writer, error) {
-			conn, err := pgxConnect(ctx, t, pgx.QueryExecModeCacheStatement)
-			if err != nil {
-				return nil, err
-			}
-			return pgxWriter(func(ctx context.Context) error { return w(ctx, conn, t) }, conn), nil
-		}}
+		return &contender{name: name, module: module, open: onPgx(cached, func(_ context.Context, conn *pgx.Conn, t *target) (func(context.Context) error, error) {
+			return func(ctx context.Context) error { return w(ctx, conn, t) }, nil
+		})}
 	}
-	bulk := func(strategy pgbulk.Strategy, named string) *contender {
-		return one("lib=pgbulk/call=upsert/strategy="+named, "", func(ctx context.Context, conn *pgx.Conn, t *target) error {
-			table := pgbulk.Table{Name: pgx.Identifier{t.table}, Columns: columns, Key: columns[:1]}
-			_, err := pgbulk.Upsert(ctx, conn, table, pgbulk.Values(t.source.all()), pgbulk.Options{Strategy: strategy})
+	exec := func(by func(context.Context, db, statement) error) write {
+		return func(ctx context.Context, conn *pgx.Conn, t *target) error {
+			return inTransaction(ctx, conn, t.source.statements(t.table), by)
+		}
+	}
+	bulk := func(strategy pgbulk.Strategy) *contender {
+		return one("lib=pgbulk/call=upsert/strategy="+strategyName(strategy), "", func(ctx context.Context, conn *pgx.Conn, t *target) error {
+			_, err := pgbulk.Upsert(ctx, conn, bulkTable(t), pgbulk.Values(t.source.all()), pgbulk.Options{Strategy: strategy})
 			return err
 		})
 	}
 	return []*contender{
-		one(baseline, pgxModule, func(ctx context.Context, conn *pgx.Conn, t *target) error {
-			return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
-				for s := range t.source.statements(t.table) {
-					if _, err := tx.Exec(ctx, s.sql, s.args...); err != nil {
-						return err
-					}
-				}
-				return nil
-			})
-		}),
+		one(baseline, pgxModule, exec(byPgx)),
 		one("lib=pgx/call=copy-temporary", pgxModule, func(ctx context.Context, conn *pgx.Conn, t *target) error {
 			return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error { return copyTemporary(ctx, tx, t.table, t.source.copyFrom()) })
 		}),
-		one("lib=pgbulk/call=exec", "", func(ctx context.Context, conn *pgx.Conn, t *target) error {
-			return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
-				for s := range t.source.statements(t.table) {
-					if _, err := pgbulk.Exec(ctx, tx, s.sql, s.args...); err != nil {
-						return err
-					}
-				}
-				return nil
-			})
-		}),
-		bulk(pgbulk.Auto, "auto"),
-		bulk(pgbulk.Bind, "bind"),
-		bulk(pgbulk.Copy, "copy"),
+		one("lib=pgbulk/call=exec", "", exec(byBulk)),
+		bulk(pgbulk.Auto),
+		bulk(pgbulk.Bind),
+		bulk(pgbulk.Copy),
 	}
 }
 

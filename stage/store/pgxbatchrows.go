@@ -12,12 +12,8 @@ func pgxBatchRows() *contender {
 	const most = 100
 	return &contender{
 		name: "lib=pgx/call=sendbatch/statement=100rows", module: pgxModule,
-		open: func(ctx context.Context, t *target) (*writer, error) {
-			conn, err := pgxConnect(ctx, t, pgx.QueryExecModeCacheStatement)
-			if err != nil {
-				return nil, err
-			}
-			return pgxWriter(func(ctx context.Context) error {
+		open: onPgx(cached, func(_ context.Context, conn *pgx.Conn, t *target) (func(context.Context) error, error) {
+			return func(ctx context.Context) error {
 				var batch pgx.Batch
 				sql := statements(t.table, t.rows[:min(most, len(t.rows))])[0].sql
 				for rows := range slices.Chunk(t.rows, most) {
@@ -31,7 +27,7 @@ func pgxBatchRows() *contender {
 					batch.Queue(sql, args...)
 				}
 				return conn.SendBatch(ctx, &batch).Close()
-			}, conn), nil
-		},
+			}, nil
+		}),
 	}
 }

@@ -8,7 +8,7 @@ import (
 
 // pgxLZ4 is pgx's Exec in a session that has values compressed with lz4 where the column names no method.
 func pgxLZ4() *contender {
-	return pgxExec(baseline+"/toast=lz4", pgx.QueryExecModeCacheStatement, lz4)
+	return pgxExec(baseline+"/toast=lz4", cached, lz4)
 }
 
 func lz4(ctx context.Context, conn *pgx.Conn) error {

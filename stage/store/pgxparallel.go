@@ -10,9 +10,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// pgxParallel is pgx's Exec over n connections at once, each with its part of the rows in a transaction of its own. set is done to
-// the connections beforehand.
-func pgxParallel(name string, n int, set ...func(context.Context, *pgx.Conn) error) *contender {
+// pgxParallel is pgx's Exec over n connections at once, each with its part of the rows in a transaction of its own.
+func pgxParallel(name string, n int, set ...setUp) *contender {
 	return &contender{
 		name: name, module: pgxModule, settings: map[string]string{"transactions": fmt.Sprint(n)},
 		open: func(ctx context.Context, t *target) (*writer, error) {
@@ -25,15 +24,15 @@ func pgxParallel(name string, n int, set ...func(context.Context, *pgx.Conn) err
 				parts = append(parts, statements(t.table, rows))
 			}
 			return pgxWriter(func(ctx context.Context) error {
-				return together(len(parts), func(i int) error { return pgxExecAll(ctx, conns[i], parts[i]) })
+				return together(len(parts), func(i int) error { return execAll(ctx, conns[i], parts[i], byPgx) })
 			}, conns...), nil
 		},
 	}
 }
 
-func connectSeveral(ctx context.Context, t *target, n int, set ...func(context.Context, *pgx.Conn) error) (conns []*pgx.Conn, err error) {
+func connectSeveral(ctx context.Context, t *target, n int, set ...setUp) (conns []*pgx.Conn, err error) {
 	for range n {
-		conn, err := pgxConnect(ctx, t, pgx.QueryExecModeCacheStatement, set...)
+		conn, err := pgxConnect(ctx, t, cached, set...)
 		if err != nil {
 			for _, c := range conns {
 				_ = closing(c, nil)

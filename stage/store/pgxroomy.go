@@ -10,7 +10,7 @@ import (
 
 // pgxRoomy is pgx's Exec over a Unix socket with the send buffer that pgbulk gives itself.
 func pgxRoomy() *contender {
-	return pgxExec(baseline+"/sndbuf=2MB", pgx.QueryExecModeCacheStatement, roomy)
+	return pgxExec(baseline+"/sndbuf=2MB", cached, roomy)
 }
 
 // roomy gives a Unix socket a send buffer of 2 MB, as pgbulk does: the writer sleeps less often. The

@@ -15,25 +15,21 @@ import (
 func pgxUnnest() *contender {
 	return &contender{
 		name: "lib=pgx/call=unnest", module: pgxModule,
-		open: func(ctx context.Context, t *target) (*writer, error) {
-			conn, err := pgxConnect(ctx, t, pgx.QueryExecModeCacheStatement)
-			if err != nil {
-				return nil, err
-			}
+		open: onPgx(cached, func(_ context.Context, conn *pgx.Conn, t *target) (func(context.Context) error, error) {
 			parameters := make([]string, len(columns))
 			for i, typ := range t.types {
 				parameters[i] = fmt.Sprintf("$%d::%s[]", i+1, typ)
 			}
 			sql := "insert into " + t.table + " (" + quoted() + ") select * from unnest(" + strings.Join(parameters, ", ") + ")" + onConflict
-			return pgxWriter(func(ctx context.Context) error {
+			return func(ctx context.Context) error {
 				arrays := make([]any, len(columns))
 				for i := range arrays {
 					arrays[i] = array(t.rows, i)
 				}
 				_, err := conn.Exec(ctx, sql, arrays...)
 				return err
-			}, conn), nil
-		},
+			}, nil
+		}),
 	}
 }
 

@@ -13,15 +13,9 @@ func pqExec() *contender {
 	return &contender{
 		name: "lib=pq/call=exec", module: "github.com/lib/pq",
 		open: func(ctx context.Context, t *target) (*writer, error) {
-			db, err := sql.Open("postgres", t.dsn)
+			db, w, err := pqOpen(ctx, t)
 			if err != nil {
 				return nil, err
-			}
-			db.SetMaxOpenConns(1) // so that the backend stays the same
-			w := &writer{close: db.Close, backends: make([]int, 1)}
-			err = db.QueryRowContext(ctx, "select pg_backend_pid()").Scan(&w.backends[0])
-			if err != nil && !errors.Is(err, sql.ErrNoRows) { // which is the sink's answer
-				return nil, errors.Join(err, db.Close())
 			}
 			list := statements(t.table, t.rows)
 			w.write = func() error {
@@ -43,4 +37,19 @@ func pqExec() *contender {
 			return w, nil
 		},
 	}
+}
+
+// pqOpen opens one connection of lib/pq. The writer has yet to be told how to write.
+func pqOpen(ctx context.Context, t *target) (*sql.DB, *writer, error) {
+	db, err := sql.Open("postgres", t.dsn)
+	if err != nil {
+		return nil, nil, err
+	}
+	db.SetMaxOpenConns(1) // so that the backend stays the same
+	w := &writer{close: db.Close, backends: make([]int, 1)}
+	err = db.QueryRowContext(ctx, "select pg_backend_pid()").Scan(&w.backends[0])
+	if err != nil && !errors.Is(err, sql.ErrNoRows) { // which is the sink's answer
+		return nil, nil, errors.Join(err, db.Close())
+	}
+	return db, w, nil
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-
-	_ "github.com/lib/pq"
 )
 
 // pqCopyIn sends the rows by lib/pq's COPY straight into the table, in the text format, which fails on rows that exist.
@@ -13,14 +11,9 @@ func pqCopyIn() *contender {
 	return &contender{
 		name: "lib=pq/call=copyin", module: "github.com/lib/pq", insertsOnly: true,
 		open: func(ctx context.Context, t *target) (*writer, error) {
-			db, err := sql.Open("postgres", t.dsn)
+			db, w, err := pqOpen(ctx, t)
 			if err != nil {
 				return nil, err
-			}
-			db.SetMaxOpenConns(1) // so that the backend stays the same
-			w := &writer{close: db.Close, backends: make([]int, 1)}
-			if err := db.QueryRowContext(ctx, "select pg_backend_pid()").Scan(&w.backends[0]); err != nil {
-				return nil, errors.Join(err, db.Close())
 			}
 			w.write = func() error {
 				tx, err := db.Begin()
