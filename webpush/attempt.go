@@ -36,16 +36,14 @@ type answer struct {
 // attempt makes one request, within limit. Redirects are not followed: a RoundTripper
 // does not, and a 3xx answer is a refusal.
 func (c *Client) attempt(limit *timeLimit, sub Subscription, h Header, body []byte) answer {
-	var trace *writeTrace
-	if _, ok := c.transport.(*http.Transport); !ok { // who knows what it looks at
-		ctx, cancel := context.WithTimeout(limit.parent, c.timeout)
-		defer cancel()
-		trace = new(writeTrace)
-		limit = newTimeLimit(trace.in(ctx))
-		defer limit.end()
-	}
 	ctx := limit.start(c.timeout)
 	defer limit.stop()
+	var trace *writeTrace
+	if _, ok := c.transport.(*http.Transport); !ok { // who knows what it looks at, or goes on with until the context ends
+		defer limit.end()
+		trace = new(writeTrace)
+		ctx = trace.in(deadlineContext{ctx, limit.until})
+	}
 	request, sent := newRequest(ctx, sub, h, body)
 	response, err := c.transport.RoundTrip(request)
 	if err != nil {

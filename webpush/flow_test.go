@@ -366,3 +366,47 @@ func TestTimeoutOfOne(t *testing.T) {
 		t.Errorf("%d accepted, want 8", accepted)
 	}
 }
+
+// TestContextOfAnyTransport gives a transport that is not net/http's what it had of a
+// context with a timeout: a deadline, and an end with each request.
+func TestContextOfAnyTransport(t *testing.T) {
+	service := pushtest.NewServer()
+	defer service.Close()
+	var subs []webpush.Subscription
+	for range 3 {
+		sub, err := webpush.ParseSubscription(service.Subscribe("").JSON())
+		if err != nil {
+			t.Fatal(err)
+		}
+		subs = append(subs, sub)
+	}
+	var before context.Context
+	client := newClient(t, nil, webpush.Config{Timeout: time.Hour, Concurrency: 1, Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+		if deadline, ok := r.Context().Deadline(); !ok || time.Until(deadline) > time.Hour || time.Until(deadline) < 50*time.Minute {
+			t.Errorf("deadline %v, %v", deadline, ok)
+		}
+		if r.Context().Err() != nil || before != nil && before.Err() == nil {
+			t.Errorf("this request's context: %v; the one before's: %v", r.Context().Err(), before.Err())
+		}
+		before = r.Context()
+		return &http.Response{StatusCode: http.StatusCreated, Body: http.NoBody}, nil
+	})})
+	n := 0
+	for _, result := range client.Broadcast(t.Context(), slices.Values(subs), []byte("hello"), webpush.Options{}) {
+		if result.Err != nil {
+			t.Error(result.Err)
+		}
+		n++
+	}
+	if n != 3 || before.Err() == nil {
+		t.Errorf("%d results; the last request's context: %v", n, before.Err())
+	}
+	// It fails with what the context says, and the error says which end that was.
+	client = newClient(t, nil, webpush.Config{Timeout: time.Millisecond, Retry: webpush.Retry{Attempts: 1}, Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+		<-r.Context().Done()
+		return nil, r.Context().Err()
+	})})
+	if _, err := client.Send(t.Context(), subs[0], []byte("hello"), webpush.Options{}); !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+}

@@ -36,7 +36,7 @@ func (l *timeLimit) shorten(d time.Duration) { l.timer.Reset(min(d, time.Until(l
 
 // stop is the end of the request.
 func (l *timeLimit) stop() {
-	if !l.timer.Stop() || l.ctx.Err() != nil {
+	if l.ctx != nil && (!l.timer.Stop() || l.ctx.Err() != nil) {
 		l.end()
 	}
 }
@@ -48,4 +48,17 @@ func (l *timeLimit) end() {
 		l.cancel(nil)
 		l.ctx = nil
 	}
+}
+
+// A deadlineContext tells the deadline at which its context will be ended.
+type deadlineContext struct {
+	context.Context
+	deadline time.Time
+}
+
+func (c deadlineContext) Deadline() (time.Time, bool) {
+	if earlier, ok := c.Context.Deadline(); ok && earlier.Before(c.deadline) {
+		return earlier, true
+	}
+	return c.deadline, true
 }
