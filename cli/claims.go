@@ -99,7 +99,7 @@ func (p program) measureClaims(cmd *cobra.Command, budget time.Duration) (*recor
 		return nil, err
 	}
 	say(cmd, "postage: %s", plan.Describe(budget, precision))
-	if err := conduct(cmd, plan.Entries, rec, out); err != nil {
+	if err := conduct(cmd, plan.Entries, rec, out, 0); err != nil {
 		return nil, err
 	}
 	say(cmd, "postage: record saved as %s", out)

@@ -54,7 +54,7 @@ func (p program) confirm(cmd *cobra.Command, c *verdict.Changes, budget time.Dur
 		return err
 	}
 	say(cmd, "postage: %s: measuring again, for up to %v", regressedText(c), budget)
-	if err := conduct(cmd, plan.Entries, fresh, out); err != nil {
+	if err := conduct(cmd, plan.Entries, fresh, out, 0); err != nil {
 		return err
 	}
 	say(cmd, "postage: record saved as %s", out)

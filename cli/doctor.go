@@ -211,7 +211,7 @@ func (p program) runCalibration(cmd *cobra.Command, stage string, comparisons in
 		return err
 	}
 	say(cmd, "postage: %d comparisons of %s with itself and with itself slowed, about %v", comparisons, of.Row(), budget)
-	interrupted := conduct(cmd, plan.Entries, rec, out, "--comparisons", strconv.Itoa(comparisons), "--stage", stage)
+	interrupted := conduct(cmd, plan.Entries, rec, out, 0, "--comparisons", strconv.Itoa(comparisons), "--stage", stage)
 	if interrupted != nil && !errors.Is(interrupted, lab.ErrInterrupted) {
 		return interrupted
 	}

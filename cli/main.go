@@ -49,7 +49,7 @@ func hinted(err error, hint string) error { return &lab.Hinted{Err: err, Hint: h
 // run is the whole program but for the process around it.
 func (p program) run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	root := p.newRoot()
-	root.SetArgs(args)
+	root.SetArgs(asGoFlags(args))
 	root.SetIn(stdin)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
@@ -109,6 +109,6 @@ contender did the work, an honest interval, and the distance to the physical flo
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return hinted(err, fmt.Sprintf("`%s --help` shows the flags", cmd.CommandPath()))
 	})
-	root.AddCommand(p.runCommand(), p.listCommand(), p.showCommand(), p.reportCommand(), p.compareCommand(), p.historyCommand(), p.gateCommand(), p.claimsCommand(), p.doctorCommand(), versionCommand(), pushCommand(), loadCommand(), p.workerCommand(), p.serveCommand())
+	root.AddCommand(p.runCommand(), p.listCommand(), p.showCommand(), p.reportCommand(), p.compareCommand(), p.historyCommand(), p.gateCommand(), benchCommand(), p.claimsCommand(), p.doctorCommand(), versionCommand(), pushCommand(), loadCommand(), p.workerCommand(), p.serveCommand())
 	return root
 }

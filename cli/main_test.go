@@ -10,6 +10,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"postage/build"
 	"postage/stage"
 )
 
@@ -31,9 +32,9 @@ func built(t *testing.T) string {
 		if e.folder, e.err = os.MkdirTemp("", "go-build"); e.err != nil {
 			return
 		}
-		build := exec.Command("go", "build", "-buildvcs=false", "-o", e.folder, "./cmd/postage")
-		build.Dir = repository
-		if out, err := build.CombinedOutput(); err != nil {
+		cmd := exec.Command("go", "build", "-buildvcs=false", "-o", e.folder, "./cmd/postage")
+		cmd.Dir = repository
+		if out, err := cmd.CombinedOutput(); err != nil {
 			e.err = fmt.Errorf("go build: %w\n%s", err, out)
 		}
 	})
@@ -52,9 +53,15 @@ func TestMain(m *testing.M) {
 // Each script is a little story: commands, and what they print.
 func TestScripts(t *testing.T) {
 	bin := filepath.Dir(built(t))
+	cache, err := build.Output(t.Context(), "", "go", "env", "GOCACHE")
+	if err != nil {
+		t.Fatal(err)
+	}
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(env *testscript.Env) error {
+			env.Setenv("GOCACHE", cache)
+			env.Setenv("XDG_CACHE_HOME", filepath.Join(env.WorkDir, "cache"))
 			env.Setenv("PATH", bin+string(filepath.ListSeparator)+env.Getenv("PATH"))
 			return nil
 		},

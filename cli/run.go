@@ -200,7 +200,7 @@ func (p program) resumeRun(cmd *cobra.Command, flags runFlags) (err error) {
 // measure runs the conductor, keeps the record and prints it, all that was finished if
 // the run is interrupted.
 func measure(cmd *cobra.Command, entries []lab.Entry, rec *record.Record, out string, print func(*cobra.Command, *record.Record) error) error {
-	if err := conduct(cmd, entries, rec, out); err != nil && !errors.Is(err, lab.ErrInterrupted) {
+	if err := conduct(cmd, entries, rec, out, 0); err != nil && !errors.Is(err, lab.ErrInterrupted) {
 		return err
 	} else if err != nil {
 		say(cmd, "postage: interrupted; go on with: postage run --resume %s%s", out, again(cmd))
@@ -222,6 +222,9 @@ func measure(cmd *cobra.Command, entries []lab.Entry, rec *record.Record, out st
 func newRun(plan lab.Plan, run record.Run, out, prefix string) (*record.Record, string, error) {
 	started := time.Now()
 	if out == "" {
+		if err := hideRuns(); err != nil {
+			return nil, "", err
+		}
 		out = newRecordName(prefix, started)
 	}
 	if err := record.Reserve(out); err != nil {
@@ -232,8 +235,9 @@ func newRun(plan lab.Plan, run record.Run, out, prefix string) (*record.Record, 
 }
 
 // conduct measures, with workers that are given the arguments and a view of how it goes on
-// standard error. Services that the entries need run meanwhile.
-func conduct(cmd *cobra.Command, entries []lab.Entry, rec *record.Record, out string, arguments ...string) (err error) {
+// standard error. Services that the entries need run meanwhile. A contender that does not answer for so
+// long, by default the conductor's own patience, hangs.
+func conduct(cmd *cobra.Command, entries []lab.Entry, rec *record.Record, out string, patience time.Duration, arguments ...string) (err error) {
 	command, err := proc.Self(append([]string{"worker"}, arguments...)...)
 	if err != nil {
 		return err
@@ -247,6 +251,8 @@ func conduct(cmd *cobra.Command, entries []lab.Entry, rec *record.Record, out st
 		Environment: environment,
 		Save:        func(rec *record.Record) error { return rec.Save(out) },
 		Observe:     view.observe,
+
+		SetUpPatience: patience, BatchPatience: patience,
 	}
 	return conductor.Run(cmd.Context(), entries, rec)
 }

@@ -21,6 +21,18 @@ func newRecordName(prefix string, now time.Time) string {
 	return filepath.Join(runsFolder, prefix+now.Format("2006-01-02T150405")+".txt")
 }
 
+// hideRuns has git take no notice of the records: what is measured there is not changed by being measured.
+func hideRuns() error {
+	if err := os.MkdirAll(runsFolder, 0o777); err != nil {
+		return err
+	}
+	name := filepath.Join(filepath.Dir(runsFolder), ".gitignore")
+	if _, err := os.Stat(name); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return os.WriteFile(name, []byte("*\n"), 0o666)
+}
+
 // pointLatest makes latest point at the record. Where links cannot be made, latest is
 // left out: `postage show` then wants a name.
 func pointLatest(name string) {

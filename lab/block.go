@@ -17,7 +17,7 @@ import (
 type seat struct {
 	entry  Entry
 	row    *record.Row
-	child  child
+	child  answerer
 	series record.Series
 	err    error // why the contender failed
 }
@@ -33,18 +33,14 @@ func (r *run) block(ctx context.Context, cs *runCase) (record.Block, error) {
 		}
 	}()
 	for _, e := range r.live(cs) {
-		command := r.Command
-		if e.Build != nil {
-			if n := len(e.Build.Commands); n > 1 {
-				block.Layout = layout(r.rec.Run.Seed, cs.name, block.Number, n)
-			}
-			command = e.Build.Commands[max(0, block.Layout-1)]
+		if e.Build != nil && len(e.Build.Commands) > 1 {
+			block.Layout = layout(r.rec.Run.Seed, cs.name, block.Number, len(e.Build.Commands))
 		}
-		child, err := startChild(command, r.environment())
-		if err != nil {
+		s := &seat{entry: e, row: r.rec.Row(e.Row())}
+		var err error
+		if s.child, err = r.process(ctx, &e, max(0, block.Layout-1)); err != nil {
 			return block, err
 		}
-		s := &seat{entry: e, row: r.rec.Row(e.Row()), child: child}
 		s.series.Row = s.row.Name
 		seats = append(seats, s)
 	}
@@ -72,6 +68,7 @@ func (r *run) block(ctx context.Context, cs *runCase) (record.Block, error) {
 			var answer reply
 			answer, s.err = s.child.ask(ctx, request{Op: opClose}, r.setUpPatience())
 			s.series.Latency, s.series.CollectionBytes = answer.Latency, answer.CollectionBytes
+			s.warn(answer.Warnings)
 		}
 	})
 	if ctx.Err() != nil {
@@ -89,6 +86,28 @@ func (r *run) block(ctx context.Context, cs *runCase) (record.Block, error) {
 		block.Series = append(block.Series, s.series)
 	}
 	return block, nil
+}
+
+// process starts what an entry's contender works in, in a layout, from 0.
+func (r *run) process(ctx context.Context, e *Entry, layout int) (answerer, error) {
+	command := r.Command
+	switch {
+	case e.Contender.Start != nil:
+		runner, err := e.Contender.Start(ctx, layout)
+		return &remote{Runner: runner}, err
+	case e.Build != nil:
+		command = e.Build.Commands[layout]
+	}
+	return startChild(command, r.environment())
+}
+
+// warn adds to what is told of the row, once.
+func (s *seat) warn(warnings []string) {
+	for _, w := range warnings {
+		if !slices.Contains(s.row.Warnings, w) {
+			s.row.Warnings = append(s.row.Warnings, w)
+		}
+	}
 }
 
 // longestReason is what a reader needs of a contender's error, in bytes: a record's lines
@@ -130,6 +149,7 @@ func (r *run) calibrate(ctx context.Context, seats []*seat) {
 		var answer reply
 		answer, s.err = s.child.ask(ctx, request{Op: opCalibrate, TargetNS: batchTarget.Nanoseconds()}, r.batchPatience(0))
 		s.row.N = answer.N
+		s.warn(answer.Warnings)
 	}
 }
 

@@ -97,6 +97,27 @@ type Contender struct {
 	NotPossible string
 	// Open does all set-up. It runs in a process of its own, once a block.
 	Open func(ctx context.Context, env Env) (Instance, error)
+	// Start, where set, takes the place of Open: it starts another program that does the work and
+	// measures it itself, once a block, in one of the function layouts of the entry's build, from 0.
+	Start func(ctx context.Context, layout int) (Runner, error)
+}
+
+// Runner is a program that does a contender's work in the worker's place and measures its own
+// batches. Its methods are called one at a time; a context that ends is one that has waited
+// long enough.
+type Runner interface {
+	// Open waits until the program can run batches. It is called first.
+	Open(ctx context.Context) error
+	// Batch runs n operations.
+	Batch(ctx context.Context, n int) (*Batch, error)
+	// Collect collects the program's garbage and allocates a part, from 0 to 1, of what its heap
+	// has room for then.
+	Collect(ctx context.Context, part float64) error
+	// Close has the program end. It returns the heap bytes allocated from one collection to the
+	// next, 0 if there was none, and what is to be told of the row, nil for nothing.
+	Close(ctx context.Context) (collectionBytes int64, warnings []string, err error)
+	// Kill makes sure that the program is gone. It may be called at any time, and twice.
+	Kill()
 }
 
 // Env is what the instrument gives a contender to set itself up with.

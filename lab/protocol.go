@@ -32,19 +32,21 @@ type reply struct {
 	// N answers calibrate.
 	N int `json:"n,omitempty"`
 	// Batch answers run.
-	Batch *batch `json:"batch,omitempty"`
+	Batch *Batch `json:"batch,omitempty"`
 	// Latency answers close, where the contender keeps latencies: a base64 HDR
 	// histogram (V2, compressed) of the block's batches, in nanoseconds.
 	Latency string `json:"latency,omitempty"`
 	// OverheadNS answers self.
 	OverheadNS float64 `json:"overhead_ns,omitempty"`
+	// Warnings answers close: what is to be told of the row.
+	Warnings []string `json:"warnings,omitempty"`
 	// CollectionBytes answers close: the heap bytes allocated from one collection to the next,
 	// 0 if there was none since the warm-up.
 	CollectionBytes int64 `json:"collection_bytes,omitempty"`
 }
 
-// batch is what one batch of operations cost.
-type batch struct {
+// Batch is what one batch of operations cost.
+type Batch struct {
 	WallNS int64 `json:"wall_ns"`
 	CPUNS  int64 `json:"cpu_ns"` // -1 where unknown
 	Allocs int64 `json:"allocs"`

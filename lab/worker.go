@@ -96,21 +96,26 @@ func (w *worker) open(ctx context.Context, r request) (reply, error) {
 	return reply{}, fmt.Errorf("%s %q", noSuchRow, r.Row)
 }
 
-// calibrate finds the number of operations that take the target time.
 func (w *worker) calibrate(target time.Duration) (reply, error) {
-	const most = 1 << 30
 	least := 1
 	if s, ok := w.instance.(Sized); ok {
 		least = s.MinOps()
 	}
+	n, err := calibrate(target, least, func(n int) (*Batch, error) { return timed(w.instance, n, nil) })
+	return reply{N: n}, err
+}
+
+// calibrate finds the number of operations, at least so many, that take the target time.
+func calibrate(target time.Duration, least int, run func(n int) (*Batch, error)) (int, error) {
+	const most = 1 << 30
 	n := least
 	for {
 		// The fastest of three: a batch that was interrupted would pass for a long one.
 		elapsed := time.Duration(math.MaxInt64)
 		for try := 0; try < 3 && elapsed >= target/2; try++ {
-			b, err := timed(w.instance, n, nil)
+			b, err := run(n)
 			if err != nil {
-				return reply{}, err
+				return 0, err
 			}
 			elapsed = min(elapsed, time.Duration(b.WallNS))
 			if elapsed > 4*target && n == least {
@@ -119,7 +124,7 @@ func (w *worker) calibrate(target time.Duration) (reply, error) {
 		}
 		if elapsed >= target/2 || n >= most {
 			n = max(least, int(float64(n)*float64(target)/float64(max(elapsed, 1))))
-			return reply{N: min(n, most)}, nil
+			return min(n, most), nil
 		}
 		// No more than tenfold at a time: the first operations are slower than the rest.
 		n *= min(10, max(2, int(target/max(elapsed, 1))))
@@ -147,7 +152,7 @@ func (w *worker) warm(r request) error {
 // timed runs one batch and measures it. Everything but Run is outside of the wall time. In
 // the CPU time is the rest of a collection that the batch began, which else would run beside the
 // next contender's batch. heap may be nil.
-func timed(instance Instance, n int, heap *heap) (*batch, error) {
+func timed(instance Instance, n int, heap *heap) (*Batch, error) {
 	if err := prepare(instance); err != nil {
 		return nil, err
 	}
@@ -173,7 +178,7 @@ func timed(instance Instance, n int, heap *heap) (*batch, error) {
 	if err != nil {
 		return nil, fmt.Errorf("run: %w", err)
 	}
-	b := &batch{
+	b := &Batch{
 		WallNS: max(1, wall.Nanoseconds()),
 		CPUNS:  -1,
 		Allocs: int64(memAfter.Mallocs - memBefore.Mallocs),

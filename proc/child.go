@@ -41,6 +41,7 @@ type Command struct {
 	Who         string   // in errors: "the worker"
 	Args        []string // the program and its arguments
 	Environment []string // added to this process's: "NAME=value"
+	Folder      string   // where it runs, this process's for ""
 	// Group gives it a process group of its own: a terminal's Ctrl-C does not reach it, and
 	// Kill kills whatever it started too.
 	Group bool
@@ -49,7 +50,7 @@ type Command struct {
 // Open starts a command.
 func Open(c Command) (*Child, error) {
 	p := &Child{who: c.Who, group: c.Group, cmd: exec.Command(c.Args[0], c.Args[1:]...), lines: make(chan []byte, 1), stderr: &output{}}
-	p.cmd.Env = append(os.Environ(), c.Environment...)
+	p.cmd.Env, p.cmd.Dir = append(os.Environ(), c.Environment...), c.Folder
 	if c.Group {
 		OwnGroup(p.cmd)
 	}
@@ -113,6 +114,9 @@ func (p *Child) read(stdout io.Reader) {
 
 // PID is the process's id.
 func (p *Child) PID() int { return p.process.PID }
+
+// Said is how many bytes the process has written to its standard error so far.
+func (p *Child) Said() int { return p.stderr.length() }
 
 // Done is closed when the process has ended.
 func (p *Child) Done() <-chan struct{} { return p.process.Done }
@@ -203,7 +207,7 @@ func (p *Child) ended(err error) error {
 	case <-time.After(answerPatience):
 		return err
 	}
-	e := &EndedError{Who: p.who, How: "exit status 0", Why: p.stderr.reason()}
+	e := &EndedError{Who: p.who, How: "exit status 0", Why: p.stderr.reason(), Said: p.stderr.String()}
 	if err := p.process.Err(); err != nil {
 		e.How = err.Error()
 	}

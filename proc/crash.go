@@ -12,6 +12,8 @@ type EndedError struct {
 	Who string // "the worker"
 	How string // "exit status 2"
 	Why string // the line on its standard error that says so, "" if there is none
+	// Said is the beginning and the end of what it wrote there.
+	Said string
 }
 
 func (e *EndedError) Error() string {
@@ -26,6 +28,7 @@ func (e *EndedError) Error() string {
 type output struct {
 	mu          sync.Mutex
 	first, last []byte
+	total       int
 }
 
 // How much is kept.
@@ -37,11 +40,18 @@ const (
 func (o *output) Write(p []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	o.total += len(p)
 	n := min(len(p), firstBytes-len(o.first))
 	o.first = append(o.first, p[:n]...)
 	o.last = append(o.last, p[n:]...)
 	o.last = o.last[max(0, len(o.last)-lastBytes):]
 	return len(p), nil
+}
+
+func (o *output) length() int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.total
 }
 
 func (o *output) String() string {
@@ -50,10 +60,13 @@ func (o *output) String() string {
 	return string(o.first) + string(o.last)
 }
 
-// reason is the line that says why a Go program crashed, or the first line.
-func (o *output) reason() string {
+func (o *output) reason() string { return Reason(o.String()) }
+
+// Reason is the line of what a program said that says why a Go program crashed, or a test
+// failed; else the first line.
+func Reason(said string) string {
 	first := ""
-	for line := range strings.Lines(o.String()) {
+	for line := range strings.Lines(said) {
 		line = strings.TrimSpace(line)
 		if strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ") || strings.HasPrefix(line, "SIG") {
 			return line

@@ -1,0 +1,185 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"postage/build"
+	"postage/proc"
+)
+
+// Binary is a package's test binary, built in one layout or several.
+type Binary struct {
+	Package Package
+	Layouts []string // files
+}
+
+// Build builds a package's test binary in so many function layouts, see [build.Source.Layouts].
+func Build(ctx context.Context, source *build.Source, p Package, layouts int) (*Binary, error) {
+	folder, err := source.Folder(ctx)
+	if err != nil {
+		return nil, err
+	}
+	over, err := overlay(ctx, folder)
+	if err != nil {
+		return nil, err
+	}
+	files, err := source.Layouts(ctx, build.Target{Package: p.Path, Test: true, Flags: []string{"-overlay=" + over}}, layouts)
+	if err != nil {
+		return nil, err
+	}
+	return &Binary{Package: p, Layouts: files}, nil
+}
+
+// command is what starts one layout with one benchmark.
+func (b *Binary) command(layout int, pattern string, cpu int, mode string) (arguments, environment []string) {
+	arguments = []string{b.Layouts[layout], "-test.run=^$", "-test.bench=" + pattern, "-test.benchtime=2x", "-test.v", "-test.paniconexit0", "-test.timeout=0"}
+	if cpu > 0 {
+		arguments = append(arguments, "-test.cpu="+strconv.Itoa(cpu))
+	}
+	// As go test has it.
+	return arguments, []string{"POSTAGE_BENCH=" + mode, "PWD=" + b.Package.Folder}
+}
+
+// Benchmark is one that was found by running it once.
+type Benchmark struct {
+	Name     string        // with those above it: "BenchmarkMarshal/size=10"
+	Took     time.Duration // by one operation
+	Parallel bool          // it calls RunParallel
+	Waits    bool          // it uses less of a processor than its time
+	Failed   string        // why it cannot be measured, "" if it can
+}
+
+// pattern matches the benchmark and none beside it.
+func (b *Benchmark) pattern() string {
+	parts := strings.Split(b.Name, "/")
+	for i, part := range parts {
+		parts[i] = "^" + regexp.QuoteMeta(part) + "$"
+	}
+	return strings.Join(parts, "/")
+}
+
+// verdictLine is what testing says of a benchmark that failed or was skipped.
+var verdictLine = regexp.MustCompile(`^\s*--- (FAIL|SKIP): (\S+?)(?:-\d+)?$`)
+
+// outcomes are the benchmarks of which a process said that they failed or skipped, and why: what they logged last.
+func outcomes(said string) (all []Benchmark) {
+	logged := ""
+	for line := range strings.Lines(said) {
+		m := verdictLine.FindStringSubmatch(strings.TrimRight(line, "\r\n"))
+		switch {
+		case m != nil:
+			one := Benchmark{Name: m[2], Failed: "it fails"}
+			if m[1] == "SKIP" {
+				one.Failed = "it skips"
+			}
+			if logged != "" {
+				one.Failed += ": " + logged
+			}
+			all, logged = append(all, one), ""
+		case strings.HasPrefix(line, "    "):
+			logged = strings.TrimSpace(line)
+		}
+	}
+	return all
+}
+
+// why is what a benchmark's process that ended said of that.
+func why(said string) string {
+	if all := outcomes(said); len(all) > 0 {
+		return all[len(all)-1].Failed
+	}
+	var own strings.Builder
+	for line := range strings.Lines(said) {
+		if !heading.MatchString(line) {
+			own.WriteString(line)
+		}
+	}
+	if reason := proc.Reason(own.String()); reason != "" {
+		return reason
+	}
+	return "it printed nothing that says why"
+}
+
+// heading is what testing prints before the first benchmark, and its name.
+var heading = regexp.MustCompile(`^(goos|goarch|pkg|cpu): |^Benchmark\S*\s*$|^(PASS|ok)\b`)
+
+// List runs the benchmarks once that a pattern selects, and lists those that can be measured, and those that
+// cannot. Each function is run in a process of its own, and may take so long.
+func (b *Binary) List(ctx context.Context, pattern string, patience time.Duration) ([]Benchmark, error) {
+	first, rest, _ := strings.Cut(pattern, "/")
+	wanted, err := regexp.Compile(first)
+	if err != nil {
+		return nil, fmt.Errorf("-bench %s: %w", pattern, err)
+	}
+	if rest != "" {
+		rest = "/" + rest
+	}
+	var all []Benchmark
+	for _, top := range b.Package.Tops {
+		if !wanted.MatchString(top) {
+			continue
+		}
+		found, err := b.list(ctx, top, "^"+top+"$"+rest, patience)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, found...)
+	}
+	return all, nil
+}
+
+func (b *Binary) list(ctx context.Context, top, pattern string, patience time.Duration) (found []Benchmark, err error) {
+	within, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	arguments, environment := b.command(0, pattern, 0, "list")
+	cmd := exec.CommandContext(within, arguments[0], arguments[1:]...)
+	proc.OwnGroup(cmd)
+	cmd.Dir, cmd.Env, cmd.WaitDelay = b.Package.Folder, append(os.Environ(), environment...), time.Second
+	var said, trouble bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &said, &trouble
+	err = cmd.Run()
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	running := top
+	for line := range strings.Lines(said.String()) {
+		var one Benchmark
+		var cpu time.Duration
+		if _, err := fmt.Sscanf(line, "run %q", &running); err == nil {
+			continue
+		}
+		if _, err := fmt.Sscanf(line, "ran %q %d %d %t", &one.Name, &one.Took, &cpu, &one.Parallel); err != nil {
+			return nil, fmt.Errorf("%s said %.200q, which is no benchmark", filepath.Base(b.Layouts[0]), line)
+		}
+		one.Waits = cpu > 0 && one.Took > time.Millisecond && cpu < one.Took/2
+		found = append(found, one)
+	}
+	stopped := outcomes(trouble.String())
+	found = append(found, stopped...)
+	// What ends its process may have been taken to have run by then.
+	lost := func(reason string) {
+		found = slices.DeleteFunc(found, func(one Benchmark) bool { return one.Name == running })
+		found = append(found, Benchmark{Name: running, Failed: reason})
+	}
+	var exit *exec.ExitError
+	switch {
+	case within.Err() != nil:
+		lost(fmt.Sprintf("hang: it does not end within %v", patience))
+	case errors.As(err, &exit) && len(stopped) == 0:
+		lost(fmt.Sprintf("its process ended (%v): %s", err, why(trouble.String())))
+	case err != nil && exit == nil:
+		return nil, err
+	}
+	return found, nil
+}

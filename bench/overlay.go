@@ -1,0 +1,105 @@
+package bench
+
+import (
+	"context"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"postage/build"
+)
+
+//go:embed hook/hook.go.txt
+var hook string
+
+//go:embed hook/cpu_unix.go.txt
+var hookCPUUnix string
+
+//go:embed hook/cpu_other.go.txt
+var hookCPUOther string
+
+// renamed are the methods of testing.B that the hook takes the place of, and calls by their new names.
+var renamed = []string{"launch", "StartTimer", "StopTimer", "ResetTimer", "RunParallel", "run1"}
+
+// patched is package testing's benchmark.go with the methods renamed.
+func patched(source string) (string, error) {
+	for _, method := range renamed {
+		before, after := "\nfunc (b *B) "+method+"(", "\nfunc (b *B) postage"+strings.ToUpper(method[:1])+method[1:]+"("
+		if strings.Count(source, before) != 1 {
+			return "", fmt.Errorf("package testing of this Go release has no method %s of B where it is looked for", method)
+		}
+		source = strings.Replace(source, before, after, 1)
+	}
+	return strings.Replace(source, "\n\truntime.GC()\n", "\n\tpostageGC()\n", 1), nil
+}
+
+// overlay writes what go build's -overlay takes for the Go release that a folder's module is built with, into
+// the user's cache, and returns its file: the same one each time, so that builds are cached.
+func overlay(ctx context.Context, folder string) (string, error) {
+	text, err := build.Output(ctx, folder, "go", "env", "GOROOT", "GOOS")
+	if err != nil {
+		return "", err
+	}
+	root, system, _ := strings.Cut(text, "\n")
+	testing := filepath.Join(root, "src", "testing")
+	source, err := os.ReadFile(filepath.Join(testing, "benchmark.go"))
+	if err != nil {
+		return "", err
+	}
+	benchmark, err := patched(string(source))
+	if err != nil {
+		return "", err
+	}
+	cpu := hookCPUUnix
+	switch system {
+	case "windows", "plan9", "js", "wasip1":
+		cpu = hookCPUOther
+	}
+	files := map[string]string{"benchmark.go": benchmark, "postage.go": hook, "postage_cpu.go": cpu}
+	key := sha256.Sum256([]byte(testing + "\x00" + benchmark + "\x00" + hook + "\x00" + cpu))
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", err
+	}
+	cache = filepath.Join(cache, "postage", "overlay", hex.EncodeToString(key[:8]))
+	if err := os.MkdirAll(cache, 0o777); err != nil {
+		return "", err
+	}
+	replace := map[string]string{}
+	for name, text := range files {
+		kept := filepath.Join(cache, name)
+		replace[filepath.Join(testing, name)] = kept
+		if err := keep(kept, []byte(text)); err != nil {
+			return "", err
+		}
+	}
+	list, err := json.Marshal(map[string]any{"Replace": replace})
+	if err != nil {
+		return "", err
+	}
+	name := filepath.Join(cache, "overlay.json")
+	return name, keep(name, list)
+}
+
+// keep makes a file, unless it is there: what has its final name is whole.
+func keep(name string, text []byte) error {
+	if _, err := os.Stat(name); err == nil {
+		return nil
+	}
+	f, err := os.CreateTemp(filepath.Dir(name), "new-")
+	if err != nil {
+		return err
+	}
+	if _, err = f.Write(text); err == nil {
+		err = f.Close()
+	}
+	if err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), name)
+}

@@ -1,0 +1,244 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"postage/build"
+	"postage/lab"
+	"postage/record"
+)
+
+// Stage is what records call the stage of benchmarks.
+const Stage = "bench"
+
+// Proof is what a benchmark's row has in place of a proof.
+const Proof = "none, a Go benchmark"
+
+// Options say what to measure.
+type Options struct {
+	Folder   string   // where the go command runs
+	Patterns []string // packages
+	Bench    string   // regular expression, as go test -bench takes it
+	Against  string   // the revision to compare with, "" for none
+	CPUs     []int    // values of GOMAXPROCS to run each benchmark with, none for one as it is
+	Layouts  int      // function layouts to build each test binary in, 1 for the linker's own
+	Patience time.Duration
+	Say      func(format string, a ...any) // told what goes on
+}
+
+// Set is the benchmarks that were found, ready to be measured.
+type Set struct {
+	Entries []lab.Entry
+	// Notes are lines about what is not in Entries: a package that does not build, a benchmark that is
+	// on one side only.
+	Notes []string
+	// Commit and OldCommit are what the sides are built of; OldCommit is "" without Options.Against.
+	Commit, OldCommit string
+	sources           []*build.Source
+}
+
+// Close removes what was built and checked out, but for what is cached.
+func (s *Set) Close() error {
+	var errs []error
+	for _, source := range s.sources {
+		errs = append(errs, source.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// side is the code of one side, built.
+type side struct {
+	source     *build.Source
+	packages   []Package
+	binaries   map[string]*Binary // by package
+	benchmarks map[string][]Benchmark
+	failed     map[string]error // packages that do not build
+}
+
+// New finds, builds and lists the benchmarks.
+func New(ctx context.Context, o Options) (set *Set, err error) {
+	set = &Set{}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, set.Close())
+			set = nil
+		}
+	}()
+	if _, err := regexp.Compile(o.Bench); err != nil {
+		return set, fmt.Errorf("-bench %s: %w", o.Bench, err)
+	}
+	var before *build.Source
+	if o.Against != "" {
+		if before, err = build.Revision(ctx, o.Folder, o.Against); err != nil {
+			return set, fmt.Errorf("--against %w", err)
+		}
+		set.sources, set.OldCommit = append(set.sources, before), before.Commit
+	}
+	source, err := build.WorkingTree(ctx, o.Folder)
+	if err != nil {
+		return set, err
+	}
+	set.sources, set.Commit = append(set.sources, source), source.Commit
+	now, err := o.side(ctx, source)
+	if err != nil {
+		return set, err
+	}
+	if len(now.packages) == 0 {
+		return set, fmt.Errorf("no package of %s has benchmarks", strings.Join(o.Patterns, " "))
+	}
+	var old *side
+	if before != nil {
+		if old, err = o.side(ctx, before); err != nil {
+			return set, fmt.Errorf("--against %s: %w", o.Against, err)
+		}
+	}
+	set.join(o, now, old)
+	return set, nil
+}
+
+// side builds and lists one side.
+func (o *Options) side(ctx context.Context, source *build.Source) (*side, error) {
+	folder, err := source.Folder(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s := &side{source: source, binaries: map[string]*Binary{}, benchmarks: map[string][]Benchmark{}, failed: map[string]error{}}
+	if s.packages, err = Find(ctx, folder, o.Patterns); err != nil {
+		return nil, err
+	}
+	for _, p := range s.packages {
+		o.Say("building the tests of %s at %s", p.Path, shortCommit(source.Commit))
+		binary, err := Build(ctx, source, p, o.Layouts)
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		} else if err != nil {
+			s.failed[p.Path] = err
+			continue
+		}
+		s.binaries[p.Path] = binary
+		if s.benchmarks[p.Path], err = binary.List(ctx, o.Bench, o.Patience); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+func shortCommit(commit string) string {
+	if commit == "" {
+		return "no commit"
+	}
+	name, dirty, changed := strings.Cut(commit, "+")
+	name = name[:min(12, len(name))]
+	if changed {
+		name += "+" + dirty
+	}
+	return name
+}
+
+// join makes the entries: of each benchmark the new side, which is the case's baseline, its control, and
+// the old side.
+func (s *Set) join(o Options, now, old *side) {
+	for _, p := range now.packages {
+		if err := now.failed[p.Path]; err != nil {
+			s.note("%s does not build: %v", p.Path, err)
+			continue
+		}
+		if old != nil && old.failed[p.Path] != nil {
+			s.note("%s does not build at %s: %v", p.Path, o.Against, old.failed[p.Path])
+			continue
+		}
+		for _, one := range now.benchmarks[p.Path] {
+			was := &Benchmark{}
+			if old != nil {
+				if was = find(old.benchmarks[p.Path], one.Name); was == nil {
+					s.note("%s %s is new: %s does not have it", p.Path, one.Name, o.Against)
+					continue
+				}
+			}
+			for _, cpu := range orOne(o.CPUs) {
+				c := newCase(p, &one, cpu, len(o.CPUs) > 0)
+				e := now.entry(c, p, one, cpu)
+				e.Role = record.RoleBaseline
+				s.Entries = append(s.Entries, e)
+				e.Role, e.Contender.Name = record.RoleControl, "code=control"
+				s.Entries = append(s.Entries, e)
+				if old != nil {
+					e = old.entry(c, p, *was, cpu)
+					e.Role, e.Old = record.RoleContender, true
+					s.Entries = append(s.Entries, e)
+				}
+			}
+		}
+	}
+	if old == nil {
+		return
+	}
+	for _, p := range old.packages {
+		for _, one := range old.benchmarks[p.Path] {
+			if now.failed[p.Path] == nil && find(now.benchmarks[p.Path], one.Name) == nil {
+				s.note("%s %s is gone: %s has it", p.Path, one.Name, o.Against)
+			}
+		}
+	}
+}
+
+func (s *Set) note(format string, a ...any) { s.Notes = append(s.Notes, fmt.Sprintf(format, a...)) }
+
+func find(all []Benchmark, name string) *Benchmark {
+	for i := range all {
+		if all[i].Name == name {
+			return &all[i]
+		}
+	}
+	return nil
+}
+
+// orOne is GOMAXPROCS as it is, 0, where none was asked for.
+func orOne(cpus []int) []int {
+	if len(cpus) == 0 {
+		return []int{0}
+	}
+	return cpus
+}
+
+// newCase is what a benchmark is measured as. What speaks of its times is decided by what it is: wall time where it
+// works on several processors, or waits.
+func newCase(p Package, one *Benchmark, cpu int, named bool) *lab.Case {
+	c := &lab.Case{
+		Name:     "Bench/pkg=" + p.Label + "/" + strings.TrimPrefix(one.Name, "Benchmark"),
+		Doc:      p.Path + " " + one.Name,
+		Batch:    one.Took,
+		Value:    record.ValueFastCPU,
+		Baseline: "code=new",
+	}
+	if named {
+		c.Name += "/cpu=" + strconv.Itoa(cpu)
+	}
+	if one.Parallel || one.Waits {
+		c.Value = record.ValueFastWall
+	}
+	return c
+}
+
+// entry is a benchmark on the side, without a role.
+func (s *side) entry(c *lab.Case, p Package, one Benchmark, cpu int) lab.Entry {
+	b := s.binaries[p.Path]
+	built := &lab.Build{Name: shortCommit(s.source.Commit), Commit: s.source.Commit}
+	for _, file := range b.Layouts {
+		built.Commands = append(built.Commands, []string{file})
+	}
+	return lab.Entry{Stage: Stage, Case: c, Build: built, Contender: lab.Contender{
+		Name:        "code=new",
+		Checks:      Proof,
+		NotPossible: one.Failed,
+		Start: func(_ context.Context, layout int) (lab.Runner, error) {
+			return b.start(&one, cpu, layout)
+		},
+	}}
+}

@@ -1,0 +1,223 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"postage/bench"
+	"postage/build"
+	"postage/internal/words"
+	"postage/lab"
+	"postage/record"
+	"postage/report"
+	"postage/verdict"
+)
+
+// benchFlags are what `postage bench` can be told.
+type benchFlags struct {
+	bench, against, out, thresholds string
+	budget, patience                time.Duration
+	precision                       percent
+	seed                            uint64
+	cpus                            []int
+	layouts                         int
+	json, markdown, gate, list      bool
+}
+
+func benchCommand() *cobra.Command {
+	flags := benchFlags{precision: 0.01}
+	cmd := &cobra.Command{
+		Use:   "bench [PACKAGE...]",
+		Short: "Measure any Go benchmarks, this tree's beside a revision's",
+		Long: `Measures the Go benchmarks of the packages, in the module of the current folder or any that
+it can name, as they stand. With --against, the same benchmarks as of a git revision take
+turns with them, batch by batch; the working tree is not touched, and what is not
+committed is measured with it.
+
+A benchmark that fails, skips, hangs or ends its process is told in a line, and the
+others are measured.
+
+Exit status: 0 measured; 1 some benchmark could not be; 2 wrong usage, or nothing could
+be measured; 130 interrupted. With --gate they are those of ` + "`postage gate`" + `: 0 all
+passed, 1 some regressed, 2 there is no answer, 3 inconclusive.`,
+		Example: `  postage bench ./... --against main
+  postage bench -bench 'Marshal|Unmarshal' encoding/json
+  postage bench ./codec --against HEAD~1 --gate --markdown >> "$GITHUB_STEP_SUMMARY"`,
+		RunE: func(cmd *cobra.Command, args []string) error { return runBench(cmd, args, flags) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&flags.bench, "bench", ".", "measure the benchmarks that match the regular `expression`, as go test has it")
+	f.StringVar(&flags.against, "against", "", "compare with the code of the git `revision`")
+	f.DurationVar(&flags.budget, "budget", 3*time.Minute, "total time that measuring may take")
+	f.Var(&flags.precision, "precision", "half-width wanted of each ratio's interval, such as 1%")
+	f.DurationVar(&flags.patience, "timeout", time.Minute, "time after which a benchmark that does not answer counts as hanging")
+	f.Uint64Var(&flags.seed, "seed", record.DefaultSeed, "draws the order of batches and the layouts")
+	f.IntSliceVar(&flags.cpus, "cpu", nil, "`list` of GOMAXPROCS to run each benchmark with, as go test has it")
+	f.IntVar(&flags.layouts, "layouts", 4, "function layouts to build each test binary in, 1 for the linker's own alone")
+	f.StringVar(&flags.out, "out", "", "`file` for the record (default a dated one in "+runsFolder+")")
+	f.BoolVar(&flags.gate, "gate", false, "fail if a benchmark regressed")
+	f.StringVar(&flags.thresholds, "thresholds", "", thresholdsUsage)
+	f.BoolVar(&flags.json, "json", false, "print JSON")
+	f.BoolVar(&flags.markdown, "markdown", false, "print Markdown, as a comment that can be found again and replaced")
+	f.BoolVar(&flags.list, "list", false, "print the benchmarks, and measure nothing")
+	cmd.MarkFlagsMutuallyExclusive("json", "markdown")
+	return cmd
+}
+
+// goFlag is a flag as go test has them, with one dash.
+var goFlag = regexp.MustCompile(`^-[a-z]{2,}`)
+
+// asGoFlags gives a second dash to the flags of `postage bench` that have one, as people write them for go test.
+func asGoFlags(args []string) []string {
+	if len(args) == 0 || args[0] != "bench" {
+		return args
+	}
+	args = slices.Clone(args)
+	for i, arg := range args {
+		if arg == "--" {
+			break
+		}
+		if goFlag.MatchString(arg) {
+			args[i] = "-" + arg
+		}
+	}
+	return args
+}
+
+func runBench(cmd *cobra.Command, packages []string, flags benchFlags) (err error) {
+	switch {
+	case flags.budget <= 0:
+		return fmt.Errorf("--budget %v: must be more than 0", flags.budget)
+	case flags.layouts < 1:
+		return fmt.Errorf("--layouts %d: must be at least 1", flags.layouts)
+	case flags.gate && flags.against == "":
+		return hinted(errors.New("--gate compares with a revision, and there is none"), "add --against main, or whatever the code is to be compared with")
+	case slices.ContainsFunc(flags.cpus, func(n int) bool { return n < 1 }):
+		return fmt.Errorf("--cpu %v: must be at least 1", flags.cpus)
+	}
+	limits, err := loadThresholds(flags.thresholds)
+	if err != nil {
+		return err
+	}
+	if len(packages) == 0 {
+		packages = []string{"."}
+	}
+	set, err := bench.New(cmd.Context(), bench.Options{
+		Folder: ".", Patterns: packages, Bench: flags.bench, Against: flags.against, CPUs: flags.cpus, Layouts: flags.layouts, Patience: flags.patience,
+		Say: func(format string, a ...any) { say(cmd, "postage: "+format, a...) },
+	})
+	if cmd.Context().Err() != nil {
+		return lab.ErrInterrupted
+	} else if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, set.Close()) }()
+	if strings.HasSuffix(set.Commit, build.Dirty) && flags.against != "" {
+		say(cmd, "postage: the new side is the working tree, with changes that are not committed")
+	}
+	if flags.list {
+		return listBench(cmd, set)
+	}
+	if len(set.Entries) == 0 {
+		return errors.Join(errors.New("there is no benchmark to measure"), noteErrors(set))
+	}
+	plan := lab.NewPlan(set.Entries, flags.budget, float64(flags.precision))
+	rec, out, err := newRun(plan, record.Run{
+		Patterns: append(packages, "-bench="+flags.bench), Seed: flags.seed, Precision: float64(flags.precision), Budget: flags.budget, Commit: set.Commit,
+	}, flags.out, "bench-")
+	if err != nil {
+		return err
+	}
+	say(cmd, "postage: %s", plan.Describe(flags.budget, float64(flags.precision)))
+	interrupted := conduct(cmd, plan.Entries, rec, out, flags.patience)
+	if interrupted != nil && !errors.Is(interrupted, lab.ErrInterrupted) {
+		return interrupted
+	}
+	pointLatest(out)
+	say(cmd, "postage: record saved as %s", out)
+	var changes *verdict.Changes
+	if flags.against != "" {
+		changes = verdict.ComparePaired(rec, limits)
+	}
+	if err := printBench(cmd, rec, changes, set.Notes, flags); err != nil || interrupted != nil {
+		return errors.Join(err, interrupted)
+	}
+	return benchStatus(cmd, rec, changes, flags.gate)
+}
+
+func noteErrors(set *bench.Set) error {
+	var errs []error
+	for _, note := range set.Notes {
+		errs = append(errs, errors.New(note))
+	}
+	return errors.Join(errs...)
+}
+
+func listBench(cmd *cobra.Command, set *bench.Set) error {
+	for _, e := range set.Entries {
+		if e.Role != record.RoleBaseline {
+			continue
+		}
+		line := e.Case.Doc
+		if why := e.Contender.NotPossible; why != "" {
+			line += "  " + why
+		}
+		fmt.Fprintln(cmd.OutOrStdout(), line)
+	}
+	for _, note := range set.Notes {
+		say(cmd, "postage: %s", note)
+	}
+	return nil
+}
+
+func printBench(cmd *cobra.Command, rec *record.Record, changes *verdict.Changes, notes []string, flags benchFlags) error {
+	switch {
+	case flags.json && changes == nil:
+		return report.JSON(cmd.OutOrStdout(), rec)
+	case flags.json:
+		changes.Warnings = append(changes.Warnings, notes...)
+		return report.ChangesJSON(cmd.OutOrStdout(), changes)
+	case flags.markdown:
+		return report.BenchMarkdown(cmd.OutOrStdout(), rec, changes, notes)
+	}
+	return report.BenchTerminal(cmd.OutOrStdout(), rec, changes, notes, colorful(cmd))
+}
+
+// benchStatus is the error that gives the exit code.
+func benchStatus(cmd *cobra.Command, rec *record.Record, changes *verdict.Changes, gate bool) error {
+	if len(rec.Blocks) == 0 {
+		return errors.New("nothing was measured: the rows say why")
+	}
+	lost := 0
+	for i := range rec.Rows {
+		if !rec.Rows[i].OK() {
+			lost++
+		}
+	}
+	switch {
+	case gate:
+	case lost > 0:
+		return errFailedRow
+	default:
+		return nil
+	}
+	if err := ungated(cmd, changes); err != nil {
+		return err
+	}
+	switch changes.Outcome() {
+	case verdict.Regressed:
+		return exitRegressed
+	case verdict.Inconclusive:
+		return exitInconclusive
+	}
+	if lost > 0 {
+		return hinted(fmt.Errorf("%s could not be measured", words.Counted(lost, "row")), "the lines above say why")
+	}
+	return nil
+}

@@ -1,0 +1,97 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+)
+
+// answerer is what a contender works in: a worker of this program, or another program.
+type answerer interface {
+	ask(ctx context.Context, r request, patience time.Duration) (reply, error)
+	Kill()
+}
+
+// remote asks a Runner what a worker of this program is asked.
+type remote struct{ Runner }
+
+func (c *remote) ask(ctx context.Context, r request, patience time.Duration) (answer reply, err error) {
+	hang := fmt.Errorf("hang: no answer to %s within %v", r.Op, patience)
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, hang)
+	defer cancel()
+	switch r.Op {
+	case opOpen:
+		err = c.Open(ctx)
+	case opCalibrate:
+		answer, err = c.calibrate(ctx, time.Duration(r.TargetNS))
+	case opWarm:
+		err = c.warm(ctx, r)
+	case opRun:
+		answer.Batch, err = c.Batch(ctx, r.N)
+	case opClose:
+		answer.CollectionBytes, answer.Warnings, err = c.Close(ctx)
+	default:
+		err = fmt.Errorf("a runner cannot %s", r.Op)
+	}
+	if err != nil && errors.Is(context.Cause(ctx), hang) {
+		err = hang
+	}
+	return answer, err
+}
+
+// growth is how much an operation of batches four times as long may take more or less than one
+// of the others.
+const growth = 1.5
+
+// calibrate finds the number of operations, and whether what one takes depends on it.
+func (c *remote) calibrate(ctx context.Context, target time.Duration) (answer reply, err error) {
+	run := func(n int) (*Batch, error) { return c.Batch(ctx, n) }
+	if answer.N, err = calibrate(target, 1, run); err != nil {
+		return answer, err
+	}
+	// The mean, as one batch may collect garbage and another not; of CPU time, unless the batch waits, as
+	// the machine may do something else meanwhile.
+	perOp := func(n int) (mean float64, err error) {
+		const times = 3
+		for range times {
+			b, err := run(n)
+			if err != nil {
+				return 0, err
+			}
+			ns := b.WallNS
+			if b.CPUNS > ns/2 {
+				ns = b.CPUNS
+			}
+			mean += float64(ns) / float64(n) / times
+		}
+		return mean, nil
+	}
+	if b, err := run(answer.N); err != nil || time.Duration(b.WallNS) > 4*target {
+		return answer, err // an operation takes so long that more of them are out of the question
+	}
+	one, err := perOp(answer.N)
+	if err != nil {
+		return answer, err
+	}
+	four, err := perOp(4 * answer.N)
+	if err == nil && (four > growth*one || one > growth*four) {
+		answer.Warnings = []string{fmt.Sprintf("its time depends on N: %.4g ns/op at N = %d, %.4g ns/op at N = %d", one, answer.N, four, 4*answer.N)}
+	}
+	return answer, err
+}
+
+// warm runs batches that are not timed, as a worker does.
+func (c *remote) warm(ctx context.Context, r request) error {
+	if _, err := c.Batch(ctx, r.N); err != nil {
+		return fmt.Errorf("warm-up: %w", err)
+	}
+	if err := c.Collect(ctx, rand.New(rand.NewPCG(r.Seed, uint64(r.Block))).Float64()); err != nil {
+		return err
+	}
+	if _, err := c.Batch(ctx, r.N); err != nil {
+		return fmt.Errorf("warm-up: %w", err)
+	}
+	return nil
+}
