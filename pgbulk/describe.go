@@ -33,8 +33,8 @@ type attribute struct {
 }
 
 // layoutQuery asks about a table's columns. COPY into a table under row-level security is refused; it does not apply rules; into a view it works only by
-// triggers; and it overrides identity columns that are GENERATED ALWAYS
-// (https://www.postgresql.org/docs/current/sql-copy.html).
+// triggers; it overrides identity columns that are GENERATED ALWAYS (https://www.postgresql.org/docs/current/sql-copy.html); and in binary
+// it looks up how the type of every column is read, even of those that are not copied.
 func layoutQuery(major int) string {
 	generated := "a.attgenerated <> ''"
 	if major < 12 {
@@ -46,7 +46,7 @@ func layoutQuery(major int) string {
 	t.typstorage <> 'p',
 	c.relkind in ('r', 'p', 'f') and not c.relhasrules and not row_security_active(c.oid) and a.attidentity <> 'a' and not ` + generated + `,
 	has_database_privilege(current_database(), 'temp') and has_type_privilege(t.oid, 'usage'),
-	a.atthasdef and not ` + generated + ` or a.attidentity <> ''
+	a.atthasdef and not ` + generated + ` or a.attidentity <> '', t.typreceive <> 0
 	from pg_attribute a join pg_class c on c.oid = a.attrelid join pg_type t on t.oid = a.atttypid
 	where a.attrelid = $1::text::regclass and a.attnum > 0 and not a.attisdropped`
 }
@@ -82,6 +82,7 @@ func describe(ctx context.Context, conn *pgx.Conn, t *Table, o *Options, b *buff
 		if string(r[1]) == "t" {
 			l.notNull = append(l.notNull, string(r[0]))
 		}
+		l.direct = l.direct && string(r[9]) == "t"
 		i := slices.Index(t.Columns, string(r[0]))
 		if i < 0 {
 			l.fills = l.fills || string(r[8]) == "t"
