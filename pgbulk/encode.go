@@ -214,6 +214,10 @@ func (e *encoder) write(s *stream, i int, v any) (lent bool, err error) {
 	c := &e.columns[i]
 	p, ok := c.shape.plain(v)
 	if !ok {
+		// Most values that are encoded here fit into the stream's buffer as it is.
+		if out, ok := c.shape.appendValue(s.free(), v); ok && s.made(out) {
+			return false, nil
+		}
 		if e.scratch, err = e.append(e.scratch[:0], i, v); err != nil {
 			return false, err
 		}

@@ -6,13 +6,17 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"math/big"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"postage/pgbulk"
@@ -161,6 +165,66 @@ func TestStructs(t *testing.T) {
 				t.Errorf("table %s", got)
 			}
 		})
+	}
+}
+
+// TestStructsByAddress has struct fields of all types that are handed on by address, into columns of their own type and of text, and compares with
+// what the fields' values come to. Memory does not grow by the row.
+func TestStructsByAddress(t *testing.T) {
+	conn := connect(t)
+	type row struct {
+		ID int64
+		A  int
+		B  int16
+		C  int32
+		D  float32
+		E  float64
+		F  time.Time
+		G  [16]byte
+		H  pgtype.UUID
+		I  pgtype.Numeric
+		J  int
+		K  float64
+	}
+	at := time.Date(2026, 1, 2, 3, 4, 5, 678_000, time.UTC)
+	all := func(n int) iter.Seq[row] {
+		return func(yield func(row) bool) {
+			for i := range n {
+				if !yield(row{int64(i), i * 1000, int16(i), int32(-i), float32(i) / 4, float64(i) / 3, at.Add(time.Duration(i) * time.Hour), [16]byte{byte(i)}, pgtype.UUID{Bytes: [16]byte{1: byte(i)}, Valid: i%2 == 0},
+					pgtype.Numeric{Int: big.NewInt(int64(i)), Exp: -2, Valid: i%3 > 0}, i, float64(i)}) {
+					return
+				}
+			}
+		}
+	}
+	const columns = "(id int8 primary key, a int8, b int2, c int4, d float4, e float8, f timestamptz, g uuid, h uuid, i numeric, j jsonb, k numeric)"
+	byHand := func(r row) []any { return []any{r.ID, r.A, r.B, r.C, r.D, r.E, r.F, r.G, r.H, r.I, r.J, r.K} }
+	for _, s := range strategies {
+		ours, theirs := newTable(t, conn, columns[1:len(columns)-1]), newTable(t, conn, columns[1:len(columns)-1])
+		if _, err := pgbulk.Upsert(t.Context(), conn, pgbulk.Table{Name: ours, Key: []string{"id"}}, pgbulk.Structs(all(300)), pgbulk.Options{Strategy: s}); err != nil {
+			t.Fatal(err)
+		}
+		for r := range all(300) {
+			if _, err := conn.Exec(t.Context(), "insert into "+theirs.Sanitize()+" values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)", byHand(r)...); err != nil {
+				t.Fatal(err)
+			}
+		}
+		same(t, conn, strings.Split("id a b c d e f g h i j k", " "), ours.Sanitize(), theirs.Sanitize())
+	}
+	table := pgbulk.Table{Name: newTable(t, conn, columns[1:len(columns)-1]), Columns: strings.Split("id a b c d e f g h k", " "), Key: []string{"id"}}
+	const n = 5000
+	var before, after runtime.MemStats
+	for range 2 { // the first makes buffers
+		must(t, conn, "truncate "+table.Name.Sanitize())
+		rows := slices.Collect(all(n))
+		runtime.ReadMemStats(&before)
+		if _, err := pgbulk.Insert(t.Context(), conn, table, pgbulk.Structs(slices.Values(rows)), pgbulk.Options{}); err != nil {
+			t.Fatal(err)
+		}
+		runtime.ReadMemStats(&after)
+	}
+	if got := after.Mallocs - before.Mallocs; got > n/2 {
+		t.Errorf("%d allocations for %d rows", got, n)
 	}
 }
 

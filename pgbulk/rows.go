@@ -6,6 +6,9 @@ import (
 	"iter"
 	"reflect"
 	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgtype"
 )
 
 // Rows is where rows come from: see [Values], [Slice], [Structs] and [Fallible]. A source is run through once for a
@@ -78,7 +81,7 @@ func Structs[T any](rows iter.Seq[T]) Rows {
 			}
 		}
 		return func(yield func([]any, error) bool) {
-			// One struct and one slice serve all rows. The struct's strings and byte slices are handed on by address, which
+			// One struct and one slice serve all rows. Values of the types that are encoded here are handed on by address, which
 			// saves the allocation that putting them in an interface costs.
 			var row T
 			var v reflect.Value
@@ -88,7 +91,7 @@ func Structs[T any](rows iter.Seq[T]) Rows {
 				v = reflect.ValueOf(&row).Elem()
 				for i, path := range paths {
 					switch p := v.FieldByIndex(path).Addr().Interface().(type) {
-					case *string, *[]byte:
+					case *string, *[]byte, *int, *int16, *int32, *int64, *float32, *float64, *time.Time, *[16]byte, *pgtype.UUID, *pgtype.Numeric:
 						values[i], byAddress[i] = p, true
 					}
 				}

@@ -258,6 +258,21 @@ func (s *stream) room(k int) []byte {
 	return p
 }
 
+// free is what is free of the buffer, to append to, and 64 bytes at least.
+func (s *stream) free() []byte {
+	s.reserve(64)
+	return s.buf[s.n:s.n]
+}
+
+// made takes over what was appended to the buffer. It reports false if there was not enough room for it.
+func (s *stream) made(out []byte) bool {
+	if len(out) > len(s.buf)-s.n {
+		return false
+	}
+	s.n += len(out)
+	return true
+}
+
 // reserve has the next k bytes go out together.
 func (s *stream) reserve(k int) {
 	if len(s.buf)-s.n < k {

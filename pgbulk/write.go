@@ -321,17 +321,18 @@ func (w *writer) row(row []any) error {
 	if err := w.leaveOut(row); err != nil {
 		return err
 	}
+	if w.strategy == Copy && w.stream != nil {
+		return w.copyRow(row)
+	}
 	size, referred := w.size(row)
 	if w.strategy == Copy {
 		// With columns that had no value yet some rows are held back: COPY cannot change its mind about them.
-		if w.stream == nil && len(w.open) > 0 && size <= w.options.ChunkBytes-w.chunk.size() {
+		if len(w.open) > 0 && size <= w.options.ChunkBytes-w.chunk.size() {
 			w.chunk.grow(size-referred, w.options.ChunkBytes)
 			return w.add(&w.chunk, row)
 		}
-		if w.stream == nil {
-			w.startCopy()
-			w.copyChunk()
-		}
+		w.startCopy()
+		w.copyChunk()
 		return w.copyRow(row)
 	}
 	if w.chunk.rows() >= w.options.ChunkRows || size > w.options.ChunkBytes-w.chunk.size() {
