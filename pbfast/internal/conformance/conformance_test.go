@@ -38,7 +38,7 @@ func TestConformance(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	var expected []string
-	for _, mode := range []string{"protobuf", "hook", "direct"} {
+	for _, mode := range []string{"protobuf", "hook", "direct", "opaque"} {
 		cmd := exec.Command(runner[0], append(runner[1:], "--enforce_recommended", "--maximum_edition", "2023", "--output_dir", dir, testee)...)
 		cmd.Env = append(os.Environ(), "POSTAGE_CONFORMANCE="+mode)
 		out, _ := cmd.CombinedOutput() // its status is 1 for the failures that protobuf-go has

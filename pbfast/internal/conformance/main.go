@@ -3,8 +3,9 @@
 //
 //	conformance_test_runner --enforce_recommended --maximum_edition 2023 ./conformance
 //
-// POSTAGE_CONFORMANCE chooses what is tested, as the runner passes no arguments: "hook" (the default) is proto.Marshal and proto.Unmarshal with pbfast behind them, "direct" its methods on messages, and "protobuf"
-// protobuf-go's own code, which shows what is to be expected.
+// POSTAGE_CONFORMANCE chooses what is tested, as the runner passes no arguments: "hook" (the default) is
+// proto.Marshal and proto.Unmarshal with pbfast behind them, "opaque" the same on messages with the opaque API, "direct"
+// its methods on messages, and "protobuf" protobuf-go's own code, which shows what is to be expected.
 package main
 
 import (
@@ -12,6 +13,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/encoding/prototext"
@@ -24,37 +26,42 @@ import (
 	"postage/pbfast"
 	pb "postage/pbfast/internal/testmessages/conformance"
 	_ "postage/pbfast/internal/testmessages/edition2023"
+	_ "postage/pbfast/internal/testmessages/edition2023opaque"
 	_ "postage/pbfast/internal/testmessages/proto2"
 	_ "postage/pbfast/internal/testmessages/proto2editions"
+	_ "postage/pbfast/internal/testmessages/proto2opaque"
 	_ "postage/pbfast/internal/testmessages/proto3"
 	_ "postage/pbfast/internal/testmessages/proto3editions"
+	_ "postage/pbfast/internal/testmessages/proto3opaque"
 )
 
 // A codec is the way from bytes to a message and back that is tested.
 type codec struct {
 	marshal   func(proto.Message) ([]byte, error)
 	unmarshal func([]byte, proto.Message) error
+	opaque    bool // messages of editions are those like them that have the opaque API
 }
 
 var codecs = map[string]codec{
-	"hook": {proto.Marshal, proto.Unmarshal},
+	"hook":   {marshal: proto.Marshal, unmarshal: proto.Unmarshal},
+	"opaque": {marshal: proto.Marshal, unmarshal: proto.Unmarshal, opaque: true},
 	"direct": {
-		func(m proto.Message) ([]byte, error) {
+		marshal: func(m proto.Message) ([]byte, error) {
 			return m.(interface{ MarshalAppend([]byte) ([]byte, error) }).MarshalAppend(nil)
 		},
-		func(data []byte, m proto.Message) error {
+		unmarshal: func(data []byte, m proto.Message) error {
 			return m.(interface{ Unmarshal([]byte) error }).Unmarshal(data)
 		},
 	},
 	"protobuf": {
-		func(m proto.Message) ([]byte, error) {
+		marshal: func(m proto.Message) ([]byte, error) {
 			out, err := pbfast.Original(m.ProtoReflect()).Marshal(protoiface.MarshalInput{Message: m.ProtoReflect()})
 			if err == nil {
 				err = proto.CheckInitialized(m)
 			}
 			return out.Buf, err
 		},
-		func(data []byte, m proto.Message) error {
+		unmarshal: func(data []byte, m proto.Message) error {
 			_, err := pbfast.Original(m.ProtoReflect()).Unmarshal(protoiface.UnmarshalInput{
 				Message: m.ProtoReflect(), Buf: data, Resolver: protoregistry.GlobalTypes, Depth: protowire.DefaultRecursionLimit,
 			})
@@ -111,7 +118,14 @@ func serve(in io.Reader, out io.Writer, codec codec) error {
 }
 
 func respond(request *pb.ConformanceRequest, codec codec) *pb.ConformanceResponse {
-	messageType, err := protoregistry.GlobalTypes.FindMessageByName(protoreflect.FullName(request.GetMessageType()))
+	// The message's name is changed, and those of extensions in what is text, on the way in and back on the way out.
+	name, toOpaque, back := request.GetMessageType(), strings.NewReplacer(), strings.NewReplacer()
+	if codec.opaque {
+		const theirs, ours = "protobuf_test_messages.editions", "protobuf_test_messages.opaque"
+		name = strings.Replace(name, theirs, ours, 1)
+		toOpaque, back = strings.NewReplacer("["+theirs, "["+ours), strings.NewReplacer("["+ours, "["+theirs)
+	}
+	messageType, err := protoregistry.GlobalTypes.FindMessageByName(protoreflect.FullName(name))
 	if err != nil {
 		return &pb.ConformanceResponse{Result: &pb.ConformanceResponse_Skipped{Skipped: "no such message here"}}
 	}
@@ -122,9 +136,9 @@ func respond(request *pb.ConformanceRequest, codec codec) *pb.ConformanceRespons
 	case *pb.ConformanceRequest_JsonPayload:
 		err = protojson.UnmarshalOptions{
 			DiscardUnknown: request.TestCategory == pb.TestCategory_JSON_IGNORE_UNKNOWN_PARSING_TEST,
-		}.Unmarshal([]byte(payload.JsonPayload), m)
+		}.Unmarshal([]byte(toOpaque.Replace(payload.JsonPayload)), m)
 	case *pb.ConformanceRequest_TextPayload:
-		err = prototext.Unmarshal([]byte(payload.TextPayload), m)
+		err = prototext.Unmarshal([]byte(toOpaque.Replace(payload.TextPayload)), m)
 	default:
 		return &pb.ConformanceResponse{Result: &pb.ConformanceResponse_Skipped{Skipped: "no such payload here"}}
 	}
@@ -141,12 +155,12 @@ func respond(request *pb.ConformanceRequest, codec codec) *pb.ConformanceRespons
 	case pb.WireFormat_JSON:
 		var data []byte
 		if data, err = protojson.Marshal(m); err == nil {
-			response.Result = &pb.ConformanceResponse_JsonPayload{JsonPayload: string(data)}
+			response.Result = &pb.ConformanceResponse_JsonPayload{JsonPayload: back.Replace(string(data))}
 		}
 	case pb.WireFormat_TEXT_FORMAT:
 		var data []byte
 		if data, err = (prototext.MarshalOptions{EmitUnknown: request.PrintUnknownFields}).Marshal(m); err == nil {
-			response.Result = &pb.ConformanceResponse_TextPayload{TextPayload: string(data)}
+			response.Result = &pb.ConformanceResponse_TextPayload{TextPayload: back.Replace(string(data))}
 		}
 	default:
 		return &pb.ConformanceResponse{Result: &pb.ConformanceResponse_Skipped{Skipped: "no such format here"}}

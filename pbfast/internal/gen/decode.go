@@ -12,7 +12,7 @@ import (
 // Checks are those whose need the tests show by leaving each out.
 var Checks = []string{
 	"room", "encode-utf8", "decode-utf8", "depth", "map-depth", "chunk-inside", "varint-end", "tag-end", "zigzag32", "presence",
-	"merge",
+	"merge", "bit",
 }
 
 func (g *generator) drop(check string) bool { return g.options.Drop == check }
@@ -28,9 +28,12 @@ func (g *generator) parts(msg *message) {
 	g.f("// %s is room for the optional values and messages of one %s, allocated at once.", partsName(msg), msg.GoIdent.GoName)
 	g.f("type %s struct {", partsName(msg))
 	for _, f := range msg.slots {
-		if child := g.model.local(f); child != nil {
+		switch child := g.model.local(f); {
+		case f.boxed():
+			g.f("%s []%s", f.GoName, g.goType(f))
+		case child != nil:
 			g.f("%s %s", f.GoName, g.nodeType(child))
-		} else {
+		default:
 			g.f("%s %s", f.GoName, g.goType(f))
 		}
 	}
@@ -198,7 +201,7 @@ func (g *generator) read(f *field, present bool) string {
 }
 
 func (g *generator) decodeField(msg *message, f *field) {
-	name := "m." + f.GoName
+	name := f.ref()
 	if f.kind == protoreflect.GroupKind {
 		g.f("case %#x: // %s, a group", f.tag(protowire.StartGroupType), f.Desc.Name())
 		g.fallback()
@@ -211,7 +214,7 @@ func (g *generator) decodeField(msg *message, f *field) {
 	case f.inOneof():
 		g.decodeOneof(f)
 	case f.list() && f.isMessage():
-		g.decodeMessages(f)
+		g.decodeMessages(msg, f)
 	case f.list() && f.text():
 		g.decodeTexts(f)
 	case f.list():
@@ -223,8 +226,10 @@ func (g *generator) decodeField(msg *message, f *field) {
 		g.f("if %s == nil {", name)
 		g.slot(msg, f, name)
 		g.f("}\n*%s = %s", name, value)
+		g.setPresent(f)
 	default:
 		g.f("%s = %s", name, g.read(f, f.Desc.HasPresence() && !g.drop("presence")))
+		g.setPresent(f)
 	}
 	if f.packable() {
 		g.f("case %#x: // %s, packed", f.tag(protowire.BytesType), f.Desc.Name())
@@ -247,13 +252,17 @@ func (g *generator) decodeField(msg *message, f *field) {
 
 // slot sets name to the field's place in the parts, which are made if they are not there.
 func (g *generator) slot(msg *message, f *field, name string) {
+	if g.reusing && f.boxed() {
+		g.f("%s = new([]%s)", name, g.goType(f))
+		return
+	}
 	if g.reusing {
 		g.f("if %s = old%s; %s == nil { %s = new(%s) }", name, f.GoName, name, name, g.goType(f))
 		return
 	}
 	g.f("if s == nil { s = new(%s) }", partsName(msg))
 	place := "&s." + f.GoName
-	if child := g.model.local(f); child != nil {
+	if child := g.model.local(f); child != nil && !f.boxed() {
 		place, _ = g.inNode(child, "s."+f.GoName)
 	}
 	g.f("%s = %s", name, place)
@@ -286,7 +295,7 @@ func (g *generator) fresh(f *field) (expression, parts string) {
 }
 
 func (g *generator) decodeMessage(msg *message, f *field) {
-	name := "m." + f.GoName
+	name := f.ref()
 	g.readChunk()
 	if g.reusing && g.model.local(f) != nil {
 		g.reuseMessage(f)
@@ -317,9 +326,15 @@ func (g *generator) decodeMessage(msg *message, f *field) {
 }
 
 // decodeMessages decodes a run of elements into a slab that is counted before.
-func (g *generator) decodeMessages(f *field) {
-	name := "m." + f.GoName
+func (g *generator) decodeMessages(msg *message, f *field) {
+	name := f.ref()
 	child := g.model.local(f)
+	if f.boxed() {
+		g.f("if %s == nil {", name)
+		g.slot(msg, f, name)
+		g.f("}")
+		name = f.elements()
+	}
 	if g.reusing && child != nil {
 		g.reuseElement(f)
 		return
@@ -362,7 +377,7 @@ func wireTag(tag uint64) uint16 {
 
 // decodeTexts decodes a run of strings or bytes.
 func (g *generator) decodeTexts(f *field) {
-	name := "m." + f.GoName
+	name := f.ref()
 	tag := f.tag(protowire.BytesType)
 	if protowire.SizeVarint(tag) > 2 {
 		g.f("%s = append(%s, %s)", name, name, g.read(f, true))
@@ -374,8 +389,8 @@ func (g *generator) decodeTexts(f *field) {
 }
 
 func (g *generator) decodeOneof(f *field) {
-	oneof := "m." + f.Oneof.GoName
-	wrapper := g.QualifiedGoIdent(f.GoIdent)
+	oneof := f.oneofRef()
+	wrapper := g.QualifiedGoIdent(f.wrapper())
 	if !f.isMessage() {
 		g.f("%s = &%s{%s: %s}", oneof, wrapper, f.GoName, g.read(f, true))
 		return
@@ -395,7 +410,7 @@ func (g *generator) decodeOneof(f *field) {
 func entryName(f *field) string { return "pbfast" + f.GoName + "Entry" }
 
 func (g *generator) decodeMap(f *field) {
-	name := "m." + f.GoName
+	name := f.ref()
 	g.f("if %s == nil {", name)
 	if tag := f.tag(protowire.BytesType); protowire.SizeVarint(tag) <= 2 {
 		g.f("%s = make(%s, %s(p, i, %#x))\n}", name, g.mapType(f), g.rt("Run"), wireTag(tag))
@@ -441,5 +456,5 @@ func (g *generator) decodeEntry(msg *message, f *field) {
 	}
 	g.f("default:")
 	g.f("if i = %s(p, i, tag); i < 0 { %s }", g.rt("Skip"), g.fail("ErrMalformed"))
-	g.f("}\n}\nm.%s[key] = value\nreturn nil\n}\n", f.GoName)
+	g.f("}\n}\n%s[key] = value\nreturn nil\n}\n", f.ref())
 }

@@ -24,9 +24,9 @@ func (g *generator) encode(msg *message) {
 			for first > 0 && msg.ordered[first-1].Oneof == f.Oneof {
 				first--
 			}
-			g.f("switch v := m.%s.(type) {", f.Oneof.GoName)
+			g.f("switch v := %s.(type) {", f.oneofRef())
 			for _, f := range msg.ordered[first : k+1] {
-				g.f("case *%s:\nif v != nil {", g.QualifiedGoIdent(f.GoIdent))
+				g.f("case *%s:\nif v != nil {", g.QualifiedGoIdent(f.wrapper()))
 				g.encodeAlone(f, "v."+f.GoName)
 				g.f("}")
 			}
@@ -146,7 +146,7 @@ func (g *generator) encodeGroup(fields []*field) {
 	for _, f := range fields {
 		constant += tagSize(f) + most(f)
 		if f.text() && !f.pointer() {
-			variable = append(variable, "len(m."+f.GoName+")")
+			variable = append(variable, "len("+f.ref()+")")
 		}
 	}
 	g.room(constant, variable...)
@@ -262,7 +262,7 @@ func (g *generator) putMessage(f *field, value string) {
 }
 
 func (g *generator) encodeField(f *field) {
-	name := "m." + f.GoName
+	name := f.ref()
 	switch {
 	case f.isMap():
 		g.encodeMap(f)
@@ -282,6 +282,8 @@ func (g *generator) encodeField(f *field) {
 		}
 		g.f("}")
 	case f.list():
+		end := g.ifBoxed(f)
+		name = f.elements()
 		g.f("for k := len(%s) - 1; k >= 0; k-- {", name)
 		if f.isMessage() {
 			g.encodeAlone(f, name+"[k]")
@@ -289,7 +291,7 @@ func (g *generator) encodeField(f *field) {
 			g.f("v := %s[k]", name)
 			g.encodeAlone(f, "v")
 		}
-		g.f("}")
+		g.f("}%s", end)
 	default: // a message
 		g.f("if v := %s; v != nil {", name)
 		g.encodeAlone(f, "v")
@@ -315,7 +317,7 @@ func (g *generator) putElements(f *field, list string) {
 
 // encodeMap writes a map in one pass, or from its last key to its first.
 func (g *generator) encodeMap(f *field) {
-	name := "m." + f.GoName
+	name := f.ref()
 	key := newField(f.Message.Fields[0])
 	sorted := "SortedKeys"
 	if key.kind == protoreflect.BoolKind {

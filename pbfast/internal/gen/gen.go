@@ -153,7 +153,7 @@ func (g *generator) goType(f *field) string {
 func (g *generator) faces(msg *message) error {
 	names := []string{"MarshalAppend", "SizeOf", "UnmarshalAlias", "UnmarshalOwn", "UnmarshalReuse", "PbfastSize"}
 	for _, f := range msg.Fields {
-		if slices.Contains(names, f.GoName) {
+		if !opaque(msg.Message) && slices.Contains(names, f.GoName) {
 			return fmt.Errorf("%s: field %s has the name of a method that would be generated: rename it, or leave its file out", msg.Desc.FullName(), f.Desc.Name())
 		}
 	}

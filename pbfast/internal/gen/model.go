@@ -9,7 +9,6 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/descriptorpb"
-	"google.golang.org/protobuf/types/gofeaturespb"
 )
 
 // A message is one that methods are generated for.
@@ -51,6 +50,9 @@ func (f *field) text() bool {
 
 // pointer says whether the struct holds a pointer to a scalar.
 func (f *field) pointer() bool {
+	if f.opaque() && f.kind != protoreflect.StringKind {
+		return false
+	}
 	return !f.list() && !f.isMap() && !f.inOneof() && f.Desc.HasPresence() && !f.isMessage() && f.kind != protoreflect.BytesKind
 }
 
@@ -131,8 +133,11 @@ func unsupported(msg *protogen.Message) string {
 	if o, ok := msg.Desc.Options().(*descriptorpb.MessageOptions); ok && o.GetMessageSetWireFormat() {
 		return "has the MessageSet wire format"
 	}
-	if msg.APILevel == gofeaturespb.GoFeatures_API_OPAQUE {
-		return "has the opaque API"
+	if opaque(msg) && slices.ContainsFunc(msg.Fields, func(f *protogen.Field) bool {
+		lazy, ok := f.Desc.(interface{ IsLazy() bool })
+		return ok && lazy.IsLazy()
+	}) {
+		return "has fields that are decoded lazily"
 	}
 	return ""
 }
@@ -168,7 +173,7 @@ func (m *model) local(f *field) *message {
 func (m *model) slotsOf(msg *message) {
 	for _, f := range msg.fields {
 		switch {
-		case f.pointer():
+		case f.pointer(), f.boxed() && f.kind == protoreflect.MessageKind:
 			msg.slots = append(msg.slots, f)
 		case f.single() && f.kind == protoreflect.MessageKind:
 			if child := m.local(f); child != nil && m.sizeOf(child, nil) <= maxSlotBytes {
@@ -200,6 +205,9 @@ func (m *model) sizeOf(msg *message, within []*message) int {
 		case f.inOneof() || f.kind == protoreflect.StringKind && !f.pointer():
 			size += 16
 		default:
+			size += 8
+		}
+		if f.boxed() {
 			size += 8
 		}
 		if f.pointer() {

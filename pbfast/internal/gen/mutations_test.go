@@ -14,6 +14,7 @@ import (
 	"google.golang.org/protobuf/types/pluginpb"
 
 	"postage/pbfast/internal/testmessages/edition2023"
+	"postage/pbfast/internal/testmessages/edition2023opaque"
 	"postage/pbfast/internal/testmessages/proto3"
 )
 
@@ -52,8 +53,9 @@ func generate(t *testing.T, file protoreflect.FileDescriptor, options Options) s
 }
 
 var testFiles = map[string]protoreflect.FileDescriptor{
-	"proto3/test_messages_proto3_pbfast.pb.go":           proto3.File_test_messages_proto3_proto,
-	"edition2023/test_messages_edition2023_pbfast.pb.go": edition2023.File_test_messages_edition2023_proto,
+	"proto3/test_messages_proto3_pbfast.pb.go":                        proto3.File_test_messages_proto3_proto,
+	"edition2023/test_messages_edition2023_pbfast.pb.go":              edition2023.File_test_messages_edition2023_proto,
+	"edition2023opaque/test_messages_edition2023_opaque_pbfast.pb.go": edition2023opaque.File_test_messages_edition2023_opaque_proto,
 }
 
 // The code that is committed is what the generator makes.

@@ -1,5 +1,7 @@
 package gen
 
+import "slices"
+
 // reuseFace writes the method UnmarshalReuse.
 func (g *generator) reuseFace(msg *message, checkInit func(string)) {
 	t := msg.GoIdent.GoName
@@ -23,13 +25,18 @@ func (g *generator) reuse(msg *message) {
 	if msg.ext {
 		g.f("m.extensionFields = nil")
 	}
+	if slices.ContainsFunc(msg.fields, (*field).bit) {
+		g.f("clear(m.XXX_presence[:])")
+	}
 	for k, f := range msg.ordered {
-		name := "m." + f.GoName
+		name := f.ref()
 		switch {
 		case f.inOneof():
 			if k == 0 || msg.ordered[k-1].Oneof != f.Oneof {
-				g.f("m.%s = nil", f.Oneof.GoName)
+				g.f("%s = nil", f.oneofRef())
 			}
+		case f.boxed() && g.model.local(f) != nil && f.kind.String() == "message":
+			g.f("if %s != nil { %s = %s[:0] }", name, f.elements(), f.elements())
 		case f.isMap():
 			g.f("clear(%s)", name)
 		case f.list() && (!f.isMessage() || g.model.local(f) != nil && f.kind.String() == "message"):
@@ -51,7 +58,7 @@ func (g *generator) reuse(msg *message) {
 
 // reuseMessage decodes v into a message that was there before, or merges it into one that has come in this input.
 func (g *generator) reuseMessage(f *field) {
-	name := "m." + f.GoName
+	name := f.ref()
 	child := g.model.local(f)
 	g.f("if %s != nil {", name)
 	g.into(f, name, g.noParts(child))
@@ -62,7 +69,7 @@ func (g *generator) reuseMessage(f *field) {
 
 // reuseElement decodes an element into one that the slice had there before.
 func (g *generator) reuseElement(f *field) {
-	name := "m." + f.GoName
+	name := f.elements()
 	g.readChunk()
 	g.f("n := len(%s)", name)
 	g.f("if n < cap(%s) { %s = %s[:n+1] } else { %s = append(%s, nil) }", name, name, name, name, name)

@@ -20,9 +20,9 @@ func (g *generator) size(msg *message) {
 			continue
 		}
 		if k == 0 || msg.ordered[k-1].Oneof != f.Oneof {
-			g.f("switch v := m.%s.(type) {", f.Oneof.GoName)
+			g.f("switch v := %s.(type) {", f.oneofRef())
 		}
-		g.f("case *%s:\nif v != nil {", g.QualifiedGoIdent(f.GoIdent))
+		g.f("case *%s:\nif v != nil {", g.QualifiedGoIdent(f.wrapper()))
 		g.sizeValue(f, "v."+f.GoName)
 		g.f("}")
 		if k+1 == len(msg.ordered) || msg.ordered[k+1].Oneof != f.Oneof {
@@ -95,8 +95,12 @@ func (g *generator) varint(f *field, value string) string {
 // present is the condition under which a field that is no list, map or part of a oneof is encoded, and its
 // value then.
 func (g *generator) present(f *field) (condition, value string) {
-	value = "m." + f.GoName
+	value = f.ref()
 	switch {
+	case f.bit() && f.pointer():
+		return g.isPresent(f), "*" + value
+	case f.bit():
+		return g.isPresent(f), value
 	case f.pointer():
 		return value + " != nil", "*" + value
 	case f.isMessage(), f.kind == protoreflect.BytesKind && f.Desc.HasPresence():
@@ -114,7 +118,7 @@ func (g *generator) present(f *field) (condition, value string) {
 }
 
 func (g *generator) sizeField(f *field) {
-	name := "m." + f.GoName
+	name := f.ref()
 	switch {
 	case f.isMap():
 		key, value := newField(f.Message.Fields[0]), newField(f.Message.Fields[1])
@@ -149,9 +153,10 @@ func (g *generator) sizeField(f *field) {
 		}
 		g.f("}")
 	case f.list():
-		g.f("for _, v := range %s {", name)
+		end := g.ifBoxed(f)
+		g.f("for _, v := range %s {", f.elements())
 		g.sizeValue(f, "v")
-		g.f("}")
+		g.f("}%s", end)
 	default:
 		condition, value := g.present(f)
 		g.f("if %s {", condition)

@@ -7,10 +7,12 @@ import (
 	"strings"
 
 	"github.com/bufbuild/protocompile"
+	"google.golang.org/protobuf/encoding/prototext"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protodesc"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/descriptorpb"
+	"google.golang.org/protobuf/types/gofeaturespb"
 )
 
 // writePbfast writes package pbhook, whose messages are encoded by pbfast through protobuf's own functions. Its
@@ -50,26 +52,60 @@ func (s *schema) writePbfastTests(ctx context.Context) error {
 			return err
 		}
 		pkg := strings.ReplaceAll(strings.TrimPrefix(strings.TrimSuffix(name, ".proto"), "test_messages_"), "_", "")
-		into := filepath.Join(dir, pkg)
-		if err := clear(into, "*.go"); err != nil {
-			return err
-		}
 		request := append(dependencies(files[0]), protodesc.ToFileDescriptorProto(files[0]))
-		own := request[len(request)-1]
-		own.Options.GoPackage = proto.String("postage/pbfast/internal/testmessages/" + pkg)
-		// Some of the messages have MessageSets, which plug-ins refuse unless they are built so.
-		const legacy = "-tags=protolegacy"
-		if err := s.runPluginOn([]string{"run", legacy, "google.golang.org/protobuf/cmd/protoc-gen-go"}, "", into, request, own.GetName()); err != nil {
+		if err := s.writePbfastTest(filepath.Join(dir, pkg), request); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
-		if pkg == "conformance" {
+		if !strings.Contains(pkg, "edition") {
 			continue
 		}
-		if err := s.runPluginOn(s.pbfastPlugin(legacy), "names=vt,reuse=true", into, request, own.GetName()); err != nil {
+		own, err := opaque(request[len(request)-1])
+		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
+		}
+		request[len(request)-1] = own
+		if err := s.writePbfastTest(filepath.Join(dir, strings.TrimSuffix(pkg, "editions")+"opaque"), request); err != nil {
+			return fmt.Errorf("%s, opaque: %w", name, err)
 		}
 	}
 	return nil
+}
+
+// writePbfastTest writes the package of the last file of a request.
+func (s *schema) writePbfastTest(dir string, request []*descriptorpb.FileDescriptorProto) error {
+	if err := clear(dir, "*.go"); err != nil {
+		return err
+	}
+	own := request[len(request)-1]
+	own.Options.GoPackage = proto.String("postage/pbfast/internal/testmessages/" + filepath.Base(dir))
+	// Some of the messages have MessageSets, which plug-ins refuse unless they are built so.
+	const legacy = "-tags=protolegacy"
+	if err := s.runPluginOn([]string{"run", legacy, "google.golang.org/protobuf/cmd/protoc-gen-go"}, "", dir, request, own.GetName()); err != nil {
+		return err
+	}
+	if filepath.Base(dir) == "conformance" {
+		return nil
+	}
+	return s.runPluginOn(s.pbfastPlugin(legacy), "names=vt,reuse=true", dir, request, own.GetName())
+}
+
+// opaque returns a file like one of the conformance suite's that has the opaque API, and names of its own.
+func opaque(file *descriptorpb.FileDescriptorProto) (*descriptorpb.FileDescriptorProto, error) {
+	text, err := prototext.Marshal(file)
+	if err != nil {
+		return nil, err
+	}
+	renamed := strings.ReplaceAll(string(text), "protobuf_test_messages.editions", "protobuf_test_messages.opaque")
+	out := new(descriptorpb.FileDescriptorProto)
+	if err := prototext.Unmarshal([]byte(renamed), out); err != nil {
+		return nil, err
+	}
+	out.Name = proto.String(strings.TrimSuffix(strings.TrimSuffix(file.GetName(), ".proto"), "_editions") + "_opaque.proto")
+	if out.Options.Features == nil {
+		out.Options.Features = new(descriptorpb.FeatureSet)
+	}
+	proto.SetExtension(out.Options.Features, gofeaturespb.E_Go, &gofeaturespb.GoFeatures{ApiLevel: gofeaturespb.GoFeatures_API_OPAQUE.Enum()})
+	return out, nil
 }
 
 // dependencies returns the files that a file imports, each before those that import it.

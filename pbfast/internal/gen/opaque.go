@@ -1,0 +1,109 @@
+package gen
+
+import (
+	"fmt"
+	"slices"
+	"unicode"
+	"unicode/utf8"
+
+	"google.golang.org/protobuf/compiler/protogen"
+	"google.golang.org/protobuf/types/gofeaturespb"
+)
+
+// With the opaque API the struct's fields have other names and, in part, other types, and bits say which of them are
+// there. What is here follows protoc-gen-go's opaque.go.
+
+const implPkg = protogen.GoImportPath("google.golang.org/protobuf/runtime/protoimpl")
+
+func opaque(msg *protogen.Message) bool { return msg.APILevel == gofeaturespb.GoFeatures_API_OPAQUE }
+
+func (f *field) opaque() bool { return opaque(f.Parent) }
+
+const hidden = "xxx_hidden_"
+
+// ref is the struct's field.
+func (f *field) ref() string {
+	if f.opaque() {
+		return "m." + hidden + f.GoName
+	}
+	return "m." + f.GoName
+}
+
+// oneofRef is the struct's field of the oneof that the field is in.
+func (f *field) oneofRef() string {
+	if f.opaque() {
+		return "m." + hidden + f.Oneof.GoName
+	}
+	return "m." + f.Oneof.GoName
+}
+
+// wrapper is the type that the field has in its oneof.
+func (f *field) wrapper() protogen.GoIdent {
+	if !f.opaque() {
+		return f.GoIdent
+	}
+	id := protogen.GoIdent{GoImportPath: f.Parent.GoIdent.GoImportPath, GoName: f.Parent.GoIdent.GoName + "_" + f.GoName}
+	taken := func() bool {
+		return slices.ContainsFunc(f.Parent.Messages, func(m *protogen.Message) bool { return m.GoIdent == id }) ||
+			slices.ContainsFunc(f.Parent.Enums, func(e *protogen.Enum) bool { return e.GoIdent == id })
+	}
+	for taken() {
+		id.GoName += "_"
+	}
+	first, n := utf8.DecodeRuneInString(id.GoName)
+	id.GoName = string(unicode.ToLower(first)) + id.GoName[n:]
+	return id
+}
+
+// boxed says whether the struct holds a pointer to a list.
+func (f *field) boxed() bool { return f.opaque() && f.list() && f.isMessage() }
+
+// bit says whether the field has a bit that tells of its presence.
+func (f *field) bit() bool {
+	return f.opaque() && !f.inOneof() && !f.isMap() && !f.isMessage() && f.Desc.HasPresence()
+}
+
+// bitOf returns the field's place among those that may have a bit, and how many these are.
+func (f *field) bitOf() (index, size int) {
+	for _, other := range f.Parent.Fields {
+		if other == f.Field {
+			index = size
+		}
+		if other.Oneof == nil || other == other.Oneof.Fields[len(other.Oneof.Fields)-1] {
+			size++
+		}
+	}
+	return index, size
+}
+
+// isPresent is the condition under which a field that has a bit is there.
+func (g *generator) isPresent(f *field) string {
+	index, _ := f.bitOf()
+	return g.QualifiedGoIdent(implPkg.Ident("X")) + fmt.Sprintf(".Present(&m.XXX_presence[%d], %d)", index/32, index)
+}
+
+// setPresent says that a field is there, if that is told by a bit.
+func (g *generator) setPresent(f *field) {
+	if !f.bit() || g.drop("bit") {
+		return
+	}
+	index, size := f.bitOf()
+	g.f("%s.SetPresentNonAtomic(&m.XXX_presence[%d], %d, %d)", g.QualifiedGoIdent(implPkg.Ident("X")), index/32, index, size)
+}
+
+// elements is the expression of a list of messages that may be behind a pointer, which is not nil where it is asked for.
+func (f *field) elements() string {
+	if f.boxed() {
+		return "(*" + f.ref() + ")"
+	}
+	return f.ref()
+}
+
+// ifBoxed opens a block, if need be, in which a list that is behind a pointer is there, and returns what closes it.
+func (g *generator) ifBoxed(f *field) (end string) {
+	if !f.boxed() {
+		return ""
+	}
+	g.f("if %s != nil {", f.ref())
+	return "}"
+}
