@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 
@@ -53,16 +54,19 @@ func TestMain(m *testing.M) {
 // Each script is a little story: commands, and what they print.
 func TestScripts(t *testing.T) {
 	bin := filepath.Dir(built(t))
-	cache, err := build.Output(t.Context(), "", "go", "env", "GOCACHE")
+	caches, err := build.Output(t.Context(), "", "go", "env", "GOCACHE", "GOMODCACHE", "GOPROXY")
 	if err != nil {
 		t.Fatal(err)
 	}
+	cache := strings.Fields(caches)
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(env *testscript.Env) error {
-			env.Setenv("GOCACHE", cache)
 			env.Setenv("XDG_CACHE_HOME", filepath.Join(env.WorkDir, "cache"))
 			env.Setenv("PATH", bin+string(filepath.ListSeparator)+env.Getenv("PATH"))
+			env.Setenv("GOCACHE", cache[0])
+			env.Setenv("GOMODCACHE", cache[1])
+			env.Setenv("GOPROXY", cache[2])
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){

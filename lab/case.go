@@ -28,6 +28,8 @@ type Suite struct {
 	// Servers are what its contenders run in processes of their own, by the names that they
 	// give to [proc.StartServer]. Optional.
 	Servers map[string]proc.Server
+	// Bring makes code that measures a user's own message by the suite's contenders. Optional.
+	Bring Bringer
 }
 
 // Stages are what the suites say of their figures.

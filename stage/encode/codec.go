@@ -146,8 +146,12 @@ type message[M any] struct {
 	doc      string
 	headline bool
 	draw     func(*rand.Rand) M
-	count    int  // messages in a corpus, a power of two
-	scalar   bool // nothing in it could share memory with its input
+	// prepare, where set, is called first by whoever opens a contender: it reads samples, which take the
+	// place of what is drawn.
+	prepare func() error
+	samples []M
+	count   int  // messages in a corpus, a power of two
+	scalar  bool // nothing in it could share memory with its input
 	// edges and text, where set, make messages by which decoders' treatment of rare
 	// values is proven.
 	edges func() []edge[M]
@@ -234,6 +238,11 @@ type instance[M, V any] struct {
 }
 
 func newInstance[M, V any](c *codec[M, V], msg *message[M], o op, seed uint64) (*instance[M, V], error) {
+	if msg.prepare != nil {
+		if err := msg.prepare(); err != nil {
+			return nil, err
+		}
+	}
 	loops, err := c.open()
 	if err != nil {
 		return nil, fmt.Errorf("open: %w", err)

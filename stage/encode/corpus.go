@@ -1,162 +1,18 @@
 package encode
 
-import (
-	"encoding/binary"
-	"fmt"
-	"math/rand/v2"
+import "math/rand/v2"
 
-	"postage/stage/encode/internal/plain"
-)
-
-// corpus draws the message's corpus from a seed.
+// corpus draws the message's corpus from a seed. Samples are gone through in an order that is drawn.
 func (msg *message[M]) corpus(seed uint64) []M {
 	rnd := rand.New(rand.NewPCG(seed, 0))
 	corpus := make([]M, msg.count)
+	order := rnd.Perm(len(msg.samples))
 	for i := range corpus {
+		if msg.samples != nil {
+			corpus[i] = msg.samples[order[i%len(order)]]
+			continue
+		}
 		corpus[i] = msg.draw(rnd)
 	}
 	return corpus
 }
-
-const repeatedText = "Hello Embedded World %d!"
-
-// drawBenchmark returns the published page's one value; nothing of it is drawn.
-func drawBenchmark(*rand.Rand) plain.Benchmark {
-	const hello = "Hello, World!"
-	m := plain.Benchmark{
-		Message:     hello,
-		Embedded:    plain.EmbeddedMessage{EmbeddedData: []byte(hello)},
-		EmbeddedMap: plain.Map{BuiltMap: map[string]float64{hello: 1, "Hello Other World!": 2}},
-		EnumMessage: plain.EnumMessage{Message: "ENUM MESSAGE", Embedded: plain.EmbeddedEnumZero},
-	}
-	for i := range 10 {
-		data := fmt.Appendf(nil, repeatedText, i)
-		m.Repeated = append(m.Repeated, plain.EmbeddedMessage{EmbeddedData: data})
-	}
-	return m
-}
-
-func drawTiny(rnd *rand.Rand) plain.Tiny {
-	return plain.Tiny{
-		Serial: 1 + rnd.Uint64N(1<<40),
-		Value:  rnd.NormFloat64() * 1000,
-		Valid:  rnd.IntN(4) > 0,
-	}
-}
-
-// Optional values that are drawn are never zero: gob does not tell a pointer to zero
-// from none.
-func drawOrder(rnd *rand.Rand) plain.Order {
-	created := 1_700_000_000_000 + rnd.Int64N(1<<36)
-	currency := pick(rnd, "EUR", "USD", "JPY", "CHF")
-	m := plain.Order{
-		Serial:        1 + rnd.Uint64N(1<<36),
-		Reference:     fmt.Sprintf("ORD-%08X", rnd.Uint32()),
-		Status:        plain.OrderStatus(1 + rnd.IntN(4)),
-		CreatedUnixMs: created,
-		Customer: plain.Customer{
-			Serial:   1 + rnd.Uint64N(1<<30),
-			Name:     pick(rnd, "Ada Lovelace", "Zoë Åström", "Łukasz Żak", "Nguyễn Thị Minh", "山田 太郎", "Søren O'Neill"),
-			Email:    fmt.Sprintf("customer.%d@example.com", rnd.IntN(1_000_000)),
-			Verified: rnd.IntN(2) == 0,
-		},
-		ShipTo: drawAddress(rnd),
-		Total:  plain.Money{Currency: currency},
-		Labels: map[string]string{
-			"channel":     pick(rnd, "web", "app", "phone"),
-			"campaign":    words(rnd, 2),
-			"cost-centre": fmt.Sprint(1000 + rnd.IntN(9000)),
-			"region":      pick(rnd, "emea", "apac", "amer"),
-		},
-		Note:      words(rnd, 30+rnd.IntN(30)),
-		Tags:      []string{words(rnd, 1), words(rnd, 1), words(rnd, 1)},
-		Signature: random(rnd, 64),
-		Gift:      rnd.IntN(5) == 0,
-	}
-	if rnd.IntN(4) > 0 {
-		m.PaidUnixMs = ptr(created + rnd.Int64N(1<<28) + 1)
-	}
-	if rnd.IntN(2) == 0 {
-		m.Customer.Phone = ptr(fmt.Sprintf("+49 30 %07d", rnd.IntN(10_000_000)))
-	}
-	if rnd.IntN(3) == 0 {
-		m.BillTo = ptr(drawAddress(rnd))
-	}
-	if rnd.IntN(3) == 0 {
-		m.Coupon = ptr("SAVE" + fmt.Sprint(5+rnd.IntN(40)))
-	}
-	for range 8 {
-		item := plain.LineItem{
-			Sku:       fmt.Sprintf("%06X-%03d", rnd.IntN(1<<24), rnd.IntN(1000)),
-			Title:     words(rnd, 3+rnd.IntN(4)),
-			Quantity:  1 + rnd.Uint32N(12),
-			UnitPrice: plain.Money{Currency: currency, MinorUnits: 50 + rnd.Int64N(500_000)},
-			TaxRate:   pick(rnd, 0, 0.07, 0.19, 0.081),
-		}
-		if rnd.IntN(4) == 0 {
-			item.DiscountPercent = ptr(5 + rnd.Int32N(30))
-		}
-		m.Total.MinorUnits += int64(item.Quantity) * item.UnitPrice.MinorUnits
-		m.Items = append(m.Items, item)
-	}
-	return m
-}
-
-func drawAddress(rnd *rand.Rand) plain.Address {
-	return plain.Address{
-		Street:     fmt.Sprintf("%s %d", pick(rnd, "Main Street", "Straße des 17. Juni", "rue de l'Église", "桜通り"), 1+rnd.IntN(200)),
-		City:       pick(rnd, "Berlin", "Zürich", "Kraków", "大阪市", "São Paulo"),
-		PostalCode: fmt.Sprintf("%05d", rnd.IntN(100_000)),
-		Country:    pick(rnd, "DE", "CH", "PL", "JP", "BR"),
-	}
-}
-
-// drawMetrics draws a series sampled about every ten seconds, whose value wanders.
-func drawMetrics(rnd *rand.Rand) plain.Metrics {
-	const samples = 1000
-	m := plain.Metrics{
-		Series: fmt.Sprintf(`http_request_seconds_sum{instance="10.0.%d.%d:9090",code="200"}`, rnd.IntN(256), rnd.IntN(256)),
-		UnixMs: make([]int64, samples),
-		Values: make([]float64, samples),
-	}
-	at, value := 1_700_000_000_000+rnd.Int64N(1<<36), rnd.Float64()*1000
-	for i := range samples {
-		at += 9_990 + rnd.Int64N(20)
-		value += rnd.NormFloat64()
-		m.UnixMs[i], m.Values[i] = at, value
-	}
-	return m
-}
-
-func drawBlob(rnd *rand.Rand) plain.Blob { return plain.Blob{Data: random(rnd, 64<<10)} }
-
-// random returns n random bytes, n being a multiple of 8.
-func random(rnd *rand.Rand, n int) []byte {
-	b := make([]byte, 0, n)
-	for len(b) < n {
-		b = binary.LittleEndian.AppendUint64(b, rnd.Uint64())
-	}
-	return b
-}
-
-var vocabulary = [...]string{
-	"please", "deliver", "after", "noon", "café", "crème", "größe", "naïve", "handle", "with",
-	"care", "<b>", "&", "\"quoted\"", "fragile", "日本語", "Ελλάδα", "кофе", "🎁", "winter",
-	"cotton", "steel", "oak", "blue", "large", "set", "of", "two", "spare", "parts",
-}
-
-// words returns n words, not all of them ASCII.
-func words(rnd *rand.Rand, n int) string {
-	var b []byte
-	for i := range n {
-		if i > 0 {
-			b = append(b, ' ')
-		}
-		b = append(b, vocabulary[rnd.IntN(len(vocabulary))]...)
-	}
-	return string(b)
-}
-
-func pick[T any](rnd *rand.Rand, from ...T) T { return from[rnd.IntN(len(from))] }
-
-func ptr[T any](v T) *T { return &v }

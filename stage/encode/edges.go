@@ -4,43 +4,13 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"math"
 	"strings"
-
-	"postage/stage/encode/internal/plain"
 )
 
 // An edge is a message with a value that not every codec can hold.
 type edge[M any] struct {
 	name    string
 	message M
-}
-
-// orderEdges returns orders that are plain but for one value.
-func orderEdges() []edge[plain.Order] {
-	plainly := plain.Order{Serial: 1, Items: []plain.LineItem{{Sku: "x", Quantity: 1}}}
-	with := func(name string, change func(m *plain.Order)) edge[plain.Order] {
-		m := plainly
-		m.Items = append([]plain.LineItem(nil), plainly.Items...)
-		change(&m)
-		return edge[plain.Order]{name, m}
-	}
-	return []edge[plain.Order]{
-		with("-0", func(m *plain.Order) { m.Items[0].TaxRate = math.Copysign(0, -1) }),
-		with("NaN", func(m *plain.Order) { m.Items[0].TaxRate = math.NaN() }),
-		with("negative int32", func(m *plain.Order) { m.Items[0].DiscountPercent = ptr(int32(-5)) }),
-		with("optional zero", func(m *plain.Order) { m.PaidUnixMs = ptr(int64(0)) }),
-		with("optional empty message", func(m *plain.Order) { m.BillTo = new(plain.Address) }),
-		with("largest uint64", func(m *plain.Order) { m.Serial = math.MaxUint64 }),
-		with("NUL in text", func(m *plain.Order) { m.Note = "a\x00b" }),
-		with("U+E0001 in text", func(m *plain.Order) { m.Note = "a\U000E0001b" }),
-	}
-}
-
-// orderText returns an order with a text that stands for itself in every format, and the
-// text that the order then holds.
-func orderText(text string) (plain.Order, func(*plain.Order) string) {
-	return plain.Order{Serial: 1, Note: text}, func(m *plain.Order) string { return m.Note }
 }
 
 // proveEdges holds the codec to what it declares of values at the edge.

@@ -3,9 +3,6 @@ package encode
 import (
 	"postage/lab"
 	"postage/stage/encode/internal/bind"
-	"postage/stage/encode/internal/pb"
-	"postage/stage/encode/internal/plain"
-	"postage/stage/encode/internal/polymsg"
 )
 
 // firstLook are codecs that most readers know, the fastest of each kind, and the floor.
@@ -13,35 +10,6 @@ var firstLook = []string{"codec=json", "codec=sonic/config=default", "codec=vtpr
 
 // baseline is what the others are compared with, in every case.
 const baseline = "codec=protobuf"
-
-// Suite returns the stage's cases.
-func Suite() lab.Suite {
-	suite := lab.Suite{Stage: "encode", Doc: "Struct to bytes and back: which codec?", Figures: figures()}
-	suite.Cases = append(suite.Cases, cases(bind.Benchmark(), message[plain.Benchmark]{
-		name: "benchmark", doc: "the published page's message of strings, bytes, a map and ten parts",
-		draw: drawBenchmark, count: 1,
-	}, handwritten(), handwrittenOwned(bind.Benchmark().Plain), polyglotGo(bind.Benchmark().Polyglot),
-		pageValidation[polymsg.Benchmark](polyglotGo(bind.Benchmark().Polyglot)),
-		pageValidation[pb.Benchmark](protobuf[plain.Benchmark, pb.Benchmark](bind.Benchmark().Protobuf, false)))...)
-	suite.Cases = append(suite.Cases, cases(bind.Tiny(), message[plain.Tiny]{
-		name: "tiny", doc: "three scalars",
-		draw: drawTiny, count: 256, scalar: true,
-	})...)
-	suite.Cases = append(suite.Cases, cases(bind.Order(), message[plain.Order]{
-		name: "order", doc: "a business document of one to two kilobytes",
-		draw: drawOrder, count: 256, headline: true,
-		edges: orderEdges, text: orderText,
-	})...)
-	suite.Cases = append(suite.Cases, cases(bind.Metrics(), message[plain.Metrics]{
-		name: "metrics", doc: "a thousand samples in two packed columns",
-		draw: drawMetrics, count: 256,
-	})...)
-	suite.Cases = append(suite.Cases, cases(bind.Blob(), message[plain.Blob]{
-		name: "blob", doc: "64 KiB of bytes",
-		draw: drawBlob, count: 256,
-	})...)
-	return suite
-}
 
 // plainMessage is what generators add to the plain structs.
 type plainMessage[M any] interface {
@@ -98,7 +66,11 @@ func contenders[M, PB, Hook, Pool, Poly, Cap, Flat any, MP plainMessage[M], PBP 
 func cases[M, PB, Hook, Pool, Poly, Cap, Flat any, MP plainMessage[M], PBP pbMessage[PB], HookP protoMessage[Hook], PoolP pooledMessage[Pool], PolyP polyglotMessage[Poly]](k bind.Kit[M, PB, Hook, Pool, Poly, Cap, Flat], msg message[M], extra ...contender[M]) []lab.Case {
 	msg.diff, msg.read = k.Diff, k.Plain.Read
 	msg.marshal, msg.unmarshal = reference[M, PB, PBP](k.Protobuf)
-	rows := append(contenders[M, PB, Hook, Pool, Poly, Cap, Flat, MP, PBP, HookP, PoolP, PolyP](k, &msg), extra...)
+	return casesOf(&msg, append(contenders[M, PB, Hook, Pool, Poly, Cap, Flat, MP, PBP, HookP, PoolP, PolyP](k, &msg), extra...))
+}
+
+// casesOf returns the cases of a message that is complete, with rows for their contenders.
+func casesOf[M any](msg *message[M], rows []contender[M]) []lab.Case {
 	var out []lab.Case
 	for _, o := range []op{opEncode, opDecode, opReuse, opValidate} {
 		c := lab.Case{
@@ -111,7 +83,7 @@ func cases[M, PB, Hook, Pool, Poly, Cap, Flat any, MP plainMessage[M], PBP pbMes
 			c.First = firstLook
 		}
 		for _, contender := range rows {
-			c.Contenders = append(c.Contenders, contender.rows(&msg, o)...)
+			c.Contenders = append(c.Contenders, contender.rows(msg, o)...)
 		}
 		out = append(out, c)
 	}

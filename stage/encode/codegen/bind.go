@@ -90,7 +90,50 @@ func (form structForm) typeOf(fd protoreflect.FieldDescriptor) string {
 
 // wrapper is the type that stands for an optional scalar in a wrapped form.
 func (form structForm) wrapper(fd protoreflect.FieldDescriptor) string {
-	return form.pkg + ".Optional" + camel(goScalar(fd))
+	return form.pkg + ".Optional" + optionalName(fd)
+}
+
+// optionalName tells the wrappers of one kind of value from those of others.
+func optionalName(fd protoreflect.FieldDescriptor) string {
+	switch {
+	case isEnum(fd):
+		return string(fd.Enum().Name())
+	case isBytes(fd):
+		return "Bytes"
+	}
+	return camel(goScalar(fd))
+}
+
+// oneof is the field that holds the oneof which fd is one of, and the type that holds fd in it; "" if the form has no
+// oneofs or fd is in none.
+func (form structForm) oneof(fd protoreflect.FieldDescriptor) (field, holder string) {
+	of := realOneof(fd)
+	if of == nil || !form.pointers || form.wrapped {
+		return "", ""
+	}
+	return camel(string(of.Name())), fmt.Sprintf("%s.%s_%s", form.pkg, fd.Parent().Name(), goName(fd))
+}
+
+// from is an expression of the form's type for one plain value.
+func (form structForm) from(fd protoreflect.FieldDescriptor, value string) string {
+	switch {
+	case isMessage(fd):
+		return form.fn("from", fd.Message().Name()) + "(" + pointer(value) + ")"
+	case isEnum(fd):
+		return fmt.Sprintf("%s.%s(%s)", form.pkg, fd.Enum().Name(), value)
+	}
+	return value
+}
+
+// elem is the form's type of one value.
+func (form structForm) elem(fd protoreflect.FieldDescriptor) string {
+	switch {
+	case isMessage(fd):
+		return "*" + form.typeOf(fd)
+	case isEnum(fd):
+		return form.pkg + "." + string(fd.Enum().Name())
+	}
+	return goScalar(fd)
 }
 
 func (form structForm) writeFrom(out *source, md protoreflect.MessageDescriptor) {
@@ -98,7 +141,14 @@ func (form structForm) writeFrom(out *source, md protoreflect.MessageDescriptor)
 	out.f("v := new(%s.%s)", form.pkg, md.Name())
 	for _, fd := range fieldsOf(md) {
 		name := goName(fd)
+		oneof, holder := form.oneof(fd)
 		switch kind := shapeOf(fd); {
+		case oneof != "":
+			value := form.from(fd, deref(fd, "m."+name))
+			if isMessage(fd) {
+				value = form.from(fd, "(*m."+name+")")
+			}
+			out.f("if m.%s != nil { v.%s = &%s{%s: %s} }", name, oneof, holder, name, value)
 		case kind == single && isMessage(fd):
 			out.f("v.%s = %s(&m.%s)", name, form.fn("from", fd.Message().Name()), name)
 		case kind == single && isEnum(fd):
@@ -106,15 +156,28 @@ func (form structForm) writeFrom(out *source, md protoreflect.MessageDescriptor)
 		case kind == optional && isMessage(fd):
 			out.f("if m.%s != nil { v.%s = %s(m.%s) }", name, name, form.fn("from", fd.Message().Name()), name)
 		case kind == optional && form.wrapped:
-			out.f("if m.%s != nil { v.%s = &%s{Value: *m.%s} }", name, name, form.wrapper(fd), name)
+			out.f("if m.%s != nil { v.%s = &%s{Value: %s} }", name, name, form.wrapper(fd), form.from(fd, deref(fd, "m."+name)))
+		case kind == optional && isEnum(fd):
+			out.f("if m.%s != nil { v.%s = %s.Enum() }", name, name, form.from(fd, "*m."+name))
 		case kind == repeated && isMessage(fd):
 			out.f("v.%s = make([]*%s, len(m.%s))", name, form.typeOf(fd), name)
 			out.f("for i := range m.%s { v.%s[i] = %s(&m.%s[i]) }", name, name, form.fn("from", fd.Message().Name()), name)
+		case kind == repeated && isEnum(fd):
+			out.f("v.%s = make([]%s, len(m.%s))", name, form.elem(fd), name)
+			out.f("for i, x := range m.%s { v.%s[i] = %s }", name, name, form.from(fd, "x"))
+		case kind == mapped && form.converts(fd.MapValue()):
+			out.f("v.%s = make(map[%s]%s, len(m.%s))", name, goScalar(fd.MapKey()), form.elem(fd.MapValue()), name)
+			out.f("for k, x := range m.%s { v.%s[k] = %s }", name, name, form.from(fd.MapValue(), "x"))
 		default:
 			out.f("v.%s = m.%s", name, name)
 		}
 	}
 	out.f("return v\n}\n")
+}
+
+// converts says whether the form's type of a value is not the plain one.
+func (form structForm) converts(fd protoreflect.FieldDescriptor) bool {
+	return isMessage(fd) || isEnum(fd)
 }
 
 func (form structForm) writeTo(out *source, md protoreflect.MessageDescriptor) {
@@ -123,18 +186,45 @@ func (form structForm) writeTo(out *source, md protoreflect.MessageDescriptor) {
 	out.f("if v == nil { return }")
 	for _, fd := range fieldsOf(md) {
 		name := goName(fd)
+		// hold makes the optional field of a value that is there.
+		hold := func(value string) string {
+			switch {
+			case isMessage(fd):
+				return fmt.Sprintf("m.%s = new(plain.%s); %s(%s, m.%s)", name, fd.Message().Name(), form.fn("to", fd.Message().Name()), value, name)
+			case isEnum(fd):
+				return fmt.Sprintf("x := plain.%s(%s); m.%s = &x", fd.Enum().Name(), value, name)
+			case isBytes(fd):
+				return fmt.Sprintf("m.%s = %s", name, value)
+			}
+			return fmt.Sprintf("m.%s = &%s", name, value)
+		}
+		oneof, holder := form.oneof(fd)
 		switch kind := shapeOf(fd); {
+		case oneof != "":
+			out.f("if o, ok := v.%s.(*%s); ok { %s }", oneof, holder, hold("o."+name))
 		case kind == single && isMessage(fd):
 			out.f("%s(v.%s, &m.%s)", form.fn("to", fd.Message().Name()), name, name)
 		case kind == single && isEnum(fd):
 			out.f("m.%s = plain.%s(v.%s)", name, fd.Enum().Name(), name)
 		case kind == optional && isMessage(fd):
-			out.f("if v.%s != nil { m.%s = new(plain.%s); %s(v.%s, m.%s) }", name, name, fd.Message().Name(), form.fn("to", fd.Message().Name()), name, name)
+			out.f("if v.%s != nil { %s }", name, hold("v."+name))
 		case kind == optional && form.wrapped:
-			out.f("if v.%s != nil { m.%s = &v.%s.Value }", name, name, name)
+			out.f("if v.%s != nil { %s }", name, hold("v."+name+".Value"))
+		case kind == optional && isEnum(fd):
+			out.f("if v.%s != nil { %s }", name, hold("*v."+name))
 		case kind == repeated && isMessage(fd):
 			out.f("m.%s = make([]plain.%s, len(v.%s))", name, fd.Message().Name(), name)
 			out.f("for i := range v.%s { %s(v.%s[i], &m.%s[i]) }", name, form.fn("to", fd.Message().Name()), name, name)
+		case kind == repeated && isEnum(fd):
+			out.f("m.%s = make([]%s, len(v.%s))", name, inPlain(fd), name)
+			out.f("for i, x := range v.%s { m.%s[i] = %s(x) }", name, name, inPlain(fd))
+		case kind == mapped && form.converts(fd.MapValue()):
+			out.f("m.%s = make(map[%s]%s, len(v.%s))", name, goScalar(fd.MapKey()), inPlain(fd.MapValue()), name)
+			if isMessage(fd.MapValue()) {
+				out.f("for k, x := range v.%s { var y %s; %s(x, &y); m.%s[k] = y }", name, inPlain(fd.MapValue()), form.fn("to", fd.MapValue().Message().Name()), name)
+			} else {
+				out.f("for k, x := range v.%s { m.%s[k] = %s(x) }", name, name, inPlain(fd.MapValue()))
+			}
 		default:
 			out.f("m.%s = v.%s", name, name)
 		}
@@ -147,6 +237,8 @@ func readScalar(fd protoreflect.FieldDescriptor, value string) string {
 	switch fd.Kind() {
 	case protoreflect.BoolKind:
 		return "bit(" + value + ")"
+	case protoreflect.FloatKind:
+		return "uint64(math.Float32bits(" + value + "))"
 	case protoreflect.DoubleKind:
 		return "math.Float64bits(" + value + ")"
 	case protoreflect.StringKind:
@@ -164,26 +256,33 @@ func (form structForm) writeRead(out *source, md protoreflect.MessageDescriptor)
 	}
 	for _, fd := range fieldsOf(md) {
 		name := goName(fd)
+		elem := fd
+		if fd.IsMap() {
+			elem = fd.MapValue()
+		}
 		read := func(value string) string {
-			if !isMessage(fd) {
-				return readScalar(fd, value)
+			if !isMessage(elem) {
+				return readScalar(elem, value)
 			}
 			if !form.pointers && shapeOf(fd) != optional {
 				value = "&" + value
 			}
-			return form.fn("read", fd.Message().Name()) + "(" + value + ")"
+			return form.fn("read", elem.Message().Name()) + "(" + value + ")"
 		}
 		switch shapeOf(fd) {
 		case single:
 			out.f("sum += %s", read("v."+name))
 		case optional:
+			oneof, holder := form.oneof(fd)
 			switch {
+			case oneof != "":
+				out.f("if o, ok := v.%s.(*%s); ok { sum += 1 + %s }", oneof, holder, read("o."+name))
 			case isMessage(fd):
 				out.f("if v.%s != nil { sum += 1 + %s }", name, read("v."+name))
 			case form.wrapped:
 				out.f("if v.%s != nil { sum += 1 + %s }", name, read("v."+name+".Value"))
 			default:
-				out.f("if v.%s != nil { sum += 1 + %s }", name, read("*v."+name))
+				out.f("if v.%s != nil { sum += 1 + %s }", name, read(deref(fd, "v."+name)))
 			}
 		case repeated:
 			if isMessage(fd) {
@@ -192,7 +291,7 @@ func (form structForm) writeRead(out *source, md protoreflect.MessageDescriptor)
 				out.f("for _, x := range v.%s { sum += 1 + %s }", name, read("x"))
 			}
 		case mapped:
-			out.f("for k, x := range v.%s { sum += 1 + %s + %s }", name, readScalar(fd.MapKey(), "k"), readScalar(fd.MapValue(), "x"))
+			out.f("for k, x := range v.%s { sum += 1 + %s + %s }", name, readScalar(fd.MapKey(), "k"), read("x"))
 		}
 	}
 	out.f("return sum\n}\n")
@@ -202,6 +301,8 @@ func (form structForm) writeRead(out *source, md protoreflect.MessageDescriptor)
 // same.
 func sameScalar(fd protoreflect.FieldDescriptor, a, b string) string {
 	switch fd.Kind() {
+	case protoreflect.FloatKind:
+		return fmt.Sprintf("sameFloat(%s, %s)", a, b)
 	case protoreflect.DoubleKind:
 		return fmt.Sprintf("sameDouble(%s, %s)", a, b)
 	case protoreflect.BytesKind:
@@ -231,15 +332,22 @@ func (form structForm) writeMatch(out *source, md protoreflect.MessageDescriptor
 			out.f("if !%s { return false }", nested(a, b))
 		case kind == single:
 			out.f("if !(%s) { return false }", sameScalar(fd, a, b))
+		case kind == optional && realOneof(fd) != nil && form.pointers && !form.wrapped:
+			oneof, holder := form.oneof(fd)
+			same := sameScalar(fd, "o."+name, deref(fd, b))
+			if isMessage(fd) {
+				same = fmt.Sprintf("%s(o.%s, %s)", form.fn("match", fd.Message().Name()), name, b)
+			}
+			out.f("if o, ok := v.%s.(*%s); ok != (%s != nil) || ok && !(%s) { return false }", oneof, holder, b, same)
 		case kind == optional:
 			out.f("if (%s == nil) != (%s == nil) { return false }", a, b)
 			switch {
 			case isMessage(fd):
 				out.f("if %s != nil && !%s(%s, %s) { return false }", a, form.fn("match", fd.Message().Name()), a, b)
 			case form.wrapped:
-				out.f("if %s != nil && !(%s) { return false }", a, sameScalar(fd, a+".Value", "*"+b))
+				out.f("if %s != nil && !(%s) { return false }", a, sameScalar(fd, a+".Value", deref(fd, b)))
 			default:
-				out.f("if %s != nil && !(%s) { return false }", a, sameScalar(fd, "*"+a, "*"+b))
+				out.f("if %s != nil && !(%s) { return false }", a, sameScalar(fd, deref(fd, a), deref(fd, b)))
 			}
 		case kind == repeated:
 			out.f("if len(%s) != len(%s) { return false }", a, b)
@@ -250,10 +358,21 @@ func (form structForm) writeMatch(out *source, md protoreflect.MessageDescriptor
 			}
 		case kind == mapped:
 			out.f("if len(%s) != len(%s) { return false }", a, b)
-			out.f("for k, x := range %s { if y, ok := %s[k]; !ok || !(%s) { return false } }", a, b, sameScalar(fd.MapValue(), "x", "y"))
+			out.f("for k, x := range %s { if y, ok := %s[k]; !ok || !(%s) { return false } }", a, b, form.sameElem(fd.MapValue(), "x", "y"))
 		}
 	}
 	out.f("return true\n}\n")
+}
+
+// sameElem is sameScalar for a map's values, which may be messages.
+func (form structForm) sameElem(fd protoreflect.FieldDescriptor, x, y string) string {
+	if !isMessage(fd) {
+		return sameScalar(fd, x, y)
+	}
+	if !form.pointers {
+		x = "&" + x
+	}
+	return fmt.Sprintf("%s(%s, &%s)", form.fn("match", fd.Message().Name()), x, y)
 }
 
 // writeDiff writes, for every message T, diffT, which names the first field in which two
@@ -283,7 +402,7 @@ func writeDiff(s *schema, path string) error {
 				if isMessage(fd) {
 					nested(at, a, b)
 				} else {
-					differ(fd, at, "*"+a, "*"+b)
+					differ(fd, at, deref(fd, a), deref(fd, b))
 				}
 				out.f("}")
 			case kind == repeated:
@@ -304,7 +423,11 @@ func writeDiff(s *schema, path string) error {
 				index := fmt.Sprintf(`fmt.Sprintf("%%s.%s[%%v]", at, k)`, name)
 				out.f("x, ok := %s[k]", a)
 				out.f("if !ok { return differ(%s, presence(false), presence(true)) }", index)
-				differ(fd.MapValue(), index, "x", "y")
+				if elem := fd.MapValue(); isMessage(elem) {
+					out.f("if d := diff%s(%s, &x, &y); d != \"\" { return d }", elem.Message().Name(), index)
+				} else {
+					differ(elem, index, "x", "y")
+				}
 				out.f("}")
 			}
 		}

@@ -109,20 +109,9 @@ func capnpElem(fd protoreflect.FieldDescriptor) string {
 		return "Text"
 	case protoreflect.BytesKind:
 		return "Data"
-	case protoreflect.DoubleKind:
-		return "Float64"
-	case protoreflect.Int32Kind:
-		return "Int32"
-	case protoreflect.Int64Kind:
-		return "Int64"
-	case protoreflect.Uint32Kind:
-		return "UInt32"
-	case protoreflect.Uint64Kind:
-		return "UInt64"
-	case protoreflect.BoolKind:
-		return "Bool"
 	}
-	panic(fmt.Sprintf("capnp: no type for %s: teach capnpElem", fd.Kind()))
+	name := goScalar(fd)
+	return strings.Replace(strings.ToUpper(name[:1])+name[1:], "Uint", "UInt", 1)
 }
 
 // capnpPointer says whether a value is behind a pointer, which is followed by a method
@@ -179,7 +168,7 @@ func capnpBuild(out *source, md protoreflect.MessageDescriptor) {
 			set(fd, "v.Set"+name+"(", value)
 		case kind == optional:
 			out.f("if %s != nil {\nv.SetWith%s(true)", value, name)
-			set(fd, "v.Set"+name+"(", "*"+value)
+			set(fd, "v.Set"+name+"(", deref(fd, value))
 			out.f("}")
 		case kind == repeated:
 			out.f("{\nlist, err := v.New%s(int32(len(%s)))\nif err != nil { return err }\nfor i := range %s {", name, value, value)
@@ -192,7 +181,11 @@ func capnpBuild(out *source, md protoreflect.MessageDescriptor) {
 		case kind == mapped:
 			out.f("{\nlist, err := v.New%s(int32(len(%s)))\nif err != nil { return err }\ni := 0\nfor k, x := range %s {\nentry := list.At(i)\ni++", name, value, value)
 			set(fd.MapKey(), "entry.SetKey(", "k")
-			set(fd.MapValue(), "entry.SetValue(", "x")
+			if elem := fd.MapValue(); isMessage(elem) {
+				out.f("part, err := entry.NewValue()\nif err != nil { return err }\nif err := capnBuild%s(&x, part); err != nil { return err }", elem.Message().Name())
+			} else {
+				set(elem, "entry.SetValue(", "x")
+			}
 			out.f("}\n}")
 		}
 	}
@@ -227,6 +220,9 @@ var capnpTo = capnpWalk{
 		return fmt.Sprintf("%s = %s", at, capnpConvert(fd, value))
 	},
 	before: func(fd protoreflect.FieldDescriptor, at string) string {
+		if isBytes(fd) {
+			return ""
+		}
 		if isMessage(fd) {
 			return fmt.Sprintf("%s = new(plain.%s)", at, fd.Message().Name())
 		}
@@ -240,7 +236,10 @@ var capnpTo = capnpWalk{
 		return fmt.Sprintf("%s = make([]%s, list.Len())", at, inPlain(fd))
 	},
 	entry: func(fd protoreflect.FieldDescriptor, at string) string {
-		return fmt.Sprintf("%s[string(k)] = %s", at, capnpConvert(fd.MapValue(), "x"))
+		if elem := fd.MapValue(); isMessage(elem) {
+			return fmt.Sprintf("var y %s\nif err := capnTo%s(x, &y); err != nil { return err }\n%s[%s] = y", inPlain(elem), elem.Message().Name(), at, capnpConvert(fd.MapKey(), "k"))
+		}
+		return fmt.Sprintf("%s[%s] = %s", at, capnpConvert(fd.MapKey(), "k"), capnpConvert(fd.MapValue(), "x"))
 	},
 }
 
@@ -257,6 +256,9 @@ var capnpRead = capnpWalk{
 	presence: func(has, at string) string { return "if " + has + " {" },
 	counted:  func(protoreflect.FieldDescriptor, string) string { return "sum += uint64(list.Len())" },
 	entry: func(fd protoreflect.FieldDescriptor, at string) string {
+		if elem := fd.MapValue(); isMessage(elem) {
+			return fmt.Sprintf("n, err := capnRead%s(x)\nif err != nil { return 0, err }\nsum += %s + n", elem.Message().Name(), readScalar(fd.MapKey(), "k"))
+		}
 		return fmt.Sprintf("sum += %s + %s", readScalar(fd.MapKey(), "k"), readScalar(fd.MapValue(), "x"))
 	},
 }
@@ -281,11 +283,15 @@ var capnpMatch = capnpWalk{
 		return fmt.Sprintf("if list.Len() != len(%s) { return false, nil }", at)
 	},
 	entry: func(fd protoreflect.FieldDescriptor, at string) string {
+		key := capnpConvert(fd.MapKey(), "k")
+		if elem := fd.MapValue(); isMessage(elem) {
+			return fmt.Sprintf("y, ok := %s[%s]\nif !ok { return false, nil }\nif same, err := capnMatch%s(x, &y); !same { return false, err }", at, key, elem.Message().Name())
+		}
 		x := "x"
 		if fd.MapValue().Kind() == protoreflect.StringKind {
 			x = "string(x)"
 		}
-		return fmt.Sprintf("if y, ok := %s[string(k)]; !ok || !(%s) { return false, nil }", at, sameScalar(fd.MapValue(), x, "y"))
+		return fmt.Sprintf("if y, ok := %s[%s]; !ok || !(%s) { return false, nil }", at, key, sameScalar(fd.MapValue(), x, "y"))
 	},
 }
 
@@ -351,7 +357,11 @@ func (w capnpWalk) write(out *source, md protoreflect.MessageDescriptor) {
 			}
 			out.f("%s\n%s", w.presence(has, at), w.before(fd, at))
 			get(fd, "x", "v", name, "")
-			use("x", "(*"+at+")")
+			if isBytes(fd) {
+				use("append([]byte{}, x...)", at) // none are not the same as an empty one
+			} else {
+				use("x", "(*"+at+")")
+			}
 			out.f("}")
 		case repeated:
 			out.f("{\nlist, err := v.%s()\nif err != nil { return %serr }\n%s\nfor i := range list.Len() {", name, w.zero, w.counted(fd, at))

@@ -53,10 +53,12 @@ func easyMarshal(out *source, md protoreflect.MessageDescriptor) {
 			out.f("if %s != nil { easyMarshal%s(%s, mm.AppendMessage(%d)) }", value, fd.Message().Name(), value, fd.Number())
 		case kind == optional:
 			out.f("if %s != nil {", value)
-			scalar(fd, "mm", "*"+value)
+			scalar(fd, "mm", deref(fd, value))
 			out.f("}")
 		case kind == repeated && isMessage(fd):
 			out.f("for i := range %s { easyMarshal%s(&%s[i], mm.AppendMessage(%d)) }", value, fd.Message().Name(), value, fd.Number())
+		case kind == repeated && fd.IsPacked() && isEnum(fd):
+			out.f("mm.AppendInt32s(%d, *int32s(&%s))", fd.Number(), value)
 		case kind == repeated && fd.IsPacked():
 			out.f("mm.Append%ss(%d, %s)", easyType(fd), fd.Number(), value)
 		case kind == repeated:
@@ -66,7 +68,11 @@ func easyMarshal(out *source, md protoreflect.MessageDescriptor) {
 		case kind == mapped:
 			out.f("for k, x := range %s {\nentry := mm.AppendMessage(%d)", value, fd.Number())
 			scalar(fd.MapKey(), "entry", "k")
-			scalar(fd.MapValue(), "entry", "x")
+			if elem := fd.MapValue(); isMessage(elem) {
+				out.f("easyMarshal%s(&x, entry.AppendMessage(2))", elem.Message().Name())
+			} else {
+				scalar(elem, "entry", "x")
+			}
 			out.f("}")
 		}
 	}
@@ -109,6 +115,8 @@ func easyUnmarshal(out *source, md protoreflect.MessageDescriptor, alias bool) {
 			return "plain." + string(fd.Enum().Name()) + "(" + value + ")"
 		case fd.Kind() == protoreflect.StringKind && !alias:
 			return "strings.Clone(" + value + ")"
+		case isBytes(fd) && !alias:
+			return "append([]byte{}, " + value + "...)"
 		}
 		return value
 	}
@@ -143,15 +151,25 @@ func easyUnmarshal(out *source, md protoreflect.MessageDescriptor, alias bool) {
 			nested(fd, value)
 		case kind == optional:
 			get(fd, "fc", "x")
-			if clone := owned(fd, "x"); clone != "x" {
-				out.f("x = %s", clone)
+			switch clone := owned(fd, "x"); {
+			case isBytes(fd):
+				out.f("%s = %s", value, clone)
+			case isEnum(fd):
+				out.f("y := %s\n%s = &y", clone, value)
+			default:
+				if clone != "x" {
+					out.f("x = %s", clone)
+				}
+				out.f("%s = &x", value)
 			}
-			out.f("%s = &x", value)
 		case kind == repeated && isMessage(fd):
 			out.f("if n := len(%s); n < cap(%s) {", value, value)
 			out.f("%s = %s[:n+1]\neasyReset%s(&%s[n])", value, value, fd.Message().Name(), value)
 			out.f("} else { %s = append(%s, plain.%s{}) }", value, value, fd.Message().Name())
 			nested(fd, "&"+value+"[len("+value+")-1]")
+		case kind == repeated && fd.IsPacked() && isEnum(fd):
+			out.f("var ok bool\nlist := int32s(&%s)", value)
+			out.f("if *list, ok = fc.UnpackInt32s(*list); !ok { return fmt.Errorf(\"cannot read %s\") }", fd.FullName())
 		case kind == repeated && fd.IsPacked():
 			out.f("var ok bool")
 			out.f("if %s, ok = fc.Unpack%ss(%s); !ok { return fmt.Errorf(\"cannot read %s\") }", value, easyType(fd), value, fd.FullName())
@@ -162,15 +180,21 @@ func easyUnmarshal(out *source, md protoreflect.MessageDescriptor, alias bool) {
 			key, elem := fd.MapKey(), fd.MapValue()
 			out.f("data, ok := fc.MessageData()")
 			out.f("if !ok { return fmt.Errorf(\"cannot read %s\") }", fd.FullName())
-			out.f("var key %s\nvar value %s\nvar entry easyproto.FieldContext", plainElem(key), plainElem(elem))
+			out.f("var key %s\nvar value %s\nvar entry easyproto.FieldContext", inPlain(key), inPlain(elem))
 			out.f("for len(data) > 0 {")
 			out.f("if data, err = entry.NextField(data); err != nil { return fmt.Errorf(\"cannot read %s: %%w\", err) }", fd.FullName())
 			out.f("switch entry.FieldNum {\ncase 1:")
 			get(key, "entry", "x")
 			out.f("key = %s\ncase 2:", owned(key, "x"))
-			get(elem, "entry", "x")
-			out.f("value = %s\n}\n}", owned(elem, "x"))
-			out.f("if %s == nil { %s = make(map[%s]%s) }", value, value, plainElem(key), plainElem(elem))
+			if isMessage(elem) {
+				out.f("data, ok := entry.MessageData()")
+				out.f("if !ok { return fmt.Errorf(\"cannot read %s\") }", elem.FullName())
+				out.f("if err := easyUnmarshal%s%s(&value, data); err != nil { return fmt.Errorf(\"cannot unmarshal %s: %%w\", err) }\n}\n}", suffix, elem.Message().Name(), elem.FullName())
+			} else {
+				get(elem, "entry", "x")
+				out.f("value = %s\n}\n}", owned(elem, "x"))
+			}
+			out.f("if %s == nil { %s = make(map[%s]%s) }", value, value, inPlain(key), inPlain(elem))
 			out.f("%s[key] = value", value)
 		}
 	}

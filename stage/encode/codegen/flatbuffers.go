@@ -88,20 +88,8 @@ func flatElem(fd protoreflect.FieldDescriptor) string {
 		return "string"
 	case protoreflect.BytesKind:
 		return "[ubyte]"
-	case protoreflect.DoubleKind:
-		return "double"
-	case protoreflect.Int32Kind:
-		return "int"
-	case protoreflect.Int64Kind:
-		return "long"
-	case protoreflect.Uint32Kind:
-		return "uint"
-	case protoreflect.Uint64Kind:
-		return "ulong"
-	case protoreflect.BoolKind:
-		return "bool"
 	}
-	panic(fmt.Sprintf("flatbuffers: no type for %s: teach flatElem", fd.Kind()))
+	return map[string]string{"float32": "float", "float64": "double", "int32": "int", "int64": "long", "uint32": "uint", "uint64": "ulong", "bool": "bool"}[goScalar(fd)]
 }
 
 // flatOffset says whether a scalar is held by reference, and so can be absent by itself.
@@ -113,6 +101,9 @@ func flatOffset(fd protoreflect.FieldDescriptor) bool {
 func flatPrepend(fd protoreflect.FieldDescriptor) string {
 	if isMessage(fd) || flatOffset(fd) {
 		return "UOffsetT"
+	}
+	if isEnum(fd) {
+		return "Int32"
 	}
 	name := goScalar(fd)
 	return strings.ToUpper(name[:1]) + name[1:]
@@ -163,7 +154,7 @@ func flatBuild(out *source, md protoreflect.MessageDescriptor) {
 			out.f("%s := %s", offset, create(fd, address(value)))
 		case kind == optional && (isMessage(fd) || flatOffset(fd)):
 			deref := value
-			if !isMessage(fd) {
+			if !isMessage(fd) && !isBytes(fd) {
 				deref = "*" + value
 			}
 			out.f("var %s flatbuffers.UOffsetT\nif %s != nil { %s = %s }", offset, value, offset, create(fd, deref))
@@ -172,18 +163,31 @@ func flatBuild(out *source, md protoreflect.MessageDescriptor) {
 			out.f("flatmsg.%sStart%sVector(b.Builder, len(%s))\n%s := b.vector(mark%s)", md.Name(), name, value, offset, name)
 		case kind == repeated:
 			out.f("flatmsg.%sStart%sVector(b.Builder, len(%s))", md.Name(), name, value)
-			out.f("for i := len(%s)-1; i >= 0; i-- { b.Prepend%s(%s[i]) }", value, flatPrepend(fd), value)
+			elem := value + "[i]"
+			if isEnum(fd) {
+				elem = "int32(" + elem + ")"
+			}
+			out.f("for i := len(%s)-1; i >= 0; i-- { b.Prepend%s(%s) }", value, flatPrepend(fd), elem)
 			out.f("%s := b.EndVector(len(%s))", offset, value)
 		case kind == mapped:
 			key, elem, entry := fd.MapKey(), fd.MapValue(), capnpEntry(fd)
 			out.f("mark%s := b.mark()\nfor k, x := range %s {", name, value)
-			out.f("atKey := %s", create(key, "k"))
-			x := "x"
-			if flatOffset(elem) {
+			k, x := "k", "x"
+			if flatOffset(key) {
+				out.f("atKey := %s", create(key, "k"))
+				k = "atKey"
+			}
+			switch {
+			case isMessage(elem):
+				out.f("atValue := %s", create(elem, "&x"))
+				x = "atValue"
+			case flatOffset(elem):
 				out.f("atValue := %s", create(elem, "x"))
 				x = "atValue"
+			case isEnum(elem):
+				x = fmt.Sprintf("flatmsg.%s(x)", elem.Enum().Name())
 			}
-			out.f("flatmsg.%sStart(b.Builder)\nflatmsg.%sAddKey(b.Builder, atKey)\nflatmsg.%sAddValue(b.Builder, %s)\nb.push(flatmsg.%sEnd(b.Builder))\n}", entry, entry, entry, x, entry)
+			out.f("flatmsg.%sStart(b.Builder)\nflatmsg.%sAddKey(b.Builder, "+k+")\nflatmsg.%sAddValue(b.Builder, %s)\nb.push(flatmsg.%sEnd(b.Builder))\n}", entry, entry, entry, x, entry)
 			out.f("flatmsg.%sStart%sVector(b.Builder, len(%s))\n%s := b.vector(mark%s)", md.Name(), name, value, offset, name)
 		}
 	}
@@ -200,7 +204,11 @@ func flatBuild(out *source, md protoreflect.MessageDescriptor) {
 		case kind == optional:
 			out.f("if m.%s != nil {", name)
 			add("With"+name, "true")
-			add(name, "*m."+name)
+			if isEnum(fd) {
+				add(name, fmt.Sprintf("flatmsg.%s(*m.%s)", fd.Enum().Name(), name))
+			} else {
+				add(name, "*m."+name)
+			}
 			out.f("}")
 		case kind == single && isEnum(fd):
 			add(name, fmt.Sprintf("flatmsg.%s(m.%s)", fd.Enum().Name(), name))
@@ -241,7 +249,10 @@ var flatTo = flatWalk{
 		return fmt.Sprintf("%s = make([]%s, %s)", at, inPlain(fd), length)
 	},
 	entry: func(fd protoreflect.FieldDescriptor, key, value, at string) string {
-		return fmt.Sprintf("%s[string(%s)] = %s", at, key, capnpConvert(fd.MapValue(), value))
+		if elem := fd.MapValue(); isMessage(elem) {
+			return fmt.Sprintf("var part flatmsg.%s\nvar y %s\nif entry.Value(&part) != nil { flatTo%s(&part, &y) }\n%s[%s] = y", elem.Message().Name(), inPlain(elem), elem.Message().Name(), at, capnpConvert(fd.MapKey(), key))
+		}
+		return fmt.Sprintf("%s[%s] = %s", at, capnpConvert(fd.MapKey(), key), capnpConvert(fd.MapValue(), value))
 	},
 }
 
@@ -259,6 +270,9 @@ var flatRead = flatWalk{
 		return "sum += uint64(" + length + ")"
 	},
 	entry: func(fd protoreflect.FieldDescriptor, key, value, _ string) string {
+		if elem := fd.MapValue(); isMessage(elem) {
+			return fmt.Sprintf("var part flatmsg.%s\nsum += %s\nif entry.Value(&part) != nil { sum += flatRead%s(&part) }", elem.Message().Name(), readScalar(fd.MapKey(), key), elem.Message().Name())
+		}
 		return fmt.Sprintf("sum += %s + %s", readScalar(fd.MapKey(), key), readScalar(fd.MapValue(), value))
 	},
 }
@@ -282,10 +296,14 @@ var flatMatch = flatWalk{
 		return fmt.Sprintf("if %s != len(%s) { return false }", length, at)
 	},
 	entry: func(fd protoreflect.FieldDescriptor, key, value, at string) string {
+		key = capnpConvert(fd.MapKey(), key)
+		if elem := fd.MapValue(); isMessage(elem) {
+			return fmt.Sprintf("var part flatmsg.%s\ny, ok := %s[%s]\nif !ok || entry.Value(&part) == nil || !flatMatch%s(&part, &y) { return false }", elem.Message().Name(), at, key, elem.Message().Name())
+		}
 		if fd.MapValue().Kind() == protoreflect.StringKind {
 			value = "string(" + value + ")"
 		}
-		return fmt.Sprintf("if y, ok := %s[string(%s)]; !ok || !(%s) { return false }", at, key, sameScalar(fd.MapValue(), value, "y"))
+		return fmt.Sprintf("if y, ok := %s[%s]; !ok || !(%s) { return false }", at, key, sameScalar(fd.MapValue(), value, "y"))
 	},
 }
 
@@ -311,7 +329,7 @@ func (w flatWalk) write(out *source, md protoreflect.MessageDescriptor) {
 		case kind == optional && isMessage(fd):
 			out.f("{\nvar part flatmsg.%s\nhas := v.%s(&part) != nil\n%s\n%s\n%s\n}\n}", fd.Message().Name(), name, w.presence("has", at), w.before(fd, at), w.nested(fd, "&part", "(*"+at+")"))
 		case kind == optional && flatOffset(fd):
-			out.f("{\nx := %s\n%s\n%s\n%s\n}\n}", value, w.presence("x != nil", at), w.before(fd, at), w.scalar(fd, "x", "*"+at))
+			out.f("{\nx := %s\n%s\n%s\n%s\n}\n}", value, w.presence("x != nil", at), w.before(fd, at), w.scalar(fd, "x", deref(fd, at)))
 		case kind == optional:
 			out.f("%s\n%s\n%s\n}", w.presence("v.With"+name+"()", at), w.before(fd, at), w.scalar(fd, value, "*"+at))
 		case kind == repeated:

@@ -35,49 +35,84 @@ func hyperFields(out *source, md protoreflect.MessageDescriptor) {
 	out.f("type hyper%s struct {", md.Name())
 	for _, fd := range fieldsOf(md) {
 		out.f("%s protoreflect.FieldDescriptor", goName(fd))
-		if isMessage(fd) && !fd.IsMap() {
-			out.f("in%s *hyper%s", goName(fd), fd.Message().Name())
+		if part := hyperPart(fd); part != nil {
+			out.f("in%s *hyper%s", goName(fd), part.Name())
 		}
 	}
 	out.f("}\n")
+	if reaches(md) {
+		hyperRecursive(out, md)
+		return
+	}
 	out.f("func hyperFields%s(md protoreflect.MessageDescriptor) *hyper%s {", md.Name(), md.Name())
 	out.f("fields := md.Fields()\nreturn &hyper%s{", md.Name())
 	for _, fd := range fieldsOf(md) {
 		out.f("%s: fields.ByNumber(%d),", goName(fd), fd.Number())
-		if isMessage(fd) && !fd.IsMap() {
-			out.f("in%s: hyperFields%s(fields.ByNumber(%d).Message()),", goName(fd), fd.Message().Name(), fd.Number())
+		if part := hyperPart(fd); part != nil {
+			out.f("in%s: hyperFields%s(%s),", goName(fd), part.Name(), hyperMessage(fd))
 		}
 	}
 	out.f("}\n}\n")
 }
 
+// hyperPart is the message that a field holds, nil if it holds none.
+func hyperPart(fd protoreflect.FieldDescriptor) protoreflect.MessageDescriptor {
+	if fd.IsMap() {
+		fd = fd.MapValue()
+	}
+	return fd.Message()
+}
+
+// hyperMessage is an expression for its descriptor.
+func hyperMessage(fd protoreflect.FieldDescriptor) string {
+	if fd.IsMap() {
+		return fmt.Sprintf("fields.ByNumber(%d).MapValue().Message()", fd.Number())
+	}
+	return fmt.Sprintf("fields.ByNumber(%d).Message()", fd.Number())
+}
+
+// hyperRecursive writes hyperFieldsT for a message that can hold one of its kind: what is looked up already is
+// kept.
+func hyperRecursive(out *source, md protoreflect.MessageDescriptor) {
+	name := md.Name()
+	out.f("var hyperKept%s = map[protoreflect.MessageDescriptor]*hyper%s{}\n", name, name)
+	out.f("func hyperFields%s(md protoreflect.MessageDescriptor) *hyper%s {", name, name)
+	out.f("if f := hyperKept%s[md]; f != nil { return f }", name)
+	out.f("fields := md.Fields()\nf := &hyper%s{", name)
+	for _, fd := range fieldsOf(md) {
+		out.f("%s: fields.ByNumber(%d),", goName(fd), fd.Number())
+	}
+	out.f("}\nhyperKept%s[md] = f", name)
+	for _, fd := range fieldsOf(md) {
+		if part := hyperPart(fd); part != nil {
+			out.f("f.in%s = hyperFields%s(%s)", goName(fd), part.Name(), hyperMessage(fd))
+		}
+	}
+	out.f("return f\n}\n")
+}
+
 // hyperGet is an expression that takes a scalar of its Go type out of a
 // protoreflect.Value.
 func hyperGet(fd protoreflect.FieldDescriptor, value string) string {
-	switch goType := fd.Kind(); goType {
-	case protoreflect.EnumKind:
+	if isEnum(fd) {
 		return value + ".Enum()"
-	case protoreflect.Int32Kind:
+	}
+	switch goType := goScalar(fd); goType {
+	case "int32":
 		return "int32(" + value + ".Int())"
-	case protoreflect.Int64Kind:
+	case "int64":
 		return value + ".Int()"
-	case protoreflect.Uint32Kind:
+	case "uint32":
 		return "uint32(" + value + ".Uint())"
-	case protoreflect.Uint64Kind:
+	case "uint64":
 		return value + ".Uint()"
-	case protoreflect.DoubleKind:
+	case "float32":
+		return "float32(" + value + ".Float())"
+	case "float64":
 		return value + ".Float()"
-	default:
-		return value + "." + strings.ToUpper(goType.String()[:1]) + goType.String()[1:] + "()"
 	}
-}
-
-// hyperKey is an expression for a map's key.
-func hyperKey(fd protoreflect.FieldDescriptor) string {
-	if fd.Kind() != protoreflect.StringKind {
-		panic(fmt.Sprintf("hyperpb: map by %s: teach hyperKey", fd.Kind()))
-	}
-	return "k.String()"
+	kind := fd.Kind().String()
+	return value + "." + strings.ToUpper(kind[:1]) + kind[1:] + "()"
 }
 
 func hyperTo(out *source, md protoreflect.MessageDescriptor) {
@@ -102,7 +137,11 @@ func hyperTo(out *source, md protoreflect.MessageDescriptor) {
 			if isMessage(fd) {
 				out.f("m.%s = new(plain.%s)\nf.in%s.to(%s.Message(), m.%s)", name, fd.Message().Name(), name, get, name)
 			} else {
-				out.f("x := %s\nm.%s = &x", convert(fd, get), name)
+				if isBytes(fd) {
+					out.f("m.%s = append([]byte{}, %s...)", name, convert(fd, get))
+				} else {
+					out.f("x := %s\nm.%s = &x", convert(fd, get), name)
+				}
 			}
 			out.f("}")
 		case kind == repeated:
@@ -114,9 +153,13 @@ func hyperTo(out *source, md protoreflect.MessageDescriptor) {
 			}
 			out.f("}\n}")
 		case kind == mapped:
-			out.f("m.%s = make(%s)", name, plainType(fd))
+			out.f("m.%s = make(map[%s]%s)", name, inPlain(fd.MapKey()), inPlain(fd.MapValue()))
 			out.f("%s.Map().Range(func(k protoreflect.MapKey, x protoreflect.Value) bool {", get)
-			out.f("m.%s[%s] = %s\nreturn true\n})", name, hyperKey(fd.MapKey()), convert(fd.MapValue(), "x"))
+			if key, elem := hyperGet(fd.MapKey(), "k"), fd.MapValue(); isMessage(elem) {
+				out.f("var y %s\nf.in%s.to(x.Message(), &y)\nm.%s[%s] = y\nreturn true\n})", inPlain(elem), name, name, key)
+			} else {
+				out.f("m.%s[%s] = %s\nreturn true\n})", name, key, convert(elem, "x"))
+			}
 		}
 	}
 	out.f("}\n")
@@ -135,11 +178,15 @@ func hyperRead(out *source, md protoreflect.MessageDescriptor) {
 	for _, fd := range fieldsOf(md) {
 		name := goName(fd)
 		get := "v.Get(f." + name + ")"
+		elem := fd
+		if fd.IsMap() {
+			elem = fd.MapValue()
+		}
 		read := func(value string) string {
-			if isMessage(fd) {
+			if isMessage(elem) {
 				return fmt.Sprintf("f.in%s.read(%s.Message())", name, value)
 			}
-			return readScalar(fd, hyperGet(fd, value))
+			return readScalar(elem, hyperGet(elem, value))
 		}
 		switch shapeOf(fd) {
 		case single:
@@ -150,7 +197,7 @@ func hyperRead(out *source, md protoreflect.MessageDescriptor) {
 			out.f("{\nlist := %s.List()\nfor i := range list.Len() { sum += 1 + %s }\n}", get, read("list.Get(i)"))
 		case mapped:
 			out.f("%s.Map().Range(func(k protoreflect.MapKey, x protoreflect.Value) bool {", get)
-			out.f("sum += 1 + %s + %s\nreturn true\n})", readScalar(fd.MapKey(), hyperKey(fd.MapKey())), readScalar(fd.MapValue(), hyperGet(fd.MapValue(), "x")))
+			out.f("sum += 1 + %s + %s\nreturn true\n})", readScalar(fd.MapKey(), hyperGet(fd.MapKey(), "k")), read("x"))
 		}
 	}
 	out.f("return sum\n}\n")
@@ -167,6 +214,12 @@ func hyperMatch(out *source, md protoreflect.MessageDescriptor) {
 			}
 			return fmt.Sprintf("!(%s)", sameScalar(fd, hyperGet(fd, value), want))
 		}
+		sameElem := func(elem protoreflect.FieldDescriptor) string {
+			if isMessage(elem) {
+				return fmt.Sprintf("f.in%s.match(x.Message(), &y)", name)
+			}
+			return sameScalar(elem, hyperGet(elem, "x"), "y")
+		}
 		address := func(value string) string {
 			if isMessage(fd) {
 				return "&" + value
@@ -178,7 +231,7 @@ func hyperMatch(out *source, md protoreflect.MessageDescriptor) {
 			out.f("if %s { return false }", differ(get, address(want)))
 		case optional:
 			out.f("if v.Has(f.%s) != (%s != nil) { return false }", name, want)
-			value := "*" + want
+			value := deref(fd, want)
 			if isMessage(fd) {
 				value = want
 			}
@@ -189,7 +242,7 @@ func hyperMatch(out *source, md protoreflect.MessageDescriptor) {
 		case mapped:
 			out.f("{\nall := %s.Map()\nif all.Len() != len(%s) { return false }\nsame := true", get, want)
 			out.f("all.Range(func(k protoreflect.MapKey, x protoreflect.Value) bool {")
-			out.f("y, ok := %s[%s]\nsame = ok && %s\nreturn same\n})", want, hyperKey(fd.MapKey()), sameScalar(fd.MapValue(), hyperGet(fd.MapValue(), "x"), "y"))
+			out.f("y, ok := %s[%s]\nsame = ok && %s\nreturn same\n})", want, hyperGet(fd.MapKey(), "k"), sameElem(fd.MapValue()))
 			out.f("if !same { return false }\n}")
 		}
 	}

@@ -33,6 +33,8 @@ func musElem(fd protoreflect.FieldDescriptor) string {
 		return "ord.ByteSlice"
 	case protoreflect.BoolKind:
 		return "ord.Bool"
+	case protoreflect.FloatKind:
+		return "raw.Float32"
 	case protoreflect.DoubleKind:
 		return "raw.Float64"
 	}
@@ -41,7 +43,10 @@ func musElem(fd protoreflect.FieldDescriptor) string {
 
 // musField is the serializer of a field. Those that have to be made are variables.
 func musField(fd protoreflect.FieldDescriptor) string {
-	if shapeOf(fd) == single {
+	switch kind := shapeOf(fd); {
+	case kind == optional && isBytes(fd):
+		return "optionalBytes{}"
+	case kind == single:
 		return musElem(fd)
 	}
 	return "mus" + string(fd.Parent().Name()) + goName(fd)
@@ -50,12 +55,13 @@ func musField(fd protoreflect.FieldDescriptor) string {
 func musSerializer(out *source, md protoreflect.MessageDescriptor) {
 	name := md.Name()
 	for _, fd := range fieldsOf(md) {
-		switch shapeOf(fd) {
-		case optional:
+		switch kind := shapeOf(fd); {
+		case kind == optional && isBytes(fd): // nothing has to be made
+		case kind == optional:
 			out.f("var %s = ord.NewPtrSer[%s](%s)\n", musField(fd), inPlain(fd), musElem(fd))
-		case repeated:
+		case kind == repeated:
 			out.f("var %s = ord.NewSliceSer[%s](%s)\n", musField(fd), inPlain(fd), musElem(fd))
-		case mapped:
+		case kind == mapped:
 			out.f("var %s = ord.NewMapSer[%s, %s](%s, %s)\n", musField(fd), inPlain(fd.MapKey()), inPlain(fd.MapValue()), musElem(fd.MapKey()), musElem(fd.MapValue()))
 		}
 	}

@@ -7,8 +7,17 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// writePlain writes package plain and has msgp add its methods.
+// writePlain writes package plain, to which msgp and easyjson add their methods.
 func writePlain(s *schema, internal string) error {
+	for _, write := range []func(*schema, string) error{writeStructs, writeMsgp, writeEasyjson} {
+		if err := write(s, internal); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func writeStructs(s *schema, internal string) error {
 	out := newSource("plain")
 	// Without this, msgp leaves what is absent as it was in the message before.
 	out.f("//msgp:clearomitted\n")
@@ -18,11 +27,14 @@ func writePlain(s *schema, internal string) error {
 		}
 		out.f("type %s struct {", md.Name())
 		for _, fd := range fieldsOf(md) {
-			omit := ""
+			omit, tag := "", string(fd.Name())
+			if s.brought {
+				tag = fd.JSONName()
+			}
 			if shapeOf(fd) == optional {
 				omit = ",omitempty"
 			}
-			out.f("%s %s `json:\"%[3]s%[4]s\" msg:\"%[3]s%[4]s\" msgpack:\"%[3]s%[4]s\"`", goName(fd), plainType(fd), fd.Name(), omit)
+			out.f("%s %s `json:\"%[3]s%[4]s\" msg:\"%[3]s%[4]s\" msgpack:\"%[3]s%[4]s\"`", goName(fd), plainType(fd), tag, omit)
 		}
 		out.f("}\n")
 	}
@@ -34,20 +46,23 @@ func writePlain(s *schema, internal string) error {
 		}
 		out.f(")\n")
 	}
-	path := filepath.Join(internal, "plain", "plain.go")
-	if err := out.save(path); err != nil {
-		return err
-	}
-	if err := s.runTool("msgp", "-file", path, "-o", filepath.Join(internal, "plain", "msgp.go"), "-tests=false", "-io=false"); err != nil {
-		return err
-	}
+	return out.save(plainFile(internal))
+}
+
+func plainFile(internal string) string { return filepath.Join(internal, "plain", "plain.go") }
+
+func writeMsgp(s *schema, internal string) error {
+	return s.runTool("msgp", "-file", plainFile(internal), "-o", filepath.Join(internal, "plain", "msgp.go"), "-tests=false", "-io=false")
+}
+
+func writeEasyjson(s *schema, internal string) error {
 	// easyjson compiles the package to generate for it, so it runs in its module. Its
 	// methods must not be those that encoding/json looks for.
 	easyjson, err := s.toolPath("easyjson")
 	if err != nil {
 		return err
 	}
-	return pipeIn(filepath.Dir(path), nil, easyjson, "-all", "-no_std_marshalers", "-output_filename", "easyjson.go", "plain.go")
+	return pipeIn(filepath.Dir(plainFile(internal)), nil, easyjson, "-all", "-no_std_marshalers", "-output_filename", "easyjson.go", "plain.go")
 }
 
 // plainType is a field's type in package plain: messages are held by value, and what
@@ -59,9 +74,19 @@ func plainType(fd protoreflect.FieldDescriptor) string {
 	case repeated:
 		return "[]" + plainElem(fd)
 	case optional:
-		return "*" + plainElem(fd)
+		if !isBytes(fd) { // nil are absent
+			return "*" + plainElem(fd)
+		}
 	}
 	return plainElem(fd)
+}
+
+// deref is what an optional field holds.
+func deref(fd protoreflect.FieldDescriptor, at string) string {
+	if isBytes(fd) {
+		return at
+	}
+	return "*" + at
 }
 
 func plainElem(fd protoreflect.FieldDescriptor) string {

@@ -9,6 +9,7 @@ import (
 	"github.com/loopholelabs/polyglot/v2/version"
 	"google.golang.org/protobuf/compiler/protogen"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/descriptorpb"
 	"google.golang.org/protobuf/types/pluginpb"
 )
@@ -28,25 +29,26 @@ func writePolyglot(s *schema, internal string) error {
 		Options: &descriptorpb.FileOptions{GoPackage: proto.String(registered + "polymsg")},
 	}
 	wrappers := map[string]bool{}
-	for _, file := range s.descriptorProtos() {
+	for i, file := range s.descriptorProtos() {
 		for _, message := range file.MessageType {
+			fields := s.files[i].Messages().ByName(protoreflect.Name(message.GetName())).Fields()
 			retarget(message, "."+file.GetPackage()+".", ".")
-			message.OneofDecl = nil // only those that stand for the word optional
+			message.OneofDecl = nil // it has none; all of a oneof's fields are optional ones
 			for _, field := range message.Field {
-				if !field.GetProto3Optional() {
+				if field.OneofIndex == nil && !(file.GetSyntax() != "proto3" && field.GetLabel() == descriptorpb.FieldDescriptorProto_LABEL_OPTIONAL) {
 					continue
 				}
 				field.Proto3Optional, field.OneofIndex = nil, nil
 				if field.GetType() == descriptorpb.FieldDescriptorProto_TYPE_MESSAGE {
 					continue
 				}
-				name := wrapperName(field.GetType())
+				name := "Optional" + optionalName(fields.ByNumber(protoreflect.FieldNumber(field.GetNumber())))
 				if !wrappers[name] {
 					wrappers[name] = true
-					merged.MessageType = append(merged.MessageType, wrapper(name, field.GetType()))
+					merged.MessageType = append(merged.MessageType, wrapper(name, field))
 				}
 				field.Type = descriptorpb.FieldDescriptorProto_TYPE_MESSAGE.Enum()
-				field.TypeName = proto.String("." + name)
+				field.TypeName, field.Options = proto.String("."+name), nil
 			}
 			merged.MessageType = append(merged.MessageType, message)
 		}
@@ -92,28 +94,16 @@ func generatePolyglot(file *descriptorpb.FileDescriptorProto, path string) error
 	return formatted.save(path)
 }
 
-// wrapperName is the name of the message that stands for an optional scalar, such as
-// OptionalInt64.
-func wrapperName(kind descriptorpb.FieldDescriptorProto_Type) string {
-	switch kind {
-	case descriptorpb.FieldDescriptorProto_TYPE_INT32:
-		return "OptionalInt32"
-	case descriptorpb.FieldDescriptorProto_TYPE_INT64:
-		return "OptionalInt64"
-	case descriptorpb.FieldDescriptorProto_TYPE_STRING:
-		return "OptionalString"
-	}
-	panic("polyglot: no wrapper for optional " + kind.String() + ": teach wrapperName")
-}
-
-func wrapper(name string, kind descriptorpb.FieldDescriptorProto_Type) *descriptorpb.DescriptorProto {
+// wrapper is the message that stands for an optional scalar, such as OptionalInt64.
+func wrapper(name string, field *descriptorpb.FieldDescriptorProto) *descriptorpb.DescriptorProto {
 	return &descriptorpb.DescriptorProto{
 		Name: proto.String(name),
 		Field: []*descriptorpb.FieldDescriptorProto{{
-			Name:   proto.String("value"),
-			Number: proto.Int32(1),
-			Type:   kind.Enum(),
-			Label:  descriptorpb.FieldDescriptorProto_LABEL_OPTIONAL.Enum(),
+			Name:     proto.String("value"),
+			Number:   proto.Int32(1),
+			Type:     field.Type,
+			TypeName: field.TypeName,
+			Label:    descriptorpb.FieldDescriptorProto_LABEL_OPTIONAL.Enum(),
 		}},
 	}
 }

@@ -13,23 +13,38 @@ import (
 // the last two only add methods that protobuf does not call, and package pbpool, whose
 // vtprotobuf methods draw parts of messages from pools.
 func writeProtobuf(s *schema, internal string) error {
-	pb := protobufFiles(s, "postage.encode", "pb")
+	for _, write := range []func(*schema, string) error{writePB, writeVT, writePBFast, writePool} {
+		if err := write(s, internal); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func writePB(s *schema, internal string) error {
 	dir := filepath.Join(internal, "pb")
 	if err := clear(dir, "*.go"); err != nil {
 		return err
 	}
-	if err := s.runPlugin("protoc-gen-go", "", dir, pb); err != nil {
-		return err
-	}
-	if err := s.runPlugin("protoc-gen-go-vtproto", "features=size+marshal+unmarshal+unmarshal_unsafe", dir, pb); err != nil {
-		return err
-	}
-	if err := s.runPluginOn(s.pbfastPlugin(), "hook=false,reuse=true", dir, pb, names(pb)...); err != nil {
-		return err
-	}
+	return s.runPlugin("protoc-gen-go", "", dir, pbFiles(s))
+}
 
+func pbFiles(s *schema) []*descriptorpb.FileDescriptorProto {
+	return protobufFiles(s, "postage.encode", "pb")
+}
+
+func writeVT(s *schema, internal string) error {
+	return s.runPlugin("protoc-gen-go-vtproto", "features=size+marshal+unmarshal+unmarshal_unsafe", filepath.Join(internal, "pb"), pbFiles(s))
+}
+
+func writePBFast(s *schema, internal string) error {
+	files := pbFiles(s)
+	return s.runPluginOn(s.pbfastPlugin(), "hook=false,reuse=true", filepath.Join(internal, "pb"), files, names(files)...)
+}
+
+func writePool(s *schema, internal string) error {
 	pool := protobufFiles(s, "postage.encode.pool", "pbpool")
-	dir = filepath.Join(internal, "pbpool")
+	dir := filepath.Join(internal, "pbpool")
 	if err := clear(dir, "*.go"); err != nil {
 		return err
 	}

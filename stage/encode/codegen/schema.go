@@ -17,6 +17,10 @@ import (
 type schema struct {
 	tree   string // root of the source, absolute
 	module string // import path under which the generated packages live
+	// lost are forms that there is no code for, with why, by the names of their packages or files in bind.
+	lost map[string]string
+	// brought says that the messages are a user's, which keep protobuf's names in JSON.
+	brought bool
 
 	files    []protoreflect.FileDescriptor    // in order of their names
 	roots    []protoreflect.MessageDescriptor // the first message of each file
@@ -76,6 +80,11 @@ func (s *schema) in(tree string) (err error) {
 	return nil
 }
 
+func (s *schema) has(form string) bool {
+	_, lost := s.lost[form]
+	return !lost
+}
+
 // isRoot says whether the message is one that the stage encodes, and not only a
 // part of one.
 func (s *schema) isRoot(md protoreflect.MessageDescriptor) bool {
@@ -122,10 +131,40 @@ func shapeOf(fd protoreflect.FieldDescriptor) shape {
 		return mapped
 	case fd.IsList():
 		return repeated
-	case fd.HasOptionalKeyword():
+	case fd.HasOptionalKeyword(), realOneof(fd) != nil:
 		return optional
 	}
 	return single
+}
+
+// realOneof is the oneof that a field is one of, nil if it is in none but what the word optional makes.
+func realOneof(fd protoreflect.FieldDescriptor) protoreflect.OneofDescriptor {
+	if of := fd.ContainingOneof(); of != nil && !of.IsSynthetic() {
+		return of
+	}
+	return nil
+}
+
+// reaches says whether a message can hold one of its own kind, at any depth.
+func reaches(md protoreflect.MessageDescriptor) bool {
+	seen := map[protoreflect.FullName]bool{}
+	var within func(protoreflect.MessageDescriptor) bool
+	within = func(part protoreflect.MessageDescriptor) bool {
+		for _, fd := range fieldsOf(part) {
+			if fd.IsMap() {
+				fd = fd.MapValue()
+			}
+			if !isMessage(fd) || seen[fd.Message().FullName()] {
+				continue
+			}
+			seen[fd.Message().FullName()] = true
+			if fd.Message() == md || within(fd.Message()) {
+				return true
+			}
+		}
+		return false
+	}
+	return within(md)
 }
 
 // goName is the name that protobuf's own generator gives to a field: created_unix_ms
@@ -162,14 +201,16 @@ func goScalar(fd protoreflect.FieldDescriptor) string {
 	switch fd.Kind() {
 	case protoreflect.BoolKind:
 		return "bool"
-	case protoreflect.Int32Kind:
+	case protoreflect.Int32Kind, protoreflect.Sint32Kind, protoreflect.Sfixed32Kind:
 		return "int32"
-	case protoreflect.Int64Kind:
+	case protoreflect.Int64Kind, protoreflect.Sint64Kind, protoreflect.Sfixed64Kind:
 		return "int64"
-	case protoreflect.Uint32Kind:
+	case protoreflect.Uint32Kind, protoreflect.Fixed32Kind:
 		return "uint32"
-	case protoreflect.Uint64Kind:
+	case protoreflect.Uint64Kind, protoreflect.Fixed64Kind:
 		return "uint64"
+	case protoreflect.FloatKind:
+		return "float32"
 	case protoreflect.DoubleKind:
 		return "float64"
 	case protoreflect.StringKind:
@@ -182,3 +223,4 @@ func goScalar(fd protoreflect.FieldDescriptor) string {
 
 func isMessage(fd protoreflect.FieldDescriptor) bool { return fd.Kind() == protoreflect.MessageKind }
 func isEnum(fd protoreflect.FieldDescriptor) bool    { return fd.Kind() == protoreflect.EnumKind }
+func isBytes(fd protoreflect.FieldDescriptor) bool   { return fd.Kind() == protoreflect.BytesKind }

@@ -1,0 +1,332 @@
+package bring
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protodesc"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/descriptorpb"
+)
+
+// A Normal is a message in the shape that generators take.
+type Normal struct {
+	// File has the message as its first, and whatever it reaches, as top-level types of one package. Fields keep their
+	// numbers, kinds and names in JSON: encoded, it is the same message.
+	File    *descriptorpb.FileDescriptorProto
+	Message protoreflect.MessageDescriptor // of File
+	// Messages and Enums are how many are reachable.
+	Messages, Enums int
+	// Oneofs says that there are oneofs: forms other than protobuf's have optional fields in their place.
+	Oneofs bool
+	// Groups of types, from their names in the original to those in File.
+	Names map[protoreflect.FullName]string
+}
+
+const normalPackage = "postage.brought"
+
+// Normalise rewrites a message and all that it reaches. Singular messages become optional ones, which is what they are
+// on the wire. Where all of it is proto2 it stays that, where not it becomes proto3: text is then checked for UTF-8
+// everywhere, and enums are open.
+func Normalise(root protoreflect.MessageDescriptor) (*Normal, error) {
+	n := &normaliser{names: map[protoreflect.FullName]string{}, proto2: true}
+	if err := n.collect(root); err != nil {
+		return nil, err
+	}
+	n.name()
+	file := &descriptorpb.FileDescriptorProto{Name: proto.String("messages.proto"), Package: proto.String(normalPackage), Syntax: proto.String("proto3")}
+	if n.proto2 {
+		file.Syntax = proto.String("proto2")
+	}
+	for _, md := range n.messages {
+		message, err := n.message(md)
+		if err != nil {
+			return nil, err
+		}
+		file.MessageType = append(file.MessageType, message)
+	}
+	constants := map[string]bool{}
+	for _, name := range n.names {
+		constants[name] = true
+	}
+	for _, ed := range n.enums {
+		file.EnumType = append(file.EnumType, n.enum(ed, constants))
+	}
+	linked, err := protodesc.NewFile(file, nil)
+	if err != nil {
+		return nil, fmt.Errorf("%s, rewritten: %w", root.FullName(), err)
+	}
+	return &Normal{File: file, Message: linked.Messages().Get(0), Messages: len(n.messages), Enums: len(n.enums), Oneofs: n.oneofs, Names: n.names}, nil
+}
+
+type normaliser struct {
+	messages []protoreflect.MessageDescriptor // the root first
+	enums    []protoreflect.EnumDescriptor
+	names    map[protoreflect.FullName]string
+	proto2   bool // all of it
+	oneofs   bool
+}
+
+// collect adds what a message reaches, and refuses what no generator here can take.
+func (n *normaliser) collect(md protoreflect.MessageDescriptor) error {
+	if _, seen := n.names[md.FullName()]; seen {
+		return nil
+	}
+	n.names[md.FullName()] = ""
+	n.messages = append(n.messages, md)
+	n.proto2 = n.proto2 && md.ParentFile().Syntax() == protoreflect.Proto2
+	if options, ok := md.Options().(*descriptorpb.MessageOptions); ok && options.GetMessageSetWireFormat() {
+		return refuse(md, "%s is a MessageSet, which cannot be brought", md.FullName())
+	}
+	for i := range md.Fields().Len() {
+		fd := md.Fields().Get(i)
+		if fd.Kind() == protoreflect.GroupKind {
+			return refuse(fd, "%s is a group, which cannot be brought: a message in its place can", fd.FullName())
+		}
+		if fd.IsMap() {
+			fd = fd.MapValue()
+		}
+		if ed := fd.Enum(); ed != nil {
+			if _, seen := n.names[ed.FullName()]; !seen {
+				n.names[ed.FullName()] = ""
+				n.enums = append(n.enums, ed)
+			}
+		}
+		if part := fd.Message(); part != nil {
+			if err := n.collect(part); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Names that formats have for themselves, and that begin names of functions which are generated.
+var (
+	takenTypes    = []string{"Text", "Data", "List", "Bool", "Void", "Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64", "Float32", "Float64", "AnyPointer", "Table", "Struct", "Builder", "Form", "Kit", "Easyproto", "Hyperpb", "Capnp", "Flatbuffers", "FlatBuilder"}
+	takenPrefixes = []string{"Fields", "Alias", "Root", "Optional", "Kept"}
+	takenFields   = []string{"reset", "string", "proto_message", "proto_reflect", "marshal", "unmarshal", "descriptor", "extension_map", "extension_range_array", "size", "encode", "decode", "error", "init", "table", "segment", "is_valid", "to_ptr", "msgsize", "encode_as_ptr", "decode_from_ptr", "marshal_append"}
+)
+
+// name gives each type a name of its own that begins with a capital and has no underscore.
+func (n *normaliser) name() {
+	used := map[string]bool{}
+	for _, name := range takenTypes {
+		used[strings.ToLower(name)] = true
+	}
+	claim := func(full protoreflect.FullName, pkg protoreflect.FullName) {
+		local := strings.TrimPrefix(strings.TrimPrefix(string(full), string(pkg)), ".")
+		name := pascal(strings.ReplaceAll(local, ".", "_"))
+		for _, prefix := range takenPrefixes {
+			if strings.HasPrefix(name, prefix) {
+				name += "Type"
+				break
+			}
+		}
+		base := name
+		for i := 2; used[strings.ToLower(name)]; i++ {
+			name = fmt.Sprintf("%sV%d", base, i)
+		}
+		used[strings.ToLower(name)] = true
+		n.names[full] = name
+	}
+	for _, md := range n.messages {
+		claim(md.FullName(), md.ParentFile().Package())
+	}
+	for _, ed := range n.enums {
+		claim(ed.FullName(), ed.ParentFile().Package())
+	}
+	// Generated names are made of a message's and a field's: where that is a type's too, the type gives way.
+	for {
+		made := map[string]bool{}
+		for _, md := range n.messages {
+			for i := range md.Fields().Len() {
+				name := n.names[md.FullName()] + pascal(string(md.Fields().Get(i).Name()))
+				made[strings.ToLower(name)], made[strings.ToLower(name+"Entry")] = true, true
+			}
+		}
+		changed := false
+		for full, name := range n.names {
+			if made[strings.ToLower(name)] {
+				n.names[full], changed = name+"Type", true
+			}
+		}
+		if !changed {
+			return
+		}
+	}
+}
+
+// pascal makes of any name one in PascalCase: Remaining_TTL is RemainingTTL.
+func pascal(name string) string {
+	var b strings.Builder
+	for part := range strings.SplitSeq(name, "_") {
+		if part != "" {
+			b.WriteString(strings.ToUpper(part[:1]) + part[1:])
+		}
+	}
+	if name := b.String(); name != "" && (name[0] < '0' || name[0] > '9') {
+		return name
+	}
+	return "X" + b.String()
+}
+
+// snake makes of any name one that all generators make the same Go name of: each underscore is followed by a small
+// letter.
+func snake(name string) string {
+	var b strings.Builder
+	for part := range strings.SplitSeq(name, "_") {
+		if part == "" {
+			continue
+		}
+		if b.Len() > 0 && (part[0] < '0' || part[0] > '9') {
+			b.WriteByte('_')
+		}
+		if part == strings.ToUpper(part) {
+			part = strings.ToLower(part)
+		}
+		b.WriteString(strings.ToLower(part[:1]) + part[1:])
+	}
+	if b.Len() == 0 || b.String()[0] <= '9' {
+		return "x" + b.String()
+	}
+	return b.String()
+}
+
+func (n *normaliser) message(md protoreflect.MessageDescriptor) (*descriptorpb.DescriptorProto, error) {
+	out := &descriptorpb.DescriptorProto{Name: proto.String(n.names[md.FullName()])}
+	used := map[string]bool{}
+	for _, name := range takenFields {
+		used[pascal(name)] = true
+	}
+	claim := func(name string) string {
+		name = snake(name)
+		base := name
+		for i := 2; used[pascal(name)] || used[pascal("get_"+name)]; i++ {
+			name = fmt.Sprintf("%s_v%d", base, i)
+		}
+		used[pascal(name)] = true
+		return name
+	}
+	oneofs := map[protoreflect.Name]int32{}
+	var fields []protoreflect.FieldDescriptor
+	for i := range md.Fields().Len() {
+		fields = append(fields, md.Fields().Get(i))
+	}
+	slices.SortFunc(fields, func(a, b protoreflect.FieldDescriptor) int { return a.Index() - b.Index() })
+	for _, fd := range fields {
+		field, err := n.field(fd, claim(string(fd.Name())))
+		if err != nil {
+			return nil, err
+		}
+		if fd.IsMap() {
+			entry := &descriptorpb.DescriptorProto{
+				Name:    proto.String(pascal(field.GetName()) + "Entry"),
+				Options: &descriptorpb.MessageOptions{MapEntry: proto.Bool(true)},
+			}
+			for _, part := range []protoreflect.FieldDescriptor{fd.MapKey(), fd.MapValue()} {
+				made, err := n.field(part, string(part.Name()))
+				if err != nil {
+					return nil, err
+				}
+				made.Label = descriptorpb.FieldDescriptorProto_LABEL_OPTIONAL.Enum()
+				entry.Field = append(entry.Field, made)
+			}
+			field.TypeName = proto.String("." + normalPackage + "." + out.GetName() + "." + entry.GetName())
+			out.NestedType = append(out.NestedType, entry)
+		}
+		if of := fd.ContainingOneof(); of != nil && !of.IsSynthetic() {
+			index, seen := oneofs[of.Name()]
+			if !seen {
+				index = int32(len(out.OneofDecl))
+				oneofs[of.Name()] = index
+				out.OneofDecl = append(out.OneofDecl, &descriptorpb.OneofDescriptorProto{Name: proto.String(claim(string(of.Name())))})
+			}
+			field.OneofIndex = &index
+			n.oneofs = true
+		}
+		out.Field = append(out.Field, field)
+	}
+	if n.proto2 {
+		return out, nil
+	}
+	for i, fd := range fields { // the oneofs that stand for the word optional come last
+		if field := out.Field[i]; field.OneofIndex == nil && fd.Cardinality() != protoreflect.Repeated && (fd.HasPresence() || fd.Message() != nil) {
+			field.Proto3Optional, field.OneofIndex = proto.Bool(true), proto.Int32(int32(len(out.OneofDecl)))
+			out.OneofDecl = append(out.OneofDecl, &descriptorpb.OneofDescriptorProto{Name: proto.String("_" + field.GetName())})
+		}
+	}
+	return out, nil
+}
+
+func (n *normaliser) field(fd protoreflect.FieldDescriptor, name string) (*descriptorpb.FieldDescriptorProto, error) {
+	field := &descriptorpb.FieldDescriptorProto{
+		Name:     proto.String(name),
+		Number:   proto.Int32(int32(fd.Number())),
+		Label:    descriptorpb.FieldDescriptorProto_LABEL_OPTIONAL.Enum(),
+		Type:     descriptorpb.FieldDescriptorProto_Type(fd.Kind()).Enum(),
+		JsonName: proto.String(fd.JSONName()),
+	}
+	if strings.ContainsAny(fd.JSONName(), "\",\\` ") {
+		return nil, refuse(fd, "%s is called %q in JSON, which no tag of a Go struct can hold: give it another json_name", fd.FullName(), fd.JSONName())
+	}
+	if fd.Cardinality() == protoreflect.Repeated {
+		field.Label = descriptorpb.FieldDescriptorProto_LABEL_REPEATED.Enum()
+		if packed := fd.IsPacked(); fd.IsList() && packable(fd.Kind()) && packed == n.proto2 {
+			field.Options = &descriptorpb.FieldOptions{Packed: &packed} // the other syntax's default
+		}
+	}
+	if md := fd.Message(); md != nil && !md.IsMapEntry() {
+		field.TypeName = proto.String("." + normalPackage + "." + n.names[md.FullName()])
+	}
+	if ed := fd.Enum(); ed != nil {
+		field.TypeName = proto.String("." + normalPackage + "." + n.names[ed.FullName()])
+	}
+	return field, nil
+}
+
+func packable(kind protoreflect.Kind) bool {
+	return kind != protoreflect.StringKind && kind != protoreflect.BytesKind && kind != protoreflect.MessageKind
+}
+
+// enum keeps the names of values where they are the only ones: an enum's values are named beside it, not in it.
+func (n *normaliser) enum(ed protoreflect.EnumDescriptor, constants map[string]bool) *descriptorpb.EnumDescriptorProto {
+	out := &descriptorpb.EnumDescriptorProto{Name: proto.String(n.names[ed.FullName()])}
+	seen := map[protoreflect.EnumNumber]bool{}
+	add := func(name string, number protoreflect.EnumNumber) {
+		if seen[number] {
+			return // another name of the same value
+		}
+		seen[number] = true
+		for constants[constant(name)] {
+			name = strings.ToUpper(out.GetName()) + "_" + name
+		}
+		constants[constant(name)] = true
+		out.Value = append(out.Value, &descriptorpb.EnumValueDescriptorProto{Name: &name, Number: proto.Int32(int32(number))})
+	}
+	values := ed.Values()
+	if !n.proto2 { // the first has to be zero
+		if zero := values.ByNumber(0); zero != nil {
+			add(trimmed(zero.Name()), 0)
+		} else {
+			add("NONE_OF_"+strings.ToUpper(out.GetName()), 0)
+		}
+	}
+	for i := range values.Len() {
+		add(trimmed(values.Get(i).Name()), values.Get(i).Number())
+	}
+	return out
+}
+
+// constant is what the generators call a value's Go constant.
+func constant(name string) string { return pascal(strings.ToLower(name)) }
+
+func trimmed(name protoreflect.Name) string {
+	trim := strings.TrimLeft(string(name), "_0123456789")
+	if trim == "" {
+		return "X" + strings.ReplaceAll(string(name), "_", "")
+	}
+	return trim
+}

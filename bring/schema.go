@@ -1,0 +1,245 @@
+package bring
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/bufbuild/protocompile"
+	"github.com/bufbuild/protocompile/parser"
+	"github.com/bufbuild/protocompile/reporter"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/descriptorpb"
+)
+
+// A Schema is .proto files that have been read and linked.
+type Schema struct {
+	files []protoreflect.FileDescriptor
+	// Missing are the imports that are not there. Nothing that is left needs them.
+	Missing []string
+}
+
+// Load reads .proto files and what they import, from the folders or beside the files themselves. It needs no protoc.
+func Load(ctx context.Context, paths, folders []string) (*Schema, error) {
+	l := &loader{folders: folders}
+	var names []string
+	for _, path := range paths {
+		name, folder, err := within(path, folders)
+		if err != nil {
+			return nil, err
+		}
+		if folder != "" {
+			l.folders = append(l.folders, folder)
+		}
+		names = append(names, name)
+	}
+	compiler := protocompile.Compiler{
+		Resolver:       protocompile.CompositeResolver{protocompile.ResolverFunc(l.find), protocompile.WithStandardImports(&protocompile.SourceResolver{ImportPaths: []string{os.DevNull}})},
+		SourceInfoMode: protocompile.SourceInfoStandard,
+		MaxParallelism: 1, // find is not for several at once
+	}
+	files, err := compiler.Compile(ctx, names...)
+	if err != nil {
+		if len(l.missing) > 0 {
+			return nil, fmt.Errorf("%w (imported, and not there: %s: name the folder that they are below with -I)", err, strings.Join(l.missing, ", "))
+		}
+		return nil, err
+	}
+	s := &Schema{Missing: l.missing}
+	for _, file := range files {
+		s.files = append(s.files, file)
+	}
+	return s, nil
+}
+
+// within is a file's name below the folder that it is found in: one of those given, or its own, which is then returned.
+func within(path string, folders []string) (name, folder string, err error) {
+	for _, folder := range folders {
+		if rel, err := filepath.Rel(folder, path); err == nil && filepath.IsLocal(rel) {
+			return filepath.ToSlash(rel), "", nil
+		}
+	}
+	for _, folder := range folders { // named as imports name it
+		if _, err := os.Stat(filepath.Join(folder, path)); err == nil {
+			return filepath.ToSlash(path), "", nil
+		}
+	}
+	if _, err := os.Stat(path); err != nil {
+		return "", "", err
+	}
+	return filepath.Base(path), filepath.Dir(path), nil
+}
+
+// A loader finds files and strips them to what says how messages look on the wire.
+type loader struct {
+	folders []string
+	missing []string
+}
+
+// open opens a file that is imported by this name.
+func (l *loader) open(name string) (*os.File, error) {
+	for _, folder := range l.folders {
+		f, err := os.Open(filepath.Join(folder, filepath.FromSlash(name)))
+		if err == nil || !errors.Is(err, fs.ErrNotExist) {
+			return f, err
+		}
+	}
+	return nil, fs.ErrNotExist
+}
+
+// there says whether an import can be found.
+func (l *loader) there(name string) bool {
+	if f, err := l.open(name); err == nil {
+		f.Close()
+		return true
+	}
+	_, err := protocompile.WithStandardImports(protocompile.ResolverFunc(func(string) (protocompile.SearchResult, error) {
+		return protocompile.SearchResult{}, fs.ErrNotExist
+	})).FindFileByPath(name)
+	return err == nil
+}
+
+func (l *loader) find(name string) (protocompile.SearchResult, error) {
+	f, err := l.open(name)
+	if err != nil {
+		return protocompile.SearchResult{}, err
+	}
+	defer f.Close()
+	handler := reporter.NewHandler(nil)
+	tree, err := parser.Parse(name, f, handler)
+	if err != nil {
+		return protocompile.SearchResult{}, err
+	}
+	parsed, err := parser.ResultFromAST(tree, true, handler)
+	if err != nil {
+		return protocompile.SearchResult{}, err
+	}
+	l.strip(parsed.FileDescriptorProto())
+	return protocompile.SearchResult{ParseResult: parsed}, nil
+}
+
+// strip takes out what says nothing of messages' bytes.
+func (l *loader) strip(file *descriptorpb.FileDescriptorProto) {
+	file.Service, file.Extension = nil, nil
+	kept, public := file.Dependency[:0], []int32(nil)
+	for i, name := range file.Dependency {
+		if !l.there(name) {
+			if !slices.Contains(l.missing, name) {
+				l.missing = append(l.missing, name)
+			}
+			continue
+		}
+		if slices.Contains(file.PublicDependency, int32(i)) {
+			public = append(public, int32(len(kept)))
+		}
+		kept = append(kept, name)
+	}
+	file.Dependency, file.PublicDependency, file.WeakDependency = kept, public, nil
+	if file.Options != nil {
+		file.Options.UninterpretedOption = standard(file.Options.UninterpretedOption)
+	}
+	for _, message := range file.MessageType {
+		stripMessage(message)
+	}
+	for _, enum := range file.EnumType {
+		stripEnum(enum)
+	}
+}
+
+func stripMessage(message *descriptorpb.DescriptorProto) {
+	message.Extension, message.ExtensionRange = nil, nil
+	if message.Options != nil {
+		message.Options.UninterpretedOption = standard(message.Options.UninterpretedOption)
+	}
+	for _, field := range message.Field {
+		if field.Options != nil {
+			field.Options.UninterpretedOption = slices.DeleteFunc(standard(field.Options.UninterpretedOption), func(o *descriptorpb.UninterpretedOption) bool {
+				return o.Name[0].GetNamePart() == "default" // of an enum, which may be renamed
+			})
+		}
+	}
+	for _, oneof := range message.OneofDecl {
+		oneof.Options = nil
+	}
+	for _, nested := range message.NestedType {
+		stripMessage(nested)
+	}
+	for _, enum := range message.EnumType {
+		stripEnum(enum)
+	}
+}
+
+func stripEnum(enum *descriptorpb.EnumDescriptorProto) {
+	if enum.Options != nil {
+		enum.Options.UninterpretedOption = standard(enum.Options.UninterpretedOption)
+	}
+	for _, value := range enum.Value {
+		value.Options = nil
+	}
+}
+
+// standard are the options that protobuf itself declares and that say something of the wire.
+func standard(options []*descriptorpb.UninterpretedOption) []*descriptorpb.UninterpretedOption {
+	return slices.DeleteFunc(options, func(o *descriptorpb.UninterpretedOption) bool {
+		switch o.Name[0].GetNamePart() {
+		case "packed", "json_name", "allow_alias", "message_set_wire_format", "features", "default":
+			return o.Name[0].GetIsExtension() || len(o.Name) > 1 && o.Name[1].GetIsExtension()
+		}
+		return true
+	})
+}
+
+// Message finds a message by its name, or by the end of it where only one has that. Without a name it is the only
+// message of the files that no other holds.
+func (s *Schema) Message(name string) (protoreflect.MessageDescriptor, error) {
+	var all []protoreflect.MessageDescriptor
+	var within func(protoreflect.MessageDescriptors)
+	within = func(mds protoreflect.MessageDescriptors) {
+		for i := range mds.Len() {
+			if md := mds.Get(i); !md.IsMapEntry() {
+				all = append(all, md)
+				within(md.Messages())
+			}
+		}
+	}
+	for _, file := range s.files {
+		within(file.Messages())
+	}
+	var found, other []string
+	var match protoreflect.MessageDescriptor
+	for _, md := range all {
+		full := string(md.FullName())
+		switch {
+		case name == full:
+			return md, nil
+		case name != "" && strings.HasSuffix(full, "."+name):
+			match, found = md, append(found, full)
+		}
+		other = append(other, full)
+	}
+	few := strings.Join(other[:min(len(other), 8)], ", ")
+	switch {
+	case len(all) == 0:
+		return nil, errors.New("there is no message in the file: name one that has some")
+	case name == "" && len(all) == 1:
+		return all[0], nil
+	case name == "":
+		return nil, fmt.Errorf("which of the %d messages? name one with --message: %s", len(all), few)
+	case len(found) == 0:
+		return nil, fmt.Errorf("no message %s: the file has %s", name, few)
+	case len(found) > 1:
+		return nil, fmt.Errorf("the name %s is ambiguous: say which with --message: %s", name, strings.Join(found, ", "))
+	}
+	return match, nil
+}
+
+// encoded is a descriptor's bytes, the same each time.
+func encoded(file *descriptorpb.FileDescriptorProto) ([]byte, error) {
+	return proto.MarshalOptions{Deterministic: true}.Marshal(file)
+}

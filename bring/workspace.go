@@ -1,0 +1,249 @@
+package bring
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"postage/lab"
+)
+
+// A Workspace is the folder of one brought message: generated code, samples, and the program that is built of them.
+type Workspace struct {
+	Name   string // what cases call the message
+	folder string // absolute
+	tree   string // root of this program's source, absolute
+}
+
+// Folder is where workspaces are, below the current folder.
+var Folder = filepath.Join(".postage", "bring")
+
+// Open is the workspace of a name.
+func Open(ctx context.Context, name string) (*Workspace, error) {
+	folder, err := filepath.Abs(filepath.Join(Folder, name))
+	if err != nil {
+		return nil, err
+	}
+	tree, err := source(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &Workspace{Name: name, folder: folder, tree: tree}, os.MkdirAll(folder, 0o755)
+}
+
+// source finds the source of this program: what the current folder is in, or where the program was built.
+func source(ctx context.Context) (string, error) {
+	if _, err := exec.LookPath("go"); err != nil {
+		return "", &lab.Hinted{Err: errors.New("a brought message is compiled, and there is no go command here"), Hint: "https://go.dev/dl has it"}
+	}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		cmd := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{if .Main}}{{.Dir}}{{end}}", info.Main.Path)
+		if out, err := cmd.Output(); err == nil && len(bytes.TrimSpace(out)) > 0 {
+			return string(bytes.TrimSpace(out)), nil
+		}
+	}
+	if _, file, _, ok := runtime.Caller(0); ok && filepath.IsAbs(file) {
+		tree := filepath.Dir(filepath.Dir(file))
+		if _, err := os.Stat(filepath.Join(tree, "go.mod")); err == nil {
+			return tree, nil
+		}
+	}
+	return "", &lab.Hinted{Err: errors.New("a brought message is built into this program's source, which is not here"), Hint: "clone its repository, and run `go run ./cmd/postage bring` there, or build the program there and take it anywhere on this machine"}
+}
+
+// Program is the program for the message, a whole postage.
+func (w *Workspace) Program() string {
+	program := filepath.Join(w.folder, "postage")
+	if runtime.GOOS == "windows" {
+		program += ".exe"
+	}
+	return program
+}
+
+func (w *Workspace) config() string { return filepath.Join(w.folder, "brought.json") }
+
+// Built is what building took, and which parts of the program could not be made.
+type Built struct {
+	Generate, Build time.Duration // 0 if what was there before was good
+	Lost            map[string]string
+}
+
+// Build makes the program, unless it is there for this very message and by this very program. Code that does not compile
+// is left out with the rows that need it.
+func (w *Workspace) Build(ctx context.Context, bringer lab.Bringer, n *Normal) (*Built, error) {
+	file, err := encoded(n.File)
+	if err != nil {
+		return nil, err
+	}
+	key, err := w.key(file)
+	if err != nil {
+		return nil, err
+	}
+	built := new(Built)
+	keyFile := filepath.Join(w.folder, "built.json")
+	var before struct {
+		Key  string
+		Lost map[string]string
+	}
+	if data, err := os.ReadFile(keyFile); err == nil && json.Unmarshal(data, &before) == nil && before.Key == key {
+		if _, err := os.Stat(w.Program()); err == nil {
+			built.Lost = before.Lost
+			return built, nil
+		}
+	}
+	if err := os.Remove(keyFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	begin := time.Now()
+	code, err := bringer(ctx, lab.Brought{File: file, Tree: w.tree, Folder: filepath.Join(w.folder, "generated"), Config: w.config()})
+	if err != nil {
+		return nil, fmt.Errorf("generate code: %w", err)
+	}
+	built.Generate = time.Since(begin)
+	begin = time.Now()
+	for {
+		path, said, err := w.compile(ctx, code)
+		if err != nil {
+			return nil, err
+		}
+		if said == "" {
+			break
+		}
+		part := code.Part(path)
+		if part == "" {
+			return nil, fmt.Errorf("the generated code does not compile: %s", said)
+		}
+		if code, err = code.Without(part, said); err != nil {
+			return nil, err
+		}
+	}
+	built.Build, built.Lost = time.Since(begin), code.Lost
+	before.Key, before.Lost = key, code.Lost
+	return built, writeJSON(keyFile, before)
+}
+
+// key tells programs apart: by their message, and by the program that generates the code.
+func (w *Workspace) key(file []byte) (string, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	program, err := os.ReadFile(self)
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(program)
+	return fmt.Sprintf("%x", sha256.Sum256(append(append(sum[:], file...), w.tree...))), nil
+}
+
+var compileError = regexp.MustCompile(`(?m)^(\S+\.go):\d+:(?:\d+:)? .*$`)
+
+// compile builds the program. What the compiler says first of a file, it returns with the file's path.
+func (w *Workspace) compile(ctx context.Context, code *lab.BroughtCode) (path, said string, err error) {
+	overlay := struct{ Replace map[string]string }{map[string]string{}}
+	for name, with := range code.Overlay {
+		overlay.Replace[filepath.Join(w.tree, filepath.FromSlash(name))] = with
+	}
+	overlayFile := filepath.Join(w.folder, "overlay.json")
+	if err := writeJSON(overlayFile, overlay); err != nil {
+		return "", "", err
+	}
+	cmd := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-overlay="+overlayFile, "-o", w.Program(), "./"+code.Main)
+	cmd.Dir = w.tree
+	text, err := cmd.CombinedOutput()
+	switch m := compileError.FindSubmatch(text); {
+	case ctx.Err() != nil:
+		return "", "", lab.ErrInterrupted
+	case err == nil:
+		return "", "", nil
+	case m != nil:
+		return string(m[1]), string(m[0]), nil
+	}
+	return "", "", fmt.Errorf("go build: %w\n%s", err, text)
+}
+
+// Configure writes what the program is told when it starts. Rows that were lost before are no longer.
+func (w *Workspace) Configure(config lab.BroughtConfig, s *Samples) error {
+	file := s.File()
+	config.Name, config.Samples, config.Digest, config.Drawn = w.Name, filepath.Join(w.folder, "samples"), Digest(file), s.Drawn
+	if err := os.WriteFile(config.Samples, file, 0o644); err != nil {
+		return err
+	}
+	return writeJSON(w.config(), config)
+}
+
+// Lose notes which rows are not possible for these samples, with why.
+func (w *Workspace) Lose(rows map[string]string) error {
+	data, err := os.ReadFile(w.config())
+	if err != nil {
+		return err
+	}
+	var config lab.BroughtConfig
+	if err := json.Unmarshal(data, &config); err != nil {
+		return err
+	}
+	config.Lost = rows
+	return writeJSON(w.config(), config)
+}
+
+// Prove has the program prove each of its rows, and returns those that cannot, with why. A row that ends the program is
+// one of them.
+func (w *Workspace) Prove(ctx context.Context) (proven int, lost map[string]string, err error) {
+	lost = map[string]string{}
+	for {
+		cmd := exec.CommandContext(ctx, w.Program(), "prove")
+		var stderr bytes.Buffer
+		cmd.Stderr = &stderr
+		out, err := cmd.Output()
+		proven = 0
+		at := ""
+		for line := range strings.Lines(string(out)) {
+			var row struct{ Row, Fault string }
+			if err := json.Unmarshal([]byte(line), &row); err != nil {
+				return 0, nil, fmt.Errorf("prove: %w: %s", err, line)
+			}
+			switch {
+			case row.Fault == "":
+				at = row.Row // is about to be proven
+			case row.Fault == "ok":
+				proven, at = proven+1, ""
+			default:
+				lost[row.Row], at = row.Fault, ""
+			}
+		}
+		if ctx.Err() != nil {
+			return 0, nil, lab.ErrInterrupted
+		}
+		if err == nil {
+			return proven, lost, w.Lose(lost)
+		}
+		if at == "" {
+			return 0, nil, fmt.Errorf("prove: %w: %s", err, bytes.TrimSpace(stderr.Bytes()))
+		}
+		first, _, _ := strings.Cut(strings.TrimSpace(stderr.String()), "\n")
+		lost[at] = "ends the program: " + first
+		if err := w.Lose(lost); err != nil {
+			return 0, nil, err
+		}
+	}
+}
+
+func writeJSON(path string, value any) error {
+	data, err := json.MarshalIndent(value, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, data, 0o644)
+}

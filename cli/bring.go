@@ -1,0 +1,188 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"postage/bring"
+	"postage/lab"
+	"postage/record"
+)
+
+// bringFlags are what `postage bring` can be told.
+type bringFlags struct {
+	folders []string
+	message string
+	samples []string
+	now     string
+	budget  time.Duration
+}
+
+func (p program) bringCommand() *cobra.Command {
+	var flags bringFlags
+	cmd := &cobra.Command{
+		Use:   "bring FILE.proto",
+		Short: "Measure a message of your own",
+		Long: `Makes rows of a message of your own, for every contender that can take it, with samples of
+yours: generates code, builds it into this program, has every row prove itself on all samples, and measures.
+
+What is built stays in .postage/bring: the next time only what has changed is made anew. The
+program there is a whole postage, for list, run, report, compare and gate of your message's rows.`,
+		Example: `  postage bring trace.proto -I protos --message TracesData --sample spans.ndjson
+  postage bring trace.proto -I protos --message TracesData --sample spans.ndjson --now codec=json --budget 5m`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return p.runBring(cmd, args, flags) },
+	}
+	f := cmd.Flags()
+	f.StringArrayVarP(&flags.folders, "proto-path", "I", nil, "`folder` that imports are found in, and the file")
+	f.StringVar(&flags.message, "message", "", "`name` of the message, or the end of it (default the only one)")
+	f.StringArrayVar(&flags.samples, "sample", nil, "`file` of samples: .json, .ndjson, .txtpb or .binpb")
+	f.StringVar(&flags.now, "now", "", "the `codec` that you have today, which others are compared with, such as codec=json")
+	f.DurationVar(&flags.budget, "budget", 2*time.Minute, "total time that measuring may take; 0 to build only")
+	return cmd
+}
+
+func (p program) runBring(cmd *cobra.Command, args []string, flags bringFlags) error {
+	ctx := cmd.Context()
+	at := slices.IndexFunc(p.suites, func(s lab.Suite) bool { return s.Bring != nil })
+	switch {
+	case at < 0:
+		return errors.New("none of this program's suites takes a brought message")
+	case flags.budget < 0:
+		return fmt.Errorf("--budget %v: must not be less than 0", flags.budget)
+	case len(flags.samples) == 0:
+		return hinted(errors.New("no samples"), "--sample names a file of them: .json, .ndjson, .txtpb or .binpb")
+	}
+	schema, err := bring.Load(ctx, args, flags.folders)
+	if err != nil {
+		return err
+	}
+	original, err := schema.Message(flags.message)
+	if err != nil {
+		return err
+	}
+	normal, err := bring.Normalise(original)
+	if err != nil {
+		return err
+	}
+	ignored := ""
+	if n := len(schema.Missing); n > 0 {
+		ignored = fmt.Sprintf("; %s not there and not needed: %s", plural(n, "import"), strings.Join(schema.Missing, ", "))
+	}
+	say(cmd, "postage: %s, %s reachable%s", plural(normal.Messages, "message"), plural(normal.Enums, "enum"), ignored)
+	samples, err := bring.ReadSamples(flags.samples, original, normal)
+	if err != nil {
+		return err
+	}
+	say(cmd, "postage: %s", samples)
+	w, err := bring.Open(ctx, string(original.Name()))
+	if err != nil {
+		return err
+	}
+	built, err := w.Build(ctx, p.suites[at].Bring, normal)
+	if err != nil {
+		return err
+	}
+	if built.Build > 0 {
+		say(cmd, "postage: generated in %s, built in %s", seconds(built.Generate), seconds(built.Build))
+	} else {
+		say(cmd, "postage: the program is there from before")
+	}
+	now := flags.now
+	if now != "" && !strings.Contains(now, "=") {
+		now = "codec=" + now
+	}
+	config := lab.BroughtConfig{Doc: fmt.Sprintf("%s of %s", original.FullName(), args[0]), Baseline: now}
+	if err := w.Configure(config, samples); err != nil {
+		return err
+	}
+	begin := time.Now()
+	proven, lost, err := w.Prove(ctx)
+	if err != nil {
+		return err
+	}
+	say(cmd, "postage: %d rows proven in %s, %d not possible for these samples", proven, seconds(time.Since(begin)), len(lost))
+	if flags.budget == 0 {
+		say(cmd, "postage: measure with: %s run", w.Program())
+		return nil
+	}
+	return handOver(cmd, w.Program(), "run", "--budget", flags.budget.String())
+}
+
+// handOver runs a program in this one's place, but for what it leaves.
+func handOver(cmd *cobra.Command, program string, arguments ...string) error {
+	child := exec.CommandContext(cmd.Context(), program, arguments...)
+	child.Stdin, child.Stdout, child.Stderr = cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr()
+	child.Cancel = func() error { return child.Process.Signal(os.Interrupt) }
+	err := child.Run()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		return exitStatus(exit.ExitCode())
+	}
+	return err
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+func seconds(d time.Duration) string { return d.Round(100 * time.Millisecond).String() }
+
+// proveCommand has every row prove itself, for `bring`, and says on a line each before and after how it went.
+func (p program) proveCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:    "prove",
+		Short:  "Has every row prove itself (started by bring)",
+		Hidden: true,
+		Args:   cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			entries, err := p.entries()
+			if err != nil {
+				return err
+			}
+			out := json.NewEncoder(cmd.OutOrStdout())
+			os.Stdout = os.Stderr
+			for _, e := range entries {
+				if e.Role == record.RoleControl || e.Contender.NotPossible != "" {
+					continue
+				}
+				line := struct{ Row, Fault string }{Row: e.Row()}
+				if err := out.Encode(line); err != nil {
+					return err
+				}
+				line.Fault = "ok"
+				if err := prove(cmd, &e.Contender); err != nil {
+					line.Fault, _, _ = strings.Cut(err.Error(), "\n")
+				}
+				if err := out.Encode(line); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+}
+
+func prove(cmd *cobra.Command, c *lab.Contender) (err error) {
+	defer func() {
+		if value := recover(); value != nil {
+			err = fmt.Errorf("panics: %v", value)
+		}
+	}()
+	in, err := c.Open(cmd.Context(), lab.Env{Seed: record.DefaultSeed})
+	if err != nil {
+		return err
+	}
+	return errors.Join(in.Prove(cmd.Context()), in.Close())
+}

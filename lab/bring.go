@@ -1,0 +1,40 @@
+package lab
+
+import "context"
+
+// A Brought is a user's own message, for [Suite].Bring.
+type Brought struct {
+	// File is a FileDescriptorProto, encoded: the message is its first, and all that it reaches are top-level
+	// types of the one file.
+	File   []byte
+	Tree   string // root of this program's source, absolute
+	Folder string // where generated files go, absolute
+	// Config is the file that the program reads when it starts, a [BroughtConfig] as JSON.
+	Config string
+}
+
+// A BroughtConfig is what a brought message's program is told when it starts.
+type BroughtConfig struct {
+	Name     string            // what its cases call the message
+	Doc      string            // the message in a few words
+	Samples  string            // file of samples, each after its length as a varint
+	Digest   string            // of that file, SHA-256 in hex
+	Drawn    bool              // nobody gave samples: they are drawn
+	Baseline string            // the contender that others are compared with
+	Lost     map[string]string // rows that are not possible for these samples, with why
+}
+
+// BroughtCode is what a suite makes of a user's message: files that take the place of the source's when it is built.
+type BroughtCode struct {
+	// Overlay has, for paths below the root of the source, the files that take their place, "" for none.
+	Overlay map[string]string
+	Main    string // folder of the program, below the root
+	Lost    map[string]string
+	// Part says whose a file is that does not compile, "" if no row can do without it.
+	Part func(path string) string
+	// Without is the same without one part, whose rows then give the reason.
+	Without func(part, reason string) (*BroughtCode, error)
+}
+
+// Bringer makes code of a user's message.
+type Bringer func(ctx context.Context, b Brought) (*BroughtCode, error)

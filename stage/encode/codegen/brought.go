@@ -1,0 +1,333 @@
+package codegen
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protodesc"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/descriptorpb"
+
+	"postage/lab"
+)
+
+// broughtSource is what a brought message's suite needs beside generated code.
+//
+//go:embed brought.go.txt
+var broughtSource []byte
+
+// A part is code that only some rows need: when it cannot be made, or does not compile, those rows are lost.
+type part struct {
+	name  string
+	write func(*schema, string) error
+	files []string // patterns below internal
+}
+
+// parts come after package plain and protobuf's own messages, which no row can do without.
+var parts = []part{
+	{"msgp", writeMsgp, []string{"plain/msgp.go"}},
+	{"easyjson", writeEasyjsonApart, []string{"plain/easyjson.go"}},
+	{"vtprotobuf", writeVT, []string{"pb/*_vtproto.pb.go"}},
+	{"pbfast", writePBFast, []string{"pb/*_pbfast.pb.go"}},
+	{"pbhook", with(writePbfast, structForm{pkg: "pbhook", pointers: true}), []string{"pbhook/*", "bind/pbhook_gen.go"}},
+	{"pbpool", with(writePool, structForm{pkg: "pbpool", pointers: true}), []string{"pbpool/*", "bind/pbpool_gen.go"}},
+	{"polymsg", with(writePolyglot, structForm{pkg: "polymsg", pointers: true, wrapped: true}), []string{"polymsg/*", "bind/polymsg_gen.go"}},
+	{"easyproto", binding(writeEasyproto, "easyproto"), []string{"bind/easyproto_gen.go"}},
+	{"hyperpb", binding(writeHyperpb, "hyperpb"), []string{"bind/hyperpb_gen.go"}},
+	{"mus", binding(writeMus, "mus"), []string{"bind/mus_gen.go"}},
+	{"capnmsg", installed("capnp", "capnproto", writeCapnp, binding(writeCapnpBinding, "capnmsg")), []string{"capnmsg/*", "bind/capnmsg_gen.go"}},
+	{"flatmsg", installed("flatc", "flatbuffers-compiler", writeFlatbuffers, binding(writeFlatbuffersBinding, "flatmsg")), []string{"flatmsg/*", "bind/flatmsg_gen.go"}},
+}
+
+// binding writes a file of package bind.
+func binding(write func(*schema, string) error, name string) func(*schema, string) error {
+	return func(s *schema, internal string) error {
+		return write(s, filepath.Join(internal, "bind", name+"_gen.go"))
+	}
+}
+
+// with writes a form's package, and its file of package bind.
+func with(write func(*schema, string) error, form structForm) func(*schema, string) error {
+	return func(s *schema, internal string) error {
+		return errors.Join(write(s, internal), binding(form.write, form.pkg)(s, internal))
+	}
+}
+
+// installed is for a format whose compiler is not Go's.
+func installed(program, pkg string, writes ...func(*schema, string) error) func(*schema, string) error {
+	return func(s *schema, internal string) error {
+		if _, err := exec.LookPath(program); err != nil {
+			return fmt.Errorf("not measured: %s is not installed (Debian: %s)", program, pkg)
+		}
+		for _, write := range writes {
+			if err := write(s, internal); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// Bring is a [lab.Bringer]: it writes code for a user's message as BuiltIn does for the stage's own, in whose place it
+// comes when the program is built.
+func Bring(ctx context.Context, b lab.Brought) (*lab.BroughtCode, error) {
+	s, err := broughtSchema(b)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.RemoveAll(b.Folder); err != nil {
+		return nil, err
+	}
+	for _, write := range []func(*schema, string) error{
+		writeStructs, writePB, binding(structForm{pkg: "plain"}.write, "plain"), binding(structForm{pkg: "pb", pointers: true}.write, "pb"), binding(writeDiff, "diff"),
+	} {
+		if err := caught(write, s, b.Folder); err != nil {
+			return nil, err
+		}
+	}
+	for _, p := range parts {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if err := caught(p.write, s, b.Folder); err != nil {
+			s.lost[p.name] = firstLine(err)
+		}
+	}
+	return assemble(s, b)
+}
+
+// caught is a writer's error or panic.
+func caught(write func(*schema, string) error, s *schema, internal string) (err error) {
+	defer func() {
+		if value := recover(); value != nil {
+			err = fmt.Errorf("%v", value)
+		}
+	}()
+	return write(s, internal)
+}
+
+// firstLine is what an error says first, or, where that is only that a program failed, what the program said first.
+func firstLine(err error) string {
+	first, rest, _ := strings.Cut(strings.TrimSpace(err.Error()), "\n")
+	for (strings.Contains(first, "exit status") || strings.HasSuffix(first, "error:") || strings.Contains(first, "warning:")) && strings.TrimSpace(rest) != "" {
+		first, rest, _ = strings.Cut(strings.TrimSpace(rest), "\n")
+	}
+	return strings.TrimSpace(first)
+}
+
+func broughtSchema(b lab.Brought) (*schema, error) {
+	file := new(descriptorpb.FileDescriptorProto)
+	if err := proto.Unmarshal(b.File, file); err != nil {
+		return nil, err
+	}
+	linked, err := protodesc.NewFile(file, nil)
+	if err != nil {
+		return nil, err
+	}
+	s := &schema{brought: true, lost: map[string]string{}, files: []protoreflect.FileDescriptor{linked}, roots: []protoreflect.MessageDescriptor{linked.Messages().Get(0)}}
+	for i := range linked.Messages().Len() {
+		s.messages = append(s.messages, linked.Messages().Get(i))
+	}
+	for i := range linked.Enums().Len() {
+		s.enums = append(s.enums, linked.Enums().Get(i))
+	}
+	return s, s.in(b.Tree)
+}
+
+// assemble writes what depends on which parts there are, and says which files take the place of which.
+func assemble(s *schema, b lab.Brought) (*lab.BroughtCode, error) {
+	if err := writeKits(s, filepath.Join(b.Folder, "bind", "kits_gen.go")); err != nil {
+		return nil, err
+	}
+	if err := writeBroughtSuite(s, b); err != nil {
+		return nil, err
+	}
+	overlay := map[string]string{
+		"cmd/postage/main.go":         filepath.Join(b.Folder, "main.go"),
+		"stage/encode/brought.go":     filepath.Join(b.Folder, "brought.go"),
+		"stage/encode/messages.go":    filepath.Join(b.Folder, "messages.go"),
+		"stage/encode/handwritten.go": "",
+		"stage/encode/handowned.go":   "",
+	}
+	missing := func(path string) bool { // of a part that is lost
+		return slices.ContainsFunc(parts, func(p part) bool { return !s.has(p.name) && p.has(path) })
+	}
+	// What is there for the stage's own messages goes, what is there for the brought one comes.
+	for _, root := range []string{filepath.Join(s.tree, filepath.FromSlash(internal)), b.Folder} {
+		err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+			rel, _ := filepath.Rel(root, path)
+			rel = filepath.ToSlash(rel)
+			if err != nil || entry.IsDir() || filepath.Ext(path) != ".go" || rel == "bind/bind.go" || !strings.Contains(rel, "/") || strings.HasPrefix(rel, "easyjson/") {
+				return err
+			}
+			overlay[internal+rel] = ""
+			if root == b.Folder && !missing(rel) {
+				overlay[internal+rel] = path
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return &lab.BroughtCode{
+		Overlay: overlay, Main: "cmd/postage", Lost: s.lost,
+		Part: func(path string) string {
+			rel, err := filepath.Rel(b.Folder, path) // the compiler names either file
+			if err != nil || !filepath.IsLocal(rel) {
+				_, rel, _ = strings.Cut(filepath.ToSlash(path), internal)
+			}
+			rel = filepath.ToSlash(rel)
+			if i := slices.IndexFunc(parts, func(p part) bool { return s.has(p.name) && p.has(rel) }); i >= 0 {
+				return parts[i].name
+			}
+			return ""
+		},
+		Without: func(part, reason string) (*lab.BroughtCode, error) {
+			s.lost[part] = reason
+			return assemble(s, b)
+		},
+	}, nil
+}
+
+// has says whether a file below internal is the part's.
+func (p part) has(path string) bool {
+	return slices.ContainsFunc(p.files, func(pattern string) bool {
+		ok, _ := filepath.Match(pattern, path)
+		return ok
+	})
+}
+
+// A row is a contender's constructor. Rows that need a part say what is called in their place without it.
+type row struct{ part, code, name string }
+
+// broughtRows are the contenders of suite.go, in its order.
+var broughtRows = []row{
+	{"", "memcpy(msg)", ""},
+	{"", "protobuf(k.Protobuf, false)", ""},
+	{"", "protobuf(k.Protobuf, true)", ""},
+	{"vtprotobuf", "vtprotobuf(k.Protobuf, false)", "codec=vtprotobuf"},
+	{"vtprotobuf", "vtprotobuf(k.Protobuf, true)", ""},
+	{"pbpool", "vtPool(k.Pooled, k.FromPool)", "codec=vtprotobuf/pool=yes"},
+	{"pbfast", "pbFast(k.Protobuf, pbfastShared)", "codec=pbfast"},
+	{"pbfast", "pbFast(k.Protobuf, pbfastOwn)", ""},
+	{"pbfast", "pbFast(k.Protobuf, pbfastAlias)", ""},
+	{"pbhook", "pbFastHook(k.Hooked)", "codec=pbfast/hook=yes"},
+	{"easyproto", "easyProto(k.Plain, k.Easyproto, false)", "codec=easyproto"},
+	{"easyproto", "easyProto(k.Plain, k.Easyproto, true)", ""},
+	{"hyperpb", "hyperPB(k.Hyperpb, false)", "codec=hyperpb"},
+	{"hyperpb", "hyperPB(k.Hyperpb, true)", ""},
+	{"polymsg", "polyglotCodec(k.Polyglot, k.Optionals)", "codec=polyglot"},
+	{"msgp", "msgPack(k.Plain)", "codec=msgp"},
+	{"", "msgPackReflect(k.Plain)", ""},
+	{"", "avroBinary(k.Plain)", ""},
+	{"mus", "musFormat(k.Plain, k.Mus)", "codec=mus"},
+	{"capnmsg", "capnProto(k.Capnp)", "codec=capnp"},
+	{"flatmsg", "flatBuffers(k.Flatbuffers)", "codec=flatbuffers"},
+	{"", "cborMaps(k.Plain)", ""},
+	{"", "gobStream(k.Plain)", ""},
+	{"", "gobEach(k.Plain)", ""},
+	{"", "jsonStd(k.Plain, true)", ""},
+	{"", "jsonStd(k.Plain, false)", ""},
+	{"", "jsonV2(k.Plain)", ""},
+	{"easyjson", "easyJSON(k.Plain)", "codec=easyjson"},
+	{"", "goJSON(k.Plain)", ""},
+	{"", "sonicJSON(k.Plain, true)", ""},
+	{"", "sonicJSON(k.Plain, false)", ""},
+}
+
+// writeBroughtSuite writes the main program, and the file that stands where the stage's own messages do.
+func writeBroughtSuite(s *schema, b lab.Brought) error {
+	name := s.roots[0].Name()
+	module := strings.TrimSuffix(s.module, "/"+internal)
+	main := newSource("main", module+"/cli", module+"/stage/encode")
+	main.f("func main() { cli.Main(encode.Suite()) }")
+	if err := main.save(filepath.Join(b.Folder, "main.go")); err != nil {
+		return err
+	}
+	source := strings.ReplaceAll(string(broughtSource), "\"postage/", fmt.Sprintf("\"%s/", module))
+	if err := save(filepath.Join(b.Folder, "brought.go"), []byte(source)); err != nil {
+		return err
+	}
+	out := newSource("encode", module+"/lab", s.module+"bind", s.module+"plain")
+	out.f("// Suite returns the cases of the brought message.")
+	out.f("func Suite() lab.Suite {\nk := bind.%s()", name)
+	out.f("return broughtSuite(%q, message[plain.%s]{diff: k.Diff, read: k.Plain.Read, scalar: %v}, k.Protobuf, func(msg *message[plain.%s]) []contender[plain.%s] {", b.Config, name, !hasText(s), name, name)
+	out.f("return []contender[plain.%s]{", name)
+	for _, row := range broughtRows {
+		switch {
+		case s.has(row.part):
+			out.f("%s,", row.code)
+		case row.name != "":
+			why := strings.ReplaceAll(s.lost[row.part], b.Folder+string(filepath.Separator), "")
+			out.f("lostRow[plain.%s]{%q, %q},", name, row.name, why)
+		}
+	}
+	out.f("}\n})\n}")
+	return out.save(filepath.Join(b.Folder, "messages.go"))
+}
+
+// hasText says whether there is anything in the messages that could share memory with the bytes that it is decoded
+// from.
+func hasText(s *schema) bool {
+	for _, md := range s.messages {
+		for _, fd := range fieldsOf(md) {
+			if fd.IsMap() && (fd.MapKey().Kind() == protoreflect.StringKind || fd.MapValue().Kind() == protoreflect.StringKind || isBytes(fd.MapValue())) {
+				return true
+			}
+			if fd.Kind() == protoreflect.StringKind || isBytes(fd) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// writeEasyjsonApart runs easyjson in a module of its own: it compiles the package, which is not in the source.
+func writeEasyjsonApart(s *schema, internal string) error {
+	dir := filepath.Join(internal, "easyjson")
+	content, err := os.ReadFile(plainFile(internal))
+	if err != nil {
+		return err
+	}
+	if err := save(filepath.Join(dir, "plain.go"), content); err != nil {
+		return err
+	}
+	required, err := pipeFrom(s.tree, nil, "go", "list", "-m", "-f", "require {{.Path}} {{.Version}}", "github.com/mailru/easyjson", "github.com/josharian/intern")
+	if err != nil {
+		return err
+	}
+	if err := save(filepath.Join(dir, "go.mod"), fmt.Appendf(nil, "module %splain\n\ngo 1.26\n\n%s", s.module, required)); err != nil {
+		return err
+	}
+	sums, err := os.ReadFile(filepath.Join(s.tree, "go.sum"))
+	if err != nil {
+		return err
+	}
+	if err := save(filepath.Join(dir, "go.sum"), sums); err != nil {
+		return err
+	}
+	easyjson, err := s.toolPath("easyjson")
+	if err != nil {
+		return err
+	}
+	cmd := exec.Command(easyjson, "-all", "-no_std_marshalers", "-output_filename", "easyjson.go", "plain.go")
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOWORK=off", "GOFLAGS=-mod=mod")
+	if said, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("easyjson: %w\n%s", err, said)
+	}
+	made, err := os.ReadFile(filepath.Join(dir, "easyjson.go"))
+	if err != nil {
+		return err
+	}
+	return save(filepath.Join(internal, "plain", "easyjson.go"), made)
+}
