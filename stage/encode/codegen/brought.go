@@ -152,12 +152,22 @@ func assemble(s *schema, b lab.Brought) (*lab.BroughtCode, error) {
 		return nil, err
 	}
 	overlay := map[string]string{
-		"cmd/postage/main.go":         filepath.Join(b.Folder, "main.go"),
-		"stage/encode/brought.go":     filepath.Join(b.Folder, "brought.go"),
-		"stage/encode/messages.go":    filepath.Join(b.Folder, "messages.go"),
-		"stage/encode/handwritten.go": "",
-		"stage/encode/handowned.go":   "",
+		"cmd/postage/main.go":     filepath.Join(b.Folder, "main.go"),
+		"stage/encode/brought.go": filepath.Join(b.Folder, "brought.go"),
 	}
+	// Files of the stage that are about its own messages.
+	files, err := filepath.Glob(filepath.Join(s.tree, "stage", "encode", "*.go"))
+	if err != nil {
+		return nil, err
+	}
+	for _, file := range files {
+		if text, err := os.ReadFile(file); err != nil {
+			return nil, err
+		} else if strings.Contains(string(text), internal+"plain\"") {
+			overlay["stage/encode/"+filepath.Base(file)] = ""
+		}
+	}
+	overlay["stage/encode/messages.go"] = filepath.Join(b.Folder, "messages.go")
 	missing := func(path string) bool { // of a part that is lost
 		return slices.ContainsFunc(parts, func(p part) bool { return !s.has(p.name) && p.has(path) })
 	}
