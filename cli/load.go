@@ -41,6 +41,12 @@ type loadFlags struct {
 	headers        []string
 	protoFile, slo string
 	arrivals       string
+	stages         string
+	parsedStages   []load.Stage
+	warmUp         time.Duration
+	csv, hlog      string
+	cert, key      string
+	config         string
 	asserts        []string
 	assertions     []load.Objective
 	secure         bool
@@ -79,6 +85,8 @@ Exit status: 0 all was answered by success and, at a rate, the latencies are val
 	flags.DurationVar(&f.wait, "wait", 30*time.Second, "for how long after that answers are waited for")
 	flags.DurationVar(&f.timeout, "timeout", 30*time.Second, "for how long a connection may take to be made, and a request to be answered")
 	flags.StringVar(&f.arrivals, "arrivals", "constant", "when requests become due: constant (evenly spaced) or poisson (at random, as those of many users)")
+	flags.StringVar(&f.stages, "stages", "", "rates that change in place of --rate and --duration: `10s:0..500,1m:500` is a ramp and then a constant")
+	flags.DurationVar(&f.warmUp, "warm-up", 0, "send for this long before, and count nothing of it")
 	flags.StringVar(&f.proto, "proto", "http1", "http1, http2 (without TLS with prior knowledge), http3 or grpc")
 	flags.StringVarP(&f.verb, "request", "X", "", "method of HTTP, such as PUT (default GET, with a body POST)")
 	flags.StringVar(&f.method, "method", "", "method of gRPC: `pkg.Service/Method`")
@@ -92,9 +100,14 @@ Exit status: 0 all was answered by success and, at a rate, the latencies are val
 	flags.BoolVar(&f.secure, "tls", false, "the built-in server uses TLS (HTTP/3 always does)")
 	flags.BoolVar(&f.insecure, "insecure", false, "do not verify the server's certificate")
 	flags.StringVar(&f.ca, "ca", "", "PEM `file` with the certificates to trust")
+	flags.StringVar(&f.cert, "cert", "", "PEM `file` with a certificate to show to the server (mTLS)")
+	flags.StringVar(&f.key, "key", "", "PEM `file` with its key")
 	flags.IntVar(&f.cpu, "cpu", 0, "processors to use (GOMAXPROCS), 0 for all")
 	flags.BoolVar(&f.json, "json", false, "print JSON")
 	flags.StringVar(&f.hgrm, "hgrm", "", "write the whole distribution to `file`, for HdrHistogram's plotters")
+	flags.StringVar(&f.csv, "csv", "", "write a line for each second to `file`")
+	flags.StringVar(&f.hlog, "hdr-log", "", "write the distribution of each second to `file`, as HdrHistogram's log")
+	flags.StringVar(&f.config, "config", "", "YAML `file` with any of these by their names, and url; what is given here goes before it")
 	flags.StringVar(&f.stall, "server-stall", "", "the built-in server stands still for `length/interval`, such as 200ms/2s")
 	return cmd
 }
@@ -141,6 +154,14 @@ func (f *loadFlags) check(args []string) error {
 		return hinted(errors.New("--arrivals poisson needs a rate"), "give --rate, such as 100")
 	case f.conns < 1 || f.streams < 1:
 		return errors.New("--conns and --streams must be at least 1")
+	case f.stages != "" && f.slo != "":
+		return hinted(errors.New("--slo looks for one rate, and --stages has others"), "give one of them")
+	case f.warmUp < 0:
+		return errors.New("--warm-up must be at least 0")
+	case (f.cert == "") != (f.key == ""):
+		return errors.New("--cert and --key go together")
+	case f.slo != "" && (f.csv != "" || f.hlog != ""):
+		return errors.New("--csv and --hdr-log are of one run, and --slo has many")
 	case f.cpu < 0:
 		return errors.New("--cpu must be at least 0, which is all")
 	case f.slo != "" && f.rate == 0:
@@ -168,8 +189,23 @@ func (f *loadFlags) check(args []string) error {
 
 func runLoad(cmd *cobra.Command, args []string, f *loadFlags) (err error) {
 	ctx := cmd.Context()
+	if f.config != "" {
+		if args, err = readLoadConfig(f.config, cmd.Flags(), args); err != nil {
+			return fmt.Errorf("--config: %w", err)
+		}
+	}
 	if err := f.check(args); err != nil {
 		return err
+	}
+	if f.stages != "" {
+		if cmd.Flags().Changed("rate") || cmd.Flags().Changed("duration") {
+			return hinted(errors.New("--stages says the rates and how long they last"), "leave --rate and --duration out")
+		}
+		var rate float64
+		if f.parsedStages, rate, f.duration, err = load.ParseStages(f.stages); err != nil {
+			return fmt.Errorf("--stages: %w", err)
+		}
+		f.rate = rateFlag(rate)
 	}
 	if f.cpu > 0 {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(f.cpu))
@@ -205,7 +241,25 @@ func runLoad(cmd *cobra.Command, args []string, f *loadFlags) (err error) {
 	}
 	defer pool.Close()
 	plan := load.Plan{
-		Rate: float64(f.rate), Poisson: f.arrivals == "poisson", Duration: f.duration, Patience: f.wait, Lines: pool.Lines,
+		Rate: float64(f.rate), Poisson: f.arrivals == "poisson", Duration: f.duration, Patience: f.wait, Lines: pool.Lines, Stages: f.parsedStages,
+	}
+	if f.warmUp > 0 {
+		before := plan
+		before.Duration, before.Stages = f.warmUp, nil
+		if _, err := load.Run(ctx, before); err != nil {
+			return err
+		}
+		if ctx.Err() != nil {
+			return lab.ErrInterrupted
+		}
+	}
+	seconds, err := f.openSeconds(cmd.ErrOrStderr())
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, seconds.close()) }()
+	if seconds.wanted() {
+		plan.Every, plan.Told = time.Second, seconds.told
 	}
 	var result *load.Result
 	var limit load.Try
@@ -236,9 +290,9 @@ func runLoad(cmd *cobra.Command, args []string, f *loadFlags) (err error) {
 
 // write prints a result and says how the command ends.
 func (f *loadFlags) write(ctx context.Context, stdout, stderr io.Writer, result *load.Result) error {
-	print := result.WriteTable
+	print := func(w io.Writer) error { return result.WriteTable(w, f.proto) }
 	if f.json {
-		print = func(w io.Writer) error { return report.LoadJSON(w, loadForm(result)) }
+		print = func(w io.Writer) error { return report.LoadJSON(w, loadForm(result, f.proto)) }
 	}
 	if err := print(stdout); err != nil {
 		return err
@@ -268,7 +322,7 @@ func (f *loadFlags) write(ctx context.Context, stdout, stderr io.Writer, result 
 }
 
 // loadForm is a result as scripts read it.
-func loadForm(r *load.Result) report.Load {
+func loadForm(r *load.Result, proto string) report.Load {
 	text := func(s string) *string {
 		if s == "" {
 			return nil
@@ -283,6 +337,10 @@ func loadForm(r *load.Result) report.Load {
 	}
 	if r.Rate > 0 {
 		form.Rate, form.LateP99NS = number(r.Rate), number(float64(r.Late.ValueAtQuantile(99)))
+	}
+	form.Statuses = map[string]int64{}
+	for status, n := range r.Statuses {
+		form.Statuses[load.StatusName(proto, status)] = n
 	}
 	if r.CPU >= 0 {
 		form.CPUSeconds, form.Busy = number(r.CPU.Seconds()), number(r.Busy())
@@ -319,7 +377,7 @@ func (f *loadFlags) target(ctx context.Context, args []string) (*load.Target, fu
 		}
 		t.Request.Body = body
 	}
-	if f.insecure || f.ca != "" {
+	if f.insecure || f.ca != "" || f.cert != "" {
 		config, err := f.trust()
 		if err != nil {
 			return nil, stop, err
@@ -349,6 +407,13 @@ func (f *loadFlags) target(ctx context.Context, args []string) (*load.Target, fu
 
 func (f *loadFlags) trust() (*tls.Config, error) {
 	config := &tls.Config{InsecureSkipVerify: f.insecure}
+	if f.cert != "" {
+		pair, err := tls.LoadX509KeyPair(f.cert, f.key)
+		if err != nil {
+			return nil, fmt.Errorf("--cert %s, --key %s: %w", f.cert, f.key, err)
+		}
+		config.Certificates = []tls.Certificate{pair}
+	}
 	if f.ca != "" {
 		text, err := os.ReadFile(f.ca)
 		if err != nil {

@@ -16,11 +16,11 @@ func TestInvalidLatenciesAreNull(t *testing.T) {
 	for range 100 {
 		_ = result.Latency.RecordValue(10_000_000)
 	}
-	if f := loadForm(result); f.Invalid != nil || f.LatencyNS["p99"] == nil || f.LatencyNS["max"] == nil || f.Rate == nil {
+	if f := loadForm(result, "http1"); f.Invalid != nil || f.LatencyNS["p99"] == nil || f.LatencyNS["max"] == nil || f.Rate == nil {
 		t.Errorf("valid: %+v", f)
 	}
 	result.CPU = 1900 * time.Millisecond
-	f := loadForm(result)
+	f := loadForm(result, "http1")
 	if f.Invalid == nil || f.Valid {
 		t.Errorf("invalid: %+v", f)
 	}

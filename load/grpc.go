@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/bufbuild/protocompile"
@@ -55,8 +56,33 @@ func openGRPC(ctx context.Context, t *Target, p *Pool) error {
 	return nil
 }
 
-// replied is the verdict on an answer of gRPC to a unary call.
-func replied(s *stream) error {
+// replied is the verdict on an answer of gRPC to a unary call: its grpc-status, and whether
+// it is a success. Status 0, OK, is told as okStatus.
+func replied(s *stream) (status int, err error) {
+	if s.grpc >= 0 && s.status == http.StatusOK {
+		status = s.grpc
+		if status == 0 {
+			status = okStatus
+		}
+	}
+	return status, repliedWell(s)
+}
+
+// okStatus is gRPC's OK among the statuses of a Result, where 0 is none.
+const okStatus = -1
+
+// StatusName is a status of a Result as its protocol calls it: "200", or "OK" for gRPC.
+func StatusName(proto string, status int) string {
+	switch {
+	case proto != "grpc":
+		return strconv.Itoa(status)
+	case status == okStatus:
+		return codes.OK.String()
+	}
+	return codes.Code(status).String()
+}
+
+func repliedWell(s *stream) error {
 	switch {
 	case s.status != http.StatusOK:
 		return fmt.Errorf("status %d", s.status)

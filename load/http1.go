@@ -73,23 +73,23 @@ func (h *http1) Connect(ctx context.Context) error {
 const quiet = time.Millisecond
 
 // Send sends the request and reads the answer.
-func (h *http1) Send(ctx context.Context) error {
+func (h *http1) Send(ctx context.Context) (status int, err error) {
 	kept := h.conn != nil
 	if kept && h.ctx != ctx {
 		if err := h.watch(ctx); err != nil {
-			return err
+			return 0, err
 		}
 	}
 	if kept && time.Since(h.idle) > quiet && h.ended() {
 		_ = h.Close()
 		kept = false
 	}
-	err := h.send(ctx)
+	status, err = h.send(ctx)
 	// The server may have closed a connection that nobody used: RFC 9112 section 9.3.1.
 	if kept && ctx.Err() == nil && (errors.Is(err, errUnsent) || h.again && errors.Is(err, errGone)) {
-		err = h.send(ctx)
+		status, err = h.send(ctx)
 	}
-	return err
+	return status, err
 }
 
 // ended says whether the server has ended the connection, on which nothing is under way.
@@ -119,13 +119,13 @@ func (h *http1) ended() bool {
 	return !errors.As(err, &timeout) || !timeout.Timeout() || h.conn.SetReadDeadline(time.Time{}) != nil || h.ctx.Err() != nil
 }
 
-func (h *http1) send(ctx context.Context) error {
+func (h *http1) send(ctx context.Context) (status int, err error) {
 	if err := h.Connect(ctx); err != nil {
-		return err
+		return 0, err
 	}
 	if h.ctx != ctx {
 		if err := h.watch(ctx); err != nil {
-			return err
+			return 0, err
 		}
 	}
 	if h.timeout > 0 && h.limit == nil {
@@ -144,12 +144,12 @@ func (h *http1) send(ctx context.Context) error {
 		_ = h.Close()
 	}
 	if err != nil {
-		return err
+		return 0, err
 	}
 	if status < 200 || status > 299 {
-		return fmt.Errorf("status %d", status)
+		return status, fmt.Errorf("status %d", status)
 	}
-	return nil
+	return status, nil
 }
 
 // watch has the connection interrupted when ctx ends. It is done once a run and not once

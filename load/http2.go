@@ -21,10 +21,10 @@ type http2 struct {
 	dial    func(ctx context.Context) (net.Conn, error)
 	fields  []hpack.HeaderField
 	body    []byte
-	verdict func(s *stream) error // whether an answer is a success
-	room    int                   // streams at a time
-	timeout time.Duration         // a request that takes longer, if it is not 0,
-	late    error                 // fails by this
+	verdict func(s *stream) (status int, err error) // an answer's status, and whether it is a success
+	room    int                                     // streams at a time
+	timeout time.Duration                           // a request that takes longer, if it is not 0,
+	late    error                                   // fails by this
 
 	mu      sync.Mutex
 	changed sync.Cond  // a stream ended, or a connection
@@ -55,7 +55,7 @@ type repeat struct {
 const mostRefused = 3
 
 // newHTTP2 makes a line.
-func newHTTP2(fields []hpack.HeaderField, body []byte, room int, verdict func(*stream) error, dial func(context.Context) (net.Conn, error)) *http2 {
+func newHTTP2(fields []hpack.HeaderField, body []byte, room int, verdict func(*stream) (int, error), dial func(context.Context) (net.Conn, error)) *http2 {
 	l := &http2{dial: dial, fields: fields, body: body, verdict: verdict, room: room, open: map[*http2Conn]bool{}}
 	l.changed.L = &l.mu
 	return l
@@ -109,7 +109,7 @@ func (l *http2) Serve(ctx context.Context, w *Work) {
 		l.changed.Wait()
 	}
 	for _, r := range l.again {
-		w.Done(r.due, time.Now(), ctx.Err())
+		w.Done(r.due, time.Now(), 0, ctx.Err())
 	}
 }
 
@@ -142,7 +142,7 @@ func (l *http2) expire() {
 			}
 			heard = heard || c.heard.After(s.sent)
 			c.reset(s.id, h2.ErrCodeCancel)
-			c.finish(s, now, l.late)
+			c.finish(s, now, 0, l.late)
 			if len(c.streams) == 0 && !heard {
 				c.fail(l.late)
 			}
@@ -197,7 +197,7 @@ func (l *http2) fail(w *Work, err error) (more bool) {
 		l.mu.Lock()
 	}
 	if ok {
-		w.Done(r.due, time.Now(), err)
+		w.Done(r.due, time.Now(), 0, err)
 	}
 	return ok
 }

@@ -327,7 +327,7 @@ func (c *http2Conn) end(now time.Time) {
 		l.failedEarly = why
 	}
 	for _, s := range c.streams {
-		c.finish(s, now, why)
+		c.finish(s, now, 0, why)
 	}
 	c.fail(net.ErrClosed)
 	delete(l.open, c)
@@ -353,7 +353,7 @@ func cutFrame(data []byte) (frame []byte, whole bool, err error) {
 }
 
 // finish ends a request.
-func (c *http2Conn) finish(s *stream, now time.Time, err error) {
+func (c *http2Conn) finish(s *stream, now time.Time, status int, err error) {
 	l := c.line
 	delete(c.streams, s.id)
 	if l.active == c.most() {
@@ -361,7 +361,7 @@ func (c *http2Conn) finish(s *stream, now time.Time, err error) {
 	}
 	l.active--
 	if l.work != nil {
-		l.work.Done(s.due, now, err)
+		l.work.Done(s.due, now, status, err)
 	}
 	if len(s.rest) == 0 { // else it is in waiting
 		c.idle = append(c.idle, s)

@@ -47,7 +47,7 @@ func (c *http2Conn) take(frame []byte, now time.Time) error {
 			if code == h2.ErrCodeRefusedStream && s.refused < mostRefused {
 				c.again(s, s.refused+1) // it was not processed: RFC 9113 section 8.7
 			} else {
-				c.finish(s, now, fmt.Errorf("the server reset the stream: %v", code))
+				c.finish(s, now, 0, fmt.Errorf("the server reset the stream: %v", code))
 			}
 		}
 		return nil
@@ -172,7 +172,8 @@ func (c *http2Conn) complete(s *stream, now time.Time) {
 	if len(s.rest) > 0 {
 		c.reset(s.id, h2.ErrCodeCancel) // the answer does not depend on the rest
 	}
-	c.finish(s, now, c.line.verdict(s))
+	status, err := c.line.verdict(s)
+	c.finish(s, now, status, err)
 }
 
 func (c *http2Conn) settings(flags h2.Flags, payload []byte, now time.Time) error {
@@ -253,7 +254,7 @@ func (c *http2Conn) moreWindow(id uint32, payload []byte, now time.Time) error {
 		return c.known(id)
 	} else if s.window += more; more == 0 || s.window > 1<<31-1 {
 		c.reset(id, h2.ErrCodeFlowControl)
-		c.finish(s, now, errors.New("WINDOW_UPDATE of a wrong size"))
+		c.finish(s, now, 0, errors.New("WINDOW_UPDATE of a wrong size"))
 		return nil
 	}
 	c.resume()

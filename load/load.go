@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"runtime"
 	"sync"
 	"time"
@@ -13,10 +14,10 @@ import (
 	"postage/proc"
 )
 
-// A Sender sends one request at a time and waits for the answer. An answer that is not
-// a success is an error.
+// A Sender sends one request at a time and waits for the answer. It returns the answer's
+// status, 0 if there was none. An answer that is not a success is an error.
 type Sender interface {
-	Send(ctx context.Context) error
+	Send(ctx context.Context) (status int, err error)
 }
 
 // A Line carries requests to the server, as many at a time as it has room for.
@@ -51,9 +52,9 @@ func (l oneAtATime) Serve(ctx context.Context, w *Work) {
 		if !ok {
 			return
 		}
-		err := l.Send(ctx)
+		status, err := l.Send(ctx)
 		free = time.Now()
-		w.Done(due, free, err)
+		w.Done(due, free, status, err)
 	}
 }
 
@@ -65,6 +66,13 @@ type Plan struct {
 	// those of many users are; without it they are evenly spaced, which understates
 	// how long they queue.
 	Poisson bool
+	// Stages, where there are any, say how Rate changes; it is their mean then, and
+	// Duration their sum.
+	Stages []Stage
+	// Every, where it is not 0, has Told told what came of each interval of that length
+	// while the plan lasts, one after the other.
+	Every time.Duration
+	Told  func(Interval)
 	// Duration is for how long requests become due. Those that are under way then are
 	// waited for.
 	Duration time.Duration
@@ -96,6 +104,7 @@ type Result struct {
 	// interrupted. They are in Latency as at least as long as they had waited.
 	Unanswered int64
 	Errors     map[string]int64
+	Statuses   map[int]int64 // answers by their status: HTTP's, or gRPC's
 	// Latency is from when requests were due, or sent where there was no rate, to
 	// their answers, errors included, in nanoseconds.
 	Latency *hdrhistogram.Histogram
@@ -132,6 +141,9 @@ func Run(ctx context.Context, p Plan) (*Result, error) {
 	if p.Patience == 0 {
 		p.Patience = patience
 	}
+	if len(p.Stages) > 0 && (p.Rate == 0 || math.Abs(p.Duration.Seconds()*p.Rate/planned(p.Stages, p.Duration.Seconds())-1) > 1e-6) {
+		return nil, fmt.Errorf("load: a plan's rate has to be the mean of its stages, and its duration their sum")
+	}
 	r := &run{plan: p, ctx: ctx, dues: make(chan time.Duration, backlog)}
 	requests, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer stop(nil)
@@ -150,6 +162,7 @@ func Run(ctx context.Context, p Plan) (*Result, error) {
 		time.AfterFunc(time.Second, func() { stop(nil) })
 	})
 	defer detach()
+	told := r.tellIntervals()
 	ended := time.AfterFunc(p.Duration, r.measureBusy)
 	defer ended.Stop()
 	impatient := time.AfterFunc(p.Duration+p.Patience, func() { stop(errNoAnswer) })
@@ -176,10 +189,11 @@ func Run(ctx context.Context, p Plan) (*Result, error) {
 		if ctx.Err() != nil {
 			rest.giveUp(r.start.Add(due), time.Now())
 		} else {
-			rest.Done(r.start.Add(due), time.Now(), errNoAnswer)
+			rest.Done(r.start.Add(due), time.Now(), 0, errNoAnswer)
 		}
 	}
 	<-paced
+	told()
 	return r.result(cpu), nil
 }
 
@@ -212,6 +226,7 @@ type run struct {
 	dues       chan time.Duration // when requests are due, after start, as that time comes
 	tallies    []*tally           // each shared by some lines
 	planned    int64              // requests that were due; the pacer's
+	passed     float64            // the same at random times, before they are rounded
 
 	busy    sync.Once
 	busyCPU time.Duration // used until the plan's end, and
@@ -236,7 +251,7 @@ func (r *run) result(cpuBefore time.Duration) *Result {
 	}
 	result := &Result{
 		Rate: r.plan.Rate, Planned: r.planned, onTime: sum.onTime, Elapsed: sum.ended.Sub(r.start), Done: sum.latency.TotalCount() - sum.unanswered,
-		Unanswered: sum.unanswered, Errors: sum.reasons(), Latency: sum.latency, Late: sum.late, CPU: -1,
+		Unanswered: sum.unanswered, Errors: sum.reasons(), Statuses: sum.statuses, Latency: sum.latency, Late: sum.late, CPU: -1,
 		busyFor: r.busyFor, busyCPU: r.busyCPU - cpuBefore,
 		Processors: runtime.GOMAXPROCS(0), Interrupted: r.ctx.Err() != nil,
 	}

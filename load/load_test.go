@@ -53,7 +53,7 @@ func once(pool *Pool) error {
 
 type senderFunc func(ctx context.Context) error
 
-func (f senderFunc) Send(ctx context.Context) error { return f(ctx) }
+func (f senderFunc) Send(ctx context.Context) (int, error) { return 0, f(ctx) }
 
 // A server that stands still for the first 200 ms of every second is charged for all who
 // would have come meanwhile: of requests at a constant rate, a fifth wait, evenly
@@ -117,7 +117,7 @@ func TestInterruptKeepsWhatWasMeasured(t *testing.T) {
 		t.Errorf("%.1f requests a second were achieved of %.1f", r.Achieved, r.Rate)
 	}
 	var table bytes.Buffer
-	if err := r.WriteTable(&table); err != nil || !strings.Contains(table.String(), "interrupted") {
+	if err := r.WriteTable(&table, "http1"); err != nil || !strings.Contains(table.String(), "interrupted") {
 		t.Errorf("%v, %q", err, table.String())
 	}
 }
@@ -154,7 +154,7 @@ func TestInvalidLatenciesAreNotPrinted(t *testing.T) {
 			t.Errorf("invalid: %q, want %q", got, want)
 		}
 		var table, hgrm bytes.Buffer
-		if err := r.WriteTable(&table); err != nil {
+		if err := r.WriteTable(&table, "http1"); err != nil {
 			t.Fatal(err)
 		}
 		if shown := strings.Contains(table.String(), "p99"); shown != (want == "") {
@@ -350,7 +350,7 @@ func TestHost(t *testing.T) {
 			return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody}, nil
 		}),
 	}
-	if err := s.Send(t.Context()); err != nil || host != "example.com" {
+	if _, err := s.Send(t.Context()); err != nil || host != "example.com" {
 		t.Errorf("addressed to %q, %v", host, err)
 	}
 }

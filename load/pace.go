@@ -18,7 +18,7 @@ func (r *run) pace() {
 	if runtime.GOMAXPROCS(0) == 1 {
 		sleep = time.Sleep // in the kernel it would keep the only processor from the others
 	}
-	for due, ok := r.next(0); ok; due, ok = r.next(due) {
+	for due, ok := r.next(); ok; due, ok = r.next() {
 		for {
 			wait := due - time.Since(r.start)
 			if r.ctx.Err() != nil {
@@ -40,16 +40,23 @@ func (r *run) pace() {
 	}
 }
 
-// next is when the request after that of due is due, if there is one.
-func (r *run) next(due time.Duration) (time.Duration, bool) {
-	interval := 1e9 / r.plan.Rate
-	if r.plan.Poisson {
-		due += time.Duration(rand.ExpFloat64() * interval)
-		return due, due < r.plan.Duration
+// next is when the next request is due, if there is one.
+func (r *run) next() (time.Duration, bool) {
+	total := r.plan.Rate * r.plan.Duration.Seconds()
+	if r.plan.Poisson { // its intervals are 1 in the mean, in units of requests
+		r.passed += rand.ExpFloat64()
+		return r.at(r.passed), r.passed < total
 	}
 	// As many as are due before the end, but for an error of rounding.
-	count := int64(math.Ceil(r.plan.Rate*r.plan.Duration.Seconds() - 1e-6))
-	return time.Duration(float64(r.planned) * interval), r.planned < count
+	return r.at(float64(r.planned)), r.planned < int64(math.Ceil(total-1e-6))
+}
+
+// at is when so many requests are due before.
+func (r *run) at(n float64) time.Duration {
+	if len(r.plan.Stages) > 0 {
+		return time.Duration(dueAfter(r.plan.Stages, n) * 1e9)
+	}
+	return time.Duration(n / r.plan.Rate * 1e9)
 }
 
 // abandon counts the requests that are due by now, from one on, and could not be handed out
@@ -57,7 +64,7 @@ func (r *run) next(due time.Duration) (time.Duration, bool) {
 func (r *run) abandon(due time.Duration) {
 	w := &Work{run: r, tally: r.tallies[0]}
 	now := time.Now()
-	for ok := true; ok && due <= now.Sub(r.start); due, ok = r.next(due) {
+	for ok := true; ok && due <= now.Sub(r.start); due, ok = r.next() {
 		w.giveUp(r.start.Add(due), now)
 		r.planned++
 	}

@@ -5,15 +5,16 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 )
 
 // Percentiles are those that a table shows.
 var Percentiles = []float64{50, 75, 90, 99, 99.9, 99.99}
 
-// WriteTable writes a result for people. Latencies that are not the server's are left
+// WriteTable writes a result of a protocol for people. Latencies that are not the server's are left
 // out, and why is said in their place.
-func (r *Result) WriteTable(w io.Writer) error {
+func (r *Result) WriteTable(w io.Writer, proto string) error {
 	var failed error
 	p := func(format string, a ...any) {
 		if failed == nil {
@@ -28,6 +29,13 @@ func (r *Result) WriteTable(w io.Writer) error {
 	p("requests  %d in %v, %d failed", r.Done, r.Elapsed.Round(time.Millisecond), r.Failed())
 	for _, why := range slices.Sorted(maps.Keys(r.Errors)) {
 		p("          %d: %s", r.Errors[why], why)
+	}
+	var statuses []string
+	for _, status := range slices.Sorted(maps.Keys(r.Statuses)) {
+		statuses = append(statuses, fmt.Sprintf("%s: %d", StatusName(proto, status), r.Statuses[status]))
+	}
+	if len(statuses) > 0 {
+		p("status    %s", strings.Join(statuses, ", "))
 	}
 	if r.CPU >= 0 {
 		p("client    %.0f%% of %d processors, %.0f requests a CPU second", r.Busy()*100, r.Processors, r.perCPU())

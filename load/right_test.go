@@ -255,7 +255,7 @@ func TestLatenessOfTheTail(t *testing.T) {
 		t.Fatal(why)
 	}
 	var table strings.Builder
-	if err := r.WriteTable(&table); err != nil {
+	if err := r.WriteTable(&table, "http1"); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(table.String(), "p99.9   10ms") || !strings.Contains(table.String(), "p99.99  n/a") || !strings.Contains(table.String(), "max     n/a") {
@@ -448,7 +448,7 @@ func TestPoisson(t *testing.T) {
 				gaps = append(gaps, due.Sub(last).Seconds())
 			}
 			last = due
-			w.Done(due, due, nil)
+			w.Done(due, due, 0, nil)
 		}
 	})}})
 	if err != nil {

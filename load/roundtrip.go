@@ -29,20 +29,20 @@ type roundTripper struct {
 func (s *roundTripper) Connect(ctx context.Context) error { return s.dialer.connect(ctx) }
 
 // Send sends the request and reads the answer to its end.
-func (s *roundTripper) Send(ctx context.Context) error {
+func (s *roundTripper) Send(ctx context.Context) (status int, err error) {
 	if s.timeout == 0 {
 		return s.send(ctx)
 	}
 	limited, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
-	err := s.send(limited)
+	status, err = s.send(limited)
 	if err != nil && limited.Err() != nil && ctx.Err() == nil {
-		return s.late
+		return 0, s.late
 	}
-	return err
+	return status, err
 }
 
-func (s *roundTripper) send(ctx context.Context) error {
+func (s *roundTripper) send(ctx context.Context) (status int, err error) {
 	r := (&http.Request{
 		Method: s.request.Method, URL: s.request.URL, Host: s.request.host(), Header: s.request.Header,
 	}).WithContext(ctx)
@@ -52,7 +52,7 @@ func (s *roundTripper) send(ctx context.Context) error {
 	}
 	response, err := s.tr.RoundTrip(r)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer response.Body.Close()
 	if s.buf == nil {
@@ -62,13 +62,13 @@ func (s *roundTripper) send(ctx context.Context) error {
 		if _, err = response.Body.Read(s.buf); err == io.EOF {
 			break
 		} else if err != nil {
-			return err
+			return 0, err
 		}
 	}
 	if response.StatusCode < 200 || response.StatusCode > 299 {
-		return fmt.Errorf("status %d", response.StatusCode)
+		return response.StatusCode, fmt.Errorf("status %d", response.StatusCode)
 	}
-	return nil
+	return response.StatusCode, nil
 }
 
 // quicConfig is as http3.Transport has it by itself.

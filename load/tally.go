@@ -19,9 +19,13 @@ type tally struct {
 	mu            sync.Mutex
 	latency, late *hdrhistogram.Histogram // in nanoseconds
 	errors        map[string]int64
-	ended         time.Time // the last answer
-	onTime        int64     // requests that were sent while the plan lasted
-	unanswered    int64     // requests that were given up by an interruption
+	statuses      map[int]int64
+	// What came since the interval began, in microseconds; nil where nobody asks.
+	interval         *hdrhistogram.Histogram
+	intervalFailures int64
+	ended            time.Time // the last answer
+	onTime           int64     // requests that were sent while the plan lasted
+	unanswered       int64     // requests that were given up by an interruption
 }
 
 // slowest is the longest latency that is told apart; longer ones count as it.
@@ -31,7 +35,23 @@ func newTally() *tally {
 	return &tally{
 		latency: hdrhistogram.New(1, slowest.Nanoseconds(), 3),
 		late:    hdrhistogram.New(1, slowest.Nanoseconds(), 3),
-		errors:  map[string]int64{},
+		errors:  map[string]int64{}, statuses: map[int]int64{},
+	}
+}
+
+// done counts an answer. The tally is locked.
+func (t *tally) done(due, now time.Time, status int, err error) {
+	t.ended = later(t.ended, now)
+	record(t.latency, now.Sub(due))
+	if status != 0 {
+		t.statuses[status]++
+	}
+	if err != nil {
+		t.failed(reason(err))
+		t.intervalFailures++
+	}
+	if t.interval != nil {
+		_ = t.interval.RecordValue(min(max(1, now.Sub(due).Microseconds()), slowest.Microseconds()))
 	}
 }
 
@@ -47,6 +67,9 @@ func (t *tally) add(other *tally) {
 	t.late.Merge(other.late)
 	for why, n := range other.errors {
 		t.errors[why] += n
+	}
+	for status, n := range other.statuses {
+		t.statuses[status] += n
 	}
 	t.ended = later(t.ended, other.ended)
 	t.onTime += other.onTime

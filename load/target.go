@@ -157,7 +157,7 @@ func openHTTP2(_ context.Context, t *Target, p *Pool) error {
 }
 
 // addHTTP2 adds connections of HTTP/2.
-func (p *Pool) addHTTP2(t *Target, fields []hpack.HeaderField, body []byte, verdict func(*stream) error) {
+func (p *Pool) addHTTP2(t *Target, fields []hpack.HeaderField, body []byte, verdict func(*stream) (int, error)) {
 	dial := t.dial("h2")
 	for range t.Conns {
 		l := newHTTP2(fields, body, t.Streams, verdict, dial)
@@ -168,14 +168,14 @@ func (p *Pool) addHTTP2(t *Target, fields []hpack.HeaderField, body []byte, verd
 }
 
 // succeeded is the verdict on an answer of HTTP.
-func succeeded(s *stream) error {
+func succeeded(s *stream) (status int, err error) {
 	switch {
 	case s.status == 0:
-		return errors.New("the answer has no status")
+		return 0, errors.New("the answer has no status")
 	case s.status < 200 || s.status > 299:
-		return fmt.Errorf("status %d", s.status)
+		return s.status, fmt.Errorf("status %d", s.status)
 	}
-	return nil
+	return s.status, nil
 }
 
 func openHTTP3(_ context.Context, t *Target, p *Pool) error {

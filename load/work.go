@@ -57,8 +57,9 @@ func (w *Work) taken(offset time.Duration, ok bool, now, free time.Time) (time.T
 	return due, true
 }
 
-// Done tells what came of a request that was due at a time, and when.
-func (w *Work) Done(due, now time.Time, err error) {
+// Done tells what came of a request that was due at a time, and when: its answer's status, 0
+// if there was none, and why it is no success.
+func (w *Work) Done(due, now time.Time, status int, err error) {
 	if w.run.requests.Err() != nil {
 		if err = context.Cause(w.run.requests); err != errNoAnswer {
 			w.giveUp(due, now)
@@ -67,11 +68,7 @@ func (w *Work) Done(due, now time.Time, err error) {
 	}
 	w.tally.mu.Lock()
 	defer w.tally.mu.Unlock()
-	w.tally.ended = later(w.tally.ended, now)
-	record(w.tally.latency, now.Sub(due))
-	if err != nil {
-		w.tally.failed(reason(err))
-	}
+	w.tally.done(due, now, status, err)
 }
 
 // giveUp tells that a request had no answer when the plan was interrupted. It is neither a

@@ -71,6 +71,7 @@ type (
 		Requests    int64               `json:"requests"`
 		Failed      int64               `json:"failed"`
 		Errors      map[string]int64    `json:"errors"`
+		Statuses    map[string]int64    `json:"statuses"`
 		CPUSeconds  *float64            `json:"client_cpu_s"`
 		Busy        *float64            `json:"client_busy"`
 		Valid       bool                `json:"latency_valid"`

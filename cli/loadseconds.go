@@ -1,0 +1,107 @@
+package cli
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"postage/load"
+)
+
+// loadSeconds shows and writes what comes of a load, second by second.
+type loadSeconds struct {
+	began  time.Time
+	live   *view
+	csv    *csv.Writer
+	hlog   *hdrhistogram.HistogramLogWriter
+	files  []*os.File
+	failed error
+}
+
+// openSeconds makes the files that are asked for.
+func (f *loadFlags) openSeconds(stderr io.Writer) (*loadSeconds, error) {
+	s := &loadSeconds{began: time.Now(), live: newView(stderr)}
+	create := func(name string) (*os.File, error) {
+		file, err := os.Create(name)
+		if err == nil {
+			s.files = append(s.files, file)
+		}
+		return file, err
+	}
+	if f.csv != "" {
+		file, err := create(f.csv)
+		if err != nil {
+			return nil, fmt.Errorf("--csv: %w", err)
+		}
+		s.csv = csv.NewWriter(file)
+		s.note(s.csv.Write([]string{"from_s", "to_s", "answers", "failed", "p50_ms", "p90_ms", "p99_ms", "max_ms"}))
+	}
+	if f.hlog != "" {
+		file, err := create(f.hlog)
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("--hdr-log: %w", err), s.close())
+		}
+		s.hlog = hdrhistogram.NewHistogramLogWriter(file)
+		s.note(s.hlog.OutputLogFormatVersion())
+		s.note(s.hlog.OutputStartTime(s.began.UnixMilli()))
+		s.note(s.hlog.OutputLegend())
+	}
+	return s, nil
+}
+
+func (s *loadSeconds) wanted() bool { return s.live.live || s.csv != nil || s.hlog != nil }
+
+func (s *loadSeconds) note(err error) {
+	if s.failed == nil {
+		s.failed = err
+	}
+}
+
+// told is told of a second.
+func (s *loadSeconds) told(in load.Interval) {
+	ms := func(us int64) float64 { return float64(us) / 1e3 }
+	h := in.Latency
+	if s.live.live {
+		s.live.erase()
+		fmt.Fprintf(s.live.w, "%4.0fs  %.0f answers a second, %d failed, p50 %.3g ms, p99 %.3g ms, max %.3g ms\n", in.To.Seconds(),
+			float64(in.Done)/(in.To-in.From).Seconds(), in.Failed, ms(h.ValueAtQuantile(50)), ms(h.ValueAtQuantile(99)), ms(h.Max()))
+		s.live.drawn = 1
+	}
+	if s.csv != nil {
+		line := []string{
+			strconv.FormatFloat(in.From.Seconds(), 'f', 3, 64), strconv.FormatFloat(in.To.Seconds(), 'f', 3, 64),
+			strconv.FormatInt(in.Done, 10), strconv.FormatInt(in.Failed, 10),
+		}
+		for _, us := range []int64{h.ValueAtQuantile(50), h.ValueAtQuantile(90), h.ValueAtQuantile(99), h.Max()} {
+			text := "" // no answer came
+			if in.Done > 0 {
+				text = strconv.FormatFloat(ms(us), 'f', 3, 64)
+			}
+			line = append(line, text)
+		}
+		s.note(s.csv.Write(line))
+		s.csv.Flush()
+		s.note(s.csv.Error())
+	}
+	if s.hlog != nil {
+		h.SetStartTimeMs(s.began.Add(in.From).UnixMilli())
+		h.SetEndTimeMs(s.began.Add(in.To).UnixMilli())
+		s.note(s.hlog.OutputIntervalHistogram(h))
+	}
+}
+
+// close ends the files and says what went wrong with them.
+func (s *loadSeconds) close() error {
+	s.live.close()
+	err := s.failed
+	for _, f := range s.files {
+		err = errors.Join(err, f.Close())
+	}
+	return err
+}

@@ -1,0 +1,66 @@
+package load
+
+import (
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+)
+
+// An Interval is what came in a part of a run: of the answers, not of the requests that were
+// sent in it.
+type Interval struct {
+	From, To time.Duration // since the run began
+	Done     int64         // answers, errors included
+	Failed   int64
+	// Latency is that of the answers in microseconds, as Result.Latency is. It is good
+	// until the next interval.
+	Latency *hdrhistogram.Histogram
+}
+
+// tellIntervals tells of each interval, until what it returns is called, which tells of the last.
+func (r *run) tellIntervals() (stop func()) {
+	if r.plan.Every == 0 || r.plan.Told == nil {
+		return func() {}
+	}
+	fresh := func() *hdrhistogram.Histogram { return hdrhistogram.New(1, slowest.Microseconds(), 2) }
+	for _, t := range r.tallies {
+		t.interval = fresh()
+	}
+	sum := fresh()
+	var from time.Duration
+	tell := func() {
+		to := time.Since(r.start)
+		in := Interval{From: from, To: to, Latency: sum}
+		sum.Reset()
+		for _, t := range r.tallies {
+			t.mu.Lock()
+			sum.Merge(t.interval)
+			t.interval.Reset()
+			in.Failed += t.intervalFailures
+			t.intervalFailures = 0
+			t.mu.Unlock()
+		}
+		in.Done = sum.TotalCount()
+		r.plan.Told(in)
+		from = to
+	}
+	ticker := time.NewTicker(r.plan.Every)
+	done, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			select {
+			case <-ticker.C:
+				tell()
+			case <-done:
+				return
+			}
+		}
+	}()
+	return func() {
+		ticker.Stop()
+		close(done)
+		<-ended
+		tell()
+	}
+}

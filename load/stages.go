@@ -1,0 +1,74 @@
+package load
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A Stage is a part of a run whose rate goes evenly from one to another, in requests a second.
+type Stage struct {
+	Duration time.Duration
+	From, To float64
+}
+
+// ParseStages reads stages such as "10s:0..500,1m:500,5s:2000": a duration and a rate, or two
+// for a ramp. It returns the mean rate and the whole duration too.
+func ParseStages(text string) (stages []Stage, rate float64, duration time.Duration, err error) {
+	for part := range strings.SplitSeq(text, ",") {
+		length, rates, _ := strings.Cut(strings.TrimSpace(part), ":")
+		from, to, ramp := strings.Cut(rates, "..")
+		if !ramp {
+			to = from
+		}
+		var s Stage
+		var errs [3]error
+		s.Duration, errs[0] = time.ParseDuration(length)
+		s.From, errs[1] = strconv.ParseFloat(from, 64)
+		s.To, errs[2] = strconv.ParseFloat(to, 64)
+		if errors.Join(errs[:]...) != nil || s.Duration <= 0 || !(s.From >= 0 && s.To >= 0) || math.IsInf(s.From+s.To, 0) {
+			return nil, 0, 0, fmt.Errorf("stage %q: want one such as 10s:500, or 10s:0..500 for a ramp", part)
+		}
+		stages = append(stages, s)
+		duration += s.Duration
+	}
+	if rate = planned(stages, duration.Seconds()) / duration.Seconds(); rate == 0 {
+		return nil, 0, 0, fmt.Errorf("stages %q send nothing", text)
+	}
+	return stages, rate, duration, nil
+}
+
+// planned is how many requests are due within so many seconds.
+func planned(stages []Stage, until float64) (n float64) {
+	for _, s := range stages {
+		d := s.Duration.Seconds()
+		t := min(until, d)
+		n += s.From*t + (s.To-s.From)/(2*d)*t*t
+		if until -= d; until <= 0 {
+			break
+		}
+	}
+	return n
+}
+
+// dueAfter is when so many requests were due before, in seconds: planned's inverse.
+func dueAfter(stages []Stage, n float64) (at float64) {
+	for _, s := range stages {
+		d := s.Duration.Seconds()
+		if all := (s.From + s.To) / 2 * d; n >= all && at+d > 0 {
+			n -= all
+			at += d
+			continue
+		}
+		// n = From t + slope/2 t², in the form that loses no digits when slope is small.
+		slope := (s.To - s.From) / d
+		if n <= 0 {
+			return at
+		}
+		return at + 2*n/(s.From+math.Sqrt(max(0, s.From*s.From+2*slope*n)))
+	}
+	return at
+}

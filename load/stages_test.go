@@ -1,0 +1,93 @@
+package load
+
+import (
+	"context"
+	"math"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// When a request is due is the inverse of how many are.
+func TestStagesInverse(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var stages []Stage
+		var all float64
+		for range rapid.IntRange(1, 4).Draw(t, "stages") {
+			rate := rapid.OneOf(rapid.Just(0.0), rapid.Just(100.0), rapid.Float64Range(0, 1e5))
+			s := Stage{time.Duration(rapid.Int64Range(1e6, 1e11).Draw(t, "duration")), rate.Draw(t, "from"), rate.Draw(t, "to")}
+			stages = append(stages, s)
+			all += (s.From + s.To) / 2 * s.Duration.Seconds()
+		}
+		n := all * rapid.Float64Range(0, 0.999999).Draw(t, "share")
+		at := dueAfter(stages, n)
+		if back := planned(stages, at); !(math.Abs(back-n) <= 1e-6*(1+all)) {
+			t.Fatalf("%v: request %v is due at %v, when %v are", stages, n, at, back)
+		}
+	})
+}
+
+// Of a ramp, most come late.
+func TestRamp(t *testing.T) {
+	stages, rate, duration, err := ParseStages("500ms:0..400, 500ms:400..0")
+	if err != nil || rate != 200 || duration != time.Second {
+		t.Fatal(stages, rate, duration, err)
+	}
+	var dues []time.Time
+	r, err := Run(t.Context(), Plan{Rate: rate, Duration: duration, Stages: stages, Lines: []Line{lineFunc(func(_ context.Context, w *Work) {
+		for {
+			due, ok := w.Take(time.Time{})
+			if !ok {
+				return
+			}
+			dues = append(dues, due)
+			w.Done(due, due, 0, nil)
+		}
+	})}})
+	if err != nil || r.Done != 200 {
+		t.Fatal(err, r.Done)
+	}
+	first := 0
+	for _, due := range dues {
+		if due.Sub(dues[0]) < 250*time.Millisecond {
+			first++
+		}
+	}
+	if first < 20 || first > 30 { // a quarter of the first half's hundred
+		t.Errorf("%d requests were due in the first quarter, want 25", first)
+	}
+	for _, text := range []string{"", "1s", "1s:", "0s:5", "1s:5..", "1s:-1..5", "1s:NaN", "1s:0", "1s:5,", "1s:0..+Inf"} {
+		if got, _, _, err := ParseStages(text); err == nil {
+			t.Errorf("%q is %v", text, got)
+		}
+	}
+}
+
+// Each answer is told of in one interval, and only one.
+func TestIntervals(t *testing.T) {
+	var told, failed, inHistograms int64
+	var last time.Duration
+	var n atomic.Int64
+	r, err := Run(t.Context(), Plan{Rate: 500, Duration: 600 * time.Millisecond, Every: 50 * time.Millisecond,
+		Told: func(in Interval) {
+			if in.From != last || in.To < in.From {
+				t.Errorf("from %v to %v after %v", in.From, in.To, last)
+			}
+			last = in.To
+			told += in.Done
+			failed += in.Failed
+			inHistograms += in.Latency.TotalCount()
+		},
+		Lines: lines(senderFunc(func(context.Context) error {
+			if n.Add(1)%3 == 0 {
+				return context.DeadlineExceeded
+			}
+			return nil
+		})),
+	})
+	if err != nil || told != r.Done || failed != r.Failed() || inHistograms != r.Done || r.Done != 300 || failed != 100 {
+		t.Errorf("%v: %d answers were told of, %d failed; %d and %d came", err, told, failed, r.Done, r.Failed())
+	}
+}
