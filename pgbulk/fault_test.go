@@ -92,7 +92,7 @@ func TestRandomFaults(t *testing.T) {
 		}
 		o := pgbulk.Options{Strategy: strategies[rand.IntN(len(strategies))], ChunkBytes: []int{0, 5000, 50_000}[rand.IntN(3)]}
 		if rand.IntN(3) == 0 {
-			o.Compression = pgbulk.LZ4
+			o.Compression = compressed
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		rows := v.rowsAt(version + 1)
@@ -206,7 +206,7 @@ func TestRandomFaultsSharded(t *testing.T) {
 		conns := allOf(t, pool, 2)
 		o := pgbulk.Options{Strategy: strategies[rand.IntN(len(strategies))], ChunkBytes: []int{0, 5000, 50_000}[rand.IntN(3)]}
 		if rand.IntN(2) == 0 {
-			o.Compression = pgbulk.LZ4
+			o.Compression = compressed
 		}
 		kind, row, delay := kinds[rand.IntN(len(kinds))], rand.IntN(v.rows), time.Duration(rand.IntN(12_000))*time.Microsecond
 		ctx, cancel := context.WithCancel(t.Context())

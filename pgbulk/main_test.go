@@ -23,6 +23,9 @@ var (
 	noneOf error // why there is none
 )
 
+// compressed is lz4, or pglz where the server was built without it: a call that names a method goes the same way with either.
+var compressed = pgbulk.LZ4
+
 func TestMain(m *testing.M) {
 	if os.Getenv("POSTAGE_SINK") != "" || os.Getenv("POSTAGE_FLAT") != "" {
 		os.Exit(m.Run()) // a child process, which has no use for a server of its own
@@ -33,6 +36,18 @@ func TestMain(m *testing.M) {
 	if noneOf != nil && (!errors.Is(noneOf, pgtest.ErrNone) || os.Getenv("CI") == "true") {
 		fmt.Fprintln(os.Stderr, noneOf)
 		os.Exit(1)
+	}
+	if server != nil {
+		conn, err := pgx.Connect(context.Background(), server.DSN(pgtest.Unix))
+		var has bool
+		if err == nil {
+			err = conn.QueryRow(context.Background(), "select 'lz4' = any(enumvals) from pg_settings where name = 'default_toast_compression'").Scan(&has)
+			conn.Close(context.Background())
+		}
+		if err != nil || !has {
+			fmt.Fprintln(os.Stderr, "tests that compress take pglz: the server has no lz4", err)
+			compressed = pgbulk.PGLZ
+		}
 	}
 	if noneOf != nil { // examples cannot skip themselves
 		flag.Parse()

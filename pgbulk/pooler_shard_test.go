@@ -25,7 +25,7 @@ func TestPoolerSharded(t *testing.T) {
 	for support, setting := range supports(t, major, minor) {
 		p := startPooler(t, program, setting+"\ndefault_pool_size = 8")
 		for _, mode := range modes {
-			for _, compression := range []pgbulk.Compression{"", pgbulk.LZ4} {
+			for _, compression := range []pgbulk.Compression{"", compressed} {
 				observer := connect(t)
 				tables := [2]pgx.Identifier{newTable(t, observer, "id int primary key, call int, mark text"), newTable(t, observer, "id int primary key, call int, mark text")}
 				var results [clients * each]result

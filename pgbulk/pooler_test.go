@@ -169,7 +169,7 @@ var poolerCalls = []poolerCall{
 	{"Upsert", poolerWrite(pgbulk.Upsert, pgbulk.Auto)},
 	{"Upsert, Copy", poolerWrite(pgbulk.Upsert, pgbulk.Copy)},
 	{"compressed", func(ctx context.Context, conn *pgx.Conn, table pgx.Identifier, id int) error {
-		o := pgbulk.Options{Strategy: strategies[id%len(strategies)], Compression: pgbulk.LZ4}
+		o := pgbulk.Options{Strategy: strategies[id%len(strategies)], Compression: compressed}
 		_, err := pgbulk.Upsert(ctx, conn, pgbulk.Table{Name: table, Columns: []string{"id", "mark"}, Key: []string{"id"}}, pgbulk.Slice([][]any{{id, table[0]}}), o)
 		return err
 	}},

@@ -174,7 +174,7 @@ func TestConnectionReset(t *testing.T) {
 			})
 		}
 	}
-	for _, c := range []pgbulk.Compression{"", pgbulk.LZ4} {
+	for _, c := range []pgbulk.Compression{"", compressed} {
 		t.Run("sharded"+string(c), func(t *testing.T) {
 			p := newProxy(t)
 			pool := p.pool(t, 2)

@@ -163,7 +163,7 @@ func TestShardedFailsAtStart(t *testing.T) {
 	v := newTable(t, observer, "id int primary key")
 	to := pgbulk.Table{Name: v, Columns: []string{"id"}, Key: []string{"id"}}
 	for i := range 20 {
-		shards, err := pgbulk.UpsertSharded(t.Context(), pool, 2, to, pgbulk.Slice([][]any{{i}}), pgbulk.Options{Compression: pgbulk.LZ4})
+		shards, err := pgbulk.UpsertSharded(t.Context(), pool, 2, to, pgbulk.Slice([][]any{{i}}), pgbulk.Options{Compression: compressed})
 		if n := get[int](t, observer, "select count(*) from "+v.Sanitize()); err == nil || n != 0 {
 			t.Fatalf("%d rows are in after error %v: %+v", n, err, shards)
 		}

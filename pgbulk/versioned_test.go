@@ -78,7 +78,7 @@ var writings = []writing{
 		return err
 	}},
 	{"upsert compressed", func(ctx context.Context, conn *pgx.Conn, v *versioned, rows iter.Seq2[[]any, error], o pgbulk.Options, _ func() error) error {
-		o.Compression = pgbulk.LZ4
+		o.Compression = compressed
 		_, err := pgbulk.Upsert(ctx, conn, v.table, pgbulk.Fallible(rows), o)
 		return err
 	}},

@@ -187,7 +187,7 @@ func sinkCase(w workload, transport pgtest.Transport, headline bool, doc string)
 
 // serverCase is a case on a real server, with more contenders than all cases have.
 func serverCase(s setting, service *lab.Service, doc string, more ...*contender) lab.Case {
-	batch := 300 * time.Millisecond
+	batch := 400 * time.Millisecond
 	if s.rows < 1000 {
 		batch = 50 * time.Millisecond
 	}
