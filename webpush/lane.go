@@ -40,20 +40,49 @@ type waiting struct {
 	index int64
 }
 
-// A fifo is a queue that gives memory back.
+// A fifo is a queue in blocks: a million messages leave nothing behind while it grows,
+// and give memory back while it is drained.
 type fifo struct {
-	items []waiting
-	head  int
+	blocks [][]waiting // none is empty, but for a first that has been taken up to head
+	head   int
+	n      int
 }
 
-func (q *fifo) len() int       { return len(q.items) - q.head }
-func (q *fifo) push(w waiting) { q.items = append(q.items, w) }
+const fifoBlock = 1024
+
+func (q *fifo) len() int { return q.n }
+
+func (q *fifo) push(w waiting) {
+	last := len(q.blocks) - 1
+	if last < 0 || len(q.blocks[last]) == fifoBlock {
+		q.blocks = append(q.blocks, nil)
+		last++
+	}
+	q.blocks[last] = append(q.blocks[last], w)
+	q.n++
+}
 
 func (q *fifo) pop() waiting {
-	w := q.items[q.head]
-	q.items[q.head] = waiting{}
-	if q.head++; q.head >= 1024 && q.head*2 >= len(q.items) {
-		q.items = append([]waiting(nil), q.items[q.head:]...)
+	w := q.blocks[0][q.head]
+	q.blocks[0][q.head] = waiting{}
+	q.n--
+	if q.head++; q.head == len(q.blocks[0]) {
+		q.blocks[0], q.blocks, q.head = nil, q.blocks[1:], 0
+	}
+	return w
+}
+
+// popLast takes the last.
+func (q *fifo) popLast() waiting {
+	last := len(q.blocks) - 1
+	block := q.blocks[last]
+	w := block[len(block)-1]
+	block[len(block)-1] = waiting{}
+	q.n--
+	if q.blocks[last] = block[:len(block)-1]; q.n == 0 || len(block) == 1 {
+		q.blocks[last], q.blocks = nil, q.blocks[:last]
+	}
+	if q.n == 0 {
 		q.head = 0
 	}
 	return w
@@ -271,9 +300,8 @@ func (l *lane) refuses(now time.Time) bool {
 // takeLocked takes up to n messages out of the queue, the last first.
 func (l *lane) takeLocked(n int) (taken []*delivery) {
 	for range n {
-		if k := len(l.fresh.items); l.fresh.len() > 0 {
-			w := l.fresh.items[k-1]
-			l.fresh.items = l.fresh.items[:k-1]
+		if l.fresh.len() > 0 {
+			w := l.fresh.popLast()
 			taken = append(taken, &delivery{client: l.b.client, origin: l.origin, sub: w.sub, index: w.index, opts: &l.b.opts})
 		} else if k := len(l.late); k > 0 {
 			taken = append(taken, heap.Remove(&l.late, k-1).(*delivery))

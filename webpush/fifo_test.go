@@ -1,0 +1,48 @@
+package webpush
+
+import (
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// TestFIFO compares the queue with a slice.
+func TestFIFO(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var q fifo
+		var model []int64
+		next := int64(0)
+		for range rapid.IntRange(0, 40).Draw(t, "steps") {
+			n := rapid.IntRange(1, 2*fifoBlock).Draw(t, "n")
+			step := rapid.IntRange(0, 3).Draw(t, "step")
+			for range n {
+				switch {
+				case step < 2:
+					q.push(waiting{index: next})
+					model = append(model, next)
+					next++
+				case len(model) == 0:
+				case step == 2:
+					if w := q.pop(); w.index != model[0] {
+						t.Fatalf("first: %d, want %d", w.index, model[0])
+					}
+					model = model[1:]
+				default:
+					if w := q.popLast(); w.index != model[len(model)-1] {
+						t.Fatalf("last: %d, want %d", w.index, model[len(model)-1])
+					}
+					model = model[:len(model)-1]
+				}
+				if q.len() != len(model) {
+					t.Fatalf("%d wait, want %d", q.len(), len(model))
+				}
+			}
+		}
+		for range model {
+			q.pop()
+		}
+		if len(q.blocks) != 0 || q.head != 0 {
+			t.Errorf("an empty queue keeps %d blocks", len(q.blocks))
+		}
+	})
+}
