@@ -55,7 +55,7 @@ func (c *Client) attempt(limit *timeLimit, sub Subscription, h Header, body []by
 	}
 	defer response.Body.Close()
 	a := answer{status: response.StatusCode, location: response.Header.Get("Location"), ttl: -1, written: true}
-	if ttl, ok := parseSeconds(response.Header.Get("TTL")); ok {
+	if ttl, ok := parseSeconds(response.Header.Get("Ttl")); ok {
 		a.ttl = ttl
 	}
 	if value := response.Header.Get("Retry-After"); value != "" {
