@@ -3,6 +3,7 @@ package seal
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -102,20 +103,21 @@ func openSpread(seed uint64, reuse webpush.Reuse, subs, procs int, kept bool) (*
 	s.browser = func(i int) (*receiver.Receiver, error) {
 		return receiver.New(privates[i%len(privates)], secrets[i][:])
 	}
-	for i := range s.subs {
+	points := make([]string, len(privates))
+	for i := range points {
 		r, err := s.browser(i)
 		if err != nil {
 			return nil, err
 		}
-		text, err := r.SubscriptionJSON(spreadOrigin + "/wpush/v2/gAAAAA" + letters(rng, 164))
-		if err != nil {
-			return nil, err
-		}
-		if s.subs[i], err = webpush.ParseSubscription(text); err != nil {
+		points[i] = base64.RawURLEncoding.EncodeToString(r.PublicKey())
+	}
+	var err error
+	for i := range s.subs {
+		endpoint, secret := spreadOrigin+"/wpush/v2/gAAAAA"+letters(rng, 164), base64.RawURLEncoding.EncodeToString(secrets[i][:])
+		if s.subs[i], err = webpush.NewSubscription(endpoint, points[i%len(points)], secret); err != nil {
 			return nil, err
 		}
 	}
-	var err error
 	if s.keys, err = webpush.GenerateVAPIDKeys(); err != nil {
 		return nil, err
 	}
