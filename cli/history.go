@@ -122,7 +122,7 @@ func addRun(cmd *cobra.Command, db *history.DB, name string) error {
 		say(cmd, "postage: %s without figures left out", rowCount(a.Without))
 	}
 	for _, n := range a.NewAnchors {
-		say(cmd, "postage: %s: the anchor is now %s, it was %s: its trends begin anew", n.Case, n.New, n.Old)
+		say(cmd, "postage: %s: the anchor is now %s, it was %s: its trends start again", n.Case, n.New, n.Old)
 	}
 	return nil
 }

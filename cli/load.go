@@ -176,7 +176,7 @@ func (f *loadFlags) check(args []string) error {
 	case !grpc && f.protoFile != "":
 		return hinted(errors.New("--proto-file goes with gRPC"), "give --proto grpc and --method")
 	case f.verb != "" && !httpToken.MatchString(f.verb):
-		return fmt.Errorf("--request %q is no method of HTTP", f.verb)
+		return fmt.Errorf("--request %q is not an HTTP method", f.verb)
 	case len(args) == 0 && f.method != "":
 		return hinted(errors.New("the built-in server has one method, which needs no --method"), "give the URL of another")
 	case len(args) == 0 && f.verb != "":
@@ -277,7 +277,7 @@ func runLoad(cmd *cobra.Command, args []string, f *loadFlags) (err error) {
 		if ctx.Err() != nil {
 			return lab.ErrInterrupted
 		}
-		return fmt.Errorf("no rate keeps %s: %s", f.slo, limit.Missed)
+		return fmt.Errorf("no rate meets %s: %s", f.slo, limit.Missed)
 	}
 	if f.slo != "" && !f.json {
 		fmt.Fprintf(cmd.OutOrStdout(), "%s holds up to %.0f requests a second\n", f.slo, result.Rate)
@@ -421,7 +421,7 @@ func (f *loadFlags) trust() (*tls.Config, error) {
 		}
 		config.RootCAs = x509.NewCertPool()
 		if !config.RootCAs.AppendCertsFromPEM(text) {
-			return nil, fmt.Errorf("%s holds no certificate in PEM", f.ca)
+			return nil, fmt.Errorf("%s contains no PEM certificate", f.ca)
 		}
 	}
 	return config, nil

@@ -89,7 +89,7 @@ func pushBroadcast(cmd *cobra.Command, file string, flags broadcastFlags, transp
 		flags.results = file + ".results.ndjson"
 	}
 	if _, err := os.Stat(flags.results); err == nil && !flags.resume {
-		return hinted(fmt.Errorf("%s is there already", flags.results), "--resume goes on with it; --results FILE begins another")
+		return hinted(fmt.Errorf("%s exists already", flags.results), "--resume goes on with it; --results FILE begins another")
 	}
 	journal, err := webpush.OpenJournal(flags.results, fmt.Sprintf("%s, message %x", filepath.Base(file), sha256.Sum256(message)))
 	if err != nil {

@@ -57,7 +57,7 @@ func TestPushBroadcast(t *testing.T) {
 			t.Errorf("no %q in:\n%s", want, out)
 		}
 	}
-	if _, err := push(t, service, "", broadcast...); err == nil || !strings.Contains(err.Error(), "is there already") {
+	if _, err := push(t, service, "", broadcast...); err == nil || !strings.Contains(err.Error(), "exists already") {
 		t.Errorf("a second time: %v", err)
 	}
 	before := service.Requests()

@@ -69,7 +69,7 @@ type Switch struct {
 	Saving         verdict.Quantity // USD a month; not known where there is no other
 }
 
-// Bill reckons what a choice costs a month, in USD:
+// Bill computes what a choice costs a month, in USD:
 //
 //	messages = rate × 3600 × 730
 //	CPU      = nanoseconds / 3.6e12 × messages × price of a CPU hour, part by part

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A bill that can be reckoned by hand.
+// A bill that can be computed by hand.
 func TestBillByHand(t *testing.T) {
 	bound := func(x float64) *float64 { return &x }
 	m := &Model{Messages: []string{"m"}, Steps: []Step{

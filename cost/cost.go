@@ -1,4 +1,4 @@
-// Package cost reckons what a message costs a month on its way: CPU time and traffic, at
+// Package cost computes what a message costs a month on its way: CPU time and traffic, at
 // prices that the reader gives.
 //
 //  1. Suites say what their operations are to a message ([verdict.Cost]): a step of its
@@ -29,7 +29,7 @@ const (
 	DefaultCPUHour = 0.04
 	DefaultGB      = 0.09
 
-	// HoursPerMonth is what clouds reckon a month at.
+	// HoursPerMonth is the month that clouds bill by.
 	HoursPerMonth = 730
 )
 

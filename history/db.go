@@ -100,7 +100,7 @@ func connect(place string) (*DB, error) {
 	if isServer(place) {
 		config, err := pgx.ParseConfig(place)
 		if err != nil {
-			return nil, errors.New("no such URL as postgres://user@host:5432/database") // pgx's own error repeats the place
+			return nil, errors.New("want a URL such as postgres://user@host:5432/database") // pgx's own error repeats the place
 		}
 		return &DB{stdlib.OpenDB(*config), postgreSQL}, nil
 	}

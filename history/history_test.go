@@ -155,7 +155,7 @@ func TestMachinesAndAnchors(t *testing.T) {
 			t.Errorf("%+v", a)
 		}
 		if a := added(t, db, upgraded(8), "upgraded"); len(a.NewAnchors) > 0 {
-			t.Errorf("it is known by now: %+v", a)
+			t.Errorf("it is known already: %+v", a)
 		}
 		// Another baseline: the frozen contender stays the anchor as long as it is measured.
 		rebased := upgraded(9)
@@ -292,7 +292,7 @@ func TestOpenErrors(t *testing.T) {
 		text:                                        {"notes.txt", "not a database"},
 		filepath.Join(text, "x.db"):                 {"notes.txt", "not a directory"},
 		"postgres://u:secret@127.0.0.1:1/db":        {"open history postgres://u:xxxxx@127.0.0.1:1/db", "connect"},
-		"postgres://u:secret@[::1/db":               {"open history postgres://…", "no such URL"},
+		"postgres://u:secret@[::1/db":               {"open history postgres://…", "want a URL"},
 		"postgres://u@127.0.0.1:1/?password=secret": {"127.0.0.1:1"},
 	} {
 		_, err := Open(t.Context(), place)

@@ -18,8 +18,8 @@
 // A contender that breaks (wrong answer, panic, exit, hang, leak) loses its own row,
 // with the reason, and no other.
 //
-// Note: timing contenders one after the other in one process was rejected. Whoever
-// comes later finds the heap, the caches and the machine's neighbours as the others
+// Note: timing contenders one after the other in one process was rejected. A later
+// one finds the heap, the caches and the machine's neighbours as the others
 // left them, and one process is one draw of the address layout, which alone can move
 // a figure more than the difference looked for.
 package lab

@@ -117,7 +117,7 @@ func TestSelectBringsCompany(t *testing.T) {
 		t.Errorf("of some contenders the first look has %s", names(first))
 	}
 	some[0].Cases[0].First[0] = "codec=jsn"
-	if err := Check(some); err == nil || !strings.Contains(err.Error(), `"codec=jsn", of its first look, is none of its contenders`) {
+	if err := Check(some); err == nil || !strings.Contains(err.Error(), `"codec=jsn", of its first look, is not one of its contenders`) {
 		t.Errorf("a name that there is not: %v", err)
 	}
 	all, _ := Select(suites(), []string{"all"})

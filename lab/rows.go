@@ -96,12 +96,12 @@ func Check(suites []Suite) error {
 			}
 			for _, name := range c.First {
 				if !slices.ContainsFunc(c.Contenders, func(o Contender) bool { return o.Name == name }) {
-					return fmt.Errorf("case %s: %q, of its first look, is none of its contenders", c.Name, name)
+					return fmt.Errorf("case %s: %q, of its first look, is not one of its contenders", c.Name, name)
 				}
 			}
 			entries := c.entries(suite.Stage)
 			if len(entries) == 0 || entries[0].Role != record.RoleBaseline {
-				return fmt.Errorf("case %s: its baseline %q is none of its contenders", c.Name, c.Baseline)
+				return fmt.Errorf("case %s: its baseline %q is not one of its contenders", c.Name, c.Baseline)
 			}
 			for _, e := range entries {
 				if seen[e.Row()] {
@@ -114,7 +114,7 @@ func Check(suites []Suite) error {
 					}
 				}
 				if f := e.Contender.OwnFloor; f != "" && !slices.ContainsFunc(c.Contenders, func(o Contender) bool { return o.Floor && o.Name == f }) {
-					return fmt.Errorf("row %s: its floor %q is no floor of the case", e.Row(), f)
+					return fmt.Errorf("row %s: its floor %q is not a floor of the case", e.Row(), f)
 				}
 				if procsSuffix.MatchString(e.Row()) {
 					return fmt.Errorf("row %s: ends like a GOMAXPROCS suffix", e.Row())

@@ -10,7 +10,7 @@ import (
 )
 
 // Service is a server that cases need and that all their workers share, because it takes
-// too long to start one for each. Whoever runs a conductor starts it, see StartServices.
+// too long to start one for each. StartServices starts it before the conductor runs.
 type Service struct {
 	// Start starts it. What takes long is announced on log.
 	Start func(ctx context.Context, log io.Writer) (*Running, error)

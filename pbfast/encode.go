@@ -91,7 +91,7 @@ func (e *Encoder) Finish(w []byte, i int) ([]byte, error) {
 }
 
 // Grow is called where there may be no room for need bytes. What is free afterwards is enough for the
-// rest of the message, be it less than need: need is the most that a group of fields may take.
+// rest of the message, even if that is less than need: need is the most that a group of fields may take.
 func (e *Encoder) Grow(w []byte, i, need int) ([]byte, int) {
 	if e.root == nil {
 		return w, i

@@ -167,7 +167,7 @@ func (p *Child) receive(ctx context.Context, value any, patience time.Duration) 
 			}
 			var f failure
 			if err := json.Unmarshal(line, &f); err != nil {
-				return fmt.Errorf("%s said %.200q, which is no answer: %w", p.who, line, err)
+				return fmt.Errorf("%s said %.200q, which is not an answer: %w", p.who, line, err)
 			}
 			if f.Error != "" {
 				return errors.New(f.Error)

@@ -157,7 +157,7 @@ func TestStartFails(t *testing.T) {
 	for name, why := range map[string]string{
 		"failing":  "the server ended (exit status 1): address already in use",
 		"nobody":   `there is no server "nobody": there are babbling, configured, dying, failing, plain`,
-		"babbling": `the server said "hello?\n", which is no answer`,
+		"babbling": `the server said "hello?\n", which is not an answer`,
 	} {
 		if _, err := StartServer(t.Context(), name, nil, &ready); err == nil || !strings.Contains(err.Error(), why) {
 			t.Errorf("%s: error %v", name, err)

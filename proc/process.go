@@ -84,7 +84,7 @@ func StartSession(cmd *exec.Cmd) (*Process, error) {
 // started, and waits for its end.
 func (p *Process) KillGroup() {
 	select {
-	case <-p.Done: // long ago perhaps: its id may be another's by now
+	case <-p.Done: // long ago perhaps: its id may belong to another process since
 		return
 	default:
 	}
@@ -106,7 +106,7 @@ func EndWithParent() {
 	os.Exit(3)
 }
 
-// FreePort asks the kernel for a TCP port of 127.0.0.1 that nobody listens on. Another
+// FreePort asks the kernel for a TCP port of 127.0.0.1 that nothing listens on. Another
 // program may take it a moment later.
 func FreePort() (int, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")

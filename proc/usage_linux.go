@@ -28,7 +28,7 @@ func CPU() (time.Duration, bool) {
 func CPUOf(pid int) (time.Duration, error) {
 	const sched, greatest = 2, 1 << 22 // CPUCLOCK_SCHED, PID_MAX_LIMIT
 	if pid < 1 || pid > greatest {
-		return 0, fmt.Errorf("CPU time of process %d: %w: there is none", pid, ErrNotAvailable)
+		return 0, fmt.Errorf("CPU time of process %d: %w: no such process", pid, ErrNotAvailable)
 	}
 	d, err := clock(int32(^pid<<3 | sched))
 	if err != nil {
@@ -53,7 +53,7 @@ func MemoryOf(pid int) (int64, error) {
 	kib, _, _ := bytes.Cut(after, []byte(" kB"))
 	n, err := strconv.ParseInt(string(bytes.TrimSpace(kib)), 10, 64)
 	if err != nil {
-		return 0, fmt.Errorf("memory of process %d: %w: it has none", pid, ErrNotAvailable)
+		return 0, fmt.Errorf("memory of process %d: %w: the process has none", pid, ErrNotAvailable)
 	}
 	return n << 10, nil
 }

@@ -40,7 +40,7 @@ const reserveBytes = 8 << 20
 // the folder, and writes and removes a file of the size of a large record beside it.
 func Reserve(name string) error {
 	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
-		return fmt.Errorf("the record cannot be kept: %w", err)
+		return fmt.Errorf("cannot save the record: %w", err)
 	}
 	// What a run that was killed in the middle of saving left behind.
 	stale, _ := filepath.Glob(filepath.Join(filepath.Dir(name), "."+filepath.Base(name)+"-*"))
@@ -49,15 +49,15 @@ func Reserve(name string) error {
 	}
 	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+"-*")
 	if err != nil {
-		return fmt.Errorf("the record cannot be kept: %w", err)
+		return fmt.Errorf("cannot save the record: %w", err)
 	}
 	defer os.Remove(f.Name())
 	defer f.Close()
 	if _, err := f.Write(make([]byte, reserveBytes)); err != nil {
-		return fmt.Errorf("the record cannot be kept, %d MiB of free space are wanted: %w", reserveBytes>>20, err)
+		return fmt.Errorf("cannot save the record: it needs %d MiB of free space: %w", reserveBytes>>20, err)
 	}
 	if err := f.Sync(); err != nil {
-		return fmt.Errorf("the record cannot be kept: %w", err)
+		return fmt.Errorf("cannot save the record: %w", err)
 	}
 	return nil
 }

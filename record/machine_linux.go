@@ -49,7 +49,7 @@ func percent(part, whole time.Duration) *float64 {
 	return &p
 }
 
-// Disturbance is time, since boot, that the machine took from whoever runs on it.
+// Disturbance is time, since boot, that the machine took from its processes.
 type Disturbance struct {
 	// Steal is what the hypervisor gave to other guests, summed over processors; the
 	// kernel counts it in steps of 10 ms.

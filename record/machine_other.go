@@ -12,7 +12,7 @@ func ThisMachine(time.Duration) Machine {
 	return m
 }
 
-// Disturbance is time, since boot, that the machine took from whoever runs on it.
+// Disturbance is time, since boot, that the machine took from its processes.
 type Disturbance struct{ Steal, Pressure time.Duration }
 
 // ReadDisturbance finds no such counters on this operating system.

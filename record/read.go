@@ -234,7 +234,7 @@ func (p *parser) decode(tag, body string, v any) error {
 	d.DisallowUnknownFields()
 	err := d.Decode(v)
 	if err == nil && d.More() {
-		err = errors.New("more behind the JSON object")
+		err = errors.New("text after the JSON object")
 	}
 	if err != nil {
 		return p.errorf("#"+tag+" with a JSON object as Postage writes it", "%v", err)

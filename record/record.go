@@ -13,7 +13,7 @@
 //  3. Lines that begin with "#" and a word hold, as JSON, what the format has no word
 //     for: #run, #machine, a #row for each row, #block, and before each result line
 //     the #batches it was computed from. Other readers ignore them. They are the
-//     truth; [Parse] computes each result line anew and refuses one that differs.
+//     truth; [Parse] computes each result line again and refuses one that differs.
 //  4. A last line, #end, so that a file that was cut short is known.
 //
 // Note: a sidecar file for the batches was rejected, as one of two files gets lost. So
@@ -203,11 +203,11 @@ func (s *Series) Latencies() (h *hdrhistogram.Histogram, err error) {
 	// The decoder trusts the lengths that it reads.
 	defer func() {
 		if p := recover(); p != nil {
-			h, err = nil, fmt.Errorf("latency is no HDR histogram: %v", p)
+			h, err = nil, fmt.Errorf("latency is not an HDR histogram: %v", p)
 		}
 	}()
 	if h, err = hdrhistogram.Decode([]byte(s.Latency)); err != nil {
-		return nil, fmt.Errorf("latency is no HDR histogram: %w", err)
+		return nil, fmt.Errorf("latency is not an HDR histogram: %w", err)
 	}
 	return h, nil
 }
@@ -254,7 +254,7 @@ func (s *Series) check(row *Row) error {
 	for name, values := range s.Counters {
 		lengths["counter "+name] = len(values)
 		if !isUnit(name) {
-			return fmt.Errorf("counter name %q is no unit", name)
+			return fmt.Errorf("counter name %q is not a unit", name)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(lengths)) {

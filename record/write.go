@@ -39,7 +39,7 @@ func (r *Record) WriteTo(w io.Writer) (int64, error) {
 			series := &block.Series[j]
 			row := rows[series.Row]
 			if row == nil {
-				return out.written, fmt.Errorf("record: a series of %s, which is no row of the record", series.Row)
+				return out.written, fmt.Errorf("record: a series of %s, which is not a row of the record", series.Row)
 			}
 			out.tagged("batches", series)
 			if out.err == nil {

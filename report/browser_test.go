@@ -269,7 +269,7 @@ func pictures(t *testing.T, ctx context.Context) {
 	}
 }
 
-// keep leaves a file to whoever runs the test with -artifacts.
+// keep leaves a file behind if the test is run with -artifacts.
 func keep(t *testing.T, name string, data []byte) {
 	t.Helper()
 	if err := os.WriteFile(filepath.Join(t.ArtifactDir(), name), data, 0o666); err != nil {
@@ -302,7 +302,7 @@ func accessible(t *testing.T, ctx context.Context, scheme string) {
 }
 
 // Without scripts the page is complete: every figure of its tables is there, the
-// calculator's default choice is reckoned, and what only works with scripts is not shown.
+// calculator's default choice is computed, and what only works with scripts is not shown.
 func TestPageWithoutScripts(t *testing.T) {
 	ctx := browser(t)
 	do(t, ctx, command(emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true}), chromedp.Navigate(opened(t, pageSample())))

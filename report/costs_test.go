@@ -91,7 +91,7 @@ func TestCostsSayWhatIsMissing(t *testing.T) {
 	}
 }
 
-// What the script reckons is what Go reckons.
+// The script computes what Go computes.
 func TestCostsInBrowser(t *testing.T) {
 	ctx := browser(t)
 	do(t, ctx, chromedp.Navigate(opened(t, pageSample())))

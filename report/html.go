@@ -40,7 +40,7 @@ type Contents struct {
 }
 
 // HTML writes a page that needs nothing else: no network, and no scripts but for sorting,
-// filtering and reckoning. The plots are SVG made here.
+// filtering and the calculator. The plots are SVG made here.
 func HTML(w io.Writer, c Contents) error {
 	t, err := template.New("page.gohtml").ParseFS(pageFiles, "page/*.gohtml")
 	if err != nil {
@@ -325,7 +325,7 @@ func commonSettings(results []*verdict.Result) map[string]string {
 	return common
 }
 
-// hint says of a row, to those who point at it, what neither its names nor its case say: its
+// hint is what a row shows when it is pointed at: what neither its name nor its case say: its
 // module and settings. The page's script adds the figures of its table.
 func hint(r *verdict.Result, common map[string]string) string {
 	var lines []string

@@ -90,7 +90,7 @@ func span(tr *trend.Trend) string {
 	return " on " + first.Format(time.DateOnly)
 }
 
-// sparkline is the trend's ratios as a line of blocks of so many columns at most, on a
+// sparkline is the trend's ratios as a line of blocks, at most columns of them, on a
 // logarithmic scale; each is the median of the runs that fall to it.
 func sparkline(tr *trend.Trend, columns int) string {
 	var ratios []float64

@@ -101,7 +101,7 @@ func newTrends(trends []*trend.Trend) (*trendsView, error) {
 	return v, v.embed()
 }
 
-// embed adds the script for interaction and its licence, which wants to be with it.
+// embed adds the script for interaction and its licence, which must come with it.
 func (v *trendsView) embed() error {
 	var texts [5]string
 	for i, name := range []string{"uplot.LICENSE", "uplot.min.css", "trend.css", "uplot.iife.min.js", "trend.js"} {

@@ -11,7 +11,7 @@ type Figures struct {
 	Verbs         map[string]Verb
 	// Slice is the key that divides the cases into parts that are shown apart.
 	Slice string
-	// Known are contenders that readers know, whom the fastest is compared with beside the
+	// Known are contenders that readers know; the fastest is compared with them beside the
 	// baseline: {"codec=json": "encoding/json"}.
 	Known map[string]string
 	// Sizes shows the size of what was encoded against speed, Memory what is allocated.
@@ -61,7 +61,7 @@ type Operation struct {
 	Message string
 	// Messages is how many an operation takes on its way.
 	Messages float64
-	// Group is that of the rows that do the same work, so that one may be had for another.
+	// Group is that of the rows that do the same work, so that one can replace another.
 	Group string
 	// Client and Server name the CPU time of the row's own process and of its server, which
 	// the message costs; "" for what it does not cost.

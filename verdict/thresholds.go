@@ -42,7 +42,7 @@ func ParseThresholds(text []byte) (Thresholds, error) {
 		return defaults, fmt.Errorf("thresholds: want time, allocs, bytes and size, each a percentage: %w", err)
 	}
 	if file.Time == 0 {
-		return defaults, errors.New("thresholds: time: must be above 0%, as no interval lies under a threshold of nothing")
+		return defaults, errors.New("thresholds: time: must be above 0%: no interval is below a threshold of 0%")
 	}
 	return Thresholds{float64(file.Time), float64(file.Allocs), float64(file.Bytes), float64(file.Size)}, nil
 }

@@ -7,7 +7,7 @@
 // It is a Go program and not a shell script since the CPU time of the generators is what
 // wait4 tells about each process, the server is told what to be in JSON, and
 // the repetitions are shuffled and summed up by medians. It and the peers that the
-// module proxy has are a module of their own, so that nobody else gets them.
+// module proxy has are a module of their own, so that no other module gets them.
 //
 // wrk and h2load are installed from Debian's packages where they are missing, which
 // takes root; without them their rows are left out and it says so.

@@ -95,7 +95,7 @@ func (s *server) close() error {
 	return errors.Join(err, s.cmd.Wait())
 }
 
-// newCertificate is one for 127.0.0.1, of the kind that most servers have by now.
+// newCertificate is one for 127.0.0.1, of the kind that most servers have today.
 func newCertificate() (*certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -18,10 +18,10 @@ const (
 	tail1    // one continuation byte to come
 	tail2    // two
 	tail3    // three
-	afterE0  // the next is A0 to BF, lest the form is overlong
-	afterED  // the next is 80 to 9F, lest it is a surrogate
-	afterF0  // the next is 90 to BF, lest the form is overlong
-	afterF4  // the next is 80 to 8F, lest it is beyond U+10FFFF
+	afterE0  // the next is A0 to BF, or the form is overlong
+	afterED  // the next is 80 to 9F, or it is a surrogate
+	afterF0  // the next is 90 to BF, or the form is overlong
+	afterF4  // the next is 80 to 8F, or it is beyond U+10FFFF
 	ascii8   = 0x8080808080808080
 	ascii4   = 0x80808080
 	stateBit = 63

@@ -10,7 +10,7 @@ import (
 	"postage/record"
 )
 
-// Run is a run on a machine whose speed is drawn anew for each: cases of a baseline, its
+// Run is a run on a machine whose speed is drawn for each run: cases of a baseline, its
 // control, four contenders and a floor.
 type Run struct {
 	Rand          *rand.Rand

@@ -1,4 +1,4 @@
-// The calculator: reckons as cost.Model.Bill does in Go, from the same figures.
+// The calculator: computes what cost.Model.Bill does in Go, from the same figures.
 (function () {
   var section = document.getElementById("costs");
   if (!section) return;
@@ -163,7 +163,7 @@
   }
   // Amounts that are no number, or negative, count as none.
   function number(input) { var x = parseFloat(input.value); return x > 0 && isFinite(x) ? x : 0; }
-  function reckon() {
+  function compute() {
     show({
       message: +box.message.value, at: names.map(function (name) { return +box[name].value; }),
       rate: number(box.rate), cpu: number(box.cpu), gb: number(box.gb)
@@ -190,6 +190,6 @@
   // A select's own listener runs before the form's.
   box.message.addEventListener("input", fill);
   form.addEventListener("submit", function (event) { event.preventDefault(); });
-  form.addEventListener("input", function () { reckon(); given(); });
+  form.addEventListener("input", function () { compute(); given(); });
   form.hidden = false;
 })();

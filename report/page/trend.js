@@ -104,7 +104,7 @@
     paint();
     u.ctx.restore();
   }
-  // Drawn once it comes into view, and anew where colours or widths change.
+  // Drawn once it comes into view, and again when colours or widths change.
   var drawn = new Map();
   var seen = new IntersectionObserver(function (entries) {
     entries.forEach(function (e) {

@@ -1,9 +1,9 @@
-// Package apiserver brings up a real Kubernetes-style API server for a measurement or a test, and takes it away again.
+// Package apiserver brings up a real Kubernetes-style API server for a measurement or a test, and removes it afterwards.
 //
 // There are three kinds:
 //
-//   - [Generic], Kubernetes' sample generic control plane with an etcd inside: all of kube-apiserver but what is about
-//     containers. Built from the module in generic/, which needs all of Kubernetes and is therefore apart.
+//   - [Generic], Kubernetes' sample generic control plane with an etcd inside: all of kube-apiserver except
+//     what runs containers. Built from the module in generic/, a module of its own because it needs all of Kubernetes.
 //   - [KCP], github.com/kcp-dev/kcp, built from the module in kcp/, which holds nothing but go.mod and go.sum.
 //   - [User], any cluster of the user's, named by a kubeconfig.
 //

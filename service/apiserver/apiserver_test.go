@@ -102,7 +102,7 @@ func TestServer(t *testing.T) {
 	}
 }
 
-// After kill -9 of whoever started it, the server ends and its folder goes.
+// After kill -9 of its parent, the server ends and its folder is removed.
 func TestKilled(t *testing.T) {
 	needServer(t)
 	program, err := os.Executable()
@@ -162,7 +162,7 @@ func sleeper(t *testing.T) *exec.Cmd {
 	return cmd
 }
 
-// The id of a server that has ended may be another process's by now, which is left alone.
+// The id of a server that has ended may belong to another process since, which is left alone.
 func TestEndedIsNotKilled(t *testing.T) {
 	other, folder := sleeper(t), t.TempDir()+"/data"
 	if err := os.Mkdir(folder, 0o700); err != nil {

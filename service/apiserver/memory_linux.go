@@ -18,7 +18,7 @@ func inMemory() string {
 	return shm
 }
 
-// hasRoom says whether we may write so many bytes below a folder.
+// hasRoom says whether that many bytes can be written below a folder.
 func hasRoom(dir string, bytes uint64) bool {
 	var fs unix.Statfs_t
 	return unix.Statfs(dir, &fs) == nil && fs.Bavail*uint64(fs.Bsize) >= bytes && unix.Access(dir, unix.W_OK) == nil

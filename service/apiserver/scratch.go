@@ -95,7 +95,7 @@ func startOnce(ctx context.Context, parent, file string, o Options) (_ *scratch,
 func parentFolder(o Options, memory string) (string, error) {
 	switch {
 	case o.Fsync && volatile(os.TempDir()):
-		return "", fmt.Errorf("fsync: %s is in memory, where there is nothing to sync to: set TMPDIR to a folder on a disk", os.TempDir())
+		return "", fmt.Errorf("fsync: %s is in memory, so there is no disk to sync to: set TMPDIR to a folder on a disk", os.TempDir())
 	case o.Fsync:
 		return os.TempDir(), nil
 	case memory != "":
@@ -128,7 +128,7 @@ func (s *scratch) run(file string, args []string) error {
 	cmd.Env = environment()
 	cmd.Stdout, cmd.Stderr = log, log
 	if s.process, err = proc.StartSession(cmd); errors.Is(err, errors.ErrUnsupported) {
-		return errors.New("running an API server needs a Unix system: name a cluster of yours with --kubeconfig")
+		return errors.New("running an API server needs a Unix system: name your own cluster with --kubeconfig")
 	} else if err != nil {
 		return fmt.Errorf("start %s: %w", file, err)
 	}

@@ -57,7 +57,7 @@ func sourceTree() (string, error) {
 			return filepath.Clean(dir), nil
 		}
 	}
-	return "", errors.New("to build an API server takes Postage's source tree, which is neither above the current folder nor where this program was compiled: run it in a checkout")
+	return "", errors.New("building an API server needs Postage's source tree, which is neither above the current folder nor where this program was compiled: run it in a checkout")
 }
 
 // isSource does not ask for the module's name, which tools/rehome changes.

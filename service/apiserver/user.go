@@ -107,7 +107,7 @@ func allowed(ctx context.Context, config *rest.Config, what authorizationv1.Reso
 	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &what}}
 	review, err = c.SelfSubjectAccessReviews().Create(ctx, review, metav1.CreateOptions{})
 	if err != nil {
-		return fmt.Errorf("%s: ask for the permission to %s %s: %w", config.Host, what.Verb, what.Resource, err)
+		return fmt.Errorf("%s: check the permission to %s %s: %w", config.Host, what.Verb, what.Resource, err)
 	}
 	if !review.Status.Allowed {
 		where := "in the cluster"
@@ -142,7 +142,7 @@ func (u *user) deleteNamespace(ctx context.Context, client *http.Client) error {
 		return err
 	}
 	if err := c.Namespaces().Delete(ctx, u.namespace, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
-		return fmt.Errorf("delete our namespace %s at %s: %w", u.namespace, u.config.Host, err)
+		return fmt.Errorf("delete the namespace %s at %s: %w", u.namespace, u.config.Host, err)
 	}
 	return nil
 }
@@ -157,7 +157,7 @@ func (u *user) deleteRoles(ctx context.Context, client *http.Client) error {
 		return nil // then we were not allowed to make any
 	}
 	if err != nil {
-		return fmt.Errorf("look for our ClusterRoles at %s: %w", u.config.Host, err)
+		return fmt.Errorf("list this run's ClusterRoles at %s: %w", u.config.Host, err)
 	}
 	var errs []error
 	for i := range left.Items {

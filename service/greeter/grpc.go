@@ -10,7 +10,7 @@ import (
 	"postage/service/greeter/hello"
 )
 
-// grpc serves gRPC by grpc-go, and tells whoever asks what it serves (server reflection).
+// grpc serves gRPC by grpc-go, and tells clients what it serves (server reflection).
 func (h *host) grpc() (string, error) {
 	config, err := h.tls("h2")
 	if err != nil {

@@ -45,7 +45,7 @@ func (h *host) serveHTTP(handler http.Handler) (string, error) {
 	return l.Addr().String(), nil
 }
 
-// ServeHTTP answers a request, over whichever version of HTTP it came.
+// ServeHTTP answers a request, by any version of HTTP.
 func (h *host) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.request(r.Proto)
 	request := new(hello.Request)

@@ -29,7 +29,7 @@ func download(ctx context.Context, o Options) (string, error) {
 			dir, err = "/var/cache", nil // root's own cache is out of reach of the server's user
 		}
 		if err != nil {
-			return "", fmt.Errorf("no folder to keep a download in: %w", err)
+			return "", fmt.Errorf("no folder for the download: %w", err)
 		}
 		cache = filepath.Join(dir, "postage", "postgres")
 	}

@@ -1,4 +1,4 @@
-// Package postgres brings up a real PostgreSQL for a measurement or a test, and takes it away again.
+// Package postgres brings up a real PostgreSQL for a measurement or a test, and removes it afterwards.
 //
 // Start looks for a server in this order and takes the first there is:
 //
@@ -86,7 +86,7 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 			}
 		}
 		if err != nil {
-			return nil, fmt.Errorf("postgres: %w\nhint: %s  (or name a server of yours with --dsn or in POSTAGE_DSN)", err, pgtest.InstallHint())
+			return nil, fmt.Errorf("postgres: %w\nhint: %s  (or name your own server with --dsn or in POSTAGE_DSN)", err, pgtest.InstallHint())
 		}
 		o.Scratch.BinDir = bin
 	}

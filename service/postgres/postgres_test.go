@@ -110,7 +110,7 @@ func TestUsersServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("POSTAGE_DSN", dsn)
-	if _, err := postgres.Start(t.Context(), postgres.Options{Schema: "mine"}); err == nil || !strings.Contains(err.Error(), "not ours") {
+	if _, err := postgres.Start(t.Context(), postgres.Options{Schema: "mine"}); err == nil || !strings.Contains(err.Error(), "was not made by postage") {
 		t.Errorf("a schema that is not ours: %v", err)
 	}
 	if n := query[int](t, dsn, mine); n != 1 {

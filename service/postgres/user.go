@@ -76,7 +76,7 @@ func (u *userServer) claim(ctx context.Context) error {
 	case err != nil:
 		return err
 	case comment == nil || *comment != mark:
-		return fmt.Errorf("schema %q exists and is not ours: rename it, or name another", u.schema)
+		return fmt.Errorf("schema %q exists and was not made by postage: rename it, or name another", u.schema)
 	}
 	name := pgx.Identifier{u.schema}.Sanitize()
 	_, err = u.conn.Exec(ctx, "begin; drop schema if exists "+name+" cascade; create schema "+name+

@@ -2,7 +2,7 @@
 // self-signed, for localhost, one kind of key each, so that what a handshake costs can be
 // told apart by the kind.
 //
-// Keys of the elliptic kinds are drawn anew. An RSA key takes up to seconds to find, and
+// Keys of the elliptic kinds are new each time. An RSA key takes up to seconds to find, and
 // a different time each time, so those two are part of the program, and no secret: they
 // must never be used for anything but a measurement on loopback.
 package tlscert
@@ -43,7 +43,7 @@ func Kinds() []Kind { return []Kind{ECDSAP256, Ed25519, RSA2048, RSA4096} }
 // ServerName is the name that the certificates are for, besides the address 127.0.0.1.
 const ServerName = "localhost"
 
-// The header says TESTING KEY lest a scanner raise the alarm.
+// The header says TESTING KEY so that secret scanners stay quiet.
 var (
 	//go:embed rsa2048.pem
 	rsa2048 string

@@ -15,10 +15,10 @@ type caller interface {
 	get(l *lane, name string) error
 	// update gives the object another value of changeKey.
 	update(l *lane, name, change string) error
-	// list wants this number of objects.
+	// list fails unless there are want objects.
 	list(l *lane, want int) error
 	delete(l *lane, name string) error
-	// follow opens a watch on the worker's objects, of which there are so many.
+	// follow opens a watch on the worker's objects and waits for one event of each.
 	follow(objects int) error
 	// seen waits until the watch has told of the change.
 	seen(l *lane, name, change string) error

@@ -64,7 +64,7 @@ func TestProofSeesAnotherAnswer(t *testing.T) {
 	}
 }
 
-// What says that it is of a content type must also be it.
+// A body must be of the content type that its header names.
 func TestProofReadsBodies(t *testing.T) {
 	m := byName("cbor")
 	ok := exchange{method: "POST", path: "/", status: 201, sent: m.contentType, accepts: m.contentType, received: m.contentType,

@@ -20,7 +20,7 @@ type serverFlags struct {
 
 func (f *serverFlags) register(flags *flag.FlagSet) {
 	flags.StringVar(&f.kind, "apiserver", "", "the API `server` of the stage apply: generic (default) or kcp, which are built the first time")
-	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "measure the stage apply on a cluster of yours, which this `file` names\n(for rows of server=user default POSTAGE_KUBECONFIG; KUBECONFIG is not looked at)")
+	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "measure the stage apply on your own cluster, named by this `file`\n(for rows of server=user default POSTAGE_KUBECONFIG; KUBECONFIG is not looked at)")
 	flags.StringVar(&f.context, "context", "", "with --kubeconfig: the `context` to take (default its current one)")
 }
 
@@ -29,9 +29,9 @@ func (f *serverFlags) check() error {
 	case f.kind != "" && f.kubeconfig != "":
 		return &lab.Hinted{Err: fmt.Errorf("--apiserver %s and --kubeconfig name two servers", f.kind), Hint: "leave out one of the two"}
 	case f.context != "" && f.kubeconfig == "":
-		return &lab.Hinted{Err: fmt.Errorf("--context %s: of which kubeconfig?", f.context), Hint: "give --kubeconfig too"}
+		return &lab.Hinted{Err: fmt.Errorf("--context %s needs a kubeconfig", f.context), Hint: "name its file with --kubeconfig"}
 	case f.kind != "" && f.kind != string(apiserver.Generic) && f.kind != string(apiserver.KCP):
-		return &lab.Hinted{Err: fmt.Errorf("--apiserver %q: there is no such server", f.kind), Hint: "want generic or kcp; --kubeconfig measures on a cluster of yours"}
+		return &lab.Hinted{Err: fmt.Errorf("--apiserver %q: there is no such server", f.kind), Hint: "want generic or kcp; --kubeconfig measures on your own cluster"}
 	}
 	return nil
 }
@@ -75,7 +75,7 @@ func (f *serverFlags) choose(c *lab.Choice) error {
 	if len(c.Entries) > 0 && len(c.Patterns) == 0 && f.server() != apiserver.User && !built(f.server()) {
 		// Building it would take longer than the look.
 		c.Entries = slices.DeleteFunc(c.Entries, served)
-		c.Note = "apply: the serializers alone, as its API server is not built: `postage run apply` builds generic, `postage run apply --apiserver kcp` builds kcp (about 8 minutes, once)"
+		c.Note = "apply: the serializers alone, because its API server is not built: `postage run apply` builds generic, `postage run apply --apiserver kcp` builds kcp (about 8 minutes, once)"
 		return nil
 	}
 	if f.kind == "" && f.kubeconfig == "" && slices.ContainsFunc(c.Patterns, namesServer.MatchString) {
@@ -87,9 +87,9 @@ func (f *serverFlags) choose(c *lab.Choice) error {
 	switch {
 	case !asked || slices.ContainsFunc(c.Entries, mine):
 	case len(c.Patterns) == 0:
-		c.Note = fmt.Sprintf("the first look has no row of the API server %s: `postage run apply` with this flag has", f.server())
+		c.Note = fmt.Sprintf("the first look has no row of the API server %s: `postage run apply` with this flag measures them", f.server())
 	case len(c.Entries) == 0:
-		return fmt.Errorf("the patterns match rows of other API servers than %s, which is asked for", f.server())
+		return fmt.Errorf("the patterns match only rows of other API servers than %s, which the flags ask for", f.server())
 	}
 	return nil
 }

@@ -178,7 +178,7 @@ func (in *instance) takeName() (string, bool) {
 	return name, true
 }
 
-// fill makes objects until there are so many.
+// fill makes objects until there are want of them.
 func (in *instance) fill(want int) error {
 	missing := want - len(in.ready)
 	if missing <= 0 {
@@ -232,7 +232,7 @@ func eachOf(names []string, do func(string) error) error {
 }
 
 // Prepare makes the server ready for another batch: what the last one created is deleted, what it deleted is
-// made anew.
+// made again.
 func (in *instance) Prepare() error {
 	if in.mistaken != nil {
 		in.mistaken.drain()
@@ -242,7 +242,7 @@ func (in *instance) Prepare() error {
 	}
 	if in.op.name == "delete" {
 		if err := in.fill(max(stock, 2*in.last)); err != nil {
-			return fmt.Errorf("apply: make what is to be deleted: %w", in.explain(err))
+			return fmt.Errorf("apply: make objects to delete: %w", in.explain(err))
 		}
 	}
 	return nil

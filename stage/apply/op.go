@@ -57,7 +57,7 @@ func ops() []op {
 		{name: "delete", doc: "deleting it", methods: "DELETE", objects: stock, do: func(l *lane) error {
 			name, ok := l.in.takeName()
 			if !ok {
-				return errors.New("there are no more objects to delete: a batch is larger than what was made for it")
+				return errors.New("no objects are left to delete: the batch is larger than the number made for it")
 			}
 			return l.in.caller.delete(l, name)
 		}},

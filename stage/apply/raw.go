@@ -38,7 +38,7 @@ func openRaw(ctx context.Context, config *rest.Config) (*raw, error) {
 		return nil, err
 	}
 	if settings == nil || where.Scheme != "https" {
-		return nil, fmt.Errorf("HTTP/2 by itself needs https, and the server is at %s", config.Host)
+		return nil, fmt.Errorf("the floor needs HTTP/2 over https, and the server is at %s", config.Host)
 	}
 	addr := where.Host
 	if where.Port() == "" {

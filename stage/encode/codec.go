@@ -57,7 +57,7 @@ type codec[M, V any] struct {
 	// check, where set, is asked first in the proof whether the library is what the
 	// row says.
 	check func() error
-	// reopen says that a failed decode leaves the loops of no more use.
+	// reopen says that the loops cannot be used again after a failed decode.
 	reopen bool
 	// open makes the loops. What they keep between runs is made here, once.
 	open func() (loops[M, V], error)

@@ -9,8 +9,8 @@ import (
 // copied is the form of a message that memcpy works on: its bytes, encoded by protobuf.
 type copied struct{ data, want []byte }
 
-// memcpy copies the bytes of the message as protobuf encodes it. Whoever encodes or
-// decodes must at least touch them once. It reads no field.
+// memcpy copies the bytes of the message as protobuf encodes it. Every encoder
+// and decoder must touch them at least once. It reads no field.
 func memcpy[M any](msg *message[M]) contender[M] {
 	return &codec[M, copied]{
 		name:     "floor=memcpy",

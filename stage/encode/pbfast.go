@@ -85,7 +85,7 @@ func pbFast[M, V any, P pbfastMessage[V]](form bind.Form[M, V], mode pbfastMode)
 	return c
 }
 
-// pbFastHook is protobuf called as ever, by proto.MarshalAppend and proto.Unmarshal, on messages that have
+// pbFastHook is protobuf called as usual, by proto.MarshalAppend and proto.Unmarshal, on messages that have
 // pbfast's methods behind those.
 func pbFastHook[M, V any, P protoMessage[V]](form bind.Form[M, V]) contender[M] {
 	c := protobuf[M, V, P](form, false).(*codec[M, V])

@@ -11,7 +11,7 @@ import (
 )
 
 // polyglotGo is polyglot as the published page measured it, two major versions before
-// polyglotCodec's. Its generator is not to be had any more: this writes and reads what that
+// polyglotCodec's. Its generator is no longer available: this writes and reads what that
 // made of the benchmark message, by the library's own calls. Before its fields each message
 // says whether to ignore it, and a reader first looks for an error in its place.
 func polyglotGo(form bind.Form[plain.Benchmark, polymsg.Benchmark]) contender[plain.Benchmark] {
@@ -71,13 +71,13 @@ func polyglotGoBegin(d *polyglot.Decoder) error {
 		return fmt.Errorf("polyglot-go: a message is nil")
 	}
 	if sent, err := d.Error(); err == nil {
-		return fmt.Errorf("polyglot-go: an error in the place of a message: %w", sent)
+		return fmt.Errorf("polyglot-go: an error instead of a message: %w", sent)
 	}
 	_, err := d.Bool()
 	return err
 }
 
-// polyglotGoDecode keeps the parts that v has, and makes all texts and bytes anew.
+// polyglotGoDecode keeps the parts that v has, and allocates all texts and bytes.
 func polyglotGoDecode(d *polyglot.Decoder, v *polymsg.Benchmark) error {
 	err := polyglotGoBegin(d)
 	if err != nil {
@@ -154,7 +154,7 @@ func polyglotGoMap(d *polyglot.Decoder, v *polymsg.Map) error {
 }
 
 // pageValidation is a codec that validates as the published page does: into a value that
-// is kept, and against texts that are formatted anew for each comparison.
+// is kept, and against texts that are formatted for each comparison.
 func pageValidation[V any](of contender[plain.Benchmark]) contender[plain.Benchmark] {
 	c := *of.(*codec[plain.Benchmark, V])
 	c.name += "/value=kept/check=formatted"

@@ -62,7 +62,7 @@ func (b *broadcaster) makeMany(i, n int) error {
 	return nil
 }
 
-// makeAll makes so many rounds of messages in one broadcast, and returns them.
+// makeAll makes several rounds of messages in one broadcast, and returns them.
 func (b *broadcaster) makeAll(rounds int) ([]product, error) {
 	// Two messages to one subscription may be sealed at once: a session is there before.
 	if err := b.makeMany(0, len(b.workload.recipients)); err != nil {

@@ -27,7 +27,7 @@ type contender struct {
 	open       func(w *workload, pad padding) (maker, error)
 }
 
-// freshness is how long something is used before it is made anew.
+// freshness is how long something is used before a new one is made.
 type freshness string
 
 const (
@@ -64,7 +64,7 @@ type maker interface {
 	close() error
 }
 
-// product is a message that is ready to be sent, whichever way the library gives it.
+// product is a message that is ready to be sent, in the form that the library returns.
 type product struct {
 	body    []byte
 	header  http.Header

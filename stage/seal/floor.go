@@ -30,7 +30,7 @@ const bodyOverhead = 86 + 16
 // step does the primitive once, for recipient i.
 type step func(i int) error
 
-// kept is where results go, so that none is computed in vain.
+// kept is where results go, so that the compiler drops none.
 var kept struct {
 	bytes []byte
 	aead  cipher.AEAD
@@ -116,7 +116,7 @@ var (
 	}}
 )
 
-// compressions hashes so many blocks by one Write, with nothing about them.
+// compressions hashes a number of blocks by one Write and does nothing else.
 func compressions(name, doc string, blocks int) primitive {
 	return primitive{name, doc, func(*workload, padding) (step, error) {
 		h, text := sha256.New(), make([]byte, blocks*sha256.BlockSize)

@@ -11,7 +11,7 @@ import (
 )
 
 // pageCase has the nine rows of the published page under its names. go-fwebpush, whose
-// rows they are, cannot be had as a module: its techniques are modes of package webpush.
+// rows they are, is not available as a module: its techniques are modes of package webpush.
 func pageCase() lab.Case {
 	shared, session := webpush.SharedKey(reuseTTL), webpush.SessionKeys(reuseTTL, 10_000)
 	rows := []*contender{

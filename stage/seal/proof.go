@@ -167,7 +167,7 @@ func (s *seen) want(f freshness) error {
 				return fmt.Errorf("one %s is used twice (messages %d and %d), but the row says: %s", s.what, uses[0].recipient, u.recipient, f)
 			}
 			if other, ok := owner[group(u)]; ok && other != value {
-				return fmt.Errorf("the %s of message %d is made anew, but the row says: %s", s.what, u.recipient, f)
+				return fmt.Errorf("the %s of message %d is new, but the row says: %s", s.what, u.recipient, f)
 			}
 			owner[group(u)] = value
 		}

@@ -5,7 +5,7 @@
 //
 // A request is encoded, sent, decoded, answered; the answer is received, decoded and
 // checked. Server and client are processes of their own on one machine, talking over
-// loopback. The server is package greeter's, started anew for each block. Where a
+// loopback. The server is package greeter's, started for each block. Where a
 // connection is not reused, an operation begins with connecting and ends when the
 // connection is closed at the client.
 //
@@ -48,6 +48,6 @@
 // port, the row ends with that reason.
 //
 // Note: over HTTP/3 and raw QUIC a client's connections, new ones too, share one UDP
-// socket, as quic-go's users have it. A new QUIC connection thus costs no system call to
+// socket, as quic-go's users have it. So a new QUIC connection costs no system call to
 // open a socket, which a new TCP connection does.
 package send

@@ -8,7 +8,7 @@ import (
 )
 
 // portsLeft is an error when so many connections have been made to one server that the
-// ports for new ones may run out: whoever closes a connection keeps its port for a
+// ports for new ones may run out: the side that closes a connection keeps its port for a
 // minute, in TIME_WAIT. Linux gives such a port to a new connection on loopback after a
 // second (tcp_tw_reuse 2, the default since 4.19) or in general (1); then 28 000 ports
 // are enough for any rate that a connection each can reach here. Only where that is
@@ -25,7 +25,7 @@ func portsLeft(kept bool, conns int64) error {
 		return nil
 	}
 	if limit := (ports[1] - ports[0]) * 8 / 10; conns > limit {
-		return fmt.Errorf("%d connections were closed and may hold a port each for a minute, of %d there are: set net.ipv4.tcp_tw_reuse to 2 or widen net.ipv4.ip_local_port_range",
+		return fmt.Errorf("%d connections were closed, and each may hold one of %d ports for a minute: set net.ipv4.tcp_tw_reuse to 2 or widen net.ipv4.ip_local_port_range",
 			conns, ports[1]-ports[0])
 	}
 	return nil

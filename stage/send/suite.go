@@ -40,7 +40,7 @@ func pageCases() []lab.Case {
 			s := spec{tls: tls, cert: tlscert.RSA4096, reuse: reuse, resume: resumeNo, body: hello.JSON, secure: "raw"}
 			kept := "kept"
 			if !reuse {
-				kept = "made anew for each"
+				kept = "opened for each"
 			}
 			c := newCase("slice=page/tls="+onOff(tls)+"/reuse="+yesNo(reuse),
 				fmt.Sprintf("The published page's hello with TLS %s (RSA-4096) on a connection %s: what does each protocol cost?", onOff(tls), kept))

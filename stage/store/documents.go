@@ -53,7 +53,7 @@ func (w *writing) add(parts ...any) {
 	}
 }
 
-// document is an order of about so many bytes. It is written as jsonb gives it back: shorter keys before longer ones, and a blank
+// document is an order of about size bytes. It is written as jsonb gives it back: shorter keys before longer ones, and a blank
 // after a colon or a comma.
 func (w *writing) document(size int) string {
 	w.Reset()

@@ -28,7 +28,7 @@ type volume struct {
 	rows int // of 16 KB
 }
 
-// memoryCases are those of the slice, for rows with documents of so many letters.
+// memoryCases are the slice's cases. A row's document has that many letters.
 func memoryCases(volumes []volume, letters int) (cases []lab.Case) {
 	for _, v := range volumes {
 		c := lab.Case{

@@ -66,7 +66,7 @@ func (d *userDSN) String() string {
 
 func (d *userDSN) flags(f *flag.FlagSet) {
 	*d = ""
-	f.Var(d, "dsn", "PostgreSQL `server` for the stage store: a schema of our own there, dropped afterwards\n(default POSTAGE_DSN, PG*, or a scratch cluster)")
+	f.Var(d, "dsn", "PostgreSQL `server` for the stage store: in a schema that is dropped afterwards\n(default POSTAGE_DSN, PG*, or a scratch cluster)")
 }
 
 // choose refuses a server that nothing would be measured on.

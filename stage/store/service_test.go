@@ -76,7 +76,7 @@ func TestUsersServer(t *testing.T) {
 	if _, err := conn.Exec(ctx, "create schema postage"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := newService(&use, false).Start(ctx, t.Output()); err == nil || !strings.Contains(err.Error(), "is not ours") {
+	if _, err := newService(&use, false).Start(ctx, t.Output()); err == nil || !strings.Contains(err.Error(), "was not made by postage") {
 		t.Errorf("with a schema of somebody else's: %v", err)
 	}
 	if schemas() != 1 {

@@ -131,7 +131,7 @@ func bodiesOf(messages []byte) ([]byte, error) {
 	var bodies []byte
 	for len(messages) > 0 {
 		if len(messages) < 5 {
-			return nil, errors.New("what was received ends within a message")
+			return nil, errors.New("what was received ends in the middle of a message")
 		}
 		n := 1 + int(binary.BigEndian.Uint32(messages[1:]))
 		if n < 5 || n > len(messages) {

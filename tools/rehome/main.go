@@ -1,4 +1,4 @@
-// Rehome gives the modules of this repository the address of whoever hosts it:
+// Rehome gives the modules of this repository the address of their host:
 //
 //	go run ./tools/rehome example.org/you/postage
 //

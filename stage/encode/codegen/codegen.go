@@ -99,7 +99,7 @@ func cutName(path string) (name, rest string) {
 	return "", path
 }
 
-// packageName is what a package is called by whoever imports it.
+// packageName is the name by which a package is imported.
 func packageName(importPath string) string {
 	name := path.Base(importPath)
 	if len(name) > 1 && name[0] == 'v' && name[1] <= '9' {
