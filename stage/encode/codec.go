@@ -146,8 +146,8 @@ type message[M any] struct {
 	doc      string
 	headline bool
 	draw     func(*rand.Rand) M
-	// prepare, where set, is called first by whoever opens a contender: it reads samples, which take the
-	// place of what is drawn.
+	// prepare, where set, is called before a contender is opened: it reads samples, which are used instead of
+	// what is drawn.
 	prepare func() error
 	samples []M
 	count   int  // messages in a corpus, a power of two
