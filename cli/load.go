@@ -42,6 +42,7 @@ type loadFlags struct {
 	protoFile, slo string
 	arrivals       string
 	stages         string
+	targets, data  string
 	parsedStages   []load.Stage
 	warmUp         time.Duration
 	csv, hlog      string
@@ -93,6 +94,8 @@ Exit status: 0 all was answered by success and, at a rate, the latencies are val
 	flags.IntVar(&f.conns, "conns", 10, "connections")
 	flags.IntVar(&f.streams, "streams", 10, "requests under way at a time on each connection (http1: 1)")
 	flags.StringVar(&f.body, "body", "", "`file` with the body; for gRPC, the message as JSON")
+	flags.StringVar(&f.targets, "targets", "", "`file` of requests that are sent in turn, in place of the URL: as vegeta reads, lines or JSON")
+	flags.StringVar(&f.data, "data", "", "CSV or NDJSON `file` with values for {{name}} in URLs, header fields and bodies, a row at a time")
 	flags.StringArrayVar(&f.headers, "header", nil, "`name: value`, may be repeated")
 	flags.StringVar(&f.protoFile, "proto-file", "", ".proto `file` that describes the method, for servers without reflection")
 	flags.StringVar(&f.slo, "slo", "", "find the highest rate that keeps `objectives` such as p99<5ms,errors<0.1%")
@@ -156,6 +159,12 @@ func (f *loadFlags) check(args []string) error {
 		return errors.New("--conns and --streams must be at least 1")
 	case f.stages != "" && f.slo != "":
 		return hinted(errors.New("--slo looks for one rate, and --stages has others"), "give one of them")
+	case f.targets != "" && (len(args) > 0 || f.body != "" || f.verb != ""):
+		return hinted(errors.New("--targets says what is sent"), "leave the URL, --body and --request out")
+	case f.targets != "" && (f.secure || f.stall != ""):
+		return errors.New("--tls and --server-stall are for the built-in server")
+	case f.data != "" && f.targets == "" && len(args) == 0:
+		return hinted(errors.New("the built-in server is sent its own request, which has no place for --data"), "give a URL or --targets")
 	case f.warmUp < 0:
 		return errors.New("--warm-up must be at least 0")
 	case (f.cert == "") != (f.key == ""):
@@ -384,12 +393,26 @@ func (f *loadFlags) target(ctx context.Context, args []string) (*load.Target, fu
 		}
 		t.TLS = config
 	}
-	if len(args) == 0 {
+	switch {
+	case f.targets != "":
+		requests, err := load.ReadTargets(f.targets)
+		if err != nil {
+			return nil, stop, fmt.Errorf("--targets: %w", err)
+		}
+		for i := range requests {
+			for name, values := range t.Request.Header { // for all, but where one says otherwise
+				if requests[i].Header.Get(name) == "" {
+					requests[i].Header[name] = values
+				}
+			}
+		}
+		t.Requests = requests
+	case len(args) == 0:
 		var err error
 		if stop, err = f.builtIn(ctx, t); err != nil {
 			return nil, stop, err
 		}
-	} else {
+	default:
 		u, err := url.Parse(args[0])
 		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 			return nil, stop, hinted(fmt.Errorf("URL %q: want http://… or https://…", args[0]), "for gRPC too: http is without TLS")
@@ -400,6 +423,18 @@ func (f *loadFlags) target(ctx context.Context, args []string) (*load.Target, fu
 		t.Request.Method = http.MethodGet
 		if len(t.Request.Body) > 0 {
 			t.Request.Method = http.MethodPost
+		}
+	}
+	if f.data != "" {
+		rows, err := load.ReadValues(f.data)
+		if err != nil {
+			return nil, stop, fmt.Errorf("--data: %w", err)
+		}
+		if len(t.Requests) == 0 {
+			t.Requests = []load.Request{t.Request}
+		}
+		if t.Requests, err = rows.Expand(t.Requests); err != nil {
+			return nil, stop, fmt.Errorf("--data: %w", err)
 		}
 	}
 	return t, stop, nil

@@ -37,22 +37,27 @@ func openGRPC(ctx context.Context, t *Target, p *Pool) error {
 	if method.IsStreamingClient() || method.IsStreamingServer() {
 		return fmt.Errorf("method %s: streams, and only unary methods can be called", t.RPC)
 	}
-	message := dynamicpb.NewMessage(method.Input())
-	if len(t.Request.Body) > 0 {
-		if err := protojson.Unmarshal(t.Request.Body, message); err != nil {
-			return fmt.Errorf("read the body as %s: %w", method.Input().FullName(), err)
-		}
-	}
-	data, err := proto.Marshal(message)
-	if err != nil {
-		return err
-	}
-	body := binary.BigEndian.AppendUint32([]byte{0}, uint32(len(data))) // not compressed, and how long
+	var requests []http2Request
 	path := fmt.Sprintf("/%s/%s", method.Parent().FullName(), method.Name())
-	fields := fields(http.MethodPost, t.Request.URL.Scheme, t.Request.host(), path,
-		hpack.HeaderField{Name: "content-type", Value: "application/grpc"},
-		hpack.HeaderField{Name: "te", Value: "trailers"})
-	p.addHTTP2(t, append(fields, t.Request.fields()...), append(body, data...), replied)
+	for i := range t.Requests {
+		r := &t.Requests[i]
+		message := dynamicpb.NewMessage(method.Input())
+		if len(r.Body) > 0 {
+			if err := protojson.Unmarshal(r.Body, message); err != nil {
+				return fmt.Errorf("read the body as %s: %w", method.Input().FullName(), err)
+			}
+		}
+		data, err := proto.Marshal(message)
+		if err != nil {
+			return err
+		}
+		body := binary.BigEndian.AppendUint32([]byte{0}, uint32(len(data))) // not compressed, and how long
+		fields := fields(http.MethodPost, r.URL.Scheme, r.host(), path,
+			hpack.HeaderField{Name: "content-type", Value: "application/grpc"},
+			hpack.HeaderField{Name: "te", Value: "trailers"})
+		requests = append(requests, http2Request{append(fields, r.fields()...), append(body, data...)})
+	}
+	p.addHTTP2(t, requests, replied)
 	return nil
 }
 

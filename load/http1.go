@@ -15,17 +15,16 @@ import (
 	"time"
 )
 
-// http1 sends one request, made once, over a connection of its own, again and again. It
+// http1 sends requests, made once, over a connection of its own, again and again. It
 // reads no more of the answer than where it ends, which costs a fraction of what a
 // general client does.
 type http1 struct {
-	dial    func(ctx context.Context) (net.Conn, error)
-	request []byte
-	head    bool // the answer has no body, whatever its header says
-	again   bool // the request may be sent twice: RFC 9110 section 9.2.2
-	conn    net.Conn
-	in      *bufio.Reader
-	idle    time.Time // when the last answer was whole
+	dial func(ctx context.Context) (net.Conn, error)
+	take func() http1Request
+	http1Request
+	conn net.Conn
+	in   *bufio.Reader
+	idle time.Time // when the last answer was whole
 	// A request that takes longer than timeout, if that is not 0, fails by late.
 	timeout time.Duration
 	late    error
@@ -35,8 +34,14 @@ type http1 struct {
 	unwatch func()
 }
 
-// newHTTP1 makes senders of a request, which share its octets.
-func newHTTP1(r *Request, dial func(ctx context.Context) (net.Conn, error)) func() *http1 {
+// http1Request is a request as it is sent.
+type http1Request struct {
+	request []byte
+	head    bool // the answer has no body, whatever its header says
+	again   bool // the request may be sent twice: RFC 9110 section 9.2.2
+}
+
+func newHTTP1Request(r *Request) http1Request {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s %s HTTP/1.1\r\nHost: %s\r\n", r.Method, r.URL.RequestURI(), r.host())
 	if len(r.Body) > 0 || r.Method == http.MethodPost || r.Method == http.MethodPut {
@@ -50,9 +55,7 @@ func newHTTP1(r *Request, dial func(ctx context.Context) (net.Conn, error)) func
 	case http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace, http.MethodPut, http.MethodDelete:
 		again = true
 	}
-	return func() *http1 {
-		return &http1{dial: dial, request: b.Bytes(), head: r.Method == http.MethodHead, again: again}
-	}
+	return http1Request{b.Bytes(), r.Method == http.MethodHead, again}
 }
 
 // Connect makes the connection.
@@ -74,6 +77,7 @@ const quiet = time.Millisecond
 
 // Send sends the request and reads the answer.
 func (h *http1) Send(ctx context.Context) (status int, err error) {
+	h.http1Request = h.take()
 	kept := h.conn != nil
 	if kept && h.ctx != ctx {
 		if err := h.watch(ctx); err != nil {

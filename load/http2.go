@@ -11,20 +11,20 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// http2 sends one request, made once, over one connection of HTTP/2, as many times at
+// http2 sends requests, made once, over one connection of HTTP/2, as many times at
 // once as there are streams. Two goroutines work: Serve takes requests and sends them,
 // and the connection's reader takes the answers. All that one reading brought is dealt
 // with, requests that are sent in its place included, before anything is written, and
 // that is then written at once: with many streams there are many answers and requests
 // to a system call.
 type http2 struct {
-	dial    func(ctx context.Context) (net.Conn, error)
-	fields  []hpack.HeaderField
-	body    []byte
-	verdict func(s *stream) (status int, err error) // an answer's status, and whether it is a success
-	room    int                                     // streams at a time
-	timeout time.Duration                           // a request that takes longer, if it is not 0,
-	late    error                                   // fails by this
+	dial     func(ctx context.Context) (net.Conn, error)
+	requests []http2Request
+	pick     func() int                              // the next of them
+	verdict  func(s *stream) (status int, err error) // an answer's status, and whether it is a success
+	room     int                                     // streams at a time
+	timeout  time.Duration                           // a request that takes longer, if it is not 0,
+	late     error                                   // fails by this
 
 	mu      sync.Mutex
 	changed sync.Cond  // a stream ended, or a connection
@@ -45,9 +45,16 @@ type http2 struct {
 	again []repeat
 }
 
-// A repeat is a request to be sent again.
+// An http2Request is a request as it is sent.
+type http2Request struct {
+	fields []hpack.HeaderField
+	body   []byte
+}
+
+// A repeat is a request to be sent, and maybe again.
 type repeat struct {
 	due     time.Time
+	request int // its number
 	refused int // how often the server refused its stream
 }
 
@@ -55,8 +62,8 @@ type repeat struct {
 const mostRefused = 3
 
 // newHTTP2 makes a line.
-func newHTTP2(fields []hpack.HeaderField, body []byte, room int, verdict func(*stream) (int, error), dial func(context.Context) (net.Conn, error)) *http2 {
-	l := &http2{dial: dial, fields: fields, body: body, verdict: verdict, room: room, open: map[*http2Conn]bool{}}
+func newHTTP2(requests []http2Request, pick func() int, room int, verdict func(*stream) (int, error), dial func(context.Context) (net.Conn, error)) *http2 {
+	l := &http2{dial: dial, requests: requests, pick: pick, verdict: verdict, room: room, open: map[*http2Conn]bool{}}
 	l.changed.L = &l.mu
 	return l
 }
@@ -167,6 +174,7 @@ func (l *http2) take(w *Work) (more bool) {
 		if !ok {
 			return false
 		}
+		r.request = l.pick()
 	}
 	if l.conn == nil {
 		l.again = append(l.again, r)

@@ -393,7 +393,7 @@ func unanswered(t *testing.T, n int64, lines ...Line) {
 // getting is a line of HTTP/2 that gets a URL over connections that dial makes.
 func getting(t *testing.T, u *url.URL, streams int, dial func(ctx context.Context) (net.Conn, error)) *http2 {
 	t.Helper()
-	l := newHTTP2(fields(http.MethodGet, u.Scheme, u.Host, u.Path), nil, streams, succeeded, dial)
+	l := newHTTP2([]http2Request{{fields: fields(http.MethodGet, u.Scheme, u.Host, u.Path)}}, func() int { return 0 }, streams, succeeded, dial)
 	t.Cleanup(func() { l.Close() })
 	return l
 }
@@ -479,7 +479,7 @@ func TestGoAwayWithoutAnother(t *testing.T) {
 // How many streams may be under way is a guess until the server has spoken, and
 // unlimited after, unless it says otherwise: RFC 9113 section 6.5.2.
 func TestHTTP2StreamLimit(t *testing.T) {
-	l := newHTTP2(nil, nil, 500, succeeded, nil)
+	l := newHTTP2([]http2Request{{}}, func() int { return 0 }, 500, succeeded, nil)
 	c := newHTTP2Conn(l, discard{})
 	for range 100 {
 		c.start(repeat{}, time.Now())
@@ -618,7 +618,7 @@ func FuzzHTTP2(f *testing.F) {
 	})
 	f.Add([]byte("HTTP/1.1 400 Bad Request\r\n\r\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		l := newHTTP2([]hpack.HeaderField{{Name: ":method", Value: "GET"}}, []byte("body"), 4, replied, nil)
+		l := newHTTP2([]http2Request{{[]hpack.HeaderField{{Name: ":method", Value: "GET"}}, []byte("body")}}, func() int { return 0 }, 4, replied, nil)
 		c := newHTTP2Conn(l, discard{})
 		l.conn = c
 		for range 3 {

@@ -51,11 +51,12 @@ type http2Conn struct {
 	windowNew int64 // of a stream to begin with
 	waiting   []*stream
 
-	// The request's header, encoded: always the same octets once all of it is in the
-	// dynamic table.
+	// The requests' headers, encoded: always the same octets once all of one is in the
+	// dynamic table, until that changes.
 	encoder *hpack.Encoder
 	encoded bytes.Buffer
-	settled bool
+	table   int // counts the changes
+	sending []sentHeader
 
 	// The reader's.
 	decoder   *hpack.Decoder
@@ -69,9 +70,19 @@ type http2Conn struct {
 	received  int           // octets of the connection's window
 }
 
+// A sentHeader is a header's octets, as they are while the table is that one; 0 for none.
+type sentHeader struct {
+	octets []byte
+	table  int
+}
+
+// mostHeaders is how many requests' headers are kept.
+const mostHeaders = 64
+
 // A stream is a request under way.
 type stream struct {
 	answer
+	request  int // its number
 	id       uint32
 	due      time.Time
 	sent     time.Time
@@ -94,8 +105,9 @@ type answer struct {
 func newHTTP2Conn(l *http2, conn net.Conn) *http2Conn {
 	c := &http2Conn{
 		line: l, conn: conn, made: time.Now(), streams: map[uint32]*stream{}, next: 1,
-		limit: streamsFirst, frame: frameMost, window: windowFirst, windowNew: windowFirst,
+		table: 1, limit: streamsFirst, frame: frameMost, window: windowFirst, windowNew: windowFirst,
 	}
+	c.sending = make([]sentHeader, min(len(l.requests), mostHeaders))
 	c.encoder = hpack.NewEncoder(&c.encoded)
 	c.decoder = hpack.NewDecoder(tableMost, c.field)
 	c.out = append(c.out, h2.ClientPreface...)
@@ -120,7 +132,8 @@ func (c *http2Conn) start(r repeat, now time.Time) {
 	} else {
 		s = new(stream)
 	}
-	s.id, s.due, s.sent, s.refused, s.rest, s.window = c.next, r.due, now, r.refused, c.line.body, c.windowNew
+	s.id, s.due, s.sent, s.refused, s.rest, s.window = c.next, r.due, now, r.refused, c.line.requests[r.request].body, c.windowNew
+	s.request = r.request
 	s.grpc = -1
 	if c.next += 2; c.next > lastStream {
 		c.leave()
@@ -134,18 +147,22 @@ func (c *http2Conn) start(r repeat, now time.Time) {
 }
 
 func (c *http2Conn) sendHeader(s *stream) {
-	if !c.settled {
+	header := &c.sending[s.request%len(c.sending)]
+	if header.table != c.table || len(c.line.requests) > len(c.sending) {
 		c.encoded.Reset()
-		for _, f := range c.line.fields {
+		for _, f := range c.line.requests[s.request].fields {
 			_ = c.encoder.WriteField(f) // a bytes.Buffer takes everything
 		}
-		c.settled = steady(c.encoded.Bytes())
+		header.octets, header.table = append(header.octets[:0], c.encoded.Bytes()...), c.table
+		if !steady(header.octets) {
+			c.table++
+		}
 	}
 	var flags h2.Flags
 	if len(s.rest) == 0 {
 		flags = h2.FlagHeadersEndStream
 	}
-	block, kind := c.encoded.Bytes(), h2.FrameHeaders
+	block, kind := header.octets, h2.FrameHeaders
 	for first := true; first || len(block) > 0; first = false {
 		n := min(len(block), c.frame)
 		if n == len(block) {
@@ -230,6 +247,7 @@ func (c *http2Conn) fill(now time.Time) {
 			if r.due, ok = l.work.Try(now, l.freed); !ok {
 				return
 			}
+			r.request = l.pick()
 		}
 		c.start(r, now)
 	}

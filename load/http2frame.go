@@ -195,7 +195,7 @@ func (c *http2Conn) settings(flags h2.Flags, payload []byte, now time.Time) erro
 		switch setting.ID {
 		case h2.SettingHeaderTableSize:
 			c.encoder.SetMaxDynamicTableSizeLimit(setting.Val)
-			c.settled = false
+			c.table++
 		case h2.SettingMaxConcurrentStreams:
 			c.limit = int(min(setting.Val, streamsMost))
 		case h2.SettingInitialWindowSize:
@@ -238,7 +238,7 @@ func (c *http2Conn) goAway(payload []byte, now time.Time) error {
 func (c *http2Conn) again(s *stream, refused int) {
 	delete(c.streams, s.id)
 	c.line.active--
-	c.line.again = append(c.line.again, repeat{s.due, refused})
+	c.line.again = append(c.line.again, repeat{s.due, s.request, refused})
 }
 
 func (c *http2Conn) moreWindow(id uint32, payload []byte, now time.Time) error {

@@ -344,7 +344,7 @@ func (f roundTripFunc) RoundTrip(r *http.Request) (*http.Response, error) { retu
 func TestHost(t *testing.T) {
 	var host string
 	s := &roundTripper{
-		request: &Request{URL: &url.URL{Scheme: "https", Host: "127.0.0.1:1"}, Header: http.Header{"Host": {"example.com"}}},
+		take: inTurn([]Request{{URL: &url.URL{Scheme: "https", Host: "127.0.0.1:1"}, Header: http.Header{"Host": {"example.com"}}}}),
 		tr: roundTripFunc(func(r *http.Request) (*http.Response, error) {
 			host = r.Host
 			return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody}, nil

@@ -18,7 +18,7 @@ import (
 // roundTripper sends a request through net/http's interface, for HTTP/3.
 type roundTripper struct {
 	tr      http.RoundTripper
-	request *Request
+	take    func() Request
 	timeout time.Duration // 0 for none
 	late    error         // the failure of what takes longer
 	dialer  *quicDialer
@@ -43,12 +43,13 @@ func (s *roundTripper) Send(ctx context.Context) (status int, err error) {
 }
 
 func (s *roundTripper) send(ctx context.Context) (status int, err error) {
+	request := s.take()
 	r := (&http.Request{
-		Method: s.request.Method, URL: s.request.URL, Host: s.request.host(), Header: s.request.Header,
+		Method: request.Method, URL: request.URL, Host: request.host(), Header: request.Header,
 	}).WithContext(ctx)
-	if len(s.request.Body) > 0 {
-		r.Body = io.NopCloser(bytes.NewReader(s.request.Body))
-		r.ContentLength = int64(len(s.request.Body))
+	if len(request.Body) > 0 {
+		r.Body = io.NopCloser(bytes.NewReader(request.Body))
+		r.ContentLength = int64(len(request.Body))
 	}
 	response, err := s.tr.RoundTrip(r)
 	if err != nil {

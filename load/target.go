@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/quic-go/quic-go/http3"
@@ -28,6 +29,9 @@ type Target struct {
 	// Request is what is sent; for grpc its URL says where to and its body is the
 	// message as JSON.
 	Request Request
+	// Requests, where there are any, are sent in its place, in turn, and to the same
+	// server.
+	Requests []Request
 	// RPC is the method, "pkg.Service/Method", for grpc. What Request.Method says is of
 	// no account there.
 	RPC string
@@ -63,7 +67,7 @@ func Open(ctx context.Context, t *Target) (*Pool, error) {
 	if !ok {
 		return nil, fmt.Errorf("load: unknown protocol %q: want http1, http2, http3 or grpc", t.Proto)
 	}
-	if err := t.Request.check(t.Proto); err != nil {
+	if err := t.checkRequests(); err != nil {
 		return nil, fmt.Errorf("load: %w", err)
 	}
 	p := new(Pool)
@@ -71,6 +75,33 @@ func Open(ctx context.Context, t *Target) (*Pool, error) {
 		return nil, errors.Join(fmt.Errorf("load: %w", err), p.Close())
 	}
 	return p, nil
+}
+
+// checkRequests completes the requests and refuses what cannot be sent.
+func (t *Target) checkRequests() error {
+	if len(t.Requests) == 0 {
+		t.Requests = []Request{t.Request}
+	}
+	t.Request = t.Requests[0]
+	for i := range t.Requests {
+		r := &t.Requests[i]
+		if err := r.check(t.Proto); err != nil {
+			return err
+		}
+		if r.URL.Scheme != t.Request.URL.Scheme || r.URL.Host != t.Request.URL.Host {
+			return fmt.Errorf("requests to %s://%s and to %s://%s: all go to one server", t.Request.URL.Scheme, t.Request.URL.Host, r.URL.Scheme, r.URL.Host)
+		}
+	}
+	return nil
+}
+
+// inTurn gives some things in turn, to whoever asks.
+func inTurn[T any](all []T) func() T {
+	if len(all) == 1 {
+		return func() T { return all[0] }
+	}
+	var n atomic.Uint64
+	return func() T { return all[(n.Add(1)-1)%uint64(len(all))] }
 }
 
 // secure says whether TLS is used.
@@ -136,10 +167,13 @@ func (t *Target) late(what string) error { return fmt.Errorf("no %s within %v", 
 
 func openHTTP1(_ context.Context, t *Target, p *Pool) error {
 	dial := t.dial("http/1.1")
-	make := newHTTP1(&t.Request, dial)
+	var requests []http1Request
+	for i := range t.Requests {
+		requests = append(requests, newHTTP1Request(&t.Requests[i]))
+	}
+	take := inTurn(requests)
 	for range t.Conns {
-		h := make()
-		h.timeout, h.late = t.Timeout, t.late("answer")
+		h := &http1{dial: dial, take: take, timeout: t.Timeout, late: t.late("answer")}
 		p.Lines = append(p.Lines, OneAtATime(h))
 		p.closers = append(p.closers, h.Close)
 	}
@@ -147,20 +181,29 @@ func openHTTP1(_ context.Context, t *Target, p *Pool) error {
 }
 
 func openHTTP2(_ context.Context, t *Target, p *Pool) error {
-	r := &t.Request
-	fields := fields(r.Method, r.URL.Scheme, r.host(), r.URL.RequestURI(), r.fields()...)
-	if len(r.Body) > 0 {
-		fields = append(fields, hpack.HeaderField{Name: "content-length", Value: strconv.Itoa(len(r.Body))})
+	var requests []http2Request
+	for i := range t.Requests {
+		r := &t.Requests[i]
+		fields := fields(r.Method, r.URL.Scheme, r.host(), r.URL.RequestURI(), r.fields()...)
+		if len(r.Body) > 0 {
+			fields = append(fields, hpack.HeaderField{Name: "content-length", Value: strconv.Itoa(len(r.Body))})
+		}
+		requests = append(requests, http2Request{fields, r.Body})
 	}
-	p.addHTTP2(t, fields, r.Body, succeeded)
+	p.addHTTP2(t, requests, succeeded)
 	return nil
 }
 
 // addHTTP2 adds connections of HTTP/2.
-func (p *Pool) addHTTP2(t *Target, fields []hpack.HeaderField, body []byte, verdict func(*stream) (int, error)) {
+func (p *Pool) addHTTP2(t *Target, requests []http2Request, verdict func(*stream) (int, error)) {
 	dial := t.dial("h2")
+	numbers := make([]int, len(requests))
+	for i := range numbers {
+		numbers[i] = i
+	}
+	take := inTurn(numbers)
 	for range t.Conns {
-		l := newHTTP2(fields, body, t.Streams, verdict, dial)
+		l := newHTTP2(requests, take, t.Streams, verdict, dial)
 		l.timeout, l.late = t.Timeout, t.late("answer")
 		p.Lines = append(p.Lines, l)
 		p.closers = append(p.closers, l.Close)
@@ -182,12 +225,13 @@ func openHTTP3(_ context.Context, t *Target, p *Pool) error {
 	if !t.secure() {
 		return errors.New("RFC 9001: QUIC has no cleartext; give an https URL")
 	}
+	take := inTurn(t.Requests)
 	for range t.Conns {
 		d := &quicDialer{target: t}
 		tr := &http3.Transport{TLSClientConfig: t.tls(http3.NextProtoH3), QUICConfig: quicConfig, DisableCompression: true, Dial: d.dial}
 		p.closers = append(p.closers, func() error { return errors.Join(tr.Close(), d.Close()) })
 		for range t.Streams {
-			p.Lines = append(p.Lines, OneAtATime(&roundTripper{tr: tr, request: &t.Request, timeout: t.Timeout, late: t.late("answer"), dialer: d}))
+			p.Lines = append(p.Lines, OneAtATime(&roundTripper{tr: tr, take: take, timeout: t.Timeout, late: t.late("answer"), dialer: d}))
 		}
 	}
 	return nil

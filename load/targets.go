@@ -1,0 +1,209 @@
+package load
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// ReadTargets reads requests in either of vegeta's formats
+// (https://github.com/tsenart/vegeta#http-format): lines of a method and a URL, header fields,
+// "@file" for a body, and an empty line between requests; or a JSON object a line, with
+// method, url, header and body in base64. A body's file is sought beside the targets'.
+func ReadTargets(path string) ([]Request, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	read := readHTTPTargets
+	if bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")) {
+		read = readJSONTargets
+	}
+	requests, err := read(path, text)
+	if err == nil && len(requests) == 0 {
+		err = fmt.Errorf("%s has no request", path)
+	}
+	return requests, err
+}
+
+// targetURL reads a URL, in which {{name}} stands for a value.
+func targetURL(text string) (*url.URL, error) {
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, fmt.Errorf("URL %q: want http://… or https://…", text)
+	}
+	return u, nil
+}
+
+func readHTTPTargets(path string, text []byte) (out []Request, err error) {
+	var r *Request
+	scanner := bufio.NewScanner(bytes.NewReader(text))
+	for n := 1; scanner.Scan(); n++ {
+		line := strings.TrimSpace(scanner.Text())
+		fail := func(err error) error { return fmt.Errorf("%s:%d: %w", path, n, err) }
+		name, value, field := strings.Cut(line, ":")
+		switch {
+		case strings.HasPrefix(line, "#"):
+		case line == "":
+			r = nil
+		case r == nil:
+			method, address, _ := strings.Cut(line, " ")
+			u, err := targetURL(strings.TrimSpace(address))
+			if err != nil {
+				return nil, fail(fmt.Errorf("want a method and a URL: %w", err))
+			}
+			out = append(out, Request{Method: method, URL: u, Header: http.Header{}})
+			r = &out[len(out)-1]
+		case strings.HasPrefix(line, "@"):
+			file := line[1:]
+			if !filepath.IsAbs(file) {
+				file = filepath.Join(filepath.Dir(path), file)
+			}
+			if r.Body, err = os.ReadFile(file); err != nil {
+				return nil, fail(err)
+			}
+		case !field:
+			return nil, fail(fmt.Errorf("%q: want name: value, @file, or an empty line before the next request", line))
+		default:
+			r.Header.Add(strings.TrimSpace(name), strings.TrimSpace(value))
+		}
+	}
+	return out, scanner.Err()
+}
+
+func readJSONTargets(path string, text []byte) (out []Request, err error) {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	for n := 1; ; n++ {
+		var target struct {
+			Method string
+			URL    string
+			Header http.Header
+			Body   []byte
+		}
+		if err := decoder.Decode(&target); errors.Is(err, io.EOF) {
+			return out, nil
+		} else if err != nil {
+			return nil, fmt.Errorf("%s: request %d: %w", path, n, err)
+		}
+		u, err := targetURL(target.URL)
+		if err != nil {
+			return nil, fmt.Errorf("%s: request %d: %w", path, n, err)
+		}
+		r := Request{Method: target.Method, URL: u, Header: http.Header{}, Body: target.Body}
+		for name, values := range target.Header {
+			for _, value := range values {
+				r.Header.Add(name, value)
+			}
+		}
+		out = append(out, r)
+	}
+}
+
+// Values are rows of values by their columns' names.
+type Values []map[string]string
+
+// ReadValues reads values: CSV whose first line names the columns, or, if it begins with a
+// brace, a JSON object a line.
+func ReadValues(path string) (Values, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	var rows Values
+	if bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")) {
+		decoder := json.NewDecoder(bytes.NewReader(text))
+		decoder.UseNumber()
+		for {
+			var object map[string]any
+			if err := decoder.Decode(&object); errors.Is(err, io.EOF) {
+				break
+			} else if err != nil {
+				return nil, fmt.Errorf("%s: row %d: %w", path, len(rows)+1, err)
+			}
+			row := map[string]string{}
+			for name, value := range object {
+				if s, ok := value.(string); ok {
+					row[name] = s
+				} else if text, err := json.Marshal(value); err == nil {
+					row[name] = string(text)
+				}
+			}
+			rows = append(rows, row)
+		}
+	} else {
+		lines, err := csv.NewReader(bytes.NewReader(text)).ReadAll()
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		for _, line := range lines[min(1, len(lines)):] {
+			row := map[string]string{}
+			for i, name := range lines[0] {
+				row[name] = line[i]
+			}
+			rows = append(rows, row)
+		}
+	}
+	if len(rows) == 0 {
+		return nil, fmt.Errorf("%s has no row of values", path)
+	}
+	return rows, nil
+}
+
+// mostExpanded is how much memory expanded requests may take, about.
+const mostExpanded = 256 << 20
+
+var placeholder = regexp.MustCompile(`\{\{\s*([^{}]*?)\s*\}\}`)
+
+// Expand makes requests with values in the place of {{name}}, in URLs, header fields and
+// bodies: each request with the first row, then each with the second.
+func (rows Values) Expand(requests []Request) (out []Request, err error) {
+	size := 0
+	for n, row := range rows {
+		fill := func(text string, escape func(string) string) string {
+			return placeholder.ReplaceAllStringFunc(text, func(match string) string {
+				name := placeholder.FindStringSubmatch(match)[1]
+				value, ok := row[name]
+				if !ok {
+					err = errors.Join(err, fmt.Errorf("row %d of the values has no %q; it has %s", n+1, name, strings.Join(slices.Sorted(maps.Keys(row)), ", ")))
+				}
+				return escape(value)
+			})
+		}
+		same := func(s string) string { return s }
+		for _, r := range requests {
+			u := *r.URL
+			u.Path, u.RawPath = fill(u.Path, same), ""
+			if strings.Contains(u.RawQuery, "%7B%7B") {
+				u.RawQuery = strings.NewReplacer("%7B", "{", "%7D", "}").Replace(u.RawQuery)
+			}
+			u.RawQuery = fill(u.RawQuery, url.QueryEscape)
+			header := http.Header{}
+			for name, values := range r.Header {
+				for _, value := range values {
+					header.Add(name, fill(value, same))
+				}
+			}
+			body := []byte(fill(string(r.Body), same))
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, Request{Method: r.Method, URL: &u, Header: header, Body: body})
+			if size += 500 + len(body) + len(u.Path) + len(u.RawQuery); size > mostExpanded {
+				return nil, fmt.Errorf("%d requests with %d rows of values take more than %d MB: give fewer", len(requests), len(rows), mostExpanded>>20)
+			}
+		}
+	}
+	return out, nil
+}

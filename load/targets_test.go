@@ -1,0 +1,121 @@
+package load
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// file writes a file for a test and returns its path.
+func file(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// Requests of a file are sent in turn, with values in their places, by HTTP/1.1 and HTTP/2.
+func TestTargets(t *testing.T) {
+	for _, proto := range []string{"http1", "http2"} {
+		for _, format := range []string{"lines", "json"} {
+			t.Run(proto+"/"+format, func(t *testing.T) {
+				got := map[string]int{}
+				var mu sync.Mutex
+				server := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+					body, _ := io.ReadAll(r.Body)
+					mu.Lock()
+					defer mu.Unlock()
+					got[fmt.Sprintf("%s %s %s %s", r.Method, r.URL, r.Header.Get("X-Who"), body)]++
+				}))
+				server.Config.Protocols = new(http.Protocols)
+				server.Config.Protocols.SetHTTP1(true)
+				server.Config.Protocols.SetUnencryptedHTTP2(true)
+				server.Start()
+				defer server.Close()
+				body := file(t, "body.json", `{"name":"{{name}}"}`)
+				text := fmt.Sprintf("# two requests\nGET %[1]s/users/{{id}}?q={{name}}\nX-Who: {{ name }}\n\nPOST %[1]s/users\n@%[2]s\n", server.URL, body)
+				if format == "json" {
+					text = fmt.Sprintf(`{"method":"GET","url":"%[1]s/users/{{id}}?q={{name}}","header":{"X-Who":["{{name}}"]}}
+{"method":"POST","url":"%[1]s/users","body":"eyJuYW1lIjoie3tuYW1lfX0ifQ=="}`, server.URL)
+				}
+				requests, err := ReadTargets(file(t, "targets", text))
+				if err != nil {
+					t.Fatal(err)
+				}
+				rows, err := ReadValues(file(t, "values", "id,name\n1,Ann\n2,\"Bo & Co\"\n"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				all, err := rows.Expand(requests)
+				if err != nil {
+					t.Fatal(err)
+				}
+				pool, err := Open(t.Context(), &Target{Proto: proto, Conns: 2, Streams: 3, Requests: all})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer pool.Close()
+				r, err := Run(t.Context(), Plan{Rate: 200, Duration: 200 * time.Millisecond, Lines: pool.Lines})
+				if err != nil || r.Done != 40 || r.Failed() > 0 {
+					t.Fatalf("%v, %d, %v", err, r.Done, r.Errors)
+				}
+				for _, want := range []string{
+					`GET /users/1?q=Ann Ann `, `POST /users  {"name":"Ann"}`, `GET /users/2?q=Bo+%26+Co Bo & Co `, `POST /users  {"name":"Bo & Co"}`,
+				} {
+					if got[want] != 10 {
+						t.Errorf("%d of %q, want 10", got[want], want)
+					}
+				}
+				if len(got) != 4 {
+					t.Errorf("the server got %v", got)
+				}
+			})
+		}
+	}
+}
+
+// What is wrong with a file is said with its place.
+func TestTargetsErrors(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                                      "has no request",
+		"GET /x":                                ":1: want a method and a URL",
+		"GET http://h/\nX":                      `:2: "X": want name: value`,
+		"GET http://h/\n@missing":               ":2: open ",
+		`{"method":"GET"}`:                      "request 1: URL",
+		`{"url":"http://h"}` + "\n" + `{"url":`: "request 2: unexpected EOF",
+	} {
+		if _, err := ReadTargets(file(t, "targets", text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", text, err, want)
+		}
+	}
+	for text, want := range map[string]string{
+		"a,b\n1\n":                "wrong number of fields",
+		"a,b\n":                   "has no row",
+		`{"a":1}` + "\n" + `{"a"`: "row 2: unexpected EOF",
+	} {
+		if _, err := ReadValues(file(t, "values", text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", text, err, want)
+		}
+	}
+	u := parsed(t, "http://h/{{c}}")
+	if _, err := (Values{{"a": "1", "b": "2"}}).Expand([]Request{{URL: u}}); err == nil || !strings.Contains(err.Error(), `row 1 of the values has no "c"; it has a, b`) {
+		t.Error(err)
+	}
+	big := make(Values, 3000)
+	if _, err := big.Expand([]Request{{URL: parsed(t, "http://h/"), Body: make([]byte, 100_000)}}); err == nil || !strings.Contains(err.Error(), "more than 256 MB") {
+		t.Error(err)
+	}
+	_, err := Open(t.Context(), &Target{Proto: "http1", Conns: 1, Streams: 1, Requests: []Request{{URL: parsed(t, "http://a/")}, {URL: parsed(t, "http://b/")}}})
+	if err == nil || !strings.Contains(err.Error(), "all go to one server") {
+		t.Error(err)
+	}
+}
