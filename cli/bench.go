@@ -21,13 +21,14 @@ import (
 
 // benchFlags are what `postage bench` can be told.
 type benchFlags struct {
-	bench, against, out, thresholds string
-	budget, patience                time.Duration
-	precision                       percent
-	seed                            uint64
-	cpus                            []int
-	layouts                         int
-	json, markdown, gate, list      bool
+	bench, against, bisect     string
+	out, thresholds            string
+	budget, patience           time.Duration
+	precision                  percent
+	seed                       uint64
+	cpus                       []int
+	layouts                    int
+	json, markdown, gate, list bool
 }
 
 func benchCommand() *cobra.Command {
@@ -48,12 +49,14 @@ be measured; 130 interrupted. With --gate they are those of ` + "`postage gate`"
 passed, 1 some regressed, 2 there is no answer, 3 inconclusive.`,
 		Example: `  postage bench ./... --against main
   postage bench -bench 'Marshal|Unmarshal' encoding/json
+  postage bench ./codec -bench '^BenchmarkMarshal$' --bisect v1.2.0..main
   postage bench ./codec --against HEAD~1 --gate --markdown >> "$GITHUB_STEP_SUMMARY"`,
 		RunE: func(cmd *cobra.Command, args []string) error { return runBench(cmd, args, flags) },
 	}
 	f := cmd.Flags()
 	f.StringVar(&flags.bench, "bench", ".", "measure the benchmarks that match the regular `expression`, as go test has it")
 	f.StringVar(&flags.against, "against", "", "compare with the code of the git `revision`")
+	f.StringVar(&flags.bisect, "bisect", "", "find the commit of the `range` GOOD..BAD at which the one benchmark changed")
 	f.DurationVar(&flags.budget, "budget", 3*time.Minute, "total time that measuring may take")
 	f.Var(&flags.precision, "precision", "half-width wanted of each ratio's interval, such as 1%")
 	f.DurationVar(&flags.patience, "timeout", time.Minute, "time after which a benchmark that does not answer counts as hanging")
@@ -67,6 +70,9 @@ passed, 1 some regressed, 2 there is no answer, 3 inconclusive.`,
 	f.BoolVar(&flags.markdown, "markdown", false, "print Markdown, as a comment that can be found again and replaced")
 	f.BoolVar(&flags.list, "list", false, "print the benchmarks, and measure nothing")
 	cmd.MarkFlagsMutuallyExclusive("json", "markdown")
+	for _, other := range []string{"against", "gate", "json", "markdown", "list", "out", "cpu"} {
+		cmd.MarkFlagsMutuallyExclusive("bisect", other)
+	}
 	return cmd
 }
 
@@ -108,10 +114,14 @@ func runBench(cmd *cobra.Command, packages []string, flags benchFlags) (err erro
 	if len(packages) == 0 {
 		packages = []string{"."}
 	}
-	set, err := bench.New(cmd.Context(), bench.Options{
+	options := bench.Options{
 		Folder: ".", Patterns: packages, Bench: flags.bench, Against: flags.against, CPUs: flags.cpus, Layouts: flags.layouts, Patience: flags.patience,
 		Say: func(format string, a ...any) { say(cmd, "postage: "+format, a...) },
-	})
+	}
+	if flags.bisect != "" {
+		return bisect(cmd, options, flags)
+	}
+	set, err := bench.New(cmd.Context(), options)
 	if cmd.Context().Err() != nil {
 		return lab.ErrInterrupted
 	} else if err != nil {

@@ -127,7 +127,7 @@ func newForest(rec *record.Record, c *verdict.CaseResult, results []*verdict.Res
 	for i, r := range results {
 		row := forestRow{Label: clipped(r.Row.Contender, labelLength), Class: verdictClass(r), Hint: hint(r, common), Top: float64(i*rowHeight) + baseline, At: f.One, Text: "baseline"}
 		if r.Ratio != nil {
-			row.At, row.Text = x.at(r.Ratio.Ratio), ratioText(r.Ratio)
+			row.At, row.Text = x.at(r.Ratio.Ratio), RatioText(r.Ratio)
 			if math.IsInf(r.Ratio.HalfWidth, 0) {
 				row.Text = ratio(r.Ratio.Ratio) + " (no interval)"
 			} else {

@@ -154,12 +154,13 @@ func (t *terminal) control(c *verdict.CaseResult) { t.printf("  %s\n", controlTe
 func controlText(c *verdict.CaseResult) string {
 	text := "control: none, since the baseline has no figures"
 	if c.Control != nil && c.Control.Ratio != nil {
-		text = "control (the baseline again): " + ratioText(c.Control.Ratio)
+		text = "control (the baseline again): " + RatioText(c.Control.Ratio)
 	}
 	return text
 }
 
-func ratioText(c *stats.Comparison) string {
+// RatioText is a ratio with its interval.
+func RatioText(c *stats.Comparison) string {
 	if math.IsInf(c.HalfWidth, 0) {
 		return ratio(c.Ratio) + " (no interval yet)"
 	}
@@ -182,7 +183,7 @@ func columnsOf(c *verdict.CaseResult) []column[*verdict.Result] {
 			if r.Ratio == nil {
 				return "1"
 			}
-			return ratioText(r.Ratio)
+			return RatioText(r.Ratio)
 		}},
 		{"verdict", true, func(r *verdict.Result) string {
 			switch r.Row.Role {

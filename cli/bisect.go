@@ -1,0 +1,146 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/bits"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"postage/bench"
+	"postage/build"
+	"postage/internal/words"
+	"postage/lab"
+	"postage/record"
+	"postage/report"
+	"postage/stats"
+	"postage/verdict"
+)
+
+// bisection finds the commit of a range at which a benchmark's time changed.
+type bisection struct {
+	*bench.Bisection
+	cmd   *cobra.Command
+	flags benchFlags
+	share time.Duration // of the budget that a step may take
+}
+
+func bisect(cmd *cobra.Command, options bench.Options, flags benchFlags) (err error) {
+	found, err := bench.NewBisection(cmd.Context(), options, flags.bisect)
+	if cmd.Context().Err() != nil {
+		return lab.ErrInterrupted
+	} else if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, found.Close()) }()
+	steps := 1 + bits.Len(uint(len(found.Commits)))
+	b := &bisection{Bisection: found, cmd: cmd, flags: flags, share: flags.budget / time.Duration(steps)}
+	say(cmd, "postage: %s, at most %d steps of %v", words.Counted(len(b.Commits), "commit"), steps, b.share.Round(time.Second))
+	return b.find()
+}
+
+// find measures the last commit beside the good one, and then, as long as there are any, one in the middle
+// between the last that is like the good one and the first that is like the last.
+func (b *bisection) find() error {
+	low, high := -1, len(b.Commits)-1
+	whole, err := b.at(high, float64(b.flags.precision))
+	if err != nil {
+		return err
+	}
+	margin := verdict.Margin(float64(b.flags.precision))
+	if by := stats.Decide(whole, margin); by != stats.Faster && by != stats.Slower {
+		b.step(high, whole, "no change")
+		return hinted(errors.New("no change can be seen between the two, and there is nothing to look for"), "a larger --budget sees smaller ones")
+	}
+	b.step(high, whole, "changed")
+	half := math.Log(whole.Ratio) / 2
+	skipped := map[int]bool{}
+	for high-low > 1 {
+		middle, ok := nearestTo((low+high)/2, low, high, skipped)
+		if !ok {
+			break
+		}
+		c, err := b.at(middle, math.Abs(half)/2)
+		if errors.Is(err, lab.ErrInterrupted) {
+			return err
+		} else if err != nil {
+			say(b.cmd, "postage: %.12s is left out: %v", b.Commits[middle], err)
+			skipped[middle] = true
+			continue
+		}
+		from, to := math.Log(c.Low)/half, math.Log(c.High)/half // in halves of the change, whichever direction that has
+		switch {
+		case min(from, to) > 1:
+			b.step(middle, c, "changed")
+			high = middle
+		case max(from, to) < 1:
+			b.step(middle, c, "as before")
+			low = middle
+		default:
+			b.step(middle, c, "not sure")
+			return hinted(fmt.Errorf("it is not sure on which side of the change %.12s is: it is one of the %d up to %.12s", b.Commits[middle], high-low, b.Commits[high]), "a larger --budget")
+		}
+	}
+	if high-low > 1 {
+		b.result("the first commit with the change is one of the %d up to this one, as the others cannot be measured:", high-low)
+	} else {
+		b.result("the first commit with the change:")
+	}
+	text, err := build.Output(b.cmd.Context(), "", "git", "show", "--no-patch", "--format=%H%n%an, %ad%n%n    %s", b.Commits[high])
+	b.result("%s", text)
+	return err
+}
+
+func (b *bisection) result(format string, a ...any) {
+	fmt.Fprintf(b.cmd.OutOrStdout(), format+"\n", a...)
+}
+
+// step tells what a commit is like.
+func (b *bisection) step(commit int, c stats.Comparison, is string) {
+	b.result("%.12s  %s of the good one's time  %s", b.Commits[commit], report.RatioText(&c), is)
+}
+
+// at is the benchmark's time at a commit as a multiple of that at the good one.
+func (b *bisection) at(commit int, precision float64) (c stats.Comparison, err error) {
+	entries, err := b.Entries(b.cmd.Context(), b.Commits[commit])
+	if b.cmd.Context().Err() != nil {
+		return c, lab.ErrInterrupted
+	} else if err != nil {
+		return c, err
+	}
+	plan := lab.NewPlan(entries, b.share, precision)
+	rec, out, err := newRun(plan, record.Run{
+		Patterns: []string{entries[0].Case.Doc}, Seed: b.flags.seed, Precision: precision, Budget: b.share, Commit: b.Commits[commit],
+	}, "", "bisect-")
+	if err != nil {
+		return c, err
+	}
+	if err := conduct(b.cmd, plan.Entries, rec, out, b.flags.patience); err != nil {
+		return c, err
+	}
+	result := verdict.AnalyzeCase(rec, entries[0].Case.Name)
+	then := result.Of(bench.Then)
+	if then == nil || then.Ratio == nil || math.IsInf(then.Ratio.HalfWidth, 1) {
+		for _, r := range result.Rows {
+			if r.NSOp == nil {
+				return c, errors.New(r.Reason())
+			}
+		}
+		return c, errors.New("the budget is too small for an interval")
+	}
+	return *then.Ratio, nil
+}
+
+// nearestTo is the commit nearest to one, between two, that was not skipped.
+func nearestTo(wanted, low, high int, skipped map[int]bool) (int, bool) {
+	for away := range high - low {
+		for _, i := range []int{wanted + away, wanted - away} {
+			if i > low && i < high && !skipped[i] {
+				return i, true
+			}
+		}
+	}
+	return 0, false
+}
