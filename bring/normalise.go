@@ -2,6 +2,7 @@ package bring
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -173,27 +174,27 @@ func pascal(name string) string {
 	return "X" + b.String()
 }
 
-// snake makes of any name one that all generators make the same Go name of: each underscore is followed by a small
-// letter.
+// snake makes of any name one that all generators make the same Go name of: small letters, and after each underscore
+// one.
 func snake(name string) string {
 	var b strings.Builder
-	for part := range strings.SplitSeq(name, "_") {
+	for part := range strings.SplitSeq(hump.ReplaceAllString(name, "${1}_$2"), "_") {
 		if part == "" {
 			continue
 		}
 		if b.Len() > 0 && (part[0] < '0' || part[0] > '9') {
 			b.WriteByte('_')
 		}
-		if part == strings.ToUpper(part) {
-			part = strings.ToLower(part)
-		}
-		b.WriteString(strings.ToLower(part[:1]) + part[1:])
+		b.WriteString(strings.ToLower(part))
 	}
 	if b.Len() == 0 || b.String()[0] <= '9' {
 		return "x" + b.String()
 	}
 	return b.String()
 }
+
+// hump is where a word begins within a name, such as between host and PID in hostPID.
+var hump = regexp.MustCompile(`([a-z0-9])([A-Z])`)
 
 func (n *normaliser) message(md protoreflect.MessageDescriptor) (*descriptorpb.DescriptorProto, error) {
 	out := &descriptorpb.DescriptorProto{Name: proto.String(n.names[md.FullName()])}

@@ -206,7 +206,7 @@ func (s *Samples) String() string {
 		text = fmt.Sprintf("1 sample, %s", size(sizes[0]))
 	}
 	if s.Drawn {
-		text = "no sample given: " + text + " are drawn"
+		text = "no sample given: " + text + ", drawn by the schema alone"
 	}
 	switch {
 	case s.Dropped == 1:

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"postage/bring"
 	"postage/lab"
 	"postage/record"
+	"postage/report"
 )
 
 // bringFlags are what `postage bring` can be told.
@@ -44,7 +46,7 @@ program there is a whole postage, for list, run, report, compare and gate of you
 	f := cmd.Flags()
 	f.StringArrayVarP(&flags.folders, "proto-path", "I", nil, "`folder` that imports are found in, and the file")
 	f.StringVar(&flags.message, "message", "", "`name` of the message, or the end of it (default the only one)")
-	f.StringArrayVar(&flags.samples, "sample", nil, "`file` of samples: .json, .ndjson, .txtpb or .binpb")
+	f.StringArrayVar(&flags.samples, "sample", nil, "`file` of samples: .json, .ndjson, .txtpb or .binpb (default some that are drawn)")
 	f.StringVar(&flags.now, "now", "", "the `codec` that you have today, which others are compared with, such as codec=json")
 	f.DurationVar(&flags.budget, "budget", 2*time.Minute, "total time that measuring may take; 0 to build only")
 	return cmd
@@ -58,8 +60,9 @@ func (p program) runBring(cmd *cobra.Command, args []string, flags bringFlags) e
 		return errors.New("none of this program's suites takes a brought message")
 	case flags.budget < 0:
 		return fmt.Errorf("--budget %v: must not be less than 0", flags.budget)
-	case len(flags.samples) == 0:
-		return hinted(errors.New("no samples"), "--sample names a file of them: .json, .ndjson, .txtpb or .binpb")
+	}
+	if err := hideRuns(); err != nil {
+		return err
 	}
 	schema, err := bring.Load(ctx, args, flags.folders)
 	if err != nil {
@@ -79,6 +82,9 @@ func (p program) runBring(cmd *cobra.Command, args []string, flags bringFlags) e
 	}
 	say(cmd, "postage: %s, %s reachable%s", plural(normal.Messages, "message"), plural(normal.Enums, "enum"), ignored)
 	samples, err := bring.ReadSamples(flags.samples, original, normal)
+	if len(flags.samples) == 0 {
+		samples, err = bring.DrawSamples(record.DefaultSeed, original, normal)
+	}
 	if err != nil {
 		return err
 	}
@@ -100,7 +106,11 @@ func (p program) runBring(cmd *cobra.Command, args []string, flags bringFlags) e
 	if now != "" && !strings.Contains(now, "=") {
 		now = "codec=" + now
 	}
-	config := lab.BroughtConfig{Doc: fmt.Sprintf("%s of %s", original.FullName(), args[0]), Baseline: now}
+	doc := fmt.Sprintf("%s of %s", original.FullName(), filepath.Base(args[0]))
+	if samples.Drawn {
+		doc += ", drawn and not real,"
+	}
+	config := lab.BroughtConfig{Doc: doc, Baseline: now}
 	if err := w.Configure(config, samples); err != nil {
 		return err
 	}
@@ -114,7 +124,25 @@ func (p program) runBring(cmd *cobra.Command, args []string, flags bringFlags) e
 		say(cmd, "postage: measure with: %s run", w.Program())
 		return nil
 	}
-	return handOver(cmd, w.Program(), "run", "--budget", flags.budget.String())
+	out := newRecordName("bring-"+w.Name+"-", time.Now())
+	if err := handOver(cmd, w.Program(), "run", "--budget", flags.budget.String(), "--out", out); err != nil {
+		return err
+	}
+	rec, err := record.Load(out)
+	if err != nil {
+		return err
+	}
+	return report.MillionsTerminal(cmd.OutOrStdout(), rec, lab.Stages(p.suites), baselineOf(rec))
+}
+
+// baselineOf is what the record's contenders are compared with.
+func baselineOf(rec *record.Record) string {
+	for i := range rec.Rows {
+		if rec.Rows[i].Role == record.RoleBaseline {
+			return rec.Rows[i].Contender
+		}
+	}
+	return ""
 }
 
 // handOver runs a program in this one's place, but for what it leaves.

@@ -340,7 +340,11 @@ func (w flatWalk) write(out *source, md protoreflect.MessageDescriptor) {
 				out.f("for i := range %s {\n%s\n}", length, w.scalar(fd, "v."+name+"(i)", at+"[i]"))
 			}
 		case kind == mapped:
-			out.f("%s\n{\nvar entry flatmsg.%s\nfor i := range %s {\nv.%s(&entry, i)\n%s\n}\n}", w.counted(fd, length, at), capnpEntry(fd), length, name, w.entry(fd, "entry.Key()", "entry.Value()", at))
+			entryValue := "entry.Value()"
+			if isBytes(fd.MapValue()) {
+				entryValue = "entry.ValueBytes()"
+			}
+			out.f("%s\n{\nvar entry flatmsg.%s\nfor i := range %s {\nv.%s(&entry, i)\n%s\n}\n}", w.counted(fd, length, at), capnpEntry(fd), length, name, w.entry(fd, "entry.Key()", entryValue, at))
 		}
 	}
 	out.f("%s\n}\n", w.end)

@@ -40,8 +40,12 @@ func hyperFields(out *source, md protoreflect.MessageDescriptor) {
 		}
 	}
 	out.f("}\n")
-	if reaches(md) {
+	switch {
+	case reaches(md):
 		hyperRecursive(out, md)
+		return
+	case md.Fields().Len() == 0:
+		out.f("func hyperFields%s(protoreflect.MessageDescriptor) *hyper%s { return new(hyper%s) }\n", md.Name(), md.Name(), md.Name())
 		return
 	}
 	out.f("func hyperFields%s(md protoreflect.MessageDescriptor) *hyper%s {", md.Name(), md.Name())

@@ -76,12 +76,18 @@ func musSerializer(out *source, md protoreflect.MessageDescriptor) {
 		out.f("n += %s.Marshal(v.%s, bs[n:])", musField(fd), goName(fd))
 	}
 	out.f("return n\n}\n")
-	out.f("func (mus%s) Unmarshal(bs []byte) (v plain.%s, n int, err error) {\nvar n1 int", name, name)
+	out.f("func (mus%s) Unmarshal(bs []byte) (v plain.%s, n int, err error) {", name, name)
+	if md.Fields().Len() > 0 {
+		out.f("var n1 int")
+	}
 	for _, fd := range fieldsOf(md) {
 		out.f("v.%s, n1, err = %s.Unmarshal(bs[n:])\nn += n1\nif err != nil { return v, n, err }", goName(fd), musField(fd))
 	}
 	out.f("return v, n, nil\n}\n")
-	out.f("func (mus%s) Skip(bs []byte) (n int, err error) {\nvar n1 int", name)
+	out.f("func (mus%s) Skip(bs []byte) (n int, err error) {", name)
+	if md.Fields().Len() > 0 {
+		out.f("var n1 int")
+	}
 	for _, fd := range fieldsOf(md) {
 		out.f("n1, err = %s.Skip(bs[n:])\nn += n1\nif err != nil { return n, err }", musField(fd))
 	}
