@@ -245,11 +245,7 @@ func slug(name string) string {
 func newCase(of *caseOfRun) caseView {
 	rec, c := of.rec, of.CaseResult
 	view := caseView{ID: of.id, Name: c.Name, Parts: strings.Split(c.Name, "/"), Missing: c.Unmeasured()}
-	baseline := "none"
-	if c.Baseline != nil {
-		baseline = c.Baseline.Row.Contender
-	}
-	view.Note = fmt.Sprintf("%s, compared with %s; %s", words.Counted(c.Blocks, "block"), baseline, controlText(c))
+	view.Note = comparedText(c) + "; " + controlText(c)
 	if view.Missing != "" {
 		return view
 	}
@@ -361,16 +357,18 @@ func multiple(x float64) string {
 }
 
 // duration prints nanoseconds in the unit that suits them.
-func duration(ns float64) string {
-	for _, unit := range []struct {
-		name string
-		ns   float64
-	}{{"s", 1e9}, {"ms", 1e6}, {"µs", 1e3}} {
-		if ns >= unit.ns {
-			return brief(ns/unit.ns) + " " + unit.name
-		}
+func duration(ns float64) string { return scaled(ns, "ns", "µs", "ms", "s") }
+
+// bytesText prints bytes in the unit that suits them, powers of ten.
+func bytesText(n float64) string { return scaled(n, "B", "kB", "MB", "GB") }
+
+// scaled prints a number in the largest unit that it has one of. Each unit is a thousand of the one before.
+func scaled(x float64, units ...string) string {
+	i := 0
+	for ; x >= 1e3 && i < len(units)-1; i++ {
+		x /= 1e3
 	}
-	return brief(ns) + " ns"
+	return brief(x) + " " + units[i]
 }
 
 // brief prints a number that is not negative with three significant digits, without

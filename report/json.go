@@ -141,12 +141,7 @@ func newJSONRow(r *verdict.Result, baseline string) jsonRow {
 		Module: row.Module, Warnings: orEmpty(row.Warnings),
 	}
 	j.NSOp = newJSONValue(r.NSOp)
-	if x := r.Ratio; x != nil {
-		j.Ratio = &jsonRatio{To: baseline, jsonValue: *newJSONValue(&verdict.Interval{Value: x.Ratio, Low: x.Low, High: x.High})}
-	}
-	if x := r.Wall; x != nil {
-		j.WallRatio = &jsonRatio{To: baseline, jsonValue: *newJSONValue(&verdict.Interval{Value: x.Ratio, Low: x.Low, High: x.High})}
-	}
+	j.Ratio, j.WallRatio = newJSONRatio(r.Ratio, baseline), newJSONRatio(r.Wall, baseline)
 	for _, unit := range commonMetrics {
 		j.Metrics[unit] = nil
 	}
@@ -154,6 +149,13 @@ func newJSONRow(r *verdict.Result, baseline string) jsonRow {
 		j.Metrics[unit] = finite(value)
 	}
 	return j
+}
+
+func newJSONRatio(x *stats.Comparison, baseline string) *jsonRatio {
+	if x == nil {
+		return nil
+	}
+	return &jsonRatio{To: baseline, jsonValue: *newJSONValue(&verdict.Interval{Value: x.Ratio, Low: x.Low, High: x.High})}
 }
 
 // newJSONValue is nil for a figure that is not known.

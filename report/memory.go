@@ -38,16 +38,3 @@ func memory(with []*verdict.Result, wanted bool) *bars {
 	p.place(all, bytesText)
 	return p
 }
-
-// bytesText prints bytes in the unit that suits them, powers of ten.
-func bytesText(n float64) string {
-	for _, unit := range []struct {
-		name string
-		n    float64
-	}{{"GB", 1e9}, {"MB", 1e6}, {"kB", 1e3}} {
-		if n >= unit.n {
-			return brief(n/unit.n) + " " + unit.name
-		}
-	}
-	return brief(n) + " B"
-}

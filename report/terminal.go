@@ -61,11 +61,7 @@ func (t *terminal) paint(style lipgloss.Style, s string) string {
 }
 
 func (t *terminal) caseTable(c *verdict.CaseResult) {
-	baseline := "none"
-	if c.Baseline != nil {
-		baseline = c.Baseline.Row.Contender
-	}
-	t.printf("%s  %s\n", t.paint(bold, c.Name), t.paint(dim, fmt.Sprintf("%s, compared with %s", words.Counted(c.Blocks, "block"), baseline)))
+	t.printf("%s  %s\n", t.paint(bold, c.Name), t.paint(dim, comparedText(c)))
 	if why := c.Unmeasured(); why != "" {
 		t.printf("  none of its %s: %s\n", words.Counted(len(c.Rows), "row"), why)
 		return
@@ -78,6 +74,15 @@ func (t *terminal) caseTable(c *verdict.CaseResult) {
 		t.printf("  %s  %s\n", r.Row.Contender, t.paint(red, r.Reason()))
 	}
 	t.control(c)
+}
+
+// comparedText says how much was measured of a case, and what its rows are compared with.
+func comparedText(c *verdict.CaseResult) string {
+	baseline := "none"
+	if c.Baseline != nil {
+		baseline = c.Baseline.Row.Contender
+	}
+	return fmt.Sprintf("%s, compared with %s", words.Counted(c.Blocks, "block"), baseline)
 }
 
 // split separates the rows with figures from those without. The control is in neither

@@ -52,7 +52,6 @@ type Options struct {
 type Server struct {
 	cluster *pgtest.Server // a scratch cluster, or
 	user    *userServer
-	version string
 }
 
 // Start finds or makes a server and returns once it answers. ctx bounds the start alone.
@@ -69,7 +68,7 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 		if err != nil {
 			return nil, fmt.Errorf("postgres: server of %s: %w", from, err)
 		}
-		return &Server{user: u, version: u.version}, nil
+		return &Server{user: u}, nil
 	}
 	if o.Scratch.BinDir == "" {
 		find := pgtest.Find
@@ -94,7 +93,7 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("postgres: %w", err)
 	}
-	return &Server{cluster: c, version: c.Version()}, nil
+	return &Server{cluster: c}, nil
 }
 
 // DSN returns the connection string for a transport, in libpq's keyword format for a scratch cluster and in the
@@ -108,17 +107,6 @@ func (s *Server) DSN(t pgtest.Transport) string {
 
 // Scratch reports whether the server is a scratch cluster, not the user's own.
 func (s *Server) Scratch() bool { return s.cluster != nil }
-
-// Version is the server's version, such as "15.14".
-func (s *Server) Version() string { return s.version }
-
-// Dir is the scratch cluster's folder, which the server's user owns; "" for the user's own server.
-func (s *Server) Dir() string {
-	if s.cluster == nil {
-		return ""
-	}
-	return s.cluster.Dir()
-}
 
 // Stop stops a scratch cluster and removes its folder, or drops the schema on the user's own server.
 func (s *Server) Stop() error {

@@ -17,10 +17,9 @@ const mark = "made by postage for measurements; dropped afterwards"
 
 // userServer is a server that the user named, with one schema of ours in it.
 type userServer struct {
-	conn    *pgx.Conn // holds the advisory lock that says that the schema is in use
-	schema  string
-	dsn     string
-	version string
+	conn   *pgx.Conn // holds the advisory lock that says that the schema is in use
+	schema string
+	dsn    string
 }
 
 // userDSN returns the user's connection string and where it comes from.
@@ -53,7 +52,6 @@ func openUserServer(ctx context.Context, dsn, schema string) (*userServer, error
 		conn.Close(ctx)
 		return nil, err
 	}
-	u.version = versionNumber(conn.PgConn().ParameterStatus("server_version"))
 	if u.dsn, err = withSearchPath(dsn, schema); err != nil {
 		return nil, errors.Join(err, u.close())
 	}
@@ -114,10 +112,4 @@ func withSearchPath(dsn, schema string) (string, error) {
 // keyword quotes a value of a libpq keyword string.
 func keyword(s string) string {
 	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(s) + "'"
-}
-
-// versionNumber takes "15.14" out of "15.14 (Debian 15.14-1)".
-func versionNumber(s string) string {
-	n, _, _ := strings.Cut(s, " ")
-	return n
 }

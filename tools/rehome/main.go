@@ -18,6 +18,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -123,11 +124,10 @@ func (m *move) file(name string, text []byte) ([]byte, error) {
 		return m.mod(name, text)
 	case filepath.Ext(base) == ".go":
 		return m.imports(name, text)
-	case filepath.Ext(base) == ".md", filepath.Ext(base) == ".txtar", filepath.Ext(base) == ".yml", name == ".ci/run":
+	case slices.Contains([]string{".md", ".txtar", ".yml"}, filepath.Ext(base)), name == ".ci/run":
 		return m.prose(text), nil
-	default:
-		return text, nil
 	}
+	return text, nil
 }
 
 func (m *move) mod(name string, text []byte) ([]byte, error) {
@@ -144,13 +144,7 @@ func (m *move) mod(name string, text []byte) ([]byte, error) {
 		}
 	}
 	for _, r := range file.Replace {
-		if to := m.path(r.Old.Path); to != r.Old.Path {
-			for i, token := range r.Syntax.Token {
-				if token == r.Old.Path {
-					r.Syntax.Token[i] = to
-				}
-			}
-		}
+		r.Syntax.Token[slices.Index(r.Syntax.Token, r.Old.Path)] = m.path(r.Old.Path)
 	}
 	return file.Format()
 }
@@ -165,10 +159,7 @@ func (m *move) imports(name string, text []byte) ([]byte, error) {
 	out := text
 	for i := len(file.Imports) - 1; i >= 0; i-- {
 		spec := file.Imports[i]
-		old, err := strconv.Unquote(spec.Path.Value)
-		if err != nil {
-			return nil, err
-		}
+		old, _ := strconv.Unquote(spec.Path.Value) // which the parser has read
 		if to := m.path(old); to != old {
 			at, end := set.Position(spec.Path.Pos()).Offset, set.Position(spec.Path.End()).Offset
 			out = []byte(string(out[:at]) + strconv.Quote(to) + string(out[end:]))
