@@ -22,24 +22,23 @@ const (
 // in which answers come. subs is run as results are taken and never collected.
 //
 // No service can hold the others up. At most [Config.Concurrency] requests to an
-// origin are under way at once, fewer as long as it throttles, fails or is silent. One
-// that throttles is left alone for as long as it says, and one that fails for a
-// while that doubles, while its messages wait and the others' go on. A message waits
-// at most Retry.MaxRetryAfter in one go and [Config.Patience] in all for a service
-// that takes nothing; then it comes out with what it was refused with, or as
-// [Deferred] if it was never sent.
+// origin are under way at once, and fewer while it throttles, fails or does not answer.
+// A service that throttles is paused for as long as it asks, and one that fails for a
+// time that doubles; its messages wait, and those to other services are sent. A message
+// waits for a service that accepts nothing at most Retry.MaxRetryAfter at a time and
+// [Config.Patience] in all. Then its result is the last refusal, or [Deferred] if it was
+// never sent.
 //
 // Every subscription is yielded exactly once. When ctx ends, requests under way
-// are stopped, and the subscriptions that were not sent to yet, the rest of subs
-// included, are yielded with the outcome [Canceled]; for those that were,
-// [SendError.MaybeSent] says whether the message may have arrived. If the loop
-// over the results is left early, requests under way are stopped and their
-// results are lost.
+// are stopped, and all subscriptions without a result, the rest of subs included, are
+// yielded with the outcome [Canceled]; [SendError.MaybeSent] says whether the message
+// may have arrived. If the loop over the results is left early, requests under way are
+// stopped and their results are lost.
 //
-// subs is run by the goroutine that ranges over the results, and results are
-// handed over between its elements: a sequence that blocks holds them up, and a
-// loop body that is slow slows the sending, since a request counts as under way
-// until its result has been taken. Nothing runs any more when the loop has ended.
+// subs runs in the goroutine that ranges over the results, and results are yielded
+// between its elements: a sequence that blocks delays them. A slow loop body slows the
+// sending, since a request counts as under way until its result has been taken. When
+// the loop has ended, nothing of the broadcast runs any more.
 func (c *Client) Broadcast(ctx context.Context, subs iter.Seq[Subscription], msg []byte, opts Options) iter.Seq2[Subscription, Result] {
 	return c.BroadcastIndexed(ctx, func(yield func(int64, Subscription) bool) {
 		i := int64(0)
@@ -53,9 +52,9 @@ func (c *Client) Broadcast(ctx context.Context, subs iter.Seq[Subscription], msg
 }
 
 // BroadcastIndexed is [Client.Broadcast] with the caller's own numbers, which must
-// ascend from 0 on and may leave gaps: [Result.Index] is the number, and
-// [Result.Cursor] the first that has not come out yet, of those that were given. With
-// both kept, a broadcast that was killed goes on where it was: a [Journal] does that.
+// increase, from 0 or above, and may have gaps. [Result.Index] is the subscription's
+// number, and [Result.Cursor] the first number without a result so far. Whoever stores
+// both can continue a broadcast that was killed; a [Journal] does that.
 func (c *Client) BroadcastIndexed(ctx context.Context, subs iter.Seq2[int64, Subscription], msg []byte, opts Options) iter.Seq2[Subscription, Result] {
 	return func(yield func(Subscription, Result) bool) {
 		b := broadcast{client: c, msg: msg, opts: opts, yield: yield, lanes: make(map[string]*lane)}
@@ -99,7 +98,7 @@ type broadcast struct {
 	closed         bool       // no worker starts any more
 	ticker         *time.Ticker
 
-	drained bool // ctx has ended, and what waited has come out
+	drained bool // ctx has ended, and the results of what waited were yielded
 	done    cursor
 	next    int64 // the number after the last given
 	pending int   // results to come
@@ -123,7 +122,7 @@ func (b *broadcast) run(subs iter.Seq2[int64, Subscription]) {
 	}
 }
 
-// take queues a message, or says at once what is to become of it.
+// take queues a message, or yields its result at once.
 func (b *broadcast) take(sub Subscription, index int64) bool {
 	if err := b.ctx.Err(); err != nil || b.err != nil || sub.IsZero() {
 		b.pending++
@@ -216,7 +215,7 @@ func (b *broadcast) drain() bool {
 	return true
 }
 
-// tick has the lanes look at themselves, and yields what they give up.
+// tick checks the lanes, and yields the messages that they give up.
 func (b *broadcast) tick() bool {
 	now := time.Now()
 	b.stalled = 0

@@ -37,8 +37,8 @@ type Config struct {
 
 	// AllowAddress is asked before a connection is made to a host that
 	// [KnownPushService] does not know; nil is [PublicAddress], which refuses
-	// addresses of private networks and of this machine. It counts only where the
-	// client makes its own transport: see [NewTransport].
+	// addresses of private networks and of this machine. It is not used with a
+	// Transport of the caller's: see [NewTransport].
 	AllowAddress func(netip.Addr) bool
 
 	// Transport sends the requests; nil is a [NewTransport], made for this
@@ -52,23 +52,22 @@ type Config struct {
 	// Retry says when to try again.
 	Retry Retry
 
-	// Concurrency bounds the requests to one origin that a [Client.Broadcast] has
-	// under way; 0 is 64. Those to all origins that [KnownPushService] does not know
-	// are bounded by 4 times as many together.
+	// Concurrency is how many requests to one origin a [Client.Broadcast] has under way
+	// at most; 0 is 64. To all origins that [KnownPushService] does not know together it
+	// has at most 4 times as many.
 	Concurrency int
 
-	// Backlog is how many subscriptions a broadcast takes from its sequence before
-	// their messages are sent, so that others get past those that wait; 0 is 65536.
-	// Those that wait for a silent or paused service may be half of it; more come out
-	// as [Deferred].
+	// Backlog is how many messages of a broadcast may wait at once, so that those to
+	// other services pass those to a slow one; 0 is 65536. Half of them may wait for
+	// services that are silent or paused; more are [Deferred].
 	Backlog int
 
-	// Patience is how long messages of a broadcast wait for a service that takes
+	// Patience is how long messages of a broadcast wait for a service that accepts
 	// nothing; 0 is 5 minutes.
 	Patience time.Duration
 
-	// Rate is how many requests a second a broadcast makes to one origin at most; 0 is
-	// as many as it takes.
+	// Rate is the most requests a second that a broadcast makes to one origin; 0 sets no
+	// limit.
 	Rate float64
 
 	// OnAttempt is called for each request, to log, count or trace it. See

@@ -11,8 +11,8 @@ import (
 	"os"
 )
 
-// A Journal is the file of a broadcast's outcomes, with which one that was killed
-// goes on where it was:
+// A Journal is a file of a broadcast's outcomes. With it a broadcast that was killed
+// continues where it stopped:
 //
 //	journal, err := webpush.OpenJournal("results.ndjson", "message 17")
 //	for _, result := range client.BroadcastIndexed(ctx, journal.Rest(subs), msg, opts) {
@@ -20,13 +20,13 @@ import (
 //	}
 //
 // The sequence must be the same each time, in the same order. A process that is
-// killed has lost the outcomes of the requests under way, and only those: they are
-// made again, everything else is sent once. Records are handed to the operating system
-// one by one; a machine that crashes may lose the last ones too (call Sync if that
-// matters).
+// killed loses the outcomes of the requests under way, and only those: these requests
+// are made again, and every other message is sent once. Each record is written to the
+// operating system at once; if the machine crashes, the last ones may be lost too (call
+// Sync if that matters).
 //
-// The file holds a line of JSON for each outcome, the first line says what the
-// broadcast is. A Journal is for one goroutine.
+// The file holds a line of JSON for each outcome; the first line names the broadcast. A
+// Journal is for one goroutine.
 type Journal struct {
 	file *os.File
 	line []byte
@@ -55,9 +55,9 @@ type journalLine struct {
 	Reason      string `json:"reason,omitempty"`
 }
 
-// OpenJournal opens the journal of a broadcast, or begins one. The text says which
-// broadcast it is: a journal of another is refused. A last line that was cut off is
-// taken away.
+// OpenJournal opens the journal of a broadcast, or begins one. The text names the
+// broadcast: the journal of another is refused. A last line that was cut off is
+// removed.
 func OpenJournal(name, broadcast string) (*Journal, error) {
 	file, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -130,8 +130,8 @@ func (j *Journal) take(line []byte) error {
 	return fmt.Errorf("an outcome of no kind we know: %q", l.Outcome)
 }
 
-// Final reports whether the message is not to be sent again: it has been taken, may
-// have been, or never will be. Otherwise it was surely not taken, and may be later.
+// Final reports whether the message is not to be sent again: it was accepted, may have
+// been, or never will be. Otherwise it was certainly not accepted, and may be later.
 func (r Result) Final() bool {
 	e, ok := errors.AsType[*SendError](r.Err)
 	return isFinal(r.Outcome(), ok && e.MaybeSent)
@@ -145,9 +145,9 @@ func isFinal(o Outcome, maybeSent bool) bool {
 	return true
 }
 
-// Rest gives the subscriptions that have no final outcome yet, with their places in
-// the sequence. Messages that were throttled, deferred, canceled or not answered, and
-// were surely not taken, are among them.
+// Rest gives the subscriptions without a final outcome, with their places in the
+// sequence. Among them are those whose messages were throttled, deferred, canceled or
+// not answered, and certainly not accepted.
 func (j *Journal) Rest(subs iter.Seq[Subscription]) iter.Seq2[int64, Subscription] {
 	return func(yield func(int64, Subscription) bool) {
 		i := int64(-1)

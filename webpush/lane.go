@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// stallTime is how long a service may keep everything sent to it before others get
-// the room.
+// stallTime is how long a service may leave every request unanswered before its places
+// are lent to others.
 const stallTime = 2 * time.Second
 
 // A lane is a broadcast's messages to one origin: those waiting, and a window of
@@ -26,7 +26,7 @@ type lane struct {
 	window   int
 	cut      time.Time // when the window was last halved
 	running  int       // workers
-	lent     int       // of which so many no longer count in the pool
+	lent     int       // workers that no longer count in the pool
 	progress time.Time // when the service last took a message, or was given one after it had none
 	nextSend time.Time // with a rate
 	timer    *time.Timer
@@ -230,7 +230,7 @@ func (l *lane) leave() {
 	l.pool.release(lent)
 }
 
-// took notes what came of an attempt and hands the result on or the message back.
+// took notes the outcome of an attempt, and delivers the result or queues the message again.
 // It reports whether the worker may go on.
 func (l *lane) took(d *delivery, r Result, wait time.Duration, done bool) bool {
 	now := time.Now()
@@ -264,8 +264,8 @@ func (l *lane) took(d *delivery, r Result, wait time.Duration, done bool) bool {
 	return true
 }
 
-// tick looks at the lane from time to time: whether it holds others up, and whether
-// there is hope. It gives the messages that are not to wait any longer.
+// tick checks from time to time whether the lane is stalled, and whether it is any use
+// to wait. It returns the messages that are not to wait any longer.
 func (l *lane) tick(now time.Time) (given []*delivery) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

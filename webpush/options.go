@@ -132,7 +132,7 @@ func ttlHeader(ttl time.Duration) (string, error) {
 	case ttl == TTLZero:
 		return "0", nil
 	case ttl < 0 || ttl > maxTTL:
-		return "", fmt.Errorf("webpush: TTL %s: not between 0 and 2147483647 seconds (RFC 8030 section 5.2)", ttl)
+		return "", fmt.Errorf("webpush: TTL %s: must be between 0 and 2147483647 seconds (RFC 8030 section 5.2)", ttl)
 	}
 	return strconv.FormatInt(int64((ttl+time.Second-1)/time.Second), 10), nil
 }

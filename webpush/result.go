@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// A Receipt says what the push service answered to a message that it took.
+// A Receipt says what the push service answered to a message that it accepted.
 type Receipt struct {
 	// Status is the HTTP status: 201, or another 2xx.
 	Status int
@@ -91,8 +91,8 @@ type Result struct {
 	Err     error   // nil, or a [*SendError]
 
 	// Index is the subscription's place in the sequence, from 0, or its number with
-	// [Client.BroadcastIndexed]; Cursor is the first that has not come out yet: all
-	// before it have, this one included.
+	// [Client.BroadcastIndexed]. Cursor is the first without a result so far: all before
+	// it have one, this one included.
 	Index, Cursor int64
 }
 
@@ -123,12 +123,12 @@ type SendError struct {
 	// with the endpoint and the token taken out should they occur.
 	Reason string
 
-	// RetryAfter is how long the service asked to wait, or is paused yet, 0 if
+	// RetryAfter is how long the service asked to wait, or will still be paused; 0 if
 	// neither.
 	RetryAfter time.Duration
 
-	// FitsBytes is, where the outcome is TooLarge, the longest message that would
-	// have fitted, without padding. 0 is not known.
+	// FitsBytes is the longest message that would have fitted, without padding, if the
+	// outcome is TooLarge; 0 if that is not known.
 	FitsBytes int
 
 	// Attempts is how many requests were made; 0 means that none was.

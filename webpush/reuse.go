@@ -14,10 +14,10 @@ import (
 // every message, whatever the mode. Receivers cannot tell the modes apart, but
 // a push service that compares the public keys of messages can.
 //
-// What somebody gains who reads the server's memory at some moment: always the
-// VAPID private key, the subscriptions' authentication secrets and messages
-// being sent; and with recorded or intercepted bodies, in addition, what each
-// mode says. docs/webpush.md has the same as a table.
+// Someone who reads the server's memory at some moment always gets the VAPID private
+// key, the subscriptions' authentication secrets and the messages being sent. With
+// recorded or intercepted bodies they also get what each mode says below.
+// docs/webpush.md has the same as a table.
 type Reuse struct {
 	mode reuseMode
 	ttl  time.Duration
@@ -47,39 +47,39 @@ const (
 // Strict makes a new key pair and a new salt for every message: the default.
 // It follows RFC 8291 section 3.1. No key is kept once its message is made, so
 // reading the memory opens no earlier and no later message, except that Go does
-// not overwrite what it frees: a key just used may be there a while longer.
+// not overwrite what it frees: a key just used may stay in memory for a while.
 func Strict() Reuse { return Reuse{} }
 
 // KeyPerBroadcast uses one key pair for all messages of one [Client.Broadcast],
 // or for those of an hour if it takes longer; a single [Client.Send] stays strict.
-// It departs from RFC 8291 section 3.1. Who reads the memory during a broadcast can
+// It departs from RFC 8291 section 3.1. Someone who reads the memory during a broadcast can
 // open the bodies of that broadcast, all of which say the same, and no others.
 func KeyPerBroadcast() Reuse { return Reuse{mode: modeBroadcast} }
 
 // SharedKey uses one key pair for all messages to an origin until ttl has
-// passed (above 0, at most 24 h). It departs from RFC 8291 section 3.1. Who
-// reads the memory can open every body that was or will be sent to that origin
+// passed (above 0, at most 24 h). It departs from RFC 8291 section 3.1. Someone
+// who reads the memory can open every body that was or will be sent to that origin
 // within the key's life, given the subscriptions. Origins beyond the 1024 used
 // last lose their key early.
 func SharedKey(ttl time.Duration) Reuse { return Reuse{mode: modeShared, ttl: ttl} }
 
 // SessionKeys keeps the input keying material of a subscription until ttl has
-// passed (above 0, at most 24 h), for the max subscriptions used last or some more
-// (at least 1): no ECDH is computed for the second message and later ones. Every
+// passed (above 0, at most 24 h), for the max subscriptions used last (at least 1) or
+// some more: no ECDH is computed for the second message and later ones. Every
 // subscription has a key pair of its own, which is forgotten at once. It
 // departs from RFC 8291 section 3.1, and meets the condition of RFC 8188
-// section 4.3. Who reads the memory can open every body that was or will be
+// section 4.3. Someone who reads the memory can open every body that was or will be
 // sent to the subscriptions kept, within their entries' life.
 //
-// Entries are found by a hash of both keys of the subscription, so a browser
-// that subscribes again never meets an old one.
+// Entries are found by both keys of the subscription, so a browser that subscribes
+// again never gets an old one. An entry takes about 250 bytes.
 func SessionKeys(ttl time.Duration, max int) Reuse {
 	return Reuse{mode: modeSession, ttl: ttl, max: max}
 }
 
 // PregeneratedKeys makes up to n (1 to 65536) key pairs ahead of time in the
 // background and uses each for one message. It follows RFC 8291 section 3.1:
-// the key is new, it is only older. Who reads the memory can open the next n
+// the key is new, it is only older. Someone who reads the memory can open the next n
 // bodies, whoever they are for, and none sent before. It moves work off the
 // path of a message; it does not save any.
 func PregeneratedKeys(n int) Reuse { return Reuse{mode: modePregenerated, max: n} }
@@ -101,13 +101,13 @@ func (r Reuse) String() string {
 
 func (r Reuse) check() error {
 	if (r.mode == modeShared || r.mode == modeSession) && (r.ttl <= 0 || r.ttl > maxReuseTTL) {
-		return fmt.Errorf("webpush: %s: ttl not above 0 and at most %s", r, maxReuseTTL)
+		return fmt.Errorf("webpush: %s: ttl must be above 0 and at most %s", r, maxReuseTTL)
 	}
 	if r.mode == modeSession && (r.max < 1 || r.max > maxSessions) {
-		return fmt.Errorf("webpush: %s: max not between 1 and %d", r, maxSessions)
+		return fmt.Errorf("webpush: %s: max must be between 1 and %d", r, maxSessions)
 	}
 	if r.mode == modePregenerated && (r.max < 1 || r.max > maxPregenerated) {
-		return fmt.Errorf("webpush: %s: n not between 1 and %d", r, maxPregenerated)
+		return fmt.Errorf("webpush: %s: n must be between 1 and %d", r, maxPregenerated)
 	}
 	return nil
 }

@@ -44,15 +44,15 @@ type SignerConfig struct {
 }
 
 // A Signer makes the Authorization header of VAPID (RFC 8292) and keeps one
-// token for each origin and key pair. Tokens are signed by the first message
-// that needs one; others to the same origin wait for it if the old token can
-// no longer be sent and go on with it otherwise; messages to other origins
-// never wait, and reading a token takes no lock.
+// token for each origin and key pair. The first message that needs a token signs
+// it. Others to the same origin use the old token until then, or wait if it can no
+// longer be used; messages to other origins never wait, and reading a token takes no
+// lock.
 //
-// A token is used only while its expiry lies ahead by ten minutes or more and by
-// ten minutes less than 24 hours or less, so that none is sent that a service would
-// refuse whose clock is wrong by as much, or after ours has jumped. Unless the clock jumps, an origin
-// sees a new token no more than once an hour.
+// A token is used only while it expires in more than ten minutes, and in less than 24
+// hours minus ten minutes. So a service whose clock is wrong by ten minutes does not
+// refuse it, and it is not used after our clock has jumped. Unless the clock jumps, an
+// origin sees a new token at most once an hour.
 //
 // A Signer is safe for concurrent use.
 type Signer struct {
@@ -91,7 +91,7 @@ func NewSigner(cfg SignerConfig) (*Signer, error) {
 		life = defaultTokenLife
 	}
 	if life < minTokenLife || life > maxTokenLife {
-		return nil, fmt.Errorf("webpush: signer: token life %s not between %s and %s", life, minTokenLife, maxTokenLife)
+		return nil, fmt.Errorf("webpush: signer: token life %s: must be between %s and %s", life, minTokenLife, maxTokenLife)
 	}
 	if cfg.MaxOrigins == 0 {
 		cfg.MaxOrigins = defaultMaxOrigins

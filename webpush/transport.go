@@ -30,6 +30,9 @@ const maxConnections = 256
 //
 // Beyond 256 connections those that are idle are closed, HTTP/2's included, which
 // http.Transport.MaxIdleConns does not close.
+//
+// What requests write to a connection at about the same time is sent together, which
+// saves system calls: see conn.go.
 func NewTransport(allow func(netip.Addr) bool) *http.Transport {
 	if allow == nil {
 		allow = PublicAddress

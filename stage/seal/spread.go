@@ -31,11 +31,12 @@ func parallelCase() lab.Case {
 	return c
 }
 
-// sessionsCase has caches that fit the processor's own, and some that do not.
+// sessionsCase has numbers of sessions that fit the processor's caches, and one that does
+// not.
 func sessionsCase() lab.Case {
 	c := lab.Case{
 		Name:     "Seal/slice=sessions",
-		Doc:      "What does a message cost with session keys for 7, 10,000 and 1,000,000 subscriptions, whose entries are in no cache of the processor?",
+		Doc:      "What does a message cost with session keys for 7, 10,000 and 1,000,000 subscriptions, too many for the processor's caches?",
 		Baseline: "lib=webpush/mode=session/subs=7/procs=1",
 	}
 	for _, subs := range []int{7, 10_000, 1_000_000} {
@@ -46,7 +47,7 @@ func sessionsCase() lab.Case {
 	return c
 }
 
-// manySessions is from how many subscriptions on a row is run only where asked for.
+// manySessions is the number of subscriptions from which a row runs only if asked for.
 const manySessions = 100_000
 
 // spreadRow seals for many subscriptions, spread over goroutines.
@@ -66,7 +67,7 @@ func spreadRow(reuse webpush.Reuse, mode string, subs, procs int, kept bool) lab
 	case procs > runtime.NumCPU():
 		row.NotPossible, row.Open = fmt.Sprintf("this machine has %d processor", runtime.NumCPU()), nil
 	case subs >= manySessions && os.Getenv("POSTAGE_LONG") == "":
-		row.NotPossible, row.Open = "agreeing on a million keys takes a minute a block: set POSTAGE_LONG=1", nil
+		row.NotPossible, row.Open = "a million key agreements take a minute a block: set POSTAGE_LONG=1", nil
 	}
 	return row
 }

@@ -21,7 +21,7 @@ type Browser struct {
 	messages []Message
 }
 
-// A Message is a message that the service took.
+// A Message is a message that the service accepted.
 type Message struct {
 	Data []byte // as the browser reads it
 	Err  error  // why the browser could not read it
@@ -71,8 +71,8 @@ func (b *Browser) Messages() []Message {
 	return slices.Clone(b.messages)
 }
 
-// Inject makes the next requests to this browser, one after the other, meet
-// these faults. They come before those of [Server.Inject].
+// Inject gives the next requests to this browser these faults, one each, in this
+// order. They come before those of [Server.Inject].
 func (b *Browser) Inject(faults ...Fault) {
 	b.server.mu.Lock()
 	defer b.server.mu.Unlock()

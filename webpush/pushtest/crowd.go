@@ -23,7 +23,7 @@ func CrowdEndpoint(url string, number int) string {
 	return fmt.Sprintf("%s%s%08d-%s", url, crowdPath, number, crowdFiller)
 }
 
-// Crowd is how many messages each of the crowd has got.
+// Crowd is how many messages each subscription of [WithCrowd] has got.
 func (s *Server) Crowd() []int {
 	counts := make([]int, len(s.crowd))
 	for i := range s.crowd {
@@ -59,8 +59,8 @@ func (s *Server) count(w http.ResponseWriter, r *http.Request, name string) {
 	w.WriteHeader(http.StatusCreated)
 }
 
-// Throttle takes so many requests a second and answers 429 with "Retry-After: 1" to
-// the others of that second.
+// Throttle accepts perSecond requests a second, and answers the others of that second
+// with 429 and "Retry-After: 1".
 func Throttle(perSecond int) Fault {
 	var mu sync.Mutex
 	var second time.Time

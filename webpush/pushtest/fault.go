@@ -20,7 +20,7 @@ type Exchange struct {
 // A Fault answers one request in a way of its own. Write more of them as needed.
 type Fault func(*Exchange)
 
-// OK is no fault: it lets one request pass between two that meet one.
+// OK is no fault: it lets one request pass between two faults.
 func OK() Fault { return func(x *Exchange) { x.Accept(x.Writer) } }
 
 // Status answers with a status, a short reason, and header fields given as
@@ -75,8 +75,8 @@ func Reset() Fault {
 	}
 }
 
-// AcceptThenReset takes the message and then does what Reset does, so that the
-// sender cannot know.
+// AcceptThenReset accepts the message and then does what Reset does: the sender cannot
+// know whether it was accepted.
 func AcceptThenReset() Fault {
 	return func(x *Exchange) {
 		x.Accept(&blindWriter{header: make(http.Header)})
@@ -102,7 +102,7 @@ func EndlessBody(code int) Fault {
 	}
 }
 
-// DribblingBody answers with a status and a body of a byte now and then.
+// DribblingBody answers with a status and a body that comes a byte at a time, slowly.
 func DribblingBody(code int) Fault {
 	return func(x *Exchange) {
 		x.Writer.WriteHeader(code)

@@ -62,12 +62,11 @@ func WithHTTP1() Option { return func(s *settings) { s.http1 = true } }
 // tokens nor opens and keeps messages: for measuring senders.
 func Discard() Option { return func(s *settings) { s.discard = true } }
 
-// Always makes every request meet the fault, but for those that meet an injected one.
+// Always gives every request this fault, except those that get an injected one.
 func Always(fault Fault) Option { return func(s *settings) { s.always = fault } }
 
-// WithCrowd makes a server of n subscriptions beside those made by
-// [Server.Subscribe], numbered from 0, that are nothing but a count: what is posted to
-// a [Server.CrowdEndpoint] is checked for its form and counted.
+// WithCrowd adds n subscriptions, numbered from 0, that only count: what is posted to a
+// [Server.CrowdEndpoint] is checked for its form and counted, and not kept.
 func WithCrowd(n int) Option { return func(s *settings) { s.crowd = n } }
 
 // NewServer starts a push service on loopback. Close it when done.
@@ -88,7 +87,7 @@ func NewServer(options ...Option) *Server {
 	return s
 }
 
-// Close ends the server and every request that it holds.
+// Close stops the server and ends every request that it has not answered.
 func (s *Server) Close() {
 	s.close.Do(func() {
 		close(s.closing)
@@ -119,17 +118,17 @@ func (s *Server) Subscribe(publicKey string) *Browser {
 	return b
 }
 
-// Inject makes the next requests, one after the other, meet these faults.
+// Inject gives the next requests these faults, one each, in this order.
 func (s *Server) Inject(faults ...Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.faults = append(s.faults, faults...)
 }
 
-// Requests is how many requests have come, whatever became of them.
+// Requests is how many requests have come, accepted or not.
 func (s *Server) Requests() int { return int(s.requests.Load()) }
 
-// Accepted is how many messages the service took.
+// Accepted is how many messages the service accepted.
 func (s *Server) Accepted() int { return int(s.accepted.Load()) }
 
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
