@@ -137,15 +137,15 @@ func runBench(cmd *cobra.Command, packages []string, flags benchFlags) (err erro
 	if len(set.Entries) == 0 {
 		return errors.Join(errors.New("there is no benchmark to measure"), noteErrors(set))
 	}
-	plan := lab.NewPlan(set.Entries, flags.budget, float64(flags.precision))
+	plan := lab.NewPlan(set.Entries, flags.budget)
 	rec, out, err := newRun(plan, record.Run{
 		Patterns: append(packages, "-bench="+flags.bench), Seed: flags.seed, Precision: float64(flags.precision), Budget: flags.budget, Commit: set.Commit,
 	}, flags.out, "bench-")
 	if err != nil {
 		return err
 	}
-	say(cmd, "postage: %s", plan.Describe(flags.budget, float64(flags.precision)))
-	interrupted := conduct(cmd, plan.Entries, rec, out, flags.patience)
+	say(cmd, "postage: %s", plan.Describe(flags.budget))
+	interrupted := conduct(cmd, plan.All(), rec, out, flags.patience)
 	if interrupted != nil && !errors.Is(interrupted, lab.ErrInterrupted) {
 		return interrupted
 	}

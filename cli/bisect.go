@@ -110,14 +110,14 @@ func (b *bisection) at(commit int, precision float64) (c stats.Comparison, err e
 	} else if err != nil {
 		return c, err
 	}
-	plan := lab.NewPlan(entries, b.share, precision)
+	plan := lab.NewPlan(entries, b.share)
 	rec, out, err := newRun(plan, record.Run{
 		Patterns: []string{entries[0].Case.Doc}, Seed: b.flags.seed, Precision: precision, Budget: b.share, Commit: b.Commits[commit],
 	}, "", "bisect-")
 	if err != nil {
 		return c, err
 	}
-	if err := conduct(b.cmd, plan.Entries, rec, out, b.flags.patience); err != nil {
+	if err := conduct(b.cmd, plan.All(), rec, out, b.flags.patience); err != nil {
 		return c, err
 	}
 	result := verdict.AnalyzeCase(rec, entries[0].Case.Name)

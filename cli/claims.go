@@ -91,15 +91,15 @@ func (p program) measureClaims(cmd *cobra.Command, budget time.Duration) (*recor
 	if err != nil {
 		return nil, err
 	}
-	plan := lab.NewPlan(entries, budget, precision)
+	plan := lab.NewPlan(entries, budget)
 	rec, out, err := newRun(plan, record.Run{
 		Patterns: patterns, Seed: record.DefaultSeed, Precision: precision, Budget: budget, Commit: commit(cmd.Context()),
 	}, "", "claims-")
 	if err != nil {
 		return nil, err
 	}
-	say(cmd, "postage: %s", plan.Describe(budget, precision))
-	if err := conduct(cmd, plan.Entries, rec, out, 0); err != nil {
+	say(cmd, "postage: %s", plan.Describe(budget))
+	if err := conduct(cmd, plan.All(), rec, out, 0); err != nil {
 		return nil, err
 	}
 	say(cmd, "postage: record saved as %s", out)

@@ -45,7 +45,7 @@ func (p program) confirm(cmd *cobra.Command, c *verdict.Changes, budget time.Dur
 	if old != nil {
 		entries = lab.Against(entries, old, nil)
 	}
-	plan := lab.NewPlan(entries, budget, c.New.Run.Precision)
+	plan := lab.NewPlan(entries, budget)
 	run := c.New.Run
 	fresh, out, err := newRun(plan, record.Run{
 		Patterns: run.Patterns, Seed: run.Seed, Precision: run.Precision, Budget: budget, GOMAXPROCS: run.GOMAXPROCS, Commit: run.Commit,
@@ -54,7 +54,7 @@ func (p program) confirm(cmd *cobra.Command, c *verdict.Changes, budget time.Dur
 		return err
 	}
 	say(cmd, "postage: %s: measuring again, for up to %v", regressedText(c), budget)
-	if err := conduct(cmd, plan.Entries, fresh, out, 0); err != nil {
+	if err := conduct(cmd, plan.All(), fresh, out, 0); err != nil {
 		return err
 	}
 	say(cmd, "postage: record saved as %s", out)

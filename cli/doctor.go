@@ -202,7 +202,7 @@ func (p program) runCalibration(cmd *cobra.Command, stage string, comparisons in
 	}
 	stage = of.Stage
 	entries := lab.Entries([]lab.Suite{p.calibrationSuite(stage, comparisons)})
-	plan := lab.NewPlan(entries, budget, calibrationPrecision)
+	plan := lab.NewPlan(entries, budget)
 	rec, out, err := newRun(plan, record.Run{
 		Patterns: []string{"doctor --calibrate --stage " + stage}, Seed: record.DefaultSeed, Precision: calibrationPrecision,
 		Budget: budget, Commit: commit(cmd.Context()),
@@ -211,7 +211,7 @@ func (p program) runCalibration(cmd *cobra.Command, stage string, comparisons in
 		return err
 	}
 	say(cmd, "postage: %d comparisons of %s with itself and with itself slowed, about %v", comparisons, of.Row(), budget)
-	interrupted := conduct(cmd, plan.Entries, rec, out, 0, "--comparisons", strconv.Itoa(comparisons), "--stage", stage)
+	interrupted := conduct(cmd, plan.All(), rec, out, 0, "--comparisons", strconv.Itoa(comparisons), "--stage", stage)
 	if interrupted != nil && !errors.Is(interrupted, lab.ErrInterrupted) {
 		return interrupted
 	}

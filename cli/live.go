@@ -42,6 +42,11 @@ func newView(w io.Writer) *view {
 }
 
 func (v *view) observe(s lab.Status) {
+	if s.Note != "" {
+		v.erase()
+		fmt.Fprintf(v.w, "postage: %s\n", s.Note)
+		return
+	}
 	if s.Finished {
 		v.erase()
 		fmt.Fprintf(v.w, "%s: %s, %s; %d of %d cases done, %v left\n",

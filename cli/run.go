@@ -142,10 +142,10 @@ func (p program) runRun(cmd *cobra.Command, patterns []string, flags runFlags) (
 		defer func() { err = errors.Join(err, remove()) }()
 		entries, measured = lab.Against(entries, both.old, both.now), both.now.Commit
 	}
-	plan := lab.NewPlan(entries, flags.budget, float64(flags.precision))
+	plan := lab.NewPlan(entries, flags.budget)
 	if flags.list {
-		fmt.Fprintln(cmd.ErrOrStderr(), plan.Describe(flags.budget, float64(flags.precision)))
-		return listText(cmd.OutOrStdout(), plan.Entries)
+		fmt.Fprintln(cmd.ErrOrStderr(), plan.Describe(flags.budget))
+		return listText(cmd.OutOrStdout(), entries)
 	}
 	rec, out, err := newRun(plan, record.Run{
 		Patterns: patterns, Seed: flags.seed, Precision: float64(flags.precision), Budget: flags.budget, GOMAXPROCS: flags.cpu, Commit: cmp.Or(measured, commit(cmd.Context())),
@@ -153,9 +153,9 @@ func (p program) runRun(cmd *cobra.Command, patterns []string, flags runFlags) (
 	if err != nil {
 		return err
 	}
-	say(cmd, "postage: %s", plan.Describe(flags.budget, float64(flags.precision)))
+	say(cmd, "postage: %s", plan.Describe(flags.budget))
 	sayCalibrations(cmd, plan.Entries, &rec.Machine)
-	return measure(cmd, plan.Entries, rec, out, p.printer(&flags))
+	return measure(cmd, plan.All(), rec, out, p.printer(&flags))
 }
 
 // resumeRun goes on with a run that was not completed.

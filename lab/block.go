@@ -51,6 +51,8 @@ func (r *run) block(ctx context.Context, cs *runCase) (record.Block, error) {
 			_, s.err = s.child.ask(ctx, request{Op: opWarm, N: s.row.N, Seed: r.rec.Run.Seed, Block: block.Number}, r.batchPatience(2*max(batchTarget, s.entry.Case.Batch)))
 		}
 	})
+	r.lap("setting up, proving and warming up")
+	began := r.lapped
 	rng := rand.New(rand.NewPCG(r.rec.Run.Seed, blockSeed(block)))
 	for round := range r.rec.Run.Rounds {
 		r.observe(cs, Status{Block: block.Number, Round: round + 1})
@@ -63,6 +65,8 @@ func (r *run) block(ctx context.Context, cs *runCase) (record.Block, error) {
 			}
 		}
 	}
+	r.lap("rounds")
+	cs.round = append(cs.round, r.lapped.Sub(began)/time.Duration(r.rec.Run.Rounds))
 	parallel(len(seats), func(i int) {
 		if s := seats[i]; s.err == nil {
 			var answer reply

@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -44,6 +45,8 @@ type Status struct {
 	CasesDone     int
 	Cases         int
 	Elapsed, Left time.Duration
+	// Note is something to tell the user, in place of all else.
+	Note string
 	// Finished is set when a case has just been finished: it is within the precision,
 	// or the run is over.
 	Finished bool
@@ -53,11 +56,11 @@ type Status struct {
 var ErrInterrupted = errors.New("interrupted")
 
 // Run measures until every case is as precise as rec.Run asks or its budget is used
-// up. rec holds what is to be measured: its run, its rows as NewRecord made them, and,
+// up. Cases whose rows the record has as not measured wait until time remains. rec holds what is to be measured: its run, its rows as NewRecord made them, and,
 // when a run is resumed, the blocks there are. It is filled in as the run goes on. If
 // ctx ends, Run returns ErrInterrupted; rec then holds all finished blocks.
 func (c *Conductor) Run(ctx context.Context, entries []Entry, rec *record.Record) error {
-	r := &run{Conductor: c, rec: rec, saver: saver{save: c.Save, now: time.Now}, start: time.Now(), before: rec.Run.Elapsed, deadline: time.Now().Add(rec.Run.Budget)}
+	r := &run{Conductor: c, rec: rec, saver: saver{save: c.Save, now: time.Now}, start: time.Now(), lapped: time.Now(), before: rec.Run.Elapsed, deadline: time.Now().Add(rec.Run.Budget)}
 	for _, rows := range byCase(entries) {
 		if cs := r.newCase(rows); cs != nil {
 			r.cases = append(r.cases, cs)
@@ -84,25 +87,21 @@ type run struct {
 	start    time.Time
 	before   time.Duration // elapsed before the run was resumed
 	deadline time.Time
+	foretold bool
+	lapped   time.Time
+	spent    map[string]time.Duration
 }
 
 // runCase is a case as it is being measured.
 type runCase struct {
-	name      string
-	entries   []Entry
-	blocks    int
-	elapsed   []time.Duration // of its blocks, those without figures too
-	halfWidth float64         // at the last look
-	done      bool
-}
-
-// took is what a block of the case takes, 0 if it had none: the lower median, as one that
-// met a hang says nothing of the next.
-func (cs *runCase) took() time.Duration {
-	if len(cs.elapsed) == 0 {
-		return 0
-	}
-	return slices.Sorted(slices.Values(cs.elapsed))[(len(cs.elapsed)-1)/2]
+	name    string
+	entries []Entry
+	blocks  int
+	// What its blocks took, those without figures too: a round, and all that is not rounds.
+	round, fixed []time.Duration
+	halfWidth    float64 // at the last look
+	waits        bool    // until time remains
+	done         bool
 }
 
 func (r *run) newCase(rows []Entry) *runCase {
@@ -115,9 +114,10 @@ func (r *run) newCase(rows []Entry) *runCase {
 	if len(cs.entries) == 0 {
 		return nil
 	}
+	cs.waits = !slices.ContainsFunc(cs.entries, func(e Entry) bool { return !r.rec.Row(e.Row()).Proof.Is(record.ProofNotMeasured) })
 	for _, b := range r.rec.BlocksOf(cs.name) {
 		cs.blocks++
-		cs.elapsed = append(cs.elapsed, b.Elapsed)
+		cs.round, cs.fixed = append(cs.round, b.Elapsed/time.Duration(r.rec.Run.Rounds)), append(cs.fixed, 0)
 		r.look(cs)
 	}
 	return cs
@@ -135,42 +135,13 @@ func (r *run) look(cs *runCase) {
 	}
 }
 
-// next is the case that the next block goes to: until all have the blocks for a first look, the
-// one with fewest, so that what lasts a minute on the machine is in no case alone; then
-// the one whose widest interval a second shrinks most. Nil if all are done or the time
-// left is not enough for a block of any.
-func (r *run) next() *runCase {
-	var next *runCase
-	for _, cs := range r.cases {
-		if cs.done || len(r.live(cs)) == 0 || r.left() < cs.took() {
-			continue
-		}
-		if next == nil || cs.gain() > next.gain() {
-			next = cs
-		}
-	}
-	if next != nil && r.left() <= 0 {
-		return nil
-	}
-	return next
-}
-
-// gain is by how much a second more narrows the case's widest interval, above all that
-// any interval can gain while there is none yet.
-func (cs *runCase) gain() float64 {
-	if cs.blocks < looks[0] || math.IsInf(cs.halfWidth, 1) {
-		return math.MaxFloat64 / float64(2+len(cs.elapsed))
-	}
-	n := float64(cs.blocks)
-	return cs.halfWidth * (1 - math.Sqrt(n/(n+1))) / max(1e-9, cs.took().Seconds())
-}
-
 func (r *run) left() time.Duration { return time.Until(r.deadline) }
 
 func (r *run) measure(ctx context.Context) error {
 	for {
-		cs := r.next()
-		if cs == nil {
+		r.fit()
+		cs := best(r.cases, r.rec.Run.Rounds, r.left())
+		if cs == nil || r.left() <= 0 {
 			return ctx.Err()
 		}
 		begun := time.Now()
@@ -179,16 +150,18 @@ func (r *run) measure(ctx context.Context) error {
 			return err
 		}
 		elapsed := time.Since(begun)
-		cs.elapsed = append(cs.elapsed, elapsed)
+		cs.fixed = append(cs.fixed, elapsed-time.Duration(r.rec.Run.Rounds)*cs.round[len(cs.round)-1])
 		if len(block.Series) > 0 {
 			block.Elapsed = elapsed
 			r.rec.Blocks = append(r.rec.Blocks, block)
 			cs.blocks++
 			r.look(cs)
 		}
+		cs.done = cs.done || len(r.live(cs)) == 0
 		if err := r.save((*saver).blockDone); err != nil {
 			return err
 		}
+		r.lap("looking and saving")
 		if cs.done {
 			r.observe(cs, Status{Finished: true})
 		}
@@ -209,8 +182,12 @@ func (r *run) finish(ctx context.Context) {
 	}
 	r.rec.Run.Complete = true
 	self := &record.SelfCost{PeakBytes: proc.PeakMemory()}
+	r.lap("ending")
 	r.rec.Run.Elapsed = r.elapsed()
 	self.Duty = Duty(r.rec)
+	if r.before == 0 { // else what was spent before is not known
+		self.Spent = r.spent
+	}
 	if w, err := startChild(r.Command, r.environment()); err != nil {
 		r.warn("the instrument's own overhead was not measured: %v", err)
 	} else {
@@ -284,12 +261,7 @@ func (r *run) live(cs *runCase) []Entry {
 	return live
 }
 
-func (r *run) setUpPatience() time.Duration {
-	if r.SetUpPatience > 0 {
-		return r.SetUpPatience
-	}
-	return time.Minute
-}
+func (r *run) setUpPatience() time.Duration { return cmp.Or(r.SetUpPatience, time.Minute) }
 
 func (r *run) batchPatience(expected time.Duration) time.Duration {
 	if r.BatchPatience > 0 {

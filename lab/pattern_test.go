@@ -2,7 +2,6 @@ package lab
 
 import (
 	"errors"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -165,28 +164,28 @@ func TestNearestIsSymmetricEnough(t *testing.T) {
 
 func TestPlanFitsTheBudget(t *testing.T) {
 	entries := Entries(suites())
-	long := NewPlan(entries, time.Hour, 0.01)
-	if long.Rounds != DefaultRounds || len(long.Left) > 0 || long.Blocks < looks[0] {
+	long := NewPlan(entries, time.Hour)
+	if long.Rounds != DefaultRounds || len(long.Left) > 0 {
 		t.Errorf("an hour: %+v", long)
 	}
-	tight := NewPlan(entries, 16*time.Second, 0.01)
-	if tight.Rounds >= DefaultRounds || len(tight.Left) > 0 || tight.Blocks < looks[0] {
-		t.Errorf("16 s: rounds %d, %d left out, %d blocks", tight.Rounds, len(tight.Left), tight.Blocks)
+	tight := NewPlan(entries, 16*time.Second)
+	if tight.Rounds >= DefaultRounds || len(tight.Left) > 0 {
+		t.Errorf("16 s: rounds %d, %d left out", tight.Rounds, len(tight.Left))
 	}
-	small := NewPlan(entries, 4*time.Second, 0.01)
+	small := NewPlan(entries, 4*time.Second)
 	if small.Rounds != fewestRounds || len(small.Left) == 0 || len(small.Entries)+len(small.Left) != len(entries) {
 		t.Errorf("4 s: rounds %d, %d kept, %d left out", small.Rounds, len(small.Entries), len(small.Left))
 	}
-	if s := small.Describe(4*time.Second, 0.01); !strings.Contains(s, small.Left[0].Case.Name) || !strings.Contains(s, "--budget") {
+	if s := small.Describe(4 * time.Second); !strings.Contains(s, small.Left[0].Case.Name) || !strings.Contains(s, "--budget") {
 		t.Errorf("says %q", s)
 	}
-	if tiny := NewPlan(entries, time.Millisecond, 0.01); len(byCase(tiny.Entries)) != 1 || !strings.Contains(tiny.Describe(time.Millisecond, 0.01), "too few for an interval") {
-		t.Errorf("1 ms: %s", tiny.Describe(time.Millisecond, 0.01))
+	if tiny := NewPlan(entries, time.Millisecond); len(byCase(tiny.Entries)) != 1 {
+		t.Errorf("1 ms: %s", tiny.Describe(time.Millisecond))
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		budget := time.Duration(rapid.Int64Range(1, int64(time.Hour)).Draw(t, "budget"))
-		p := NewPlan(entries, budget, 0.01)
-		if got := slices.Concat(p.Entries, p.Left); names(got) != names(entries) {
+		p := NewPlan(entries, budget)
+		if got := p.All(); names(got) != names(entries) {
 			t.Fatalf("%v: rows were lost", budget)
 		}
 	})

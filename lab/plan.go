@@ -2,7 +2,6 @@ package lab
 
 import (
 	"fmt"
-	"math"
 	"strings"
 	"time"
 
@@ -17,7 +16,7 @@ const (
 	batchTarget = 7500 * time.Microsecond
 	// DefaultRounds is the number of rounds in a block; fewestRounds is what a tight
 	// budget may bring it down to.
-	DefaultRounds = 20
+	DefaultRounds = 24
 	fewestRounds  = 4
 	// setUpEstimate is what starting, proving and ending one worker takes, before the
 	// run knows better.
@@ -25,51 +24,41 @@ const (
 	// setUpBatches is the same for cases whose batches are long: the proof and the warm-up
 	// are about as many.
 	setUpBatches = 5
-	// typicalBlockSD is the standard deviation of a block value (the difference of two
-	// fresh processes, on the log scale) that docs/method.md found; it is only used to
-	// say what precision to expect.
-	typicalBlockSD = 0.02
 )
 
 // looks are the numbers of blocks after which a case may be found done.
 var looks = []int{stats.MinBlocks, 10, 14, 20, 28, 40, 56}
 
-// Plan is what a run will measure with its budget.
+// Plan is what a run will measure with its budget, as far as can be said before it: how
+// precise it gets shows in its first look.
 type Plan struct {
 	Entries []Entry // of the cases that fit, all their rows
-	Left    []Entry // of the cases that do not
+	Left    []Entry // of the cases that do not, unless time remains
 	Rounds  int
-	// Blocks is how many blocks a case can expect, Precision the half-width.
-	Blocks    int
-	Precision float64
-	// Needed is the budget with which every case could expect the precision asked for.
-	Needed time.Duration
 }
+
+// All are the entries of all cases.
+func (p *Plan) All() []Entry { return append(p.Entries[:len(p.Entries):len(p.Entries)], p.Left...) }
 
 // NewPlan fits the rows into the budget: first the rounds of a block are reduced, then
 // cases are left out from the end, until each that is left can have the blocks that
 // an interval needs.
-func NewPlan(entries []Entry, budget time.Duration, precision float64) Plan {
+func NewPlan(entries []Entry, budget time.Duration) Plan {
 	cases := byCase(entries)
-	block := func(cases [][]Entry, rounds int) (d time.Duration) {
+	first := func(cases [][]Entry, rounds int) (d time.Duration) {
 		for _, rows := range cases {
-			for i := range rows {
-				if rows[i].Contender.NotPossible == "" {
-					batch := max(batchTarget, rows[i].Case.Batch)
-					d += max(setUpEstimate, setUpBatches*rows[i].Case.Batch) + time.Duration(rounds)*batch
-				}
-			}
+			d += time.Duration(looks[0]) * estimated(rows, rounds)
 		}
 		return d
 	}
 	p := Plan{Rounds: DefaultRounds}
 	// A quarter is kept for what takes longer than estimated.
 	sure := budget / 4 * 3
-	for p.Rounds > fewestRounds && time.Duration(looks[0])*block(cases, p.Rounds) > sure {
+	for p.Rounds > fewestRounds && first(cases, p.Rounds) > sure {
 		p.Rounds--
 	}
 	kept := len(cases)
-	for kept > 1 && time.Duration(looks[0])*block(cases[:kept], p.Rounds) > sure {
+	for kept > 1 && first(cases[:kept], p.Rounds) > sure {
 		kept--
 	}
 	for i, rows := range cases {
@@ -79,29 +68,18 @@ func NewPlan(entries []Entry, budget time.Duration, precision float64) Plan {
 			p.Left = append(p.Left, rows...)
 		}
 	}
-	if one := block(cases[:kept], p.Rounds); one > 0 {
-		p.Blocks = min(looks[len(looks)-1], int(budget/one))
-		p.Precision = expectedPrecision(p.Blocks)
-	}
-	p.Needed = time.Duration(blocksFor(precision)) * block(cases, DefaultRounds)
 	return p
 }
 
-// expectedPrecision is the half-width that so many blocks give on a usual machine.
-func expectedPrecision(blocks int) float64 {
-	if blocks < looks[0] {
-		return math.Inf(1)
-	}
-	return 2.2 * typicalBlockSD / math.Sqrt(float64(blocks))
-}
-
-func blocksFor(precision float64) int {
-	for _, look := range looks {
-		if expectedPrecision(look) <= precision {
-			return look
+// estimated is what a block of a case takes, before the run knows better.
+func estimated(rows []Entry, rounds int) (d time.Duration) {
+	for i := range rows {
+		if rows[i].Contender.NotPossible == "" {
+			batch := max(batchTarget, rows[i].Case.Batch)
+			d += max(setUpEstimate, setUpBatches*rows[i].Case.Batch) + time.Duration(rounds)*batch
 		}
 	}
-	return looks[len(looks)-1]
+	return d
 }
 
 // byCase groups entries that stand together.
@@ -117,25 +95,17 @@ func byCase(entries []Entry) [][]Entry {
 }
 
 // Describe says in words what will be measured.
-func (p *Plan) Describe(budget time.Duration, precision float64) string {
+func (p *Plan) Describe(budget time.Duration) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s, %s, budget %v: ", words.Counted(len(byCase(p.Entries)), "case"), words.Counted(len(p.Entries), "row"), budget)
-	if p.Blocks < looks[0] {
-		fmt.Fprintf(&b, "about %s a case, too few for an interval (%d)", words.Counted(p.Blocks, "block"), looks[0])
-	} else {
-		fmt.Fprintf(&b, "about %s a case, expect ±%.1f%% of a ratio", words.Counted(p.Blocks, "block"), 100*p.Precision)
-	}
+	fmt.Fprintf(&b, "%s, %s, budget %v", words.Counted(len(byCase(p.Entries)), "case"), words.Counted(len(p.Entries), "row"), budget)
 	if p.Rounds < DefaultRounds {
 		fmt.Fprintf(&b, "; %d rounds a block in place of %d", p.Rounds, DefaultRounds)
 	}
 	if left := byCase(p.Left); len(left) > 0 {
-		fmt.Fprintf(&b, "; the budget is too small for %s more:", words.Counted(len(left), "case"))
+		fmt.Fprintf(&b, "; %s more if time remains, else with a larger --budget:", words.Counted(len(left), "case"))
 		for _, rows := range left {
 			fmt.Fprintf(&b, " %s", rows[0].Case.Name)
 		}
-	}
-	if p.Precision > precision && p.Needed > budget {
-		fmt.Fprintf(&b, "; for ±%.1f%% everywhere give --budget %v", 100*precision, p.Needed.Round(10*time.Second))
 	}
 	return b.String()
 }

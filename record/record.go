@@ -82,6 +82,9 @@ type SelfCost struct {
 	OverheadNS float64 `json:"overhead_ns"`
 	// PeakBytes is the peak resident memory of the conductor, 0 where unknown.
 	PeakBytes int64 `json:"peak_bytes,omitempty"`
+	// Spent is the wall time by what it was spent on, in nanoseconds; "rounds" has the timed
+	// batches in it.
+	Spent map[string]time.Duration `json:"spent,omitempty"`
 }
 
 // Row is a case and a contender.

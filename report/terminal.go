@@ -304,6 +304,18 @@ func selfText(rec *record.Record) string {
 	if self.PeakBytes > 0 {
 		memory = fmt.Sprintf("%d MB", (self.PeakBytes+500_000)/1_000_000)
 	}
-	return fmt.Sprintf("instrument: %.0f%% of %v was inside timed batches; its overhead is %.2f ns an operation; the conductor's peak memory %s",
-		100*self.Duty, rec.Run.Elapsed.Round(100*time.Millisecond), math.Round(self.OverheadNS*100)/100+0, memory)
+	text := fmt.Sprintf("instrument: %.0f%% of %v was inside timed batches", 100*self.Duty, rec.Run.Elapsed.Round(100*time.Millisecond))
+	if len(self.Spent) > 0 {
+		between := self.Spent["rounds"].Seconds() - self.Duty*rec.Run.Elapsed.Seconds()
+		rest := rec.Run.Elapsed.Seconds() - self.Spent["rounds"].Seconds()
+		text += fmt.Sprintf(", %.1f s between them", between)
+		for _, on := range slices.Sorted(maps.Keys(self.Spent)) {
+			if on != "rounds" {
+				text += fmt.Sprintf(", %.1f s %s", self.Spent[on].Seconds(), on)
+				rest -= self.Spent[on].Seconds()
+			}
+		}
+		text += fmt.Sprintf(", %.1f s unaccounted for", math.Abs(math.Round(10*rest)/10))
+	}
+	return fmt.Sprintf("%s; its overhead is %.2f ns an operation; the conductor's peak memory %s", text, math.Round(self.OverheadNS*100)/100+0, memory)
 }

@@ -1,0 +1,196 @@
+package lab
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"postage/record"
+)
+
+// takes is what a block of so many rounds of the case takes: an estimate before it had one,
+// then the lower median, as a block that met a hang says nothing of the next.
+func (cs *runCase) takes(rounds int) time.Duration {
+	if len(cs.round) == 0 {
+		return estimated(cs.entries, rounds)
+	}
+	lower := func(of []time.Duration) time.Duration { return slices.Sorted(slices.Values(of))[(len(of)-1)/2] }
+	return lower(cs.fixed) + time.Duration(rounds)*lower(cs.round)
+}
+
+// width is how wide an interval of so many blocks is beside others: about Student's t over
+// the root of their number.
+func width(blocks int) float64 {
+	n := float64(blocks)
+	return (1.96 + 3/max(1, n-1)) / math.Sqrt(n)
+}
+
+// gain is by how much a second more narrows the case's widest interval, above all that
+// any interval can gain while there is none yet.
+func (cs *runCase) gain(rounds int) float64 {
+	if cs.blocks < looks[0] || math.IsInf(cs.halfWidth, 1) {
+		return math.MaxFloat64 / float64(2+len(cs.round))
+	}
+	return cs.halfWidth * (1 - width(cs.blocks+1)/width(cs.blocks)) / max(1e-9, cs.takes(rounds).Seconds())
+}
+
+// best is the case that the next block goes to, of those that have time for one: until
+// all have the blocks for a first look, the one with fewest, so that what lasts a minute on the
+// machine is in no case alone; then the one whose widest interval a second shrinks most.
+func best(cases []*runCase, rounds int, left time.Duration) *runCase {
+	var next *runCase
+	for _, cs := range cases {
+		if cs.done || cs.waits || cs.takes(rounds) > left {
+			continue
+		}
+		if next == nil || cs.gain(rounds) > next.gain(rounds) {
+			next = cs
+		}
+	}
+	return next
+}
+
+// fit looks, when all cases have had a block or a few, whether each can have those of a
+// first look in the time that is left. If not, blocks get fewer rounds; if that is not enough,
+// cases wait, from the end on. Once the first look is done, those that wait are come back to.
+func (r *run) fit() {
+	if !r.abreast() {
+		return
+	}
+	rest := func(cs *runCase, rounds int) time.Duration {
+		return time.Duration(max(0, looks[0]-cs.blocks)) * cs.takes(rounds)
+	}
+	all := func(rounds int) (d time.Duration) {
+		for _, cs := range r.cases {
+			if !cs.waits && !cs.done {
+				d += rest(cs, rounds)
+			}
+		}
+		return d
+	}
+	rounds := &r.rec.Run.Rounds
+	for *rounds > fewestRounds && all(*rounds) > r.left() {
+		*rounds--
+	}
+	var waiting []string
+	for i := len(r.cases) - 1; i > 0 && all(*rounds) > r.left(); i-- {
+		if cs := r.cases[i]; !cs.waits && !cs.done {
+			cs.waits = true
+			waiting = append(waiting, cs.name)
+		}
+	}
+	if len(waiting) > 0 {
+		slices.Reverse(waiting)
+		r.tell("blocks take longer here than the budget allows: no interval, unless time remains, for %s", strings.Join(waiting, ", "))
+	}
+	if all(*rounds) > 0 {
+		return
+	}
+	for _, cs := range r.cases {
+		if cs.waits && r.servable(cs) && rest(cs, *rounds) <= r.left()*3/4 {
+			cs.waits = false
+			for _, e := range cs.entries {
+				if row := r.rec.Row(e.Row()); row.Proof.Is(record.ProofNotMeasured) {
+					row.Proof = record.ProofOK
+				}
+			}
+			r.tell("time remains for %s", cs.name)
+			return
+		}
+	}
+	if !r.foretold {
+		r.foretold = true
+		r.foretell()
+	}
+}
+
+// abreast says whether all cases that do not wait have had equally many blocks, or those of
+// a first look.
+func (r *run) abreast() bool {
+	had := -1
+	for _, cs := range r.cases {
+		if cs.waits || cs.done {
+			continue
+		}
+		if n := min(len(cs.round), looks[0]); had >= 0 && n != had {
+			return false
+		} else {
+			had = n
+		}
+	}
+	return had != 0
+}
+
+// servable says whether the servers are there that a case needs: they are started for rows
+// that are measured from the beginning.
+func (r *run) servable(cs *runCase) bool {
+	service := cs.entries[0].Case.Service
+	return service == nil || slices.ContainsFunc(r.cases, func(o *runCase) bool { return !o.waits && o.entries[0].Case.Service == service })
+}
+
+// foretell says what precision to expect, by the intervals of the first look and by where the blocks
+// will go that there is time for; and what it would take for what was asked.
+func (r *run) foretell() {
+	rounds, wanted := r.rec.Run.Rounds, r.rec.Run.Precision
+	var cases []*runCase
+	for _, cs := range r.cases {
+		if !cs.waits && !math.IsInf(cs.halfWidth, 1) {
+			ahead := *cs
+			cases = append(cases, &ahead)
+		}
+	}
+	if !slices.ContainsFunc(cases, func(cs *runCase) bool { return !cs.done }) {
+		return
+	}
+	forward := func(cs *runCase) {
+		cs.halfWidth *= width(cs.blocks+1) / width(cs.blocks)
+		cs.blocks++
+		cs.done = cs.halfWidth <= wanted || cs.blocks >= looks[len(looks)-1]
+	}
+	left := r.left()
+	for next := best(cases, rounds, left); next != nil; next = best(cases, rounds, left) {
+		left -= next.takes(rounds)
+		forward(next)
+	}
+	slices.SortStableFunc(cases, func(a, b *runCase) int { return int(math.Copysign(1, a.halfWidth-b.halfWidth)) })
+	text := fmt.Sprintf("after a first look: expect ±%.1f%%", 100*cases[0].halfWidth)
+	if last := cases[len(cases)-1]; last != cases[0] {
+		text += fmt.Sprintf(" (%s) to ±%.1f%% (%s)", cases[0].name, 100*last.halfWidth, last.name)
+	}
+	more, helpless := time.Duration(0), []string(nil)
+	for _, cs := range cases {
+		for !cs.done {
+			more += cs.takes(rounds)
+			forward(cs)
+		}
+		if cs.halfWidth > wanted {
+			helpless = append(helpless, fmt.Sprintf("%s (±%.1f%%)", cs.name, 100*cs.halfWidth))
+		}
+	}
+	if more > left {
+		text += fmt.Sprintf("; for ±%.1f%% give --budget %v", 100*wanted, (r.rec.Run.Budget + more - left).Round(10*time.Second))
+	}
+	if len(helpless) > 0 {
+		text += fmt.Sprintf("; too noisy for that with %d blocks too: %s", looks[len(looks)-1], strings.Join(helpless, ", "))
+	}
+	r.tell("%s", text)
+}
+
+// tell has the observer told something.
+func (r *run) tell(format string, a ...any) {
+	if r.Observe != nil {
+		r.Observe(Status{Note: fmt.Sprintf(format, a...)})
+	}
+}
+
+// lap adds the time since the last lap to what was spent on something.
+func (r *run) lap(on string) {
+	now := time.Now()
+	if r.spent == nil {
+		r.spent = map[string]time.Duration{}
+	}
+	r.spent[on] += now.Sub(r.lapped)
+	r.lapped = now
+}

@@ -1,0 +1,75 @@
+package lab
+
+import (
+	"context"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"postage/record"
+)
+
+// told runs what a plan has and returns its record and what the user was told.
+func told(t *testing.T, plan Plan, budget time.Duration, precision float64) (*record.Record, string) {
+	t.Helper()
+	rec := NewRecord(plan, record.Run{Seed: 7, Precision: precision, Budget: budget, GOMAXPROCS: 1}, record.ThisMachine(0))
+	var notes strings.Builder
+	c := testConductor(t)
+	c.Observe = func(s Status) { notes.WriteString(s.Note + "\n") }
+	if err := c.Run(context.Background(), plan.All(), rec); err != nil {
+		t.Fatal(err)
+	}
+	return rec, notes.String()
+}
+
+// What an estimate left out is come back to when time remains, and what is expected is said
+// once the first look is done.
+func TestComesBackToWhatWasLeftOut(t *testing.T) {
+	entries, _ := prepared(t, 0, "op=plain", "op=baseless")
+	cases := byCase(entries)
+	rec, notes := told(t, Plan{Entries: cases[1], Left: cases[0], Rounds: 3}, time.Minute, 0.5)
+	left := cases[0][0].Case.Name
+	if !strings.Contains(notes, "time remains for "+left) || rec.Row(cases[0][0].Row()).Proof.Is(record.ProofNotMeasured) {
+		t.Errorf("%s: %q; told: %s", left, rec.Row(cases[0][0].Row()).Proof, notes)
+	}
+	if !rec.Run.Complete || rec.Run.Self == nil || rec.Run.Self.Spent["rounds"] <= 0 {
+		t.Errorf("%+v", rec.Run.Self)
+	}
+}
+
+// Where blocks take longer than the budget allows, cases from the end on wait, and that is said before it is used up.
+func TestWhatCannotBeHelpedIsTold(t *testing.T) {
+	entries, _ := prepared(t, 0, "op=plain", "op=slow")
+	_, notes := told(t, Plan{Entries: entries, Rounds: 3}, 4*time.Second, 0.001)
+	if !strings.Contains(notes, "no interval, unless time remains, for Test/op=slow") {
+		t.Errorf("told: %s", notes)
+	}
+}
+
+// What is foretold is by what was seen: a case that spreads more is expected to be less precise,
+// and more budget is asked for than there is, where it helps.
+func TestForetell(t *testing.T) {
+	var note string
+	r := &run{Conductor: &Conductor{Observe: func(s Status) { note = s.Note }}, deadline: time.Now().Add(time.Minute),
+		rec: &record.Record{Run: record.Run{Rounds: 10, Precision: 0.01, Budget: 2 * time.Minute}}}
+	seen := func(name string, half float64) *runCase {
+		return &runCase{name: name, blocks: looks[0], halfWidth: half, round: []time.Duration{100 * time.Millisecond}, fixed: []time.Duration{0}}
+	}
+	r.cases = []*runCase{seen("wide", 0.30), seen("narrow", 0.012), seen("fair", 0.03)}
+	r.foretell()
+	for _, want := range []string{"expect ±", "(narrow) to ±", "(wide)", "give --budget", "too noisy for that with 56 blocks too: wide (±"} {
+		if !strings.Contains(note, want) {
+			t.Errorf("%q lacks %q", note, want)
+		}
+	}
+	if r.cases[0].blocks != looks[0] || r.cases[0].done {
+		t.Errorf("foretelling changed the case: %+v", r.cases[0])
+	}
+	// Student's t for 6, 10 and 56 blocks.
+	for n, x := range map[int]float64{6: 2.571, 10: 2.262, 56: 2.004} {
+		if got := width(n) * math.Sqrt(float64(n)); math.Abs(got/x-1) > 0.02 {
+			t.Errorf("%d blocks: %.3f, t is %.3f", n, got, x)
+		}
+	}
+}
