@@ -1,0 +1,95 @@
+package gen
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/compiler/protogen"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/descriptorpb"
+	"google.golang.org/protobuf/types/pluginpb"
+)
+
+// Schemas that services use are generated for, compiled, and hold the differential tests: OpenTelemetry's, and
+// some of googleapis. The times that are logged are those of a busy machine.
+func TestPublishedSchemas(t *testing.T) {
+	if os.Getenv("POSTAGE_INTEROP") == "" {
+		t.Skip("asks the module proxy for schemas: POSTAGE_INTEROP=1 asks for it")
+	}
+	run := func(dir string, stdin []byte, name string, args ...string) []byte {
+		t.Helper()
+		cmd := exec.Command(name, args...)
+		cmd.Dir, cmd.Stdin = dir, strings.NewReader(string(stdin))
+		cmd.Env = append(os.Environ(), "GOWORK=off")
+		var complaint strings.Builder
+		cmd.Stderr = &complaint
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatalf("%s %v: %v\n%s%s", name, args, err, out, complaint.String())
+		}
+		return out
+	}
+	put := func(from, to string) {
+		t.Helper()
+		data, err := os.ReadFile(filepath.Join("testdata", "published", from))
+		if err == nil {
+			err = os.WriteFile(to, data, 0o666)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	asking := t.TempDir()
+	put("request.go.txt", filepath.Join(asking, "main.go"))
+	run(asking, nil, "go", "mod", "init", "request")
+	run(asking, nil, "go", "get", "go.opentelemetry.io/proto/otlp@v1.11.1") // which asks for a version of googleapis
+	run(asking, nil, "go", "mod", "tidy")
+	module := string(runtime)
+	data := run(asking, nil, "go", "run", ".", module+"/internal/published", module)
+
+	copied := t.TempDir()
+	if err := os.CopyFS(copied, os.DirFS(filepath.Join("..", ".."))); err != nil {
+		t.Fatal(err)
+	}
+	request := new(pluginpb.CodeGeneratorRequest)
+	if err := proto.Unmarshal(data, request); err != nil {
+		t.Fatal(err)
+	}
+	plugin, err := protogen.Options{}.New(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plugin.SupportedFeatures = uint64(pluginpb.CodeGeneratorResponse_FEATURE_PROTO3_OPTIONAL | pluginpb.CodeGeneratorResponse_FEATURE_SUPPORTS_EDITIONS)
+	plugin.SupportedEditionsMinimum, plugin.SupportedEditionsMaximum = descriptorpb.Edition_EDITION_PROTO2, descriptorpb.Edition_EDITION_2024
+	notes, err := Run(plugin, Options{Hook: true, VT: true, Reuse: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, note := range notes {
+		t.Log(note)
+	}
+	theirs := new(pluginpb.CodeGeneratorResponse)
+	if err := proto.Unmarshal(run("", data, "go", "run", "google.golang.org/protobuf/cmd/protoc-gen-go"), theirs); err != nil {
+		t.Fatal(err)
+	}
+	for _, response := range []*pluginpb.CodeGeneratorResponse{theirs, plugin.Response()} {
+		if response.Error != nil {
+			t.Fatal(response.GetError())
+		}
+		for _, file := range response.File {
+			name := filepath.Join(copied, file.GetName())
+			if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(name, []byte(file.GetContent()), 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	put("subjects_test.go.txt", filepath.Join(copied, "subjects_test.go"))
+	t.Logf("%d files\n%s", len(theirs.File), run(copied, nil, "go", "test", "-short", "-run", "Agrees|Corners", "-bench", "Published", "-benchtime", "100ms", "."))
+}

@@ -1,0 +1,55 @@
+package encode
+
+import (
+	"context"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"connectrpc.com/connect"
+	"google.golang.org/protobuf/proto"
+
+	"postage/pbfast"
+	"postage/stage/encode/internal/bind"
+	"postage/stage/encode/internal/pbhook"
+)
+
+// Messages go to a service of Connect and back, by each of its protocols and both of its own codecs, with pbfast behind
+// proto.Marshal and proto.Unmarshal.
+func TestPbfastConnect(t *testing.T) {
+	if !pbfast.Hooked((*pbhook.Order)(nil)) {
+		t.Fatal("proto.Marshal does not use pbfast's methods")
+	}
+	const path = "/postage.Orders/Echo"
+	mux := http.NewServeMux()
+	mux.Handle(path, connect.NewUnaryHandler(path, func(_ context.Context, r *connect.Request[pbhook.Order]) (*connect.Response[pbhook.Order], error) {
+		r.Msg.Serial++
+		return connect.NewResponse(r.Msg), nil
+	}))
+	server := httptest.NewUnstartedServer(mux)
+	server.EnableHTTP2 = true // which gRPC needs
+	server.StartTLS()
+	defer server.Close()
+	for name, option := range map[string]connect.ClientOption{
+		"connect":       connect.WithClientOptions(),
+		"connect, JSON": connect.WithProtoJSON(),
+		"gRPC":          connect.WithGRPC(),
+		"gRPC-Web":      connect.WithGRPCWeb(),
+	} {
+		client := connect.NewClient[pbhook.Order, pbhook.Order](server.Client(), server.URL+path, option)
+		rnd := rand.New(rand.NewPCG(1, 0))
+		for range 20 {
+			order := drawOrder(rnd)
+			want := bind.Order().Hooked.From(&order)
+			got, err := client.CallUnary(t.Context(), connect.NewRequest(want))
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			want.Serial++
+			if !proto.Equal(got.Msg, want) {
+				t.Fatalf("%s: came back as %v, want %v", name, got.Msg, want)
+			}
+		}
+	}
+}
