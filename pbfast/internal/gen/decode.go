@@ -2,6 +2,7 @@ package gen
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -250,14 +251,18 @@ func (g *generator) decodeField(msg *message, f *field) {
 	}
 }
 
-// slot sets name to the field's place in the parts, which are made if they are not there.
+// slot sets name to the field's place in the parts, which are made if they are not there, or to one of its own.
 func (g *generator) slot(msg *message, f *field, name string) {
-	if g.reusing && f.boxed() {
-		g.f("%s = new([]%s)", name, g.goType(f))
-		return
+	goType := g.goType(f)
+	if f.boxed() {
+		goType = "[]" + goType
 	}
-	if g.reusing {
-		g.f("if %s = old%s; %s == nil { %s = new(%s) }", name, f.GoName, name, name, g.goType(f))
+	switch {
+	case f.boxed() && g.reusing, !g.reusing && !slices.Contains(msg.slots, f):
+		g.f("%s = new(%s)", name, goType)
+		return
+	case g.reusing:
+		g.f("if %s = old%s; %s == nil { %s = new(%s) }", name, f.GoName, name, name, goType)
 		return
 	}
 	g.f("if s == nil { s = new(%s) }", partsName(msg))
@@ -266,15 +271,6 @@ func (g *generator) slot(msg *message, f *field, name string) {
 		place, _ = g.inNode(child, "s."+f.GoName)
 	}
 	g.f("%s = %s", name, place)
-}
-
-func (g *generator) hasSlot(msg *message, f *field) bool {
-	for _, s := range msg.slots {
-		if s == f {
-			return true
-		}
-	}
-	return false
 }
 
 // into decodes v into target, a message of the field's type.
@@ -306,7 +302,7 @@ func (g *generator) decodeMessage(msg *message, f *field) {
 		condition = "true"
 	}
 	g.f("if %s {", condition)
-	if !g.hasSlot(msg, f) {
+	if !slices.Contains(msg.slots, f) {
 		expression, parts := g.fresh(f)
 		g.f("%s = %s\n}", name, expression)
 		g.into(f, name, parts)

@@ -168,23 +168,41 @@ func (m *model) local(f *field) *message {
 	return m.messages[f.Message.Desc.FullName()]
 }
 
-// slotsOf sets the fields whose values are allocated together: optional scalars, and messages that
-// do not contain themselves.
+// slotsOf sets the fields whose values are allocated together: optional scalars, then messages that do not contain
+// themselves, as long as there is room.
 func (m *model) slotsOf(msg *message) {
-	for _, f := range msg.fields {
-		switch {
-		case f.pointer(), f.boxed() && f.kind == protoreflect.MessageKind:
+	left := maxSlotBytes
+	add := func(f *field, size int) {
+		if size <= left {
+			left -= size
 			msg.slots = append(msg.slots, f)
-		case f.single() && f.kind == protoreflect.MessageKind:
-			if child := m.local(f); child != nil && m.sizeOf(child, nil) <= maxSlotBytes {
-				msg.slots = append(msg.slots, f)
-			}
+		}
+	}
+	for _, f := range msg.fields {
+		if f.pointer() || f.boxed() && f.kind == protoreflect.MessageKind {
+			add(f, slotBytes(f))
+		}
+	}
+	for _, f := range msg.fields {
+		if child := m.local(f); child != nil && f.single() && f.kind == protoreflect.MessageKind {
+			add(f, m.sizeOf(child, nil))
 		}
 	}
 }
 
-// A slot may be as large as this, with all that is within it. It bounds what two bytes of hostile input, an
-// empty message, make a decoder allocate.
+// slotBytes is the room for what a field of a struct points to, if it is no message.
+func slotBytes(f *field) int {
+	switch {
+	case f.boxed():
+		return 24
+	case f.pointer():
+		return 16
+	}
+	return 0
+}
+
+// The slots of a message are as large as this at most, with all that is within them. It bounds what two bytes of hostile
+// input make a decoder allocate, and what is allocated in vain where most of what is optional is missing.
 const (
 	maxSlotBytes = 512
 	huge         = 1 << 30
@@ -197,9 +215,11 @@ func (m *model) sizeOf(msg *message, within []*message) int {
 		return huge
 	}
 	within = append(within, msg)
-	size := 48 // state, size cache, unknown fields
+	size, slots := 48, 0 // state, size cache, unknown fields
 	for _, f := range msg.fields {
 		switch {
+		case f.boxed():
+			size += 8
 		case f.list() || !f.inOneof() && f.kind == protoreflect.BytesKind:
 			size += 24
 		case f.inOneof() || f.kind == protoreflect.StringKind && !f.pointer():
@@ -207,21 +227,16 @@ func (m *model) sizeOf(msg *message, within []*message) int {
 		default:
 			size += 8
 		}
-		if f.boxed() {
-			size += 8
-		}
-		if f.pointer() {
-			size += 16
-		}
+		slots += slotBytes(f)
 		if child := m.local(f); child != nil && f.single() && f.kind == protoreflect.MessageKind {
 			if s := m.sizeOf(child, within); s <= maxSlotBytes {
-				size += s
+				slots += s
 			} else if s >= huge {
 				return huge
 			}
 		}
 	}
-	return size
+	return size + min(slots, maxSlotBytes)
 }
 
 // hasText says how many fields of strings or bytes can be within a message: 0, 1 or 2 for more. Those within

@@ -59,37 +59,51 @@ func TestPublishedSchemas(t *testing.T) {
 	if err := proto.Unmarshal(data, request); err != nil {
 		t.Fatal(err)
 	}
+	theirs := run("", data, "go", "run", "google.golang.org/protobuf/cmd/protoc-gen-go")
+	put("subjects_test.go.txt", filepath.Join(copied, "subjects_test.go"))
+	for _, hook := range []bool{true, false} {
+		ours, err := proto.Marshal(generated(t, request, Options{Hook: hook, VT: true, Reuse: true}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, answer := range [][]byte{theirs, ours} {
+			response := new(pluginpb.CodeGeneratorResponse)
+			if err := proto.Unmarshal(answer, response); err != nil || response.Error != nil {
+				t.Fatal(response.GetError(), err)
+			}
+			for _, file := range response.File {
+				name := filepath.Join(copied, file.GetName())
+				if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(name, []byte(file.GetContent()), 0o666); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		tests := "Agrees|Corners"
+		if !hook {
+			tests = "^$"
+		}
+		t.Logf("hook %v\n%s", hook, run(copied, nil, "go", "test", "-short", "-run", tests, "-bench", "Published", "-benchmem", "-benchtime", "100ms", "."))
+	}
+}
+
+// generated is what the generator answers.
+func generated(t *testing.T, request *pluginpb.CodeGeneratorRequest, options Options) *pluginpb.CodeGeneratorResponse {
+	t.Helper()
 	plugin, err := protogen.Options{}.New(request)
 	if err != nil {
 		t.Fatal(err)
 	}
 	plugin.SupportedFeatures = uint64(pluginpb.CodeGeneratorResponse_FEATURE_PROTO3_OPTIONAL | pluginpb.CodeGeneratorResponse_FEATURE_SUPPORTS_EDITIONS)
 	plugin.SupportedEditionsMinimum, plugin.SupportedEditionsMaximum = descriptorpb.Edition_EDITION_PROTO2, descriptorpb.Edition_EDITION_2024
-	notes, err := Run(plugin, Options{Hook: true, VT: true, Reuse: true})
+	notes, err := Run(plugin, options)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, note := range notes {
 		t.Log(note)
 	}
-	theirs := new(pluginpb.CodeGeneratorResponse)
-	if err := proto.Unmarshal(run("", data, "go", "run", "google.golang.org/protobuf/cmd/protoc-gen-go"), theirs); err != nil {
-		t.Fatal(err)
-	}
-	for _, response := range []*pluginpb.CodeGeneratorResponse{theirs, plugin.Response()} {
-		if response.Error != nil {
-			t.Fatal(response.GetError())
-		}
-		for _, file := range response.File {
-			name := filepath.Join(copied, file.GetName())
-			if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(name, []byte(file.GetContent()), 0o666); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	put("subjects_test.go.txt", filepath.Join(copied, "subjects_test.go"))
-	t.Logf("%d files\n%s", len(theirs.File), run(copied, nil, "go", "test", "-short", "-run", "Agrees|Corners", "-bench", "Published", "-benchtime", "100ms", "."))
+	return plugin.Response()
 }

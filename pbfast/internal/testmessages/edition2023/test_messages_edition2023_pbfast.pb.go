@@ -2255,11 +2255,11 @@ type pbfastTestAllTypesEdition2023Parts struct {
 	OptionalDouble         float64
 	OptionalBool           bool
 	OptionalString         string
-	OptionalForeignMessage pbfastForeignMessageEdition2023Node
 	OptionalNestedEnum     TestAllTypesEdition2023_NestedEnum
 	OptionalForeignEnum    ForeignEnumEdition2023
 	OptionalStringPiece    string
 	OptionalCord           string
+	OptionalForeignMessage pbfastForeignMessageEdition2023Node
 }
 
 type pbfastTestAllTypesEdition2023Node struct {

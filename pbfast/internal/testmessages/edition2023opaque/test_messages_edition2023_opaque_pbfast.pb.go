@@ -2232,11 +2232,11 @@ func pbfastTestAllTypesEdition2023MapStringForeignEnumEncode(e *pbfast.Encoder, 
 // pbfastTestAllTypesEdition2023Parts is room for the optional values and messages of one TestAllTypesEdition2023, allocated at once.
 type pbfastTestAllTypesEdition2023Parts struct {
 	OptionalString         string
-	OptionalForeignMessage ForeignMessageEdition2023
 	OptionalStringPiece    string
 	OptionalCord           string
 	RepeatedNestedMessage  []*TestAllTypesEdition2023_NestedMessage
 	RepeatedForeignMessage []*ForeignMessageEdition2023
+	OptionalForeignMessage ForeignMessageEdition2023
 }
 
 type pbfastTestAllTypesEdition2023Node struct {

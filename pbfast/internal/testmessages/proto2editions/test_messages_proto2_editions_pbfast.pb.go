@@ -2487,57 +2487,38 @@ func pbfastTestAllTypesProto2MapInt32BoolEncode(e *pbfast.Encoder, w []byte, i i
 
 // pbfastTestAllTypesProto2Parts is room for the optional values and messages of one TestAllTypesProto2, allocated at once.
 type pbfastTestAllTypesProto2Parts struct {
-	OptionalInt32          int32
-	OptionalInt64          int64
-	OptionalUint32         uint32
-	OptionalUint64         uint64
-	OptionalSint32         int32
-	OptionalSint64         int64
-	OptionalFixed32        uint32
-	OptionalFixed64        uint64
-	OptionalSfixed32       int32
-	OptionalSfixed64       int64
-	OptionalFloat          float32
-	OptionalDouble         float64
-	OptionalBool           bool
-	OptionalString         string
-	OptionalForeignMessage pbfastForeignMessageProto2Node
-	OptionalNestedEnum     TestAllTypesProto2_NestedEnum
-	OptionalForeignEnum    ForeignEnumProto2
-	OptionalStringPiece    string
-	OptionalCord           string
-	DefaultInt32           int32
-	DefaultInt64           int64
-	DefaultUint32          uint32
-	DefaultUint64          uint64
-	DefaultSint32          int32
-	DefaultSint64          int64
-	DefaultFixed32         uint32
-	DefaultFixed64         uint64
-	DefaultSfixed32        int32
-	DefaultSfixed64        int64
-	DefaultFloat           float32
-	DefaultDouble          float64
-	DefaultBool            bool
-	DefaultString          string
-	Fieldname1             int32
-	FieldName2             int32
-	XFieldName3            int32
-	Field_Name4_           int32
-	Field0Name5            int32
-	Field_0Name6           int32
-	FieldName7             int32
-	FieldName8             int32
-	Field_Name9            int32
-	Field_Name10           int32
-	FIELD_NAME11           int32
-	FIELDName12            int32
-	XFieldName13           int32
-	X_FieldName14          int32
-	Field_Name15           int32
-	Field__Name16          int32
-	FieldName17__          int32
-	FieldName18__          int32
+	OptionalInt32       int32
+	OptionalInt64       int64
+	OptionalUint32      uint32
+	OptionalUint64      uint64
+	OptionalSint32      int32
+	OptionalSint64      int64
+	OptionalFixed32     uint32
+	OptionalFixed64     uint64
+	OptionalSfixed32    int32
+	OptionalSfixed64    int64
+	OptionalFloat       float32
+	OptionalDouble      float64
+	OptionalBool        bool
+	OptionalString      string
+	OptionalNestedEnum  TestAllTypesProto2_NestedEnum
+	OptionalForeignEnum ForeignEnumProto2
+	OptionalStringPiece string
+	OptionalCord        string
+	DefaultInt32        int32
+	DefaultInt64        int64
+	DefaultUint32       uint32
+	DefaultUint64       uint64
+	DefaultSint32       int32
+	DefaultSint64       int64
+	DefaultFixed32      uint32
+	DefaultFixed64      uint64
+	DefaultSfixed32     int32
+	DefaultSfixed64     int64
+	DefaultFloat        float32
+	DefaultDouble       float64
+	DefaultBool         bool
+	DefaultString       string
 }
 
 type pbfastTestAllTypesProto2Node struct {
@@ -2792,16 +2773,9 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				return pbfast.ErrMalformed
 			}
 			if m.OptionalForeignMessage == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesProto2Parts)
-				}
-				m.OptionalForeignMessage = &s.OptionalForeignMessage.m
+				m.OptionalForeignMessage = new(ForeignMessageProto2)
 			}
-			var of *pbfastForeignMessageProto2Parts
-			if s != nil {
-				of = &s.OptionalForeignMessage.s
-			}
-			if err := m.OptionalForeignMessage.pbfastDecode(d, v, of, depth); err != nil {
+			if err := m.OptionalForeignMessage.pbfastDecode(d, v, nil, depth); err != nil {
 				return err
 			}
 		case 0xa8: // optional_nested_enum
@@ -4520,10 +4494,7 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				return pbfast.ErrMalformed
 			}
 			if m.Fieldname1 == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesProto2Parts)
-				}
-				m.Fieldname1 = &s.Fieldname1
+				m.Fieldname1 = new(int32)
 			}
 			*m.Fieldname1 = int32(v)
 		case 0xc90: // field_name2
@@ -4535,10 +4506,7 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				return pbfast.ErrMalformed
 			}
 			if m.FieldName2 == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesProto2Parts)
-				}
-				m.FieldName2 = &s.FieldName2
+				m.FieldName2 = new(int32)
 			}
 			*m.FieldName2 = int32(v)
 		case 0xc98: // _field_name3
@@ -4550,10 +4518,7 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				return pbfast.ErrMalformed
 			}
 			if m.XFieldName3 == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesProto2Parts)
-				}
-				m.XFieldName3 = &s.XFieldName3
+				m.XFieldName3 = new(int32)
 			}
 			*m.XFieldName3 = int32(v)
 		case 0xca0: // field__name4_
@@ -4565,10 +4530,7 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				return pbfast.ErrMalformed
 			}
 			if m.Field_Name4_ == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesProto2Parts)
-				}
-				m.Field_Name4_ = &s.Field_Name4_
+				m.Field_Name4_ = new(int32)
 			}
 			*m.Field_Name4_ = int32(v)
 		case 0xca8: // field0name5
@@ -4580,10 +4542,7 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				return pbfast.ErrMalformed
 			}
 			if m.Field0Name5 == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesProto2Parts)
-				}
-				m.Field0Name5 = &s.Field0Name5
+				m.Field0Name5 = new(int32)
 			}
 			*m.Field0Name5 = int32(v)
 		case 0xcb0: // field_0_name6
@@ -4595,10 +4554,7 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				return pbfast.ErrMalformed
 			}
 			if m.Field_0Name6 == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesProto2Parts)
-				}
-				m.Field_0Name6 = &s.Field_0Name6
+				m.Field_0Name6 = new(int32)
 			}
 			*m.Field_0Name6 = int32(v)
 		case 0xcb8: // fieldName7
@@ -4610,10 +4566,7 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				return pbfast.ErrMalformed
 			}
 			if m.FieldName7 == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesProto2Parts)
-				}
-				m.FieldName7 = &s.FieldName7
+				m.FieldName7 = new(int32)
 			}
 			*m.FieldName7 = int32(v)
 		case 0xcc0: // FieldName8
@@ -4625,10 +4578,7 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				return pbfast.ErrMalformed
 			}
 			if m.FieldName8 == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesProto2Parts)
-				}
-				m.FieldName8 = &s.FieldName8
+				m.FieldName8 = new(int32)
 			}
 			*m.FieldName8 = int32(v)
 		case 0xcc8: // field_Name9
@@ -4640,10 +4590,7 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				return pbfast.ErrMalformed
 			}
 			if m.Field_Name9 == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesProto2Parts)
-				}
-				m.Field_Name9 = &s.Field_Name9
+				m.Field_Name9 = new(int32)
 			}
 			*m.Field_Name9 = int32(v)
 		case 0xcd0: // Field_Name10
@@ -4655,10 +4602,7 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				return pbfast.ErrMalformed
 			}
 			if m.Field_Name10 == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesProto2Parts)
-				}
-				m.Field_Name10 = &s.Field_Name10
+				m.Field_Name10 = new(int32)
 			}
 			*m.Field_Name10 = int32(v)
 		case 0xcd8: // FIELD_NAME11
@@ -4670,10 +4614,7 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				return pbfast.ErrMalformed
 			}
 			if m.FIELD_NAME11 == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesProto2Parts)
-				}
-				m.FIELD_NAME11 = &s.FIELD_NAME11
+				m.FIELD_NAME11 = new(int32)
 			}
 			*m.FIELD_NAME11 = int32(v)
 		case 0xce0: // FIELD_name12
@@ -4685,10 +4626,7 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				return pbfast.ErrMalformed
 			}
 			if m.FIELDName12 == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesProto2Parts)
-				}
-				m.FIELDName12 = &s.FIELDName12
+				m.FIELDName12 = new(int32)
 			}
 			*m.FIELDName12 = int32(v)
 		case 0xce8: // __field_name13
@@ -4700,10 +4638,7 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				return pbfast.ErrMalformed
 			}
 			if m.XFieldName13 == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesProto2Parts)
-				}
-				m.XFieldName13 = &s.XFieldName13
+				m.XFieldName13 = new(int32)
 			}
 			*m.XFieldName13 = int32(v)
 		case 0xcf0: // __Field_name14
@@ -4715,10 +4650,7 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				return pbfast.ErrMalformed
 			}
 			if m.X_FieldName14 == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesProto2Parts)
-				}
-				m.X_FieldName14 = &s.X_FieldName14
+				m.X_FieldName14 = new(int32)
 			}
 			*m.X_FieldName14 = int32(v)
 		case 0xcf8: // field__name15
@@ -4730,10 +4662,7 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				return pbfast.ErrMalformed
 			}
 			if m.Field_Name15 == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesProto2Parts)
-				}
-				m.Field_Name15 = &s.Field_Name15
+				m.Field_Name15 = new(int32)
 			}
 			*m.Field_Name15 = int32(v)
 		case 0xd00: // field__Name16
@@ -4745,10 +4674,7 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				return pbfast.ErrMalformed
 			}
 			if m.Field__Name16 == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesProto2Parts)
-				}
-				m.Field__Name16 = &s.Field__Name16
+				m.Field__Name16 = new(int32)
 			}
 			*m.Field__Name16 = int32(v)
 		case 0xd08: // field_name17__
@@ -4760,10 +4686,7 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				return pbfast.ErrMalformed
 			}
 			if m.FieldName17__ == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesProto2Parts)
-				}
-				m.FieldName17__ = &s.FieldName17__
+				m.FieldName17__ = new(int32)
 			}
 			*m.FieldName17__ = int32(v)
 		case 0xd10: // Field_name18__
@@ -4775,10 +4698,7 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				return pbfast.ErrMalformed
 			}
 			if m.FieldName18__ == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesProto2Parts)
-				}
-				m.FieldName18__ = &s.FieldName18__
+				m.FieldName18__ = new(int32)
 			}
 			*m.FieldName18__ = int32(v)
 		case 0xfa2: // message_set_correct
@@ -10352,8 +10272,8 @@ func (m *UnknownToTestAllTypes) pbfastEncode(e *pbfast.Encoder, w []byte, i int)
 type pbfastUnknownToTestAllTypesParts struct {
 	OptionalInt32  int32
 	OptionalString string
-	NestedMessage  pbfastForeignMessageProto2Node
 	OptionalBool   bool
+	NestedMessage  pbfastForeignMessageProto2Node
 }
 
 type pbfastUnknownToTestAllTypesNode struct {
@@ -12277,39 +12197,38 @@ func (m *TestAllRequiredTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i
 
 // pbfastTestAllRequiredTypesProto2Parts is room for the optional values and messages of one TestAllRequiredTypesProto2, allocated at once.
 type pbfastTestAllRequiredTypesProto2Parts struct {
-	RequiredInt32          int32
-	RequiredInt64          int64
-	RequiredUint32         uint32
-	RequiredUint64         uint64
-	RequiredSint32         int32
-	RequiredSint64         int64
-	RequiredFixed32        uint32
-	RequiredFixed64        uint64
-	RequiredSfixed32       int32
-	RequiredSfixed64       int64
-	RequiredFloat          float32
-	RequiredDouble         float64
-	RequiredBool           bool
-	RequiredString         string
-	RequiredForeignMessage pbfastForeignMessageProto2Node
-	RequiredNestedEnum     TestAllRequiredTypesProto2_NestedEnum
-	RequiredForeignEnum    ForeignEnumProto2
-	RequiredStringPiece    string
-	RequiredCord           string
-	DefaultInt32           int32
-	DefaultInt64           int64
-	DefaultUint32          uint32
-	DefaultUint64          uint64
-	DefaultSint32          int32
-	DefaultSint64          int64
-	DefaultFixed32         uint32
-	DefaultFixed64         uint64
-	DefaultSfixed32        int32
-	DefaultSfixed64        int64
-	DefaultFloat           float32
-	DefaultDouble          float64
-	DefaultBool            bool
-	DefaultString          string
+	RequiredInt32       int32
+	RequiredInt64       int64
+	RequiredUint32      uint32
+	RequiredUint64      uint64
+	RequiredSint32      int32
+	RequiredSint64      int64
+	RequiredFixed32     uint32
+	RequiredFixed64     uint64
+	RequiredSfixed32    int32
+	RequiredSfixed64    int64
+	RequiredFloat       float32
+	RequiredDouble      float64
+	RequiredBool        bool
+	RequiredString      string
+	RequiredNestedEnum  TestAllRequiredTypesProto2_NestedEnum
+	RequiredForeignEnum ForeignEnumProto2
+	RequiredStringPiece string
+	RequiredCord        string
+	DefaultInt32        int32
+	DefaultInt64        int64
+	DefaultUint32       uint32
+	DefaultUint64       uint64
+	DefaultSint32       int32
+	DefaultSint64       int64
+	DefaultFixed32      uint32
+	DefaultFixed64      uint64
+	DefaultSfixed32     int32
+	DefaultSfixed64     int64
+	DefaultFloat        float32
+	DefaultDouble       float64
+	DefaultBool         bool
+	DefaultString       string
 }
 
 type pbfastTestAllRequiredTypesProto2Node struct {
@@ -12564,16 +12483,9 @@ func (m *TestAllRequiredTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s
 				return pbfast.ErrMalformed
 			}
 			if m.RequiredForeignMessage == nil {
-				if s == nil {
-					s = new(pbfastTestAllRequiredTypesProto2Parts)
-				}
-				m.RequiredForeignMessage = &s.RequiredForeignMessage.m
+				m.RequiredForeignMessage = new(ForeignMessageProto2)
 			}
-			var of *pbfastForeignMessageProto2Parts
-			if s != nil {
-				of = &s.RequiredForeignMessage.s
-			}
-			if err := m.RequiredForeignMessage.pbfastDecode(d, v, of, depth); err != nil {
+			if err := m.RequiredForeignMessage.pbfastDecode(d, v, nil, depth); err != nil {
 				return err
 			}
 		case 0xa8: // required_nested_enum

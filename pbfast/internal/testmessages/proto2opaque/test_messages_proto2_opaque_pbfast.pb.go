@@ -2497,12 +2497,12 @@ func pbfastTestAllTypesProto2MapInt32BoolEncode(e *pbfast.Encoder, w []byte, i i
 // pbfastTestAllTypesProto2Parts is room for the optional values and messages of one TestAllTypesProto2, allocated at once.
 type pbfastTestAllTypesProto2Parts struct {
 	OptionalString         string
-	OptionalForeignMessage ForeignMessageProto2
 	OptionalStringPiece    string
 	OptionalCord           string
 	RepeatedNestedMessage  []*TestAllTypesProto2_NestedMessage
 	RepeatedForeignMessage []*ForeignMessageProto2
 	DefaultString          string
+	OptionalForeignMessage ForeignMessageProto2
 }
 
 type pbfastTestAllTypesProto2Node struct {
@@ -11623,10 +11623,10 @@ func (m *TestAllRequiredTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i
 // pbfastTestAllRequiredTypesProto2Parts is room for the optional values and messages of one TestAllRequiredTypesProto2, allocated at once.
 type pbfastTestAllRequiredTypesProto2Parts struct {
 	RequiredString         string
-	RequiredForeignMessage ForeignMessageProto2
 	RequiredStringPiece    string
 	RequiredCord           string
 	DefaultString          string
+	RequiredForeignMessage ForeignMessageProto2
 }
 
 type pbfastTestAllRequiredTypesProto2Node struct {

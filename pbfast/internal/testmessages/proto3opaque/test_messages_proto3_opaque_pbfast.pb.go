@@ -2740,7 +2740,6 @@ func pbfastTestAllTypesProto3MapStringForeignEnumEncode(e *pbfast.Encoder, w []b
 
 // pbfastTestAllTypesProto3Parts is room for the optional values and messages of one TestAllTypesProto3, allocated at once.
 type pbfastTestAllTypesProto3Parts struct {
-	OptionalForeignMessage ForeignMessage
 	RepeatedNestedMessage  []*TestAllTypesProto3_NestedMessage
 	RepeatedForeignMessage []*ForeignMessage
 	RepeatedBoolWrapper    []*wrapperspb.BoolValue
@@ -2759,6 +2758,7 @@ type pbfastTestAllTypesProto3Parts struct {
 	RepeatedValue          []*structpb.Value
 	RepeatedListValue      []*structpb.ListValue
 	RepeatedStruct         []*structpb.Struct
+	OptionalForeignMessage ForeignMessage
 }
 
 type pbfastTestAllTypesProto3Node struct {

@@ -282,11 +282,11 @@ func pbfastOrderLabelsEncode(e *pbfast.Encoder, w []byte, i int, k string, v str
 // pbfastOrderParts is room for the optional values and messages of one Order, allocated at once.
 type pbfastOrderParts struct {
 	PaidUnixMs int64
+	Coupon     string
 	Customer   pbfastCustomerNode
 	ShipTo     Address
 	BillTo     Address
 	Total      Money
-	Coupon     string
 }
 
 type pbfastOrderNode struct {
@@ -1239,8 +1239,8 @@ func (m *LineItem) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int
 
 // pbfastLineItemParts is room for the optional values and messages of one LineItem, allocated at once.
 type pbfastLineItemParts struct {
-	UnitPrice       Money
 	DiscountPercent int32
+	UnitPrice       Money
 }
 
 type pbfastLineItemNode struct {
