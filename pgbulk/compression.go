@@ -18,7 +18,7 @@ const (
 
 func (c Compression) check() error {
 	if c != "" && c != PGLZ && c != LZ4 {
-		return fmt.Errorf("unknown compression %q", c)
+		return fmt.Errorf("unknown compression %q: want PGLZ or LZ4", c)
 	}
 	return nil
 }

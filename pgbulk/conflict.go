@@ -56,19 +56,19 @@ func (t *Table) checkConflict(o *Options, op Operation) error {
 	}
 	switch {
 	case o.Conflict < DoUpdate || o.Conflict > Fail:
-		return fmt.Errorf("unknown conflict action %d", o.Conflict)
+		return fmt.Errorf("unknown Conflict %d: want DoUpdate, DoNothing or Fail", o.Conflict)
 	case o.Constraint != "" && (o.Target != "" || o.TargetWhere != ""):
-		return errors.New("a conflict is with a constraint or with a target, not both")
+		return errors.New("Options.Constraint and Options.Target are both set: give one of them")
 	case o.TargetWhere != "" && o.Target == "" && len(t.Key) == 0:
-		return errors.New("the predicate of a partial index needs key columns or a target")
+		return errors.New("Options.TargetWhere needs Table.Key or Options.Target")
 	case target && o.Conflict == Fail:
-		return errors.New("a constraint or target of conflicts that are to fail")
+		return errors.New("Options.Constraint and Target do nothing where Conflict is Fail: leave them out, or give another Conflict")
 	case op == OpUpsert && len(t.Key) == 0 && !target:
 		return errors.New("no key columns")
 	case o.Conflict == DoUpdate && len(t.Key) == 0 && !target:
-		return errors.New("an update on conflict needs key columns")
+		return errors.New("Conflict DoUpdate needs Table.Key, or Options.Constraint or Target")
 	case o.Conflict != DoUpdate && (len(o.SetTo) > 0 || o.Where != ""):
-		return errors.New("SetTo and Where are for updates")
+		return errors.New("Options.SetTo and Where work only with Conflict DoUpdate")
 	}
 	return t.checkSet(o)
 }
@@ -88,10 +88,10 @@ func (t *Table) checkSet(o *Options) error {
 	}
 	for c, sql := range o.SetTo {
 		if slices.Contains(t.Key, c) {
-			return fmt.Errorf("column %q is of the key, by which rows are found, and cannot be set to another value", c)
+			return fmt.Errorf("column %q is part of the key, by which rows are found, and cannot be set", c)
 		}
 		if strings.TrimSpace(string(sql)) == "" {
-			return fmt.Errorf("column %q is to be set to no expression", c)
+			return fmt.Errorf("the expression for column %q in SetTo is empty", c)
 		}
 	}
 	return nil

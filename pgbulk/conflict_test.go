@@ -160,14 +160,14 @@ func TestConflictRefusals(t *testing.T) {
 		want  string
 	}{
 		{keyless, pgbulk.Options{}, "no key columns"},
-		{keyless, pgbulk.Options{TargetWhere: "live"}, "key columns or a target"},
-		{table, pgbulk.Options{Constraint: "c", Target: "lower(a)"}, "not both"},
-		{table, pgbulk.Options{Constraint: "c", Conflict: pgbulk.Fail}, "that are to fail"},
-		{table, pgbulk.Options{Conflict: pgbulk.DoNothing, Where: "true"}, "for updates"},
-		{table, pgbulk.Options{Conflict: pgbulk.DoNothing, SetTo: set}, "for updates"},
+		{keyless, pgbulk.Options{TargetWhere: "live"}, "needs Table.Key or"},
+		{table, pgbulk.Options{Constraint: "c", Target: "lower(a)"}, "both set"},
+		{table, pgbulk.Options{Constraint: "c", Conflict: pgbulk.Fail}, "Conflict is Fail"},
+		{table, pgbulk.Options{Conflict: pgbulk.DoNothing, Where: "true"}, "only with Conflict DoUpdate"},
+		{table, pgbulk.Options{Conflict: pgbulk.DoNothing, SetTo: set}, "only with Conflict DoUpdate"},
 		{table, pgbulk.Options{Set: []string{"a"}, SetTo: set}, "in Set and in SetTo"},
 		{table, pgbulk.Options{Set: []string{"a", "a"}}, "set twice"},
-		{table, pgbulk.Options{SetTo: map[string]pgbulk.SQL{"a": " "}}, "no expression"},
+		{table, pgbulk.Options{SetTo: map[string]pgbulk.SQL{"a": " "}}, "in SetTo is empty"},
 	} {
 		_, err := pgbulk.Upsert(t.Context(), nil, c.table, pgbulk.Slice([][]any{{1, "x"}}), c.o)
 		if err == nil || !strings.Contains(err.Error(), c.want) {

@@ -157,7 +157,7 @@ func (w *writer) orderBy() string {
 // keyOrder reports whether all rows must be sorted.
 func (w *writer) keyOrder() bool { return w.sorts && w.options.Order == KeyOrder }
 
-var errKeyOrder = errors.New("rows of more than one statement of Bind or Unnest cannot be sorted: KeyOrder takes Copy then, and the right to make temporary tables")
+var errKeyOrder = errors.New("KeyOrder cannot sort the rows of several statements of Bind or Unnest: use Copy, which needs the right to make temporary tables")
 
 // sorted reports whether the statement of Bind or Unnest is to be sorted: it has all of the call's rows.
 func (w *writer) sorted() bool { return w.sorts && w.alone }

@@ -22,7 +22,7 @@ func isDefault(v any) bool {
 	return ok
 }
 
-var errDefault = errors.New("DEFAULT can be a value only of what is inserted, and only by Bind: see pgbulk.Default")
+var errDefault = errors.New("pgbulk.Default works only where rows are inserted, and only with Bind: set Options.Strategy to Bind")
 
 // leftOut is which columns a row leaves to their DEFAULT; nil if none.
 func leftOut(row []any) (columns []bool) {

@@ -2,10 +2,10 @@
 // that the usual calls make.
 //
 // pgx's Exec holds every parameter at least twice before a byte is sent: once encoded, once more in the message. For a
-// thousand rows of 16 KB that is a hundred megabytes and more. This package sums the lengths first, writes the
+// thousand rows of 16 KB that is more than a hundred megabytes. This package sums the lengths first, writes the
 // exact header of the Bind message, and then streams the values: small ones through one buffer of 64 KB that is used again and
-// again, large ones from where they are (writev); rows come from an iterator and are never collected. Memory stays the same
-// however many rows there are.
+// again, large ones from where they are (writev); rows come from an iterator and are never collected. Memory does not grow
+// with the number of rows.
 //
 // The calls are:
 //
@@ -35,8 +35,9 @@
 //     writing takes long, so that a server with much to say never waits for a client that is busy writing. TLS, pools,
 //     notices, notifications and the connection's tracers go on working.
 //   - A Unix socket that large values are written to gets a send buffer of up to 2 MB (SO_SNDBUF, Linux only).
-//   - Values are encoded by the connection's type map, in binary where it has a codec. Strings and bytes for
-//     text, json, jsonb and bytea columns go to the socket without one.
+//   - Strings and bytes for text, json, jsonb and bytea columns go to the socket as they are. Numbers, booleans, times and UUIDs are
+//     encoded here, to the same bytes as by pgx's codecs. All other values are encoded by the connection's type map, in binary
+//     where it has a codec.
 //   - A context that ends cancels the statement on the server, and the connection stays usable if the server answers
 //     within [CancelGrace].
 //

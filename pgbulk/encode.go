@@ -291,7 +291,7 @@ func (e *encoder) encode(c *column, v any, dst []byte) (out []byte, err error) {
 		return nil, err
 	}
 	if !readsAlike(c.oid, text) {
-		return nil, fmt.Errorf("%w: only the server can read %.50q, and its text can be sent only if the column's first value is such a text too", err, text)
+		return nil, fmt.Errorf("%w: only the server can read %.50q: for it to be sent as text, the first value of the column must be such a text too", err, text)
 	}
 	var parsed any
 	if scanErr := e.m.Scan(c.oid, textFormat, []byte(text), &parsed); scanErr != nil {
@@ -329,4 +329,4 @@ func (e *encoder) encodeAs(c *column, format int16, v any, dst []byte) (out []by
 
 func tooLarge(n int) error { return fmt.Errorf("a value of %d bytes: %w", n, ErrTooLarge) }
 
-var errTooMany = errors.New("row has not as many values as there are columns")
+var errTooMany = errors.New("the row has another number of values than there are columns")

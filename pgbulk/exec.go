@@ -78,7 +78,7 @@ func Exec(ctx context.Context, db DB, sql string, args ...any) (tag pgconn.Comma
 			switch what {
 			case lost:
 				if all.lose(st); inTx {
-					err = fmt.Errorf("%w: the connection is another backend's now, as behind a pooler, and the statement was not run; with default_query_exec_mode=cache_describe this cannot be", err)
+					err = fmt.Errorf("%w: the statement was not run, because a pooler has given the connection another backend: with default_query_exec_mode=cache_describe this does not happen", err)
 				}
 			case outdated:
 				st.parsed = false

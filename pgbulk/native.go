@@ -12,8 +12,8 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
-// The values that programs write most are encoded here, without an allocation, and to the bytes that pgx's own codecs have for them. All
-// others, and all for types that have a codec of the program's, are left to the type map.
+// The usual values of the usual types are encoded here, without an allocation, to the same bytes as by pgx's codecs. All other values, and
+// all of types for which the program has registered a codec or wrapper, are encoded by the type map.
 
 // appendValue appends a value in binary with its length before it, or -1 for NULL. ok is false if the type map must encode it.
 func (h shape) appendValue(dst []byte, v any) (out []byte, ok bool) {
@@ -237,7 +237,7 @@ func appendUUID(dst []byte, v any) ([]byte, bool) {
 // y2k is the beginning of the year 2000, from which the server counts, in seconds since 1970.
 const y2k = 946_684_800
 
-// manySeconds is as far from 1970 as microseconds can be counted, nearly: the year 280,708. It is almost the server's last year.
+// manySeconds is nearly the most seconds whose microseconds fit in 64 bits: the year 280,708. pgx encodes what is beyond.
 const manySeconds = 1 << 43
 
 func (h shape) appendTime(dst []byte, v any) ([]byte, bool) {
@@ -271,7 +271,7 @@ func (h shape) appendTime(dst []byte, v any) ([]byte, bool) {
 		return appendNull(dst, true)
 	}
 	seconds := t.Unix()
-	if h != shapeTimestamptz { // which is what a clock shows, wherever
+	if h != shapeTimestamptz { // the others are what the clock shows in the time's own zone
 		_, offset := t.Zone()
 		seconds += int64(offset)
 	}
@@ -354,7 +354,7 @@ func appendDecimalText(dst []byte, s string) ([]byte, bool) {
 // appendDecimal appends text, decimal digits with perhaps a minus before them, times ten to the power of exp. The server's digits
 // count to 10,000 and begin at the decimal point: see numeric_recv in PostgreSQL's numeric.c.
 func appendDecimal(dst []byte, text string, exp int32) ([]byte, bool) {
-	const most = 8000 // beyond it, or so, is what the server's numbers cannot be
+	const most = 8000 // more is rare, and perhaps out of the server's range: pgx has the errors
 	if exp < -most || exp > most {
 		return dst, false
 	}

@@ -19,11 +19,11 @@ func (p *plan) retrying(ctx context.Context, rows Rows, call func() (Result, err
 	case p.options.Retries == 0:
 		return call()
 	case !rows.again:
-		return Result{}, p.error(errors.New("retries need rows that can come again: use Slice, or say so with Repeatable"))
+		return Result{}, p.error(errors.New("Options.Retries needs rows that can come again: use Slice, or Rows.Repeatable"))
 	case p.returned != nil:
-		return Result{}, p.error(errors.New("retries and returned rows exclude each other: what was handed out cannot be taken back"))
+		return Result{}, p.error(errors.New("Options.Retries and Returning exclude each other: rows that were handed out cannot be taken back"))
 	case p.conn.PgConn().TxStatus() != 'I':
-		return Result{}, p.error(errors.New("retries are for calls that are a transaction of their own: begin the whole of this one again instead"))
+		return Result{}, p.error(errors.New("Options.Retries works only for calls that are a transaction of their own: retry your whole transaction instead"))
 	}
 	for attempt := 0; ; attempt++ {
 		result, err := call()

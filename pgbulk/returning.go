@@ -93,7 +93,7 @@ func (p *plan) describeReturning(ctx context.Context, b *buffers) (*returned, er
 		}
 		i := slices.IndexFunc(r.paths, func(p []int) bool { return slices.Equal(p, path) })
 		if i >= 0 {
-			return nil, fmt.Errorf("field %s of %v may be column %q or %q: say which by a tag", r.row.FieldByIndex(path).Name, r.row, r.names[i], name)
+			return nil, fmt.Errorf("field %s of %v can be column %q or %q: give it a db tag", r.row.FieldByIndex(path).Name, r.row, r.names[i], name)
 		}
 		r.names, r.paths, list = append(r.names, name), append(r.paths, path), append(list, "t."+quote(name))
 		r.formats = append(r.formats, formatOf(p.conn.TypeMap(), string(row[1])))
@@ -115,7 +115,7 @@ func (p *plan) describeReturning(ctx context.Context, b *buffers) (*returned, er
 			r.clause += "with (old as pgbulk_old) "
 			inserted = "pgbulk_old is not distinct from null"
 		case kind != "r":
-			return nil, errors.New("whether a row was inserted or updated can be told only of plain tables before PostgreSQL 18: use Return")
+			return nil, errors.New("before PostgreSQL 18 ReturnInserted works only for plain tables: use Return")
 		default:
 			// A row that ON CONFLICT found is locked before it is updated, which leaves a mark in xmax.
 			inserted = "t.xmax = 0"

@@ -99,7 +99,7 @@ func Structs[T any](rows iter.Seq[T]) Rows {
 			for row = range rows {
 				if pointer {
 					if v = reflect.ValueOf(row); v.IsNil() {
-						yield(nil, errors.New("nil struct"))
+						yield(nil, errors.New("the row is a nil pointer"))
 						return
 					}
 					v = v.Elem()

@@ -53,7 +53,7 @@ func sharded(ctx context.Context, db *pgxpool.Pool, n int, op Operation, t Table
 		return fail(errors.New("no source of rows"))
 	}
 	if o.Returning != nil {
-		return fail(errors.New("rows are returned from one connection, not from shards"))
+		return fail(errors.New("Options.Returning does not work with shards: use Upsert or Insert"))
 	}
 	d, err := newDistributor(ctx, db, n, op, t, rows, o)
 	if err != nil {
@@ -117,7 +117,7 @@ func newDistributor(ctx context.Context, db *pgxpool.Pool, n int, op Operation, 
 		d.shards = append(d.shards, &shard{plan: &p})
 	}
 	if op == OpUpsert && !d.plan.table.exactKey(&d.plan.options) {
-		return nil, d.plan.error(errors.New("rows are shared by their key: a target of conflicts cannot take its place"))
+		return nil, d.plan.error(errors.New("rows are shared by Table.Key: Options.Target cannot take its place"))
 	}
 	d.encoder = encoder{m: d.plan.conn.TypeMap(), columns: d.plan.layout.columns}
 	for i, c := range d.plan.table.Columns {
@@ -244,7 +244,7 @@ func (s *shard) renumber(e *Error) {
 	}
 }
 
-// turns are the pools of which a call is taking its connections.
+// turns are the pools from which a call is taking its connections now.
 var turns = struct {
 	sync.Mutex
 	of map[*pgxpool.Pool]*turn

@@ -51,7 +51,7 @@ func statementsOf(conn *pgx.Conn) *statements {
 }
 
 // statementName is made of the text and of the parameters' types, so that whichever backend has a statement of this name,
-// and whoever prepared it, it is the right one and reads the parameters as they are meant.
+// and no matter who prepared it, it is the right one and reads the parameters as they are meant.
 func statementName(sql string, types []uint32) string {
 	h := sha256.New()
 	for _, oid := range types {

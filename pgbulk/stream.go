@@ -25,7 +25,7 @@ const CancelGrace = 2 * time.Second
 // stream is one exchange with the server: all that is written up to one Sync or in one simple Query, and all that is
 // answered up to the ReadyForQuery message.
 //
-// The caller's goroutine writes, straight to the net.Conn below pgconn, and then reads, through pgconn, which thereby keeps
+// The caller's goroutine writes, straight to the net.Conn below pgconn, and then reads, through pgconn, which so keeps
 // track of the transaction's status, and handles notices, notifications and parameters. If a write waits for longer than
 // readAfter, or the exchange takes longer, a second goroutine reads from then on: that is what rules out the deadlock of two sides
 // that both wait for the other to read, and what tells early that the server has refused a row. It is not there from the beginning
@@ -56,7 +56,7 @@ type stream struct {
 	reader  *time.Timer // begins it; nil as long as no write had to wait
 	waits   func()
 
-	// Set by whoever reads, to be read after done is closed; only answered and stop are read before.
+	// Set by the goroutine that reads, to be read after done is closed; only stop is read before.
 	done     chan struct{}
 	stop     atomic.Bool // there was an error: nothing that is written now will be of use
 	commands int         // CommandComplete messages

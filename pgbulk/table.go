@@ -133,9 +133,9 @@ func (t *Table) check(o *Options, op Operation) error {
 	case o.Order < DefaultOrder || o.Order > SourceOrder:
 		return fmt.Errorf("unknown order %d", o.Order)
 	case o.Retries < 0:
-		return errors.New("negative number of retries")
+		return errors.New("Options.Retries is negative")
 	case o.ChunkRows < 0 || o.ChunkBytes < 0:
-		return errors.New("negative chunk size")
+		return errors.New("Options.ChunkRows or ChunkBytes is negative")
 	}
 	for i, c := range t.Columns {
 		if slices.Contains(t.Columns[:i], c) {

@@ -11,9 +11,9 @@ func (o *Options) checkUnchanged(op Operation) error {
 	case !o.SkipUnchanged:
 		return nil
 	case op.byKey() || o.Conflict != DoUpdate:
-		return errors.New("SkipUnchanged is for updates on conflict")
+		return errors.New("Options.SkipUnchanged works only with Conflict DoUpdate")
 	case len(o.SetTo) > 0:
-		return errors.New("SkipUnchanged does not know what SetTo sets: use Where")
+		return errors.New("Options.SkipUnchanged and SetTo exclude each other, as expressions are not compared: use Where")
 	}
 	return nil
 }

@@ -31,11 +31,11 @@ func (t *Table) checkByKey(o *Options, op Operation) error {
 	case len(t.Key) == 0:
 		return errors.New("no key columns")
 	case o.Conflict != 0 || o.Constraint != "" || o.Target != "" || o.TargetWhere != "":
-		return errors.New("only what inserts can be in conflict")
+		return errors.New("options about conflicts work only with Insert and Upsert")
 	case o.OverridingSystem:
-		return errors.New("OverridingSystem is for what inserts")
+		return errors.New("Options.OverridingSystem works only with Insert and Upsert")
 	case op == OpDelete && (o.Set != nil || len(o.SetTo) > 0):
-		return errors.New("a delete sets nothing")
+		return errors.New("Options.Set and SetTo do not work with Delete")
 	}
 	o.Conflict = Fail
 	if op == OpDelete {

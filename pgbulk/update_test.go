@@ -114,11 +114,11 @@ func TestByKeyRefusals(t *testing.T) {
 	}{
 		{pgbulk.Update, pgbulk.Table{Name: table.Name, Columns: table.Columns}, pgbulk.Options{}, "no key columns"},
 		{pgbulk.Delete, pgbulk.Table{Name: table.Name, Columns: table.Columns}, pgbulk.Options{}, "no key columns"},
-		{pgbulk.Update, table, pgbulk.Options{Conflict: pgbulk.DoNothing}, "in conflict"},
-		{pgbulk.Update, table, pgbulk.Options{OverridingSystem: true}, "what inserts"},
+		{pgbulk.Update, table, pgbulk.Options{Conflict: pgbulk.DoNothing}, "options about conflicts"},
+		{pgbulk.Update, table, pgbulk.Options{OverridingSystem: true}, "OverridingSystem works only"},
 		{pgbulk.Update, keys, pgbulk.Options{}, "no columns to set"},
 		{pgbulk.Update, table, pgbulk.Options{SetTo: map[string]pgbulk.SQL{"id": "t.id + 1"}}, "of the key"},
-		{pgbulk.Delete, table, pgbulk.Options{Set: []string{"a"}}, "sets nothing"},
+		{pgbulk.Delete, table, pgbulk.Options{Set: []string{"a"}}, "do not work with Delete"},
 	} {
 		_, err := c.call(t.Context(), nil, c.table, pgbulk.Slice([][]any{{1, "x"}}), c.o)
 		if err == nil || !strings.Contains(err.Error(), c.want) {

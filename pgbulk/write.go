@@ -482,7 +482,7 @@ type buffers struct {
 	formats []byte
 	types   []uint32
 	chunk   chunk
-	key     []byte // of the row at hand
+	key     []byte // of the current row
 	keys    keys
 	fields  []field
 	sizes   []int

@@ -52,9 +52,9 @@ func NewWriter[T any](ctx context.Context, db DB, op Operation, t Table, o Write
 	}
 	switch {
 	case o.CommitEvery < 0:
-		err = p.error(errors.New("negative CommitEvery"))
+		err = p.error(errors.New("CommitEvery is negative"))
 	case o.CommitEvery > 0 && p.conn.PgConn().TxStatus() != 'I':
-		err = p.error(errors.New("CommitEvery in a transaction of the caller's: the Writer cannot commit it"))
+		err = p.error(errors.New("CommitEvery does not work in a transaction of the caller's, which the Writer cannot commit"))
 	default:
 		err = p.describe(ctx)
 	}
