@@ -48,9 +48,10 @@ func ReadSamples(paths []string, original protoreflect.MessageDescriptor, n *Nor
 }
 
 func (s *Samples) read(path string, data []byte, original, normal protoreflect.MessageDescriptor) error {
-	switch ext := filepath.Ext(path); ext {
-	case ".json", ".ndjson", ".jsonl":
+	if IsJSON(path) {
 		return s.readJSON(path, data, original, normal)
+	}
+	switch ext := filepath.Ext(path); ext {
 	case ".txt", ".txtpb", ".textproto", ".textpb", ".pbtxt", ".prototext":
 		m := dynamicpb.NewMessage(original)
 		if err := prototext.Unmarshal(data, m); err != nil {

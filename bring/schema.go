@@ -208,8 +208,12 @@ func (s *Schema) Message(name string) (protoreflect.MessageDescriptor, error) {
 			}
 		}
 	}
+	var top []protoreflect.MessageDescriptor
 	for _, file := range s.files {
 		within(file.Messages())
+		for i := range file.Messages().Len() {
+			top = append(top, file.Messages().Get(i))
+		}
 	}
 	var found, other []string
 	var match protoreflect.MessageDescriptor
@@ -227,8 +231,8 @@ func (s *Schema) Message(name string) (protoreflect.MessageDescriptor, error) {
 	switch {
 	case len(all) == 0:
 		return nil, errors.New("there is no message in the file: name one that has some")
-	case name == "" && len(all) == 1:
-		return all[0], nil
+	case name == "" && len(top) == 1:
+		return top[0], nil
 	case name == "":
 		return nil, fmt.Errorf("which of the %d messages? name one with --message: %s", len(all), few)
 	case len(found) == 0:

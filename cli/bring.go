@@ -31,15 +31,16 @@ type bringFlags struct {
 func (p program) bringCommand() *cobra.Command {
 	var flags bringFlags
 	cmd := &cobra.Command{
-		Use:   "bring FILE.proto",
+		Use:   "bring FILE.proto|FILE.json",
 		Short: "Measure a message of your own",
-		Long: `Makes rows of a message of your own, for every contender that can take it, with samples of
+		Long: `Makes rows of a message of your own, given by a .proto file or by JSON samples alone, for every contender that can take it, with samples of
 yours: generates code, builds it into this program, has every row prove itself on all samples, and measures.
 
 What is built stays in .postage/bring: the next time only what has changed is made anew. The
 program there is a whole postage, for list, run, report, compare and gate of your message's rows.`,
 		Example: `  postage bring trace.proto -I protos --message TracesData --sample spans.ndjson
-  postage bring trace.proto -I protos --message TracesData --sample spans.ndjson --now codec=json --budget 5m`,
+  postage bring trace.proto -I protos --message TracesData --sample spans.ndjson --now codec=json --budget 5m
+  postage bring spans.ndjson --now json`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return p.runBring(cmd, args, flags) },
 	}
@@ -64,7 +65,17 @@ func (p program) runBring(cmd *cobra.Command, args []string, flags bringFlags) e
 	if err := hideRuns(); err != nil {
 		return err
 	}
-	schema, err := bring.Load(ctx, args, flags.folders)
+	var schema *bring.Schema
+	var err error
+	if bring.IsJSON(args[0]) {
+		if len(args) > 1 {
+			return hinted(fmt.Errorf("%s, and more: a schema is made of one file of JSON", args[0]), "put the samples into one file, one after the other")
+		}
+		schema, err = bring.Infer(args[0])
+		flags.samples = append([]string{args[0]}, flags.samples...)
+	} else {
+		schema, err = bring.Load(ctx, args, flags.folders)
+	}
 	if err != nil {
 		return err
 	}
