@@ -23,7 +23,7 @@ import (
 func (p program) doctorCommand() *cobra.Command {
 	var calibrate, asJSON bool
 	var comparisons int
-	var stage string
+	var stage, saved string
 	var budget time.Duration
 	cmd := &cobra.Command{
 		Use:   "doctor",
@@ -35,11 +35,12 @@ and with itself slowed by 1, 2, 3 or 5%, and the verdicts are counted. ` + "`run
 smallest slowdown that is found.`,
 		Example: p.example().expand(`  postage doctor
   postage doctor --calibrate --comparisons 60
-  postage doctor --calibrate --stage {stage}`),
+  postage doctor --calibrate --stage {stage}
+  postage doctor --calibrate --record FILE`),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !calibrate {
-				for _, flag := range []string{"comparisons", "budget", "stage"} {
+				for _, flag := range []string{"comparisons", "budget", "stage", "record"} {
 					if cmd.Flags().Changed(flag) {
 						return hinted(fmt.Errorf("--%s goes with --calibrate", flag), "`postage doctor --help` shows the flags")
 					}
@@ -50,6 +51,9 @@ smallest slowdown that is found.`,
 				}
 				_, err := io.WriteString(cmd.OutOrStdout(), describe(&machine))
 				return err
+			}
+			if saved != "" {
+				return blockValues(cmd.OutOrStdout(), saved)
 			}
 			if comparisons < 1 {
 				return fmt.Errorf("--comparisons %d: must be at least 1", comparisons)
@@ -65,7 +69,11 @@ smallest slowdown that is found.`,
 	f.IntVar(&comparisons, "comparisons", enoughComparisons, "how many comparisons --calibrate makes")
 	f.StringVar(&stage, "stage", "", "the stage to calibrate (default the first)")
 	f.DurationVar(&budget, "budget", 0, "total time for --calibrate (default "+comparisonBudget.String()+" a comparison)")
+	f.StringVar(&saved, "record", "", "look at a calibration's record in `file`, measure nothing: what a block's value finds beside the median of paired wall times")
 	f.BoolVar(&asJSON, "json", false, "print JSON")
+	for _, flag := range []string{"comparisons", "budget", "stage", "json"} {
+		cmd.MarkFlagsMutuallyExclusive("record", flag)
+	}
 	return cmd
 }
 

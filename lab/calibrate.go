@@ -3,6 +3,7 @@ package lab
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"postage/record"
@@ -95,12 +96,16 @@ type Calibration struct {
 	Slowed, Found []int
 	Blocks        float64
 	HalfWidth     float64 // median of the A/A comparisons'
+	// Needed is the slowdown that 95% of the comparisons would have found: what each A/A interval
+	// lacks to lie beyond the margin of its verdict; 0.02 is 2%.
+	Needed float64
 }
 
 // Calibrate counts the verdicts in the record of a calibration.
 func Calibrate(rec *record.Record) Calibration {
 	c := Calibration{Slowed: make([]int, len(InjectedSlowdowns)), Found: make([]int, len(InjectedSlowdowns))}
-	var blocks, widths []float64
+	var blocks, widths, needed []float64
+	margin := verdict.Margin(rec.Run.Precision)
 	for _, result := range verdict.Analyze(rec).Cases {
 		control := result.Control
 		if control == nil || control.Ratio == nil || result.Blocks < looks[0] {
@@ -109,6 +114,7 @@ func Calibrate(rec *record.Record) Calibration {
 		c.Comparisons++
 		blocks = append(blocks, float64(result.Blocks))
 		widths = append(widths, control.Ratio.HalfWidth)
+		needed = append(needed, (1+margin)/max(1e-9, control.Ratio.Low)-1)
 		if control.Verdict == stats.Faster || control.Verdict == stats.Slower {
 			c.FalseAlarms++
 		}
@@ -127,5 +133,9 @@ func Calibrate(rec *record.Record) Calibration {
 		}
 	}
 	c.Blocks, c.HalfWidth = stats.Median(blocks), stats.Median(widths)
+	if len(needed) > 0 {
+		slices.Sort(needed)
+		c.Needed = needed[(95*len(needed)+99)/100-1]
+	}
 	return c
 }

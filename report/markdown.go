@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"postage/internal/words"
@@ -15,6 +16,7 @@ import (
 func Markdown(w io.Writer, rec *record.Record, stages []verdict.Stage) error {
 	var b strings.Builder
 	a := verdict.Analyze(rec)
+	b.WriteString(commandText(rec, stages))
 	lines := sentences(a, rec, stages)
 	for _, line := range lines {
 		fmt.Fprintf(&b, "- %s\n", plain(line))
@@ -37,6 +39,26 @@ func Markdown(w io.Writer, rec *record.Record, stages []verdict.Stage) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// commandText is the command that makes the record again, with the date and the commit that it was
+// measured at; "" of what `postage run` did not measure.
+func commandText(rec *record.Record, stages []verdict.Stage) string {
+	if len(rec.Rows) == 0 || !slices.ContainsFunc(stages, func(s verdict.Stage) bool { return s.Name == rec.Rows[0].Stage }) {
+		return ""
+	}
+	command := "postage run"
+	for _, pattern := range rec.Run.Patterns {
+		command += " '" + pattern + "'"
+	}
+	text := fmt.Sprintf("Measured by %s", code(fmt.Sprintf("%s --budget %v --precision %g%% --seed %d", command, rec.Run.Budget, 100*rec.Run.Precision, rec.Run.Seed)))
+	if !rec.Run.Started.IsZero() {
+		text += ", " + rec.Run.Started.UTC().Format("2 January 2006")
+	}
+	if rec.Run.Commit != "" {
+		text += fmt.Sprintf(", commit %.12s", rec.Run.Commit)
+	}
+	return text + ".\n\n"
 }
 
 func markdownCase(b *strings.Builder, c *verdict.CaseResult) {
