@@ -22,6 +22,8 @@ import (
 type Binary struct {
 	Package Package
 	Layouts []string // files
+	// Plain says why the binary has no hook and each batch is a process, "" if it has one.
+	Plain string
 }
 
 // Build builds a package's test binary in so many function layouts, see [build.Source.Layouts].
@@ -30,15 +32,18 @@ func Build(ctx context.Context, source *build.Source, p Package, layouts int) (*
 	if err != nil {
 		return nil, err
 	}
+	b := &Binary{Package: p}
+	var flags []string
 	over, err := overlay(ctx, folder)
-	if err != nil {
+	if errors.Is(err, errNoHook) {
+		b.Plain = err.Error()
+	} else if err != nil {
 		return nil, err
+	} else {
+		flags = []string{"-overlay=" + over}
 	}
-	files, err := source.Layouts(ctx, build.Target{Package: p.Path, Test: true, Flags: []string{"-overlay=" + over}}, layouts)
-	if err != nil {
-		return nil, err
-	}
-	return &Binary{Package: p, Layouts: files}, nil
+	b.Layouts, err = source.Layouts(ctx, build.Target{Package: p.Path, Test: true, Flags: flags}, layouts)
+	return b, err
 }
 
 // command is what starts one layout with one benchmark.
@@ -70,11 +75,12 @@ func (b *Benchmark) pattern() string {
 }
 
 // verdictLine is what testing says of a benchmark that failed or was skipped.
-var verdictLine = regexp.MustCompile(`^\s*--- (FAIL|SKIP): (\S+?)(?:-\d+)?$`)
+var verdictLine = regexp.MustCompile(`^(?:\s*|Benchmark\S+\s+)--- (FAIL|SKIP): (\S+?)(?:-\d+)?$`)
 
-// outcomes are the benchmarks of which a process said that they failed or skipped, and why: what they logged last.
+// outcomes are the benchmarks of which a process said that they failed or skipped, and why: what they
+// logged last, which comes before that with -test.v, and behind it without.
 func outcomes(said string) (all []Benchmark) {
-	logged := ""
+	logged, bare := "", false
 	for line := range strings.Lines(said) {
 		m := verdictLine.FindStringSubmatch(strings.TrimRight(line, "\r\n"))
 		switch {
@@ -83,10 +89,13 @@ func outcomes(said string) (all []Benchmark) {
 			if m[1] == "SKIP" {
 				one.Failed = "it skips"
 			}
-			if logged != "" {
+			if bare = logged == ""; !bare {
 				one.Failed += ": " + logged
 			}
 			all, logged = append(all, one), ""
+		case strings.HasPrefix(line, "    ") && bare:
+			all[len(all)-1].Failed += ": " + strings.TrimSpace(line)
+			bare = false
 		case strings.HasPrefix(line, "    "):
 			logged = strings.TrimSpace(line)
 		}
@@ -140,6 +149,9 @@ func (b *Binary) List(ctx context.Context, pattern string, patience time.Duratio
 }
 
 func (b *Binary) list(ctx context.Context, top, pattern string, patience time.Duration) (found []Benchmark, err error) {
+	if b.Plain != "" {
+		return b.listPlain(ctx, top, pattern, patience)
+	}
 	within, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	arguments, environment := b.command(0, pattern, 0, "list")

@@ -6,6 +6,7 @@ import (
 	_ "embed"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -31,21 +32,31 @@ func patched(source string) (string, error) {
 	for _, method := range renamed {
 		before, after := "\nfunc (b *B) "+method+"(", "\nfunc (b *B) postage"+strings.ToUpper(method[:1])+method[1:]+"("
 		if strings.Count(source, before) != 1 {
-			return "", fmt.Errorf("package testing of this Go release has no method %s of B where it is looked for", method)
+			return "", fmt.Errorf("%w: package testing of this Go release has no method %s of B where it is looked for", errNoHook, method)
 		}
 		source = strings.Replace(source, before, after, 1)
 	}
 	return strings.Replace(source, "\n\truntime.GC()\n", "\n\tpostageGC()\n", 1), nil
 }
 
+// errNoHook is a Go release whose package testing cannot be added to.
+var errNoHook = errors.New("no hook")
+
 // overlay writes what go build's -overlay takes for the Go release that a folder's module is built with, into
 // the user's cache, and returns its file: the same one each time, so that builds are cached.
 func overlay(ctx context.Context, folder string) (string, error) {
-	text, err := build.Output(ctx, folder, "go", "env", "GOROOT", "GOOS")
+	text, err := build.Output(ctx, folder, "go", "env", "GOROOT", "GOOS", "GOMODCACHE")
 	if err != nil {
 		return "", err
 	}
-	root, system, _ := strings.Cut(text, "\n")
+	facts := strings.Split(text, "\n")
+	if len(facts) != 3 {
+		return "", fmt.Errorf("go env said %q", text)
+	}
+	root, system, modules := strings.TrimSpace(facts[0]), strings.TrimSpace(facts[1]), strings.TrimSpace(facts[2])
+	if below, err := filepath.Rel(modules, root); err == nil && filepath.IsLocal(below) {
+		return "", fmt.Errorf("%w: Go lies in the module cache (%s), where go build lets nothing be replaced", errNoHook, root)
+	}
 	testing := filepath.Join(root, "src", "testing")
 	source, err := os.ReadFile(filepath.Join(testing, "benchmark.go"))
 	if err != nil {

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,10 +27,14 @@ type Options struct {
 	Patterns []string // packages
 	Bench    string   // regular expression, as go test -bench takes it
 	Against  string   // the revision to compare with, "" for none
-	CPUs     []int    // values of GOMAXPROCS to run each benchmark with, none for one as it is
-	Layouts  int      // function layouts to build each test binary in, 1 for the linker's own
-	Patience time.Duration
-	Say      func(format string, a ...any) // told what goes on
+	Old, New string   // prebuilt test binaries to compare, in place of packages, "" for none
+	// Column is a key of sub-benchmarks' names, "codec" of "Marshal/codec=json", whose values are compared with
+	// Baseline, one of them, in one case each. "" for none.
+	Column, Baseline string
+	CPUs             []int // values of GOMAXPROCS to run each benchmark with, none for one as it is
+	Layouts          int   // function layouts to build each test binary in, 1 for the linker's own
+	Patience         time.Duration
+	Say              func(format string, a ...any) // told what goes on
 }
 
 // Set is the benchmarks that were found, ready to be measured.
@@ -59,6 +64,7 @@ type side struct {
 	binaries   map[string]*Binary // by package
 	benchmarks map[string][]Benchmark
 	failed     map[string]error // packages that do not build
+	name       string           // of a prebuilt binary, which has no source
 }
 
 // New finds, builds and lists the benchmarks.
@@ -72,6 +78,20 @@ func New(ctx context.Context, o Options) (set *Set, err error) {
 	}()
 	if _, err := regexp.Compile(o.Bench); err != nil {
 		return set, fmt.Errorf("-bench %s: %w", o.Bench, err)
+	}
+	if o.New != "" {
+		now, err := o.prebuilt(ctx, o.New)
+		if err != nil {
+			return set, err
+		}
+		var old *side
+		if o.Old != "" {
+			if old, err = o.prebuilt(ctx, o.Old); err != nil {
+				return set, err
+			}
+		}
+		set.join(o, now, old)
+		return set, nil
 	}
 	var before *build.Source
 	if o.Against != "" {
@@ -153,16 +173,23 @@ func (s *Set) join(o Options, now, old *side) {
 			s.note("%s does not build at %s: %v", p.Path, o.Against, old.failed[p.Path])
 			continue
 		}
+		if o.Column != "" {
+			s.columns(o, now, p)
+			continue
+		}
 		for _, one := range now.benchmarks[p.Path] {
 			was := &Benchmark{}
 			if old != nil {
 				if was = find(old.benchmarks[p.Path], one.Name); was == nil {
-					s.note("%s %s is new: %s does not have it", p.Path, one.Name, o.Against)
+					s.note("%s %s is new: %s does not have it", p.Path, one.Name, cmp.Or(o.Against, o.Old))
 					continue
 				}
 			}
 			for _, cpu := range orOne(o.CPUs) {
 				c := newCase(p, &one, cpu, len(o.CPUs) > 0)
+				if now.binaries[p.Path].Plain != "" || old != nil && old.binaries[p.Path].Plain != "" {
+					c.Value = record.ValueFastWall
+				}
 				e := now.entry(c, p, one, cpu)
 				e.Role = record.RoleBaseline
 				s.Entries = append(s.Entries, e)
@@ -182,7 +209,7 @@ func (s *Set) join(o Options, now, old *side) {
 	for _, p := range old.packages {
 		for _, one := range old.benchmarks[p.Path] {
 			if now.failed[p.Path] == nil && find(now.benchmarks[p.Path], one.Name) == nil {
-				s.note("%s %s is gone: %s has it", p.Path, one.Name, o.Against)
+				s.note("%s %s is gone: %s has it", p.Path, one.Name, cmp.Or(o.Against, o.Old))
 			}
 		}
 	}
@@ -229,7 +256,10 @@ func newCase(p Package, one *Benchmark, cpu int, named bool) *lab.Case {
 // entry is a benchmark on the side, without a role.
 func (s *side) entry(c *lab.Case, p Package, one Benchmark, cpu int) lab.Entry {
 	b := s.binaries[p.Path]
-	built := &lab.Build{Name: shortCommit(s.source.Commit), Commit: s.source.Commit}
+	built := &lab.Build{Name: s.name, Commit: s.name}
+	if s.source != nil {
+		built.Name, built.Commit = shortCommit(s.source.Commit), s.source.Commit
+	}
 	for _, file := range b.Layouts {
 		built.Commands = append(built.Commands, []string{file})
 	}
@@ -238,6 +268,9 @@ func (s *side) entry(c *lab.Case, p Package, one Benchmark, cpu int) lab.Entry {
 		Checks:      Proof,
 		NotPossible: one.Failed,
 		Start: func(_ context.Context, layout int) (lab.Runner, error) {
+			if b.Plain != "" {
+				return &plain{binary: b, file: b.Layouts[layout], pattern: one.pattern(), cpu: cpu}, nil
+			}
 			return b.start(&one, cpu, layout)
 		},
 	}}

@@ -21,14 +21,15 @@ import (
 
 // benchFlags are what `postage bench` can be told.
 type benchFlags struct {
-	bench, against, bisect     string
-	out, thresholds            string
-	budget, patience           time.Duration
-	precision                  percent
-	seed                       uint64
-	cpus                       []int
-	layouts                    int
-	json, markdown, gate, list bool
+	bench, against, bisect, old, new string
+	column, baseline                 string
+	out, thresholds                  string
+	budget, patience                 time.Duration
+	precision                        percent
+	seed                             uint64
+	cpus                             []int
+	layouts                          int
+	json, markdown, gate, list       bool
 }
 
 func benchCommand() *cobra.Command {
@@ -49,6 +50,7 @@ be measured; 130 interrupted. With --gate they are those of ` + "`postage gate`"
 passed, 1 some regressed, 2 there is no answer, 3 inconclusive.`,
 		Example: `  postage bench ./... --against main
   postage bench -bench 'Marshal|Unmarshal' encoding/json
+  postage bench ./codec -col /codec -baseline codec=json
   postage bench ./codec -bench '^BenchmarkMarshal$' --bisect v1.2.0..main
   postage bench ./codec --against HEAD~1 --gate --markdown >> "$GITHUB_STEP_SUMMARY"`,
 		RunE: func(cmd *cobra.Command, args []string) error { return runBench(cmd, args, flags) },
@@ -56,6 +58,10 @@ passed, 1 some regressed, 2 there is no answer, 3 inconclusive.`,
 	f := cmd.Flags()
 	f.StringVar(&flags.bench, "bench", ".", "measure the benchmarks that match the regular `expression`, as go test has it")
 	f.StringVar(&flags.against, "against", "", "compare with the code of the git `revision`")
+	f.StringVar(&flags.column, "col", "", "compare sub-benchmarks with each other, those whose names differ in the value of this `key`: /codec")
+	f.StringVar(&flags.baseline, "baseline", "", "the `value` of --col that the others are compared with: codec=json")
+	f.StringVar(&flags.new, "new", "", "measure a test `binary` of go test -c, run in this folder, in place of packages")
+	f.StringVar(&flags.old, "old", "", "compare with such a `binary`")
 	f.StringVar(&flags.bisect, "bisect", "", "find the commit of the `range` GOOD..BAD at which the one benchmark changed")
 	f.DurationVar(&flags.budget, "budget", 3*time.Minute, "total time that measuring may take")
 	f.Var(&flags.precision, "precision", "half-width wanted of each ratio's interval, such as 1%")
@@ -102,8 +108,12 @@ func runBench(cmd *cobra.Command, packages []string, flags benchFlags) (err erro
 		return fmt.Errorf("--budget %v: must be more than 0", flags.budget)
 	case flags.layouts < 1:
 		return fmt.Errorf("--layouts %d: must be at least 1", flags.layouts)
-	case flags.gate && flags.against == "":
+	case flags.gate && flags.against == "" && flags.old == "":
 		return hinted(errors.New("--gate compares with a revision, and there is none"), "add --against main, or whatever the code is to be compared with")
+	case flags.old != "" && flags.new == "", flags.new != "" && (flags.against != "" || flags.bisect != "" || len(packages) > 0):
+		return hinted(errors.New("--new is measured alone or beside --old, and neither goes with packages, --against or --bisect"), "postage bench --old old.test --new new.test")
+	case (flags.column == "") != (flags.baseline == "") || flags.column != "" && (flags.against != "" || flags.old != "" || flags.bisect != "" || len(flags.cpus) > 0):
+		return hinted(errors.New("--col goes with --baseline, and with none of --against, --old, --bisect and --cpu"), "postage bench ./codec --col /codec --baseline codec=json")
 	case slices.ContainsFunc(flags.cpus, func(n int) bool { return n < 1 }):
 		return fmt.Errorf("--cpu %v: must be at least 1", flags.cpus)
 	}
@@ -114,8 +124,10 @@ func runBench(cmd *cobra.Command, packages []string, flags benchFlags) (err erro
 	if len(packages) == 0 {
 		packages = []string{"."}
 	}
+	column := strings.TrimPrefix(flags.column, "/")
 	options := bench.Options{
-		Folder: ".", Patterns: packages, Bench: flags.bench, Against: flags.against, CPUs: flags.cpus, Layouts: flags.layouts, Patience: flags.patience,
+		Folder: ".", Patterns: packages, Bench: flags.bench, Against: flags.against, Old: flags.old, New: flags.new,
+		Column: column, Baseline: strings.TrimPrefix(flags.baseline, column+"="), CPUs: flags.cpus, Layouts: flags.layouts, Patience: flags.patience,
 		Say: func(format string, a ...any) { say(cmd, "postage: "+format, a...) },
 	}
 	if flags.bisect != "" {
@@ -152,7 +164,7 @@ func runBench(cmd *cobra.Command, packages []string, flags benchFlags) (err erro
 	pointLatest(out)
 	say(cmd, "postage: record saved as %s", out)
 	var changes *verdict.Changes
-	if flags.against != "" {
+	if verdict.IsAgainst(rec) {
 		changes = verdict.ComparePaired(rec, limits)
 	}
 	if err := printBench(cmd, rec, changes, set.Notes, flags); err != nil || interrupted != nil {
@@ -188,6 +200,13 @@ func listBench(cmd *cobra.Command, set *bench.Set) error {
 
 func printBench(cmd *cobra.Command, rec *record.Record, changes *verdict.Changes, notes []string, flags benchFlags) error {
 	switch {
+	case flags.column != "" && flags.markdown:
+		return report.Markdown(cmd.OutOrStdout(), rec, nil)
+	case flags.column != "" && !flags.json:
+		for _, note := range notes {
+			say(cmd, "postage: not compared: %s", note)
+		}
+		return report.Terminal(cmd.OutOrStdout(), rec, nil, colorful(cmd))
 	case flags.json && changes == nil:
 		return report.JSON(cmd.OutOrStdout(), rec)
 	case flags.json:

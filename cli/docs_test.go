@@ -55,7 +55,7 @@ func shortened(args []string) []string {
 			out = append(out, args[i])
 		}
 	}
-	if len(args) > 0 && args[0] == "run" {
+	if len(args) > 0 && (args[0] == "run" || args[0] == "bench") {
 		out = append(out, "--budget", "4s")
 	}
 	if len(args) > 1 && args[1] == "--calibrate" {
@@ -92,6 +92,9 @@ func TestReadmeCommands(t *testing.T) {
 			case strings.HasPrefix(line, "postage "):
 				cmd = exec.Command(built(t), shortened(wordsOf(line)[1:])...)
 				cmd.Dir = folder
+				if strings.HasPrefix(line, "postage bench ") {
+					cmd.Dir = root
+				}
 			case strings.HasPrefix(line, "go test -bench"):
 				cmd = exec.Command("go", append(args[1:], "-benchtime=1x", "-run=^$")...)
 				cmd.Dir = root

@@ -205,12 +205,13 @@ func (b *benchmarks) warnings() []string {
 	if b.changes != nil {
 		lines = append(lines, b.changes.Warnings...)
 	}
+	of := map[string][]string{} // benchmarks by what is to be told of them
 	for i := range b.rec.Rows {
 		row := &b.rec.Rows[i]
 		if row.Role != record.RoleControl {
 			for _, w := range row.Warnings {
-				if line := benchmarkName(row.Case) + ": " + w; !slices.Contains(lines, line) {
-					lines = append(lines, line)
+				if !slices.Contains(of[w], benchmarkName(row.Case)) {
+					of[w] = append(of[w], benchmarkName(row.Case))
 				}
 			}
 		}
@@ -220,6 +221,9 @@ func (b *benchmarks) warnings() []string {
 		if !row.OK() && row.Role != record.RoleBaseline && b.measured(row.Case) {
 			lines = append(lines, fmt.Sprintf("%s (%s): %s", benchmarkName(row.Case), row.Contender, row.Proof))
 		}
+	}
+	for _, w := range slices.Sorted(maps.Keys(of)) {
+		lines = append(lines, strings.Join(of[w], ", ")+": "+w)
 	}
 	return lines
 }

@@ -1,0 +1,180 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/perf/benchfmt"
+
+	"postage/build"
+	"postage/lab"
+	"postage/proc"
+)
+
+// plain is a test binary as go test -c makes it: each batch is a process of its own, which sets the benchmark
+// up anew, and tells wall time and allocations.
+type plain struct {
+	binary  *Binary
+	file    string
+	pattern string
+	cpu     int
+}
+
+var _ lab.Runner = (*plain)(nil)
+
+// procsOf is the suffix that testing adds to names for GOMAXPROCS.
+var procsOf = regexp.MustCompile(`-\d+$`)
+
+// run runs it with b.N = n and returns its results, what else it printed, and how it ended.
+func (p *plain) run(ctx context.Context, n int) (results []*benchfmt.Result, said string, err error) {
+	arguments := []string{"-test.run=^$", "-test.bench=" + p.pattern, "-test.benchtime=" + strconv.Itoa(n) + "x", "-test.benchmem", "-test.paniconexit0", "-test.timeout=0"}
+	if p.cpu > 0 {
+		arguments = append(arguments, "-test.cpu="+strconv.Itoa(p.cpu))
+	}
+	cmd := exec.CommandContext(ctx, p.file, arguments...)
+	proc.OwnGroup(cmd)
+	cmd.Dir, cmd.WaitDelay = p.binary.Package.Folder, time.Second
+	var out, trouble bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &trouble
+	err = cmd.Run()
+	reader := benchfmt.NewReader(bytes.NewReader(out.Bytes()), p.file)
+	for reader.Scan() {
+		if r, ok := reader.Result().(*benchfmt.Result); ok {
+			results = append(results, r.Clone())
+		}
+	}
+	return results, out.String() + trouble.String(), err
+}
+
+// Open has nothing to wait for.
+func (p *plain) Open(context.Context) error { return nil }
+
+// Batch starts a process for it.
+func (p *plain) Batch(ctx context.Context, n int) (*lab.Batch, error) {
+	results, said, err := p.run(ctx, n)
+	var exit *exec.ExitError
+	switch {
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case errors.As(err, &exit):
+		return nil, fmt.Errorf("its process ended (%w): %s", err, why(said))
+	case err != nil:
+		return nil, err
+	case len(results) != 1 || results[0].Iters != n:
+		return nil, fmt.Errorf("it printed %d results of %d operations, and one is wanted", len(results), n)
+	}
+	b := &lab.Batch{CPUNS: -1, Counters: map[string]float64{}}
+	for _, v := range results[0].Values {
+		total := v.Value * float64(n)
+		switch v.Unit {
+		case "sec/op": // as the reader has ns/op
+			b.WallNS = max(1, int64(total*1e9))
+		case "ns/op":
+			b.WallNS = max(1, int64(total))
+		case "B/op":
+			b.Bytes = int64(total)
+		case "allocs/op":
+			b.Allocs = int64(total)
+		case "B/s":
+			b.Counters["MB/s"] = total / 1e6
+		default:
+			b.Counters[v.Unit] = total
+		}
+	}
+	if b.WallNS == 0 {
+		return nil, errors.New("it reports no ns/op")
+	}
+	if len(b.Counters) == 0 {
+		b.Counters = nil
+	}
+	return b, nil
+}
+
+// Collect has nothing to do: a batch begins in a new heap.
+func (p *plain) Collect(context.Context, float64) error { return nil }
+
+// Close says how the row was measured.
+func (p *plain) Close(context.Context) (int64, []string, error) {
+	return 0, []string{"a process a batch, by wall time: " + p.binary.Plain}, nil
+}
+
+// Kill has nothing to do: a batch ends with its context.
+func (p *plain) Kill() {}
+
+// listPlain is list for a binary without the hook.
+func (b *Binary) listPlain(ctx context.Context, top, pattern string, patience time.Duration) (found []Benchmark, err error) {
+	within, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	p := &plain{binary: b, file: b.Layouts[0], pattern: pattern}
+	results, said, err := p.run(within, 1)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	for _, r := range results {
+		name := string(r.Name)
+		if _, ok := os.LookupEnv("GOMAXPROCS"); !ok || procsOf.MatchString(name) {
+			name = procsOf.ReplaceAllString(name, "")
+		}
+		one := Benchmark{Name: "Benchmark" + name}
+		if ns, ok := r.Value("sec/op"); ok {
+			one.Took = time.Duration(ns * float64(time.Second))
+		}
+		found = append(found, one)
+	}
+	stopped := outcomes(said)
+	found = append(found, stopped...)
+	if len(found) == 0 && err == nil {
+		return []Benchmark{{Name: top, Failed: "it prints no result: it skips, or -bench selects none of its own"}}, nil
+	}
+	var exit *exec.ExitError
+	switch {
+	case within.Err() != nil:
+		found = append(found, Benchmark{Name: top, Failed: fmt.Sprintf("hang: it does not end within %v", patience)})
+	case errors.As(err, &exit) && len(stopped) == 0:
+		found = append(found, Benchmark{Name: top, Failed: fmt.Sprintf("its process ended (%v): %s", err, why(said))})
+	case err != nil && exit == nil:
+		return nil, err
+	}
+	return found, nil
+}
+
+// Prebuilt is a side that is one test binary, as go test -c makes it.
+func (o *Options) prebuilt(ctx context.Context, file string) (*side, error) {
+	file, err := filepath.Abs(file)
+	if err != nil {
+		return nil, err
+	}
+	folder, err := filepath.Abs(o.Folder)
+	if err != nil {
+		return nil, err
+	}
+	said, err := build.Output(ctx, folder, file, "-test.list=^Benchmark")
+	if err != nil {
+		return nil, fmt.Errorf("%s is no test binary of this machine: %w", file, err)
+	}
+	p := Package{Path: filepath.Base(file), Folder: folder, Label: "binary"}
+	for name := range strings.Lines(said) {
+		if name = strings.TrimSpace(name); strings.HasPrefix(name, "Benchmark") {
+			p.Tops = append(p.Tops, name)
+		}
+	}
+	s := &side{packages: []Package{p}, binaries: map[string]*Binary{}, benchmarks: map[string][]Benchmark{}, failed: map[string]error{}}
+	b := &Binary{Package: p, Layouts: []string{file}, Plain: "the binary is as it was built"}
+	// Both sides go by one name: there is one package.
+	s.packages[0].Path = prebuiltPath
+	s.binaries[prebuiltPath] = b
+	s.benchmarks[prebuiltPath], err = b.List(ctx, o.Bench, o.Patience)
+	s.name = strings.TrimSuffix(strings.ReplaceAll(p.Path, " ", "_"), ".test")
+	return s, err
+}
+
+const prebuiltPath = "binary"
