@@ -14,32 +14,66 @@ import (
 	"postage/lab"
 )
 
+// screen draws a few lines on a terminal, again and again in the same place.
+type screen struct {
+	w     io.Writer
+	live  bool // it is a terminal
+	width int
+	drawn int // lines on screen
+	last  time.Time
+}
+
+func newScreen(w io.Writer) screen {
+	s := screen{w: w, live: isTerminal(w), width: 80}
+	if f, ok := w.(*os.File); ok && s.live {
+		if width, _, err := term.GetSize(f.Fd()); err == nil && width > 0 {
+			s.width = width
+		}
+	}
+	return s
+}
+
+// draw replaces what is drawn.
+func (s *screen) draw(lines ...string) {
+	s.erase()
+	for _, line := range lines {
+		if runes := []rune(line); len(runes) >= s.width {
+			line = string(runes[:s.width-1])
+		}
+		fmt.Fprintln(s.w, line)
+	}
+	s.drawn = len(lines)
+}
+
+// erase removes what is drawn.
+func (s *screen) erase() {
+	if s.drawn > 0 {
+		fmt.Fprintf(s.w, "\x1b[%dA\x1b[J", s.drawn)
+		s.drawn = 0
+	}
+}
+
+func (s *screen) close() { s.erase() }
+
+// bar shows a share of 1.
+func bar(share float64) string {
+	const width = 24
+	full := int(width * min(1, max(0, share)))
+	return strings.Repeat("█", full) + strings.Repeat("░", width-full)
+}
+
+// redrawEvery is the shortest time between two drawings.
+const redrawEvery = 200 * time.Millisecond
+
 // view shows on standard error how a run goes: on a terminal a few lines that are
 // redrawn, else a line for each case that is finished.
 //
 // It draws when the conductor tells it something, which is never during a batch, and
 // has no goroutine of its own: a view with a clock would take time from what is
 // measured.
-type view struct {
-	w     io.Writer
-	live  bool
-	width int
-	drawn int // lines on screen
-	last  time.Time
-}
+type view struct{ screen }
 
-// redrawEvery is the shortest time between two drawings.
-const redrawEvery = 200 * time.Millisecond
-
-func newView(w io.Writer) *view {
-	v := &view{w: w, live: isTerminal(w), width: 80}
-	if f, ok := w.(*os.File); ok && v.live {
-		if width, _, err := term.GetSize(f.Fd()); err == nil && width > 0 {
-			v.width = width
-		}
-	}
-	return v
-}
+func newView(w io.Writer) *view { return &view{newScreen(w)} }
 
 func (v *view) observe(s lab.Status) {
 	if s.Note != "" {
@@ -57,30 +91,11 @@ func (v *view) observe(s lab.Status) {
 		return
 	}
 	v.last = time.Now()
-	lines := []string{
+	v.draw(
 		fmt.Sprintf("%s  block %d, round %d of %d", s.Case, s.Block, s.Round, s.Rounds),
-		"widest interval " + widthText(s.HalfWidth),
-		fmt.Sprintf("%s %d of %d cases done, %v left", bar(s, 24), s.CasesDone, s.Cases, s.Left.Round(time.Second)),
-	}
-	v.erase()
-	for _, line := range lines {
-		if runes := []rune(line); len(runes) >= v.width {
-			line = string(runes[:v.width-1])
-		}
-		fmt.Fprintln(v.w, line)
-	}
-	v.drawn = len(lines)
+		"widest interval "+widthText(s.HalfWidth),
+		fmt.Sprintf("%s %d of %d cases done, %v left", bar(used(s)), s.CasesDone, s.Cases, s.Left.Round(time.Second)))
 }
-
-// erase takes away what is drawn.
-func (v *view) erase() {
-	if v.drawn > 0 {
-		fmt.Fprintf(v.w, "\x1b[%dA\x1b[J", v.drawn)
-		v.drawn = 0
-	}
-}
-
-func (v *view) close() { v.erase() }
 
 func widthText(half float64) string {
 	if math.IsInf(half, 1) {
@@ -89,11 +104,10 @@ func widthText(half float64) string {
 	return fmt.Sprintf("±%.1f%%", 100*half)
 }
 
-// bar shows how much of the budget is used up.
-func bar(s lab.Status, width int) string {
-	full := 0
+// used is how much of the budget is used up.
+func used(s lab.Status) float64 {
 	if total := s.Elapsed + s.Left; total > 0 {
-		full = int(float64(width) * s.Elapsed.Seconds() / total.Seconds())
+		return s.Elapsed.Seconds() / total.Seconds()
 	}
-	return strings.Repeat("█", full) + strings.Repeat("░", width-full)
+	return 0
 }

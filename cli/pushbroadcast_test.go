@@ -106,7 +106,7 @@ func TestBroadcastProgress(t *testing.T) {
 		}
 		p.add(fmt.Sprintf("https://service%d.example", i%7%2), r)
 	}
-	p.draw()
+	p.redraw()
 	want := []string{
 		"████████████░░░░░░░░░░░░ 500 of 1000, 5s left",
 		"496 accepted, 4 deferred",

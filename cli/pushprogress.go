@@ -5,12 +5,9 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/charmbracelet/x/term"
 
 	"postage/internal/words"
 	"postage/webpush"
@@ -19,11 +16,7 @@ import (
 // broadcastProgress counts what becomes of a broadcast and shows it on a terminal: a
 // bar, and how fast each push service takes its messages. Anywhere else it is silent.
 type broadcastProgress struct {
-	w       io.Writer
-	live    bool
-	width   int
-	drawn   int // lines on screen
-	last    time.Time
+	screen
 	began   time.Time
 	now     func() time.Time
 	total   int
@@ -49,7 +42,7 @@ const shownOrigins = 5
 
 func newBroadcastProgress(w io.Writer, total int, kept map[webpush.Outcome]int64) *broadcastProgress {
 	p := &broadcastProgress{
-		w: w, live: isTerminal(w), width: 80, total: total, now: time.Now, began: time.Now(),
+		screen: newScreen(w), total: total, now: time.Now, began: time.Now(),
 		outcomes: maps.Clone(kept), origins: map[string]*originProgress{},
 	}
 	if p.outcomes == nil {
@@ -57,11 +50,6 @@ func newBroadcastProgress(w io.Writer, total int, kept map[webpush.Outcome]int64
 	}
 	for _, n := range kept {
 		p.earlier += n
-	}
-	if f, ok := w.(*os.File); ok && p.live {
-		if width, _, err := term.GetSize(f.Fd()); err == nil && width > 0 {
-			p.width = width
-		}
 	}
 	return p
 }
@@ -84,11 +72,11 @@ func (p *broadcastProgress) add(origin string, result webpush.Result) {
 		o.others++
 	}
 	if p.live && p.done%16 == 0 && p.now().Sub(p.last) >= redrawEvery {
-		p.draw()
+		p.redraw()
 	}
 }
 
-func (p *broadcastProgress) draw() {
+func (p *broadcastProgress) redraw() {
 	elapsed := p.now().Sub(p.last).Seconds()
 	for _, o := range p.origins {
 		if !p.last.IsZero() && elapsed > 0 { // smoothed over a second or two
@@ -97,30 +85,17 @@ func (p *broadcastProgress) draw() {
 		o.takenAtLastDraw = o.taken
 	}
 	p.last = p.now()
-	lines := p.lines()
-	p.erase()
-	for _, line := range lines {
-		if runes := []rune(line); len(runes) >= p.width {
-			line = string(runes[:p.width-1])
-		}
-		fmt.Fprintln(p.w, line)
-	}
-	p.drawn = len(lines)
+	p.draw(p.lines()...)
 }
 
 func (p *broadcastProgress) lines() []string {
-	const width = 24
 	done := p.earlier + p.done
-	full := 0
-	if p.total > 0 {
-		full = int(min(width*done/int64(p.total), width))
-	}
 	left := "?"
 	if elapsed := p.now().Sub(p.began); p.done > 0 {
 		left = (elapsed * time.Duration(int64(p.total)-done) / time.Duration(p.done)).Round(time.Second).String()
 	}
 	lines := []string{
-		fmt.Sprintf("%s %d of %d, %s left", strings.Repeat("█", full)+strings.Repeat("░", width-full), done, p.total, left),
+		fmt.Sprintf("%s %d of %d, %s left", bar(float64(done)/float64(max(1, p.total))), done, p.total, left),
 		p.counts(),
 	}
 	for i, o := range p.sorted() {
@@ -148,16 +123,6 @@ func (p *broadcastProgress) sorted() []*originProgress {
 		return cmp.Or(cmp.Compare(b.taken+b.others, a.taken+a.others), cmp.Compare(a.name, b.name))
 	})
 }
-
-// erase takes away what is drawn.
-func (p *broadcastProgress) erase() {
-	if p.drawn > 0 {
-		fmt.Fprintf(p.w, "\x1b[%dA\x1b[J", p.drawn)
-		p.drawn = 0
-	}
-}
-
-func (p *broadcastProgress) close() { p.erase() }
 
 // failed counts the messages that will not be taken, though their subscription has not
 // ended.

@@ -38,9 +38,14 @@ const reserveBytes = 8 << 20
 
 // Reserve finds out whether a record can be saved under that name later on: it makes
 // the folder, and writes and removes a file of the size of a large record beside it.
-func Reserve(name string) error {
+func Reserve(name string) (err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("cannot save the record: %w", err)
+		}
+	}()
 	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
-		return fmt.Errorf("cannot save the record: %w", err)
+		return err
 	}
 	// What a run that was killed in the middle of saving left behind.
 	stale, _ := filepath.Glob(filepath.Join(filepath.Dir(name), "."+filepath.Base(name)+"-*"))
@@ -49,17 +54,14 @@ func Reserve(name string) error {
 	}
 	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+"-*")
 	if err != nil {
-		return fmt.Errorf("cannot save the record: %w", err)
+		return err
 	}
 	defer os.Remove(f.Name())
 	defer f.Close()
 	if _, err := f.Write(make([]byte, reserveBytes)); err != nil {
-		return fmt.Errorf("cannot save the record: it needs %d MiB of free space: %w", reserveBytes>>20, err)
+		return fmt.Errorf("it needs %d MiB of free space: %w", reserveBytes>>20, err)
 	}
-	if err := f.Sync(); err != nil {
-		return fmt.Errorf("cannot save the record: %w", err)
-	}
-	return nil
+	return f.Sync()
 }
 
 // Replace makes a file of what write writes, such that at every moment it holds either

@@ -1,10 +1,10 @@
 package record
 
 import (
+	"cmp"
 	"fmt"
 	"runtime"
 	"strconv"
-	"strings"
 )
 
 // Machine is the environment that a run was measured in. What could not be found out
@@ -52,19 +52,12 @@ func (m *Machine) Identity() string {
 		// To the GiB: the kernel keeps a little more or less for itself after an update.
 		memory = strconv.FormatInt((m.MemoryBytes+1<<29)>>30, 10) + " GiB"
 	}
-	cpu := or(m.CPU, "unknown processor")
+	cpu := cmp.Or(m.CPU, "unknown processor")
 	if m.CPUDetail != "" {
 		cpu += " (" + m.CPUDetail + ")"
 	}
 	return fmt.Sprintf("%s/%s, %s, %d cores, %s, virtualised: %s",
-		m.GOOS, m.GOARCH, cpu, m.Cores, memory, or(m.Virtualised, "unknown"))
-}
-
-func or(s, other string) string {
-	if strings.TrimSpace(s) == "" {
-		return other
-	}
-	return s
+		m.GOOS, m.GOARCH, cpu, m.Cores, memory, cmp.Or(m.Virtualised, "unknown"))
 }
 
 // portable is what every operating system tells.

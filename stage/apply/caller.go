@@ -7,6 +7,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
+
+	"postage/service/greeter/wire"
 )
 
 // caller does requests to the server; the floor's bytes are made beforehand, client-go's objects are encoded each time.
@@ -23,7 +25,7 @@ type caller interface {
 	// seen waits until the watch has told of the change.
 	seen(l *lane, name, change string) error
 	tap() *tap
-	wire() *wire
+	wire() *wire.Count
 	close() error
 }
 
@@ -42,8 +44,8 @@ type throughClient struct {
 
 var _ caller = (*throughClient)(nil)
 
-func (c *throughClient) tap() *tap   { return c.client.tap }
-func (c *throughClient) wire() *wire { return &c.client.wire }
+func (c *throughClient) tap() *tap         { return c.client.tap }
+func (c *throughClient) wire() *wire.Count { return &c.client.wire }
 
 func (c *throughClient) create(l *lane, name string) (err error) {
 	l.last, err = c.client.create(c.in.ctx, c.in.object(name, firstChange), metav1.CreateOptions{})

@@ -10,6 +10,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"postage/service/apiserver"
+	"postage/service/greeter/wire"
 )
 
 // client is client-go for one kind, set up as a program sets it up that wants its content type.
@@ -18,7 +19,7 @@ type client struct {
 	config *rest.Config
 	http   *http.Client
 	tap    *tap
-	wire   wire
+	wire   wire.Count // TCP's payload, so with the framing of TLS and HTTP/2
 }
 
 // openClient sets content type and limits on the config before the client is made of it; the page set them after,
@@ -42,8 +43,7 @@ func newClient(config *rest.Config, namespace string, k *kind) (*client, error) 
 		if err != nil {
 			return nil, err
 		}
-		c.wire.conns.Add(1)
-		return &countedConn{conn, &c.wire}, nil
+		return c.wire.Conn(conn), nil
 	}
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
 		c.tap = &tap{next: next}

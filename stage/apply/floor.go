@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"postage/service/greeter/wire"
 )
 
 // prebuilt is the floor's caller: the bytes of its requests are made beforehand, but for the object's name and the
@@ -84,8 +86,8 @@ func (t *template) filled(name, change string) []byte {
 	return text
 }
 
-func (c *prebuilt) tap() *tap   { return c.raw.tap }
-func (c *prebuilt) wire() *wire { return &c.raw.wire }
+func (c *prebuilt) tap() *tap         { return c.raw.tap }
+func (c *prebuilt) wire() *wire.Count { return &c.raw.wire }
 
 // send does a request and throws the response's body away.
 func (c *prebuilt) send(method, path string, body []byte) error {

@@ -323,7 +323,7 @@ func (in *instance) Metrics() map[string]float64 {
 // server's process, etcd in it.
 func (in *instance) Counters() (map[string]float64, error) {
 	w := in.caller.wire()
-	counters := map[string]float64{"wire-out-B/op": float64(w.out.Load()), "wire-in-B/op": float64(w.in.Load())}
+	counters := map[string]float64{"wire-out-B/op": float64(w.Out.Load()), "wire-in-B/op": float64(w.In.Load())}
 	if in.reach.PID != 0 {
 		cpu, err := proc.CPUOf(in.reach.PID)
 		switch {

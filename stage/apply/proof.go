@@ -79,7 +79,7 @@ func (in *instance) checkWire(before, seen []*exchange) error {
 	if !slices.Equal(got, want) {
 		return fmt.Errorf("the requests were %q, want %q", got, want)
 	}
-	if conns := in.caller.wire().conns.Load(); conns != 1 {
+	if conns := in.caller.wire().Conns.Load(); conns != 1 {
 		return fmt.Errorf("%d connections, want one that is kept", conns)
 	}
 	return nil

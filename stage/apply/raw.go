@@ -16,13 +16,15 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
+
+	"postage/service/greeter/wire"
 )
 
 // raw is one HTTP/2 connection to a server, with nothing of client-go on it but who we are.
 type raw struct {
 	conn  *http.ClientConn
 	where *url.URL
-	wire  wire
+	wire  wire.Count
 	tap   *tap
 	auth  http.RoundTripper // puts the credentials on
 }
@@ -59,7 +61,7 @@ func openRaw(ctx context.Context, config *rest.Config) (*raw, error) {
 			if err != nil {
 				return nil, err
 			}
-			return &countedConn{conn, &r.wire}, nil
+			return r.wire.Conn(conn), nil
 		},
 		TLSClientConfig:    settings.Clone(),
 		Protocols:          protocols,
@@ -68,7 +70,6 @@ func openRaw(ctx context.Context, config *rest.Config) (*raw, error) {
 	if r.conn, err = transport.NewClientConn(ctx, "https", addr); err != nil {
 		return nil, fmt.Errorf("HTTP/2 with %s: %w", addr, err)
 	}
-	r.wire.conns.Add(1)
 	r.tap = &tap{next: r.conn}
 	if r.auth, err = rest.HTTPWrappersForConfig(config, r.tap); err != nil {
 		return nil, errors.Join(err, r.close())

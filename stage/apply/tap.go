@@ -5,35 +5,12 @@ import (
 	"fmt"
 	"io"
 	"mime"
-	"net"
 	"net/http"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 )
-
-// wire counts the bytes that go through a client's connections: TCP's payload, so with the framing of TLS and HTTP/2.
-type wire struct {
-	in, out, conns atomic.Int64
-}
-
-type countedConn struct {
-	net.Conn
-	wire *wire
-}
-
-func (c *countedConn) Read(p []byte) (int, error) {
-	n, err := c.Conn.Read(p)
-	c.wire.in.Add(int64(n))
-	return n, err
-}
-
-func (c *countedConn) Write(p []byte) (int, error) {
-	n, err := c.Conn.Write(p)
-	c.wire.out.Add(int64(n))
-	return n, err
-}
 
 // tap sees every request as it goes to the connection and every response as it comes from it, beneath all of
 // client-go's negotiation. While it is off, a request costs one atomic load more.
