@@ -1,7 +1,6 @@
 package greeter
 
 import (
-	"crypto/tls"
 	"errors"
 	"io"
 	"log"
@@ -15,17 +14,9 @@ import (
 
 // fastHTTP serves HTTP/1.1 by fasthttp.
 func (h *host) fastHTTP() (string, error) {
-	config, err := h.tls("http/1.1")
+	l, err := h.secure("http/1.1")
 	if err != nil {
 		return "", err
-	}
-	l, err := h.tcp()
-	if err != nil {
-		return "", err
-	}
-	addr := l.Addr().String()
-	if config != nil {
-		l = tls.NewListener(l, config)
 	}
 	s := &fasthttp.Server{
 		Handler: h.serveFast, Logger: log.New(io.Discard, "", 0), MaxRequestBodySize: hello.MaxFrame,
@@ -42,7 +33,7 @@ func (h *host) fastHTTP() (string, error) {
 		s.MaxRequestBodySize = int(h.config.MaxBody)
 	}
 	go func() { _ = s.Serve(l) }()
-	return addr, nil
+	return l.Addr().String(), nil
 }
 
 // linger reads what a client still sends that will have no other answer than an error.

@@ -10,6 +10,7 @@ import (
 	"bufio"
 	"crypto/tls"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -195,6 +196,32 @@ func (h *host) tls(alpn ...string) (*tls.Config, error) {
 		NextProtos:       alpn,
 		VerifyConnection: h.seen.handshake,
 	}, nil
+}
+
+// secure is a counted listener that does the handshake where the server has TLS.
+func (h *host) secure(alpn ...string) (net.Listener, error) {
+	config, err := h.tls(alpn...)
+	if err != nil {
+		return nil, err
+	}
+	l, err := h.tcp()
+	if err != nil || config == nil {
+		return l, err
+	}
+	return tls.NewListener(l, config), nil
+}
+
+// quicSocket is a counted socket, and the configuration of the handshakes on it.
+func (h *host) quicSocket(alpn string) (net.PacketConn, *tls.Config, error) {
+	config, err := h.tls(alpn)
+	if err != nil {
+		return nil, nil, err
+	}
+	if config == nil {
+		return nil, nil, errors.New("RFC 9001: QUIC has no cleartext")
+	}
+	conn, err := h.udp()
+	return conn, config, err
 }
 
 // halfClosing sends the end of the stream as soon as a connection is made.

@@ -2,7 +2,6 @@ package greeter
 
 import (
 	"context"
-	"errors"
 
 	"github.com/quic-go/quic-go"
 	"github.com/quic-go/quic-go/http3"
@@ -10,14 +9,7 @@ import (
 
 // http3 serves HTTP/3 by quic-go.
 func (h *host) http3() (string, error) {
-	config, err := h.tls(http3.NextProtoH3)
-	if err != nil {
-		return "", err
-	}
-	if config == nil {
-		return "", errors.New("RFC 9001: QUIC has no cleartext")
-	}
-	conn, err := h.udp()
+	conn, config, err := h.quicSocket(http3.NextProtoH3)
 	if err != nil {
 		return "", err
 	}

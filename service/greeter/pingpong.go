@@ -22,17 +22,9 @@ func (h *host) handshake() (string, error) {
 
 // accept serves each connection by a function, and closes it after.
 func (h *host) accept(serve func(net.Conn), alpn ...string) (string, error) {
-	config, err := h.tls(alpn...)
+	l, err := h.secure(alpn...)
 	if err != nil {
 		return "", err
-	}
-	l, err := h.tcp()
-	if err != nil {
-		return "", err
-	}
-	addr := l.Addr().String()
-	if config != nil {
-		l = tls.NewListener(l, config)
 	}
 	go func() {
 		for {
@@ -46,7 +38,7 @@ func (h *host) accept(serve func(net.Conn), alpn ...string) (string, error) {
 			}()
 		}
 	}()
-	return addr, nil
+	return l.Addr().String(), nil
 }
 
 // pong answers frames until there are no more. The reply is made for the first frame of

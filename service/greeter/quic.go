@@ -12,14 +12,7 @@ const QUICALPN = "postage-ping-pong"
 
 // quicPingPong is the floor of a raw QUIC stream.
 func (h *host) quicPingPong() (string, error) {
-	config, err := h.tls(QUICALPN)
-	if err != nil {
-		return "", err
-	}
-	if config == nil {
-		return "", errors.New("RFC 9001: QUIC has no cleartext")
-	}
-	conn, err := h.udp()
+	conn, config, err := h.quicSocket(QUICALPN)
 	if err != nil {
 		return "", err
 	}

@@ -80,6 +80,22 @@ func (l *loops[M, V]) decoder(o op) func(r *run[M, V], n int) error {
 	return l.decode
 }
 
+// decodeBy is the decoding loop of a library whose function is only known when the program runs, and is called
+// through a pointer anyway.
+func decodeBy[M, V any, P interface{ *V }](unmarshal func(P, []byte) error) func(*run[M, V], int) error {
+	return func(r *run[M, V], n int) error {
+		for range n {
+			if err := unmarshal(r.into(), r.input()); err != nil {
+				return err
+			}
+			if err := r.took(); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
 // A run is what loops work on. Its methods are small enough to be inlined.
 type run[M, V any] struct {
 	originals []M      // the corpus; as many as a power of two

@@ -36,17 +36,7 @@ func easyProto[M any](plain bind.Form[M, M], code bind.Easyproto[M], alias bool)
 				}
 				return nil
 			},
-			decode: func(r *run[M, M], n int) error {
-				for range n {
-					if err := unmarshal(r.into(), r.input()); err != nil {
-						return err
-					}
-					if err := r.took(); err != nil {
-						return err
-					}
-				}
-				return nil
-			},
+			decode: decodeBy[M, M](unmarshal),
 		}, nil
 	}
 	return c

@@ -58,28 +58,8 @@ func pbFast[M, V any, P pbfastMessage[V]](form bind.Form[M, V], mode pbfastMode)
 				}
 				return nil
 			},
-			decode: func(r *run[M, V], n int) error {
-				for range n {
-					if err := unmarshal(r.into(), r.input()); err != nil {
-						return err
-					}
-					if err := r.took(); err != nil {
-						return err
-					}
-				}
-				return nil
-			},
-			reuse: func(r *run[M, V], n int) error {
-				for range n {
-					if err := P(r.into()).UnmarshalReuse(r.input()); err != nil {
-						return err
-					}
-					if err := r.took(); err != nil {
-						return err
-					}
-				}
-				return nil
-			},
+			decode: decodeBy[M, V](unmarshal),
+			reuse:  decodeBy[M, V](P.UnmarshalReuse),
 		}, nil
 	}
 	return c

@@ -31,17 +31,7 @@ func vtprotobuf[M, V any, P vtMessage[V]](form bind.Form[M, V], unsafe bool) con
 	c.open = func() (loops[M, V], error) {
 		return loops[M, V]{
 			encode: vtEncode[M, V, P],
-			decode: func(r *run[M, V], n int) error {
-				for range n {
-					if err := unmarshal(r.into(), r.input()); err != nil {
-						return err
-					}
-					if err := r.took(); err != nil {
-						return err
-					}
-				}
-				return nil
-			},
+			decode: decodeBy[M, V](unmarshal),
 		}, nil
 	}
 	return c
