@@ -22,6 +22,21 @@ type Decoder struct {
 	// Own says that strings and bytes are copied one by one. Otherwise they are parts of the input, which
 	// the generated method has copied whole before, unless it was told to alias it.
 	Own bool
+	// Alias says that fields for which that was asked are parts of the input all the same.
+	Alias bool
+}
+
+var owning, aliasing = Decoder{Own: true}, Decoder{}
+
+// Owning returns what copies strings and bytes of fields for which that was asked.
+func Owning() *Decoder { return &owning }
+
+// Aliasing returns what decides on strings and bytes of fields that were asked to be parts of the input.
+func (d *Decoder) Aliasing() *Decoder {
+	if d.Alias {
+		return &aliasing
+	}
+	return d
 }
 
 func (d *Decoder) flags() protoiface.UnmarshalInputFlags {

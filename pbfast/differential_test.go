@@ -319,7 +319,7 @@ func damage(rnd *rand.Rand, data []byte) []byte {
 }
 
 func TestAgreesWithProtobuf(t *testing.T) {
-	rounds := 150
+	rounds := 100
 	switch {
 	case os.Getenv("POSTAGE_LONG") != "":
 		rounds = 3000

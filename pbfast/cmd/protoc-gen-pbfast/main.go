@@ -7,6 +7,9 @@
 //
 //	hook=false   leave proto.Marshal and proto.Unmarshal alone: only the methods on messages are fast
 //	reuse=true   UnmarshalReuse, too: decodes into a kept message, without allocating once it has seen its like
+//	reuse=NAME   the same for one message, by its full name, and those that it holds
+//	own=NAME     strings and bytes of a field, or a message's fields, are in memory of their own
+//	alias=NAME   they are parts of the caller's input, with proto.Unmarshal too: it must not change after
 //	names=vt     methods by vtprotobuf's names too: MarshalVT, UnmarshalVT, SizeVT and so on
 package main
 
@@ -14,6 +17,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"strconv"
 
 	"google.golang.org/protobuf/compiler/protogen"
 	"google.golang.org/protobuf/types/descriptorpb"
@@ -26,7 +30,15 @@ func main() {
 	var flags flag.FlagSet
 	var options gen.Options
 	flags.BoolVar(&options.Hook, "hook", true, "")
-	flags.BoolVar(&options.Reuse, "reuse", false, "")
+	flags.Func("reuse", "", func(name string) error {
+		if all, err := strconv.ParseBool(name); err == nil {
+			options.Reuse = all
+			return nil
+		}
+		return options.Set("reuse", name)
+	})
+	flags.Func("own", "", func(name string) error { return options.Set("own", name) })
+	flags.Func("alias", "", func(name string) error { return options.Set("alias", name) })
 	flags.Func("names", "", func(names string) error {
 		if names != "vt" {
 			return fmt.Errorf("names=%s: there is names=vt only", names)

@@ -189,16 +189,23 @@ func (g *generator) read(f *field, present bool) string {
 		return g.goType(f) + "(v)"
 	}
 	g.readChunk()
+	d := "d"
+	switch f.how {
+	case textOwn:
+		d = g.rt("Owning") + "()"
+	case textAlias:
+		d = "d.Aliasing()"
+	}
 	if f.kind == protoreflect.BytesKind {
 		if present {
-			return "d.PresentBytes(v)"
+			return d + ".PresentBytes(v)"
 		}
-		return "d.Bytes(v)"
+		return d + ".Bytes(v)"
 	}
 	if f.utf8 && !g.drop("decode-utf8") {
 		g.f("if !%s(v) { %s }", g.QualifiedGoIdent(validate.Ident("Valid")), g.fail("ErrUTF8"))
 	}
-	return "d.String(v)"
+	return d + ".String(v)"
 }
 
 func (g *generator) decodeField(msg *message, f *field) {
@@ -424,7 +431,7 @@ func (g *generator) mapType(f *field) string {
 
 // decodeEntry writes the function that decodes a map's entry.
 func (g *generator) decodeEntry(msg *message, f *field) {
-	key, value := newField(f.Message.Fields[0]), newField(f.Message.Fields[1])
+	key, value := f.entry()
 	g.f("func (m *%s) %s(d *%s, p []byte, depth int) error {", msg.GoIdent.GoName, entryName(f), g.rt("Decoder"))
 	if !g.drop("map-depth") {
 		g.f("if depth--; depth < 0 { %s }", g.fail("ErrDepth"))

@@ -8,16 +8,21 @@ import (
 	"strings"
 
 	"google.golang.org/protobuf/compiler/protogen"
+	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"postage/pbfast"
 )
 
 // Options are the plug-in's parameters.
 type Options struct {
-	Hook  bool   // proto.Marshal and proto.Unmarshal use the generated methods
-	VT    bool   // vtprotobuf's names, too
-	Reuse bool   // UnmarshalReuse, too
-	Drop  string // a check to leave out: for the tests that show that each is needed
+	Hook  bool // proto.Marshal and proto.Unmarshal use the generated methods
+	VT    bool // vtprotobuf's names, too
+	Reuse bool // UnmarshalReuse, too
+	// ReuseOf are messages that have UnmarshalReuse even so, with those that they hold.
+	ReuseOf map[protoreflect.FullName]bool
+	// Text is what was asked for strings and bytes of fields, or of all of a message's, by name.
+	Text map[protoreflect.FullName]textMode
+	Drop string // a check to leave out: for the tests that show that each is needed
 }
 
 // The run time is wherever this repository's modules are.
@@ -39,6 +44,9 @@ func Run(plugin *protogen.Plugin, options Options) (notes []string, err error) {
 	if o := options.Drop; o != "" && !slices.Contains(Checks, o) {
 		return nil, fmt.Errorf("there is no check %q to drop", o)
 	}
+	if err := options.known(plugin); err != nil {
+		return nil, err
+	}
 	models := map[protogen.GoImportPath]*model{}
 	for _, file := range plugin.Files {
 		if !file.Generate || models[file.GoImportPath] != nil {
@@ -50,7 +58,7 @@ func Run(plugin *protogen.Plugin, options Options) (notes []string, err error) {
 				files = append(files, other)
 			}
 		}
-		model, skipped := newModel(files)
+		model, skipped := newModel(files, options)
 		models[file.GoImportPath] = model
 		for _, s := range skipped {
 			notes = append(notes, s+": left to protobuf-go")
@@ -102,7 +110,7 @@ func generateFile(plugin *protogen.Plugin, file *protogen.File, m *model, option
 		g.encode(msg)
 		g.parts(msg)
 		g.decode(msg)
-		if options.Reuse {
+		if g.reusable(msg) {
 			g.reuse(msg)
 		}
 	}
@@ -185,29 +193,35 @@ func (g *generator) faces(msg *message) error {
 		g.f("// %s %s", name, doc)
 		g.f("func (m *%s) %s(data []byte) error {", t, name)
 		g.f("*m = %s{}", t)
-		g.f("d := %s{Own: %s}", g.rt("Decoder"), own)
+		g.f("d := %s{%s}", g.rt("Decoder"), own)
 		g.f("if err := m.pbfastDecode(&d, %s, %s%s); err != nil { return err }", input, g.noParts(msg), g.rt("DefaultDepth"))
 		checkInit("")
 		g.f("return nil\n}\n")
 	}
-	text := g.model.hasText(msg)
-	own, input := "false", "data"
-	switch text {
-	case 1:
-		own = "true"
-	case 2:
-		input = g.rt("Copy") + "(data)"
-	}
+	own, input := g.memory(msg, "data")
 	mode("Unmarshal", "sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.", own, input)
-	mode("UnmarshalOwn", "is Unmarshal with strings and bytes in memory of their own.", fmt.Sprint(text > 0), "data")
-	mode("UnmarshalAlias", "is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.", "false", "data")
-	if g.options.Reuse {
+	mode("UnmarshalOwn", "is Unmarshal with strings and bytes in memory of their own.", "Own: true", "data")
+	mode("UnmarshalAlias", "is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.", "", "data")
+	if g.reusable(msg) {
 		g.reuseFace(msg, checkInit)
 	}
 	if g.options.VT {
 		g.vtFaces(msg, own, input)
 	}
 	return nil
+}
+
+// memory is what Unmarshal's decoder is told of strings and bytes, and what it decodes.
+func (g *generator) memory(msg *message, data string) (decoder, input string) {
+	switch count, aliased := g.model.hasText(msg); {
+	case aliased:
+		return "Own: true, Alias: true", data
+	case count == 1:
+		return "Own: true", data
+	case count > 1:
+		return "", g.rt("Copy") + "(" + data + ")"
+	}
+	return "", data
 }
 
 // noParts is the argument for parts that are not there yet.
@@ -238,7 +252,7 @@ func (g *generator) vtFaces(msg *message, own, input string) {
 	g.f("return e.Written(w, i)\n}\n")
 	g.f("// UnmarshalVT merges the message in data into m. It does not look for required fields.")
 	g.f("func (m *%s) UnmarshalVT(data []byte) error {", t)
-	g.f("d := %s{Own: %s}", g.rt("Decoder"), own)
+	g.f("d := %s{%s}", g.rt("Decoder"), own)
 	g.f("return m.pbfastDecode(&d, %s, %s%s)\n}\n", input, g.noParts(msg), g.rt("DefaultDepth"))
 	g.f("// UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.")
 	g.f("func (m *%s) UnmarshalVTUnsafe(data []byte) error {", t)
@@ -275,12 +289,8 @@ func (g *generator) hooks(file *protogen.File, messages []*message) {
 		}
 		g.f("Unmarshal: func(in %s) (out %s, err error) {", in("UnmarshalInput"), in("UnmarshalOutput"))
 		g.f("m := in.Message.Interface().(*%s)", t)
-		text := g.model.hasText(msg)
-		g.f("d := %s{In: &in, Own: %v}", g.rt("Decoder"), text == 1)
-		input := "in.Buf"
-		if text == 2 {
-			input = g.rt("Copy") + "(in.Buf)"
-		}
+		own, input := g.memory(msg, "in.Buf")
+		g.f("d := %s{In: &in, %s}", g.rt("Decoder"), own)
 		g.f("err = m.pbfastDecode(&d, %s, %sin.Depth)", input, g.noParts(msg))
 		if !g.model.needsInit(msg.Message) {
 			g.f("out.Flags = %s", in("UnmarshalInitialized"))

@@ -26,6 +26,23 @@ type field struct {
 	*protogen.Field
 	kind protoreflect.Kind
 	utf8 bool // text is checked
+	how  textMode
+}
+
+// A textMode is what was asked for strings and bytes of a field.
+type textMode int
+
+const (
+	textDefault textMode = iota
+	textOwn              // in memory of their own
+	textAlias            // parts of the caller's input
+)
+
+// entry returns a map's key and value.
+func (f *field) entry() (key, value *field) {
+	key, value = newField(f.Message.Fields[0]), newField(f.Message.Fields[1])
+	key.how, value.how = f.how, f.how
+	return key, value
 }
 
 func newField(f *protogen.Field) *field {
@@ -98,14 +115,13 @@ func (f *field) ownTag() uint64 {
 // A model is all that generation knows of a package.
 type model struct {
 	messages map[protoreflect.FullName]*message
-	// parts are whether a message has any, by name.
-	text map[protoreflect.FullName]int
+	reused   map[*message]bool // those that have UnmarshalReuse, once that was asked
 }
 
 // newModel collects the messages of the files of one Go package that can be generated for. skipped are those
 // that cannot, with the reason.
-func newModel(files []*protogen.File) (m *model, skipped []string) {
-	m = &model{messages: map[protoreflect.FullName]*message{}, text: map[protoreflect.FullName]int{}}
+func newModel(files []*protogen.File, options Options) (m *model, skipped []string) {
+	m = &model{messages: map[protoreflect.FullName]*message{}}
 	var add func(file *protogen.File, list []*protogen.Message)
 	add = func(file *protogen.File, list []*protogen.Message) {
 		for _, msg := range list {
@@ -117,7 +133,7 @@ func newModel(files []*protogen.File) (m *model, skipped []string) {
 				skipped = append(skipped, fmt.Sprintf("%s: %s", msg.Desc.FullName(), why))
 				continue
 			}
-			m.messages[msg.Desc.FullName()] = newMessage(file, msg)
+			m.messages[msg.Desc.FullName()] = newMessage(file, msg, options)
 		}
 	}
 	for _, file := range files {
@@ -142,10 +158,16 @@ func unsupported(msg *protogen.Message) string {
 	return ""
 }
 
-func newMessage(file *protogen.File, msg *protogen.Message) *message {
+func newMessage(file *protogen.File, msg *protogen.Message, options Options) *message {
 	m := &message{Message: msg, file: file, ext: msg.Desc.ExtensionRanges().Len() > 0}
 	for _, f := range msg.Fields {
-		m.fields = append(m.fields, newField(f))
+		field := newField(f)
+		if mode, ok := options.Text[f.Desc.FullName()]; ok {
+			field.how = mode
+		} else {
+			field.how = options.Text[msg.Desc.FullName()]
+		}
+		m.fields = append(m.fields, field)
 	}
 	slices.SortFunc(m.fields, func(a, b *field) int { return cmp.Compare(a.number(), b.number()) })
 	m.ordered = slices.Clone(m.fields)
@@ -240,8 +262,9 @@ func (m *model) sizeOf(msg *message, within []*message) int {
 }
 
 // hasText says how many fields of strings or bytes can be within a message: 0, 1 or 2 for more. Those within
-// messages that are repeated, or that others generate code for, count as more.
-func (m *model) hasText(msg *message) int {
+// messages that are repeated, or that others generate code for, count as more. Fields of text for which something was
+// asked do not count; aliased says whether there are such that are parts of the caller's input.
+func (m *model) hasText(msg *message) (count int, aliased bool) {
 	seen := map[*message]bool{}
 	n := 0
 	var walk func(*message, int)
@@ -251,10 +274,11 @@ func (m *model) hasText(msg *message) int {
 		}
 		seen[msg] = true
 		for _, f := range msg.fields {
+			aliased = aliased || f.how == textAlias && (f.text() || f.isMap())
 			switch {
 			case f.isMap():
-				key, value := newField(f.Message.Fields[0]), newField(f.Message.Fields[1])
-				if key.text() || value.text() {
+				key, value := f.entry()
+				if f.how == textDefault && (key.text() || value.text()) {
 					n += 2
 				}
 				if child := m.local(value); child != nil {
@@ -268,6 +292,7 @@ func (m *model) hasText(msg *message) int {
 						walk(child, weight)
 					}
 				}
+			case f.how != textDefault:
 			case f.text() && f.list():
 				n += 2
 			case f.text():
@@ -276,7 +301,7 @@ func (m *model) hasText(msg *message) int {
 		}
 	}
 	walk(msg, 1)
-	return min(n, 2)
+	return min(n, 2), aliased
 }
 
 // needsInit says whether a message can lack required fields.

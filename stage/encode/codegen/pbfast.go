@@ -77,16 +77,24 @@ func (s *schema) writePbfastTest(dir string, request []*descriptorpb.FileDescrip
 		return err
 	}
 	own := request[len(request)-1]
+	if own.Options == nil {
+		own.Options = new(descriptorpb.FileOptions)
+	}
 	own.Options.GoPackage = proto.String("postage/pbfast/internal/testmessages/" + filepath.Base(dir))
 	// Some of the messages have MessageSets, which plug-ins refuse unless they are built so.
 	const legacy = "-tags=protolegacy"
 	if err := s.runPluginOn([]string{"run", legacy, "google.golang.org/protobuf/cmd/protoc-gen-go"}, "", dir, request, own.GetName()); err != nil {
 		return err
 	}
-	if filepath.Base(dir) == "conformance" {
+	parameters := "names=vt,reuse=true"
+	switch filepath.Base(dir) {
+	case "conformance":
 		return nil
+	case "options":
+		parameters = "own=postage.options.Mixed.own,own=postage.options.Mixed.own_list,own=postage.options.Mixed.own_map,own=postage.options.Owner," +
+			"alias=postage.options.Mixed.alias,alias=postage.options.Mixed.alias_bytes,reuse=postage.options.Kept"
 	}
-	return s.runPluginOn(s.pbfastPlugin(legacy), "names=vt,reuse=true", dir, request, own.GetName())
+	return s.runPluginOn(s.pbfastPlugin(legacy), parameters, dir, request, own.GetName())
 }
 
 // opaque returns a file like one of the conformance suite's that has the opaque API, and names of its own.

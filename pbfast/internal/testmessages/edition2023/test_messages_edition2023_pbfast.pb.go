@@ -33,7 +33,7 @@ func (m *ComplexMessage) pbfastAppend(b []byte) []byte {
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *ComplexMessage) Unmarshal(data []byte) error {
 	*m = ComplexMessage{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -43,7 +43,7 @@ func (m *ComplexMessage) Unmarshal(data []byte) error {
 // UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
 func (m *ComplexMessage) UnmarshalOwn(data []byte) error {
 	*m = ComplexMessage{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{Own: true}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -53,7 +53,7 @@ func (m *ComplexMessage) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *ComplexMessage) UnmarshalAlias(data []byte) error {
 	*m = ComplexMessage{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -105,7 +105,7 @@ func (m *ComplexMessage) MarshalToSizedBufferVT(data []byte) (int, error) {
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *ComplexMessage) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	return m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth)
 }
 
@@ -254,7 +254,7 @@ func (m *TestAllTypesEdition2023) MarshalAppend(b []byte) ([]byte, error) {
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *TestAllTypesEdition2023) Unmarshal(data []byte) error {
 	*m = TestAllTypesEdition2023{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, pbfast.Copy(data), nil, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -280,7 +280,7 @@ func (m *TestAllTypesEdition2023) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *TestAllTypesEdition2023) UnmarshalAlias(data []byte) error {
 	*m = TestAllTypesEdition2023{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -338,7 +338,7 @@ func (m *TestAllTypesEdition2023) MarshalToSizedBufferVT(data []byte) (int, erro
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestAllTypesEdition2023) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	return m.pbfastDecode(&d, pbfast.Copy(data), nil, pbfast.DefaultDepth)
 }
 
@@ -6766,7 +6766,7 @@ func (m *TestAllTypesEdition2023_NestedMessage) MarshalAppend(b []byte) ([]byte,
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *TestAllTypesEdition2023_NestedMessage) Unmarshal(data []byte) error {
 	*m = TestAllTypesEdition2023_NestedMessage{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, pbfast.Copy(data), nil, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -6792,7 +6792,7 @@ func (m *TestAllTypesEdition2023_NestedMessage) UnmarshalOwn(data []byte) error 
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *TestAllTypesEdition2023_NestedMessage) UnmarshalAlias(data []byte) error {
 	*m = TestAllTypesEdition2023_NestedMessage{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -6850,7 +6850,7 @@ func (m *TestAllTypesEdition2023_NestedMessage) MarshalToSizedBufferVT(data []by
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestAllTypesEdition2023_NestedMessage) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	return m.pbfastDecode(&d, pbfast.Copy(data), nil, pbfast.DefaultDepth)
 }
 
@@ -7055,7 +7055,7 @@ func (m *TestAllTypesEdition2023_GroupLikeType) pbfastAppend(b []byte) []byte {
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *TestAllTypesEdition2023_GroupLikeType) Unmarshal(data []byte) error {
 	*m = TestAllTypesEdition2023_GroupLikeType{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -7065,7 +7065,7 @@ func (m *TestAllTypesEdition2023_GroupLikeType) Unmarshal(data []byte) error {
 // UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
 func (m *TestAllTypesEdition2023_GroupLikeType) UnmarshalOwn(data []byte) error {
 	*m = TestAllTypesEdition2023_GroupLikeType{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{Own: true}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -7075,7 +7075,7 @@ func (m *TestAllTypesEdition2023_GroupLikeType) UnmarshalOwn(data []byte) error 
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *TestAllTypesEdition2023_GroupLikeType) UnmarshalAlias(data []byte) error {
 	*m = TestAllTypesEdition2023_GroupLikeType{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -7127,7 +7127,7 @@ func (m *TestAllTypesEdition2023_GroupLikeType) MarshalToSizedBufferVT(data []by
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestAllTypesEdition2023_GroupLikeType) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	return m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth)
 }
 
@@ -7321,7 +7321,7 @@ func (m *ForeignMessageEdition2023) pbfastAppend(b []byte) []byte {
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *ForeignMessageEdition2023) Unmarshal(data []byte) error {
 	*m = ForeignMessageEdition2023{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -7331,7 +7331,7 @@ func (m *ForeignMessageEdition2023) Unmarshal(data []byte) error {
 // UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
 func (m *ForeignMessageEdition2023) UnmarshalOwn(data []byte) error {
 	*m = ForeignMessageEdition2023{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{Own: true}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -7341,7 +7341,7 @@ func (m *ForeignMessageEdition2023) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *ForeignMessageEdition2023) UnmarshalAlias(data []byte) error {
 	*m = ForeignMessageEdition2023{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -7393,7 +7393,7 @@ func (m *ForeignMessageEdition2023) MarshalToSizedBufferVT(data []byte) (int, er
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *ForeignMessageEdition2023) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	return m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth)
 }
 
@@ -7543,7 +7543,7 @@ func (m *GroupLikeType) pbfastAppend(b []byte) []byte {
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *GroupLikeType) Unmarshal(data []byte) error {
 	*m = GroupLikeType{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -7553,7 +7553,7 @@ func (m *GroupLikeType) Unmarshal(data []byte) error {
 // UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
 func (m *GroupLikeType) UnmarshalOwn(data []byte) error {
 	*m = GroupLikeType{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{Own: true}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -7563,7 +7563,7 @@ func (m *GroupLikeType) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *GroupLikeType) UnmarshalAlias(data []byte) error {
 	*m = GroupLikeType{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -7615,7 +7615,7 @@ func (m *GroupLikeType) MarshalToSizedBufferVT(data []byte) (int, error) {
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *GroupLikeType) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	return m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth)
 }
 
@@ -7770,7 +7770,7 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*ComplexMessage)
-			d := pbfast.Decoder{In: &in, Own: false}
+			d := pbfast.Decoder{In: &in}
 			err = m.pbfastDecode(&d, in.Buf, nil, in.Depth)
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
@@ -7803,7 +7803,7 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*TestAllTypesEdition2023)
-			d := pbfast.Decoder{In: &in, Own: false}
+			d := pbfast.Decoder{In: &in}
 			err = m.pbfastDecode(&d, pbfast.Copy(in.Buf), nil, in.Depth)
 			return out, err
 		},
@@ -7835,7 +7835,7 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*TestAllTypesEdition2023_NestedMessage)
-			d := pbfast.Decoder{In: &in, Own: false}
+			d := pbfast.Decoder{In: &in}
 			err = m.pbfastDecode(&d, pbfast.Copy(in.Buf), nil, in.Depth)
 			return out, err
 		},
@@ -7864,7 +7864,7 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*TestAllTypesEdition2023_GroupLikeType)
-			d := pbfast.Decoder{In: &in, Own: false}
+			d := pbfast.Decoder{In: &in}
 			err = m.pbfastDecode(&d, in.Buf, nil, in.Depth)
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
@@ -7894,7 +7894,7 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*ForeignMessageEdition2023)
-			d := pbfast.Decoder{In: &in, Own: false}
+			d := pbfast.Decoder{In: &in}
 			err = m.pbfastDecode(&d, in.Buf, nil, in.Depth)
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
@@ -7924,7 +7924,7 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*GroupLikeType)
-			d := pbfast.Decoder{In: &in, Own: false}
+			d := pbfast.Decoder{In: &in}
 			err = m.pbfastDecode(&d, in.Buf, nil, in.Depth)
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err

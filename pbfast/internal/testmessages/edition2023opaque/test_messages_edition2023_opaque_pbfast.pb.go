@@ -34,7 +34,7 @@ func (m *ComplexMessage) pbfastAppend(b []byte) []byte {
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *ComplexMessage) Unmarshal(data []byte) error {
 	*m = ComplexMessage{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -44,7 +44,7 @@ func (m *ComplexMessage) Unmarshal(data []byte) error {
 // UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
 func (m *ComplexMessage) UnmarshalOwn(data []byte) error {
 	*m = ComplexMessage{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{Own: true}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -54,7 +54,7 @@ func (m *ComplexMessage) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *ComplexMessage) UnmarshalAlias(data []byte) error {
 	*m = ComplexMessage{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -106,7 +106,7 @@ func (m *ComplexMessage) MarshalToSizedBufferVT(data []byte) (int, error) {
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *ComplexMessage) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	return m.pbfastDecode(&d, data, pbfast.DefaultDepth)
 }
 
@@ -236,7 +236,7 @@ func (m *TestAllTypesEdition2023) MarshalAppend(b []byte) ([]byte, error) {
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *TestAllTypesEdition2023) Unmarshal(data []byte) error {
 	*m = TestAllTypesEdition2023{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, pbfast.Copy(data), nil, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -262,7 +262,7 @@ func (m *TestAllTypesEdition2023) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *TestAllTypesEdition2023) UnmarshalAlias(data []byte) error {
 	*m = TestAllTypesEdition2023{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -320,7 +320,7 @@ func (m *TestAllTypesEdition2023) MarshalToSizedBufferVT(data []byte) (int, erro
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestAllTypesEdition2023) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	return m.pbfastDecode(&d, pbfast.Copy(data), nil, pbfast.DefaultDepth)
 }
 
@@ -6620,7 +6620,7 @@ func (m *TestAllTypesEdition2023_NestedMessage) MarshalAppend(b []byte) ([]byte,
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *TestAllTypesEdition2023_NestedMessage) Unmarshal(data []byte) error {
 	*m = TestAllTypesEdition2023_NestedMessage{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, pbfast.Copy(data), pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -6646,7 +6646,7 @@ func (m *TestAllTypesEdition2023_NestedMessage) UnmarshalOwn(data []byte) error 
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *TestAllTypesEdition2023_NestedMessage) UnmarshalAlias(data []byte) error {
 	*m = TestAllTypesEdition2023_NestedMessage{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -6704,7 +6704,7 @@ func (m *TestAllTypesEdition2023_NestedMessage) MarshalToSizedBufferVT(data []by
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestAllTypesEdition2023_NestedMessage) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	return m.pbfastDecode(&d, pbfast.Copy(data), pbfast.DefaultDepth)
 }
 
@@ -6890,7 +6890,7 @@ func (m *TestAllTypesEdition2023_GroupLikeType) pbfastAppend(b []byte) []byte {
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *TestAllTypesEdition2023_GroupLikeType) Unmarshal(data []byte) error {
 	*m = TestAllTypesEdition2023_GroupLikeType{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -6900,7 +6900,7 @@ func (m *TestAllTypesEdition2023_GroupLikeType) Unmarshal(data []byte) error {
 // UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
 func (m *TestAllTypesEdition2023_GroupLikeType) UnmarshalOwn(data []byte) error {
 	*m = TestAllTypesEdition2023_GroupLikeType{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{Own: true}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -6910,7 +6910,7 @@ func (m *TestAllTypesEdition2023_GroupLikeType) UnmarshalOwn(data []byte) error 
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *TestAllTypesEdition2023_GroupLikeType) UnmarshalAlias(data []byte) error {
 	*m = TestAllTypesEdition2023_GroupLikeType{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -6962,7 +6962,7 @@ func (m *TestAllTypesEdition2023_GroupLikeType) MarshalToSizedBufferVT(data []by
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestAllTypesEdition2023_GroupLikeType) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	return m.pbfastDecode(&d, data, pbfast.DefaultDepth)
 }
 
@@ -7126,7 +7126,7 @@ func (m *ForeignMessageEdition2023) pbfastAppend(b []byte) []byte {
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *ForeignMessageEdition2023) Unmarshal(data []byte) error {
 	*m = ForeignMessageEdition2023{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -7136,7 +7136,7 @@ func (m *ForeignMessageEdition2023) Unmarshal(data []byte) error {
 // UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
 func (m *ForeignMessageEdition2023) UnmarshalOwn(data []byte) error {
 	*m = ForeignMessageEdition2023{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{Own: true}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -7146,7 +7146,7 @@ func (m *ForeignMessageEdition2023) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *ForeignMessageEdition2023) UnmarshalAlias(data []byte) error {
 	*m = ForeignMessageEdition2023{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -7198,7 +7198,7 @@ func (m *ForeignMessageEdition2023) MarshalToSizedBufferVT(data []byte) (int, er
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *ForeignMessageEdition2023) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	return m.pbfastDecode(&d, data, pbfast.DefaultDepth)
 }
 
@@ -7329,7 +7329,7 @@ func (m *GroupLikeType) pbfastAppend(b []byte) []byte {
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *GroupLikeType) Unmarshal(data []byte) error {
 	*m = GroupLikeType{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -7339,7 +7339,7 @@ func (m *GroupLikeType) Unmarshal(data []byte) error {
 // UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
 func (m *GroupLikeType) UnmarshalOwn(data []byte) error {
 	*m = GroupLikeType{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{Own: true}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -7349,7 +7349,7 @@ func (m *GroupLikeType) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *GroupLikeType) UnmarshalAlias(data []byte) error {
 	*m = GroupLikeType{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -7401,7 +7401,7 @@ func (m *GroupLikeType) MarshalToSizedBufferVT(data []byte) (int, error) {
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *GroupLikeType) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	return m.pbfastDecode(&d, data, pbfast.DefaultDepth)
 }
 
@@ -7537,7 +7537,7 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*ComplexMessage)
-			d := pbfast.Decoder{In: &in, Own: false}
+			d := pbfast.Decoder{In: &in}
 			err = m.pbfastDecode(&d, in.Buf, in.Depth)
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
@@ -7570,7 +7570,7 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*TestAllTypesEdition2023)
-			d := pbfast.Decoder{In: &in, Own: false}
+			d := pbfast.Decoder{In: &in}
 			err = m.pbfastDecode(&d, pbfast.Copy(in.Buf), nil, in.Depth)
 			return out, err
 		},
@@ -7602,7 +7602,7 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*TestAllTypesEdition2023_NestedMessage)
-			d := pbfast.Decoder{In: &in, Own: false}
+			d := pbfast.Decoder{In: &in}
 			err = m.pbfastDecode(&d, pbfast.Copy(in.Buf), in.Depth)
 			return out, err
 		},
@@ -7631,7 +7631,7 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*TestAllTypesEdition2023_GroupLikeType)
-			d := pbfast.Decoder{In: &in, Own: false}
+			d := pbfast.Decoder{In: &in}
 			err = m.pbfastDecode(&d, in.Buf, in.Depth)
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
@@ -7661,7 +7661,7 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*ForeignMessageEdition2023)
-			d := pbfast.Decoder{In: &in, Own: false}
+			d := pbfast.Decoder{In: &in}
 			err = m.pbfastDecode(&d, in.Buf, in.Depth)
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
@@ -7691,7 +7691,7 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*GroupLikeType)
-			d := pbfast.Decoder{In: &in, Own: false}
+			d := pbfast.Decoder{In: &in}
 			err = m.pbfastDecode(&d, in.Buf, in.Depth)
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err

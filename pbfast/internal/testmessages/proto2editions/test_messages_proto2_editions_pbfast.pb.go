@@ -31,7 +31,7 @@ func (m *TestAllTypesProto2) MarshalAppend(b []byte) ([]byte, error) {
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *TestAllTypesProto2) Unmarshal(data []byte) error {
 	*m = TestAllTypesProto2{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, pbfast.Copy(data), nil, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -57,7 +57,7 @@ func (m *TestAllTypesProto2) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *TestAllTypesProto2) UnmarshalAlias(data []byte) error {
 	*m = TestAllTypesProto2{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -115,7 +115,7 @@ func (m *TestAllTypesProto2) MarshalToSizedBufferVT(data []byte) (int, error) {
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestAllTypesProto2) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	return m.pbfastDecode(&d, pbfast.Copy(data), nil, pbfast.DefaultDepth)
 }
 
@@ -8074,7 +8074,7 @@ func (m *TestAllTypesProto2_NestedMessage) MarshalAppend(b []byte) ([]byte, erro
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *TestAllTypesProto2_NestedMessage) Unmarshal(data []byte) error {
 	*m = TestAllTypesProto2_NestedMessage{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, pbfast.Copy(data), nil, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -8100,7 +8100,7 @@ func (m *TestAllTypesProto2_NestedMessage) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *TestAllTypesProto2_NestedMessage) UnmarshalAlias(data []byte) error {
 	*m = TestAllTypesProto2_NestedMessage{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -8158,7 +8158,7 @@ func (m *TestAllTypesProto2_NestedMessage) MarshalToSizedBufferVT(data []byte) (
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestAllTypesProto2_NestedMessage) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	return m.pbfastDecode(&d, pbfast.Copy(data), nil, pbfast.DefaultDepth)
 }
 
@@ -8363,7 +8363,7 @@ func (m *TestAllTypesProto2_Data) pbfastAppend(b []byte) []byte {
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *TestAllTypesProto2_Data) Unmarshal(data []byte) error {
 	*m = TestAllTypesProto2_Data{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -8373,7 +8373,7 @@ func (m *TestAllTypesProto2_Data) Unmarshal(data []byte) error {
 // UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
 func (m *TestAllTypesProto2_Data) UnmarshalOwn(data []byte) error {
 	*m = TestAllTypesProto2_Data{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{Own: true}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -8383,7 +8383,7 @@ func (m *TestAllTypesProto2_Data) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *TestAllTypesProto2_Data) UnmarshalAlias(data []byte) error {
 	*m = TestAllTypesProto2_Data{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -8435,7 +8435,7 @@ func (m *TestAllTypesProto2_Data) MarshalToSizedBufferVT(data []byte) (int, erro
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestAllTypesProto2_Data) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	return m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth)
 }
 
@@ -8632,7 +8632,7 @@ func (m *TestAllTypesProto2_MultiWordGroupField) pbfastAppend(b []byte) []byte {
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *TestAllTypesProto2_MultiWordGroupField) Unmarshal(data []byte) error {
 	*m = TestAllTypesProto2_MultiWordGroupField{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -8642,7 +8642,7 @@ func (m *TestAllTypesProto2_MultiWordGroupField) Unmarshal(data []byte) error {
 // UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
 func (m *TestAllTypesProto2_MultiWordGroupField) UnmarshalOwn(data []byte) error {
 	*m = TestAllTypesProto2_MultiWordGroupField{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{Own: true}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -8652,7 +8652,7 @@ func (m *TestAllTypesProto2_MultiWordGroupField) UnmarshalOwn(data []byte) error
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *TestAllTypesProto2_MultiWordGroupField) UnmarshalAlias(data []byte) error {
 	*m = TestAllTypesProto2_MultiWordGroupField{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -8704,7 +8704,7 @@ func (m *TestAllTypesProto2_MultiWordGroupField) MarshalToSizedBufferVT(data []b
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestAllTypesProto2_MultiWordGroupField) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	return m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth)
 }
 
@@ -8914,7 +8914,7 @@ func (m *TestAllTypesProto2_MessageSetCorrectExtension1) UnmarshalOwn(data []byt
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension1) UnmarshalAlias(data []byte) error {
 	*m = TestAllTypesProto2_MessageSetCorrectExtension1{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -9127,7 +9127,7 @@ func (m *TestAllTypesProto2_MessageSetCorrectExtension2) pbfastAppend(b []byte) 
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension2) Unmarshal(data []byte) error {
 	*m = TestAllTypesProto2_MessageSetCorrectExtension2{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -9137,7 +9137,7 @@ func (m *TestAllTypesProto2_MessageSetCorrectExtension2) Unmarshal(data []byte) 
 // UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension2) UnmarshalOwn(data []byte) error {
 	*m = TestAllTypesProto2_MessageSetCorrectExtension2{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{Own: true}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -9147,7 +9147,7 @@ func (m *TestAllTypesProto2_MessageSetCorrectExtension2) UnmarshalOwn(data []byt
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension2) UnmarshalAlias(data []byte) error {
 	*m = TestAllTypesProto2_MessageSetCorrectExtension2{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -9199,7 +9199,7 @@ func (m *TestAllTypesProto2_MessageSetCorrectExtension2) MarshalToSizedBufferVT(
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension2) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	return m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth)
 }
 
@@ -9345,7 +9345,7 @@ func (m *TestAllTypesProto2_ExtensionWithOneof) MarshalAppend(b []byte) ([]byte,
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *TestAllTypesProto2_ExtensionWithOneof) Unmarshal(data []byte) error {
 	*m = TestAllTypesProto2_ExtensionWithOneof{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -9355,7 +9355,7 @@ func (m *TestAllTypesProto2_ExtensionWithOneof) Unmarshal(data []byte) error {
 // UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
 func (m *TestAllTypesProto2_ExtensionWithOneof) UnmarshalOwn(data []byte) error {
 	*m = TestAllTypesProto2_ExtensionWithOneof{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{Own: true}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -9365,7 +9365,7 @@ func (m *TestAllTypesProto2_ExtensionWithOneof) UnmarshalOwn(data []byte) error 
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *TestAllTypesProto2_ExtensionWithOneof) UnmarshalAlias(data []byte) error {
 	*m = TestAllTypesProto2_ExtensionWithOneof{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -9417,7 +9417,7 @@ func (m *TestAllTypesProto2_ExtensionWithOneof) MarshalToSizedBufferVT(data []by
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestAllTypesProto2_ExtensionWithOneof) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	return m.pbfastDecode(&d, data, pbfast.DefaultDepth)
 }
 
@@ -9582,7 +9582,7 @@ func (m *ForeignMessageProto2) pbfastAppend(b []byte) []byte {
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *ForeignMessageProto2) Unmarshal(data []byte) error {
 	*m = ForeignMessageProto2{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -9592,7 +9592,7 @@ func (m *ForeignMessageProto2) Unmarshal(data []byte) error {
 // UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
 func (m *ForeignMessageProto2) UnmarshalOwn(data []byte) error {
 	*m = ForeignMessageProto2{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{Own: true}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -9602,7 +9602,7 @@ func (m *ForeignMessageProto2) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *ForeignMessageProto2) UnmarshalAlias(data []byte) error {
 	*m = ForeignMessageProto2{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -9654,7 +9654,7 @@ func (m *ForeignMessageProto2) MarshalToSizedBufferVT(data []byte) (int, error) 
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *ForeignMessageProto2) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	return m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth)
 }
 
@@ -9807,7 +9807,7 @@ func (m *GroupField) pbfastAppend(b []byte) []byte {
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *GroupField) Unmarshal(data []byte) error {
 	*m = GroupField{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -9817,7 +9817,7 @@ func (m *GroupField) Unmarshal(data []byte) error {
 // UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
 func (m *GroupField) UnmarshalOwn(data []byte) error {
 	*m = GroupField{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{Own: true}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -9827,7 +9827,7 @@ func (m *GroupField) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *GroupField) UnmarshalAlias(data []byte) error {
 	*m = GroupField{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -9879,7 +9879,7 @@ func (m *GroupField) MarshalToSizedBufferVT(data []byte) (int, error) {
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *GroupField) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	return m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth)
 }
 
@@ -10089,7 +10089,7 @@ func (m *UnknownToTestAllTypes) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *UnknownToTestAllTypes) UnmarshalAlias(data []byte) error {
 	*m = UnknownToTestAllTypes{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -10543,7 +10543,7 @@ func (m *UnknownToTestAllTypes_OptionalGroup) pbfastAppend(b []byte) []byte {
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *UnknownToTestAllTypes_OptionalGroup) Unmarshal(data []byte) error {
 	*m = UnknownToTestAllTypes_OptionalGroup{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -10553,7 +10553,7 @@ func (m *UnknownToTestAllTypes_OptionalGroup) Unmarshal(data []byte) error {
 // UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
 func (m *UnknownToTestAllTypes_OptionalGroup) UnmarshalOwn(data []byte) error {
 	*m = UnknownToTestAllTypes_OptionalGroup{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{Own: true}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -10563,7 +10563,7 @@ func (m *UnknownToTestAllTypes_OptionalGroup) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *UnknownToTestAllTypes_OptionalGroup) UnmarshalAlias(data []byte) error {
 	*m = UnknownToTestAllTypes_OptionalGroup{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -10615,7 +10615,7 @@ func (m *UnknownToTestAllTypes_OptionalGroup) MarshalToSizedBufferVT(data []byte
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *UnknownToTestAllTypes_OptionalGroup) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	return m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth)
 }
 
@@ -10762,7 +10762,7 @@ func (m *NullHypothesisProto2) pbfastAppend(b []byte) []byte {
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *NullHypothesisProto2) Unmarshal(data []byte) error {
 	*m = NullHypothesisProto2{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -10772,7 +10772,7 @@ func (m *NullHypothesisProto2) Unmarshal(data []byte) error {
 // UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
 func (m *NullHypothesisProto2) UnmarshalOwn(data []byte) error {
 	*m = NullHypothesisProto2{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{Own: true}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -10782,7 +10782,7 @@ func (m *NullHypothesisProto2) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *NullHypothesisProto2) UnmarshalAlias(data []byte) error {
 	*m = NullHypothesisProto2{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -10834,7 +10834,7 @@ func (m *NullHypothesisProto2) MarshalToSizedBufferVT(data []byte) (int, error) 
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *NullHypothesisProto2) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	return m.pbfastDecode(&d, data, pbfast.DefaultDepth)
 }
 
@@ -10929,7 +10929,7 @@ func (m *EnumOnlyProto2) pbfastAppend(b []byte) []byte {
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *EnumOnlyProto2) Unmarshal(data []byte) error {
 	*m = EnumOnlyProto2{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -10939,7 +10939,7 @@ func (m *EnumOnlyProto2) Unmarshal(data []byte) error {
 // UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
 func (m *EnumOnlyProto2) UnmarshalOwn(data []byte) error {
 	*m = EnumOnlyProto2{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{Own: true}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -10949,7 +10949,7 @@ func (m *EnumOnlyProto2) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *EnumOnlyProto2) UnmarshalAlias(data []byte) error {
 	*m = EnumOnlyProto2{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -11001,7 +11001,7 @@ func (m *EnumOnlyProto2) MarshalToSizedBufferVT(data []byte) (int, error) {
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *EnumOnlyProto2) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	return m.pbfastDecode(&d, data, pbfast.DefaultDepth)
 }
 
@@ -11115,7 +11115,7 @@ func (m *OneStringProto2) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *OneStringProto2) UnmarshalAlias(data []byte) error {
 	*m = OneStringProto2{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -11322,7 +11322,7 @@ func (m *ProtoWithKeywords) MarshalAppend(b []byte) ([]byte, error) {
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *ProtoWithKeywords) Unmarshal(data []byte) error {
 	*m = ProtoWithKeywords{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, pbfast.Copy(data), nil, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -11342,7 +11342,7 @@ func (m *ProtoWithKeywords) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *ProtoWithKeywords) UnmarshalAlias(data []byte) error {
 	*m = ProtoWithKeywords{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -11394,7 +11394,7 @@ func (m *ProtoWithKeywords) MarshalToSizedBufferVT(data []byte) (int, error) {
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *ProtoWithKeywords) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	return m.pbfastDecode(&d, pbfast.Copy(data), nil, pbfast.DefaultDepth)
 }
 
@@ -11634,7 +11634,7 @@ func (m *TestAllRequiredTypesProto2) MarshalAppend(b []byte) ([]byte, error) {
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *TestAllRequiredTypesProto2) Unmarshal(data []byte) error {
 	*m = TestAllRequiredTypesProto2{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, pbfast.Copy(data), nil, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -11660,7 +11660,7 @@ func (m *TestAllRequiredTypesProto2) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *TestAllRequiredTypesProto2) UnmarshalAlias(data []byte) error {
 	*m = TestAllRequiredTypesProto2{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -11718,7 +11718,7 @@ func (m *TestAllRequiredTypesProto2) MarshalToSizedBufferVT(data []byte) (int, e
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestAllRequiredTypesProto2) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	return m.pbfastDecode(&d, pbfast.Copy(data), nil, pbfast.DefaultDepth)
 }
 
@@ -13473,7 +13473,7 @@ func (m *TestAllRequiredTypesProto2_NestedMessage) MarshalAppend(b []byte) ([]by
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *TestAllRequiredTypesProto2_NestedMessage) Unmarshal(data []byte) error {
 	*m = TestAllRequiredTypesProto2_NestedMessage{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, pbfast.Copy(data), nil, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -13499,7 +13499,7 @@ func (m *TestAllRequiredTypesProto2_NestedMessage) UnmarshalOwn(data []byte) err
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *TestAllRequiredTypesProto2_NestedMessage) UnmarshalAlias(data []byte) error {
 	*m = TestAllRequiredTypesProto2_NestedMessage{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -13557,7 +13557,7 @@ func (m *TestAllRequiredTypesProto2_NestedMessage) MarshalToSizedBufferVT(data [
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestAllRequiredTypesProto2_NestedMessage) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	return m.pbfastDecode(&d, pbfast.Copy(data), nil, pbfast.DefaultDepth)
 }
 
@@ -13817,7 +13817,7 @@ func (m *TestAllRequiredTypesProto2_Data) pbfastAppend(b []byte) []byte {
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *TestAllRequiredTypesProto2_Data) Unmarshal(data []byte) error {
 	*m = TestAllRequiredTypesProto2_Data{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -13830,7 +13830,7 @@ func (m *TestAllRequiredTypesProto2_Data) Unmarshal(data []byte) error {
 // UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
 func (m *TestAllRequiredTypesProto2_Data) UnmarshalOwn(data []byte) error {
 	*m = TestAllRequiredTypesProto2_Data{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{Own: true}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -13843,7 +13843,7 @@ func (m *TestAllRequiredTypesProto2_Data) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *TestAllRequiredTypesProto2_Data) UnmarshalAlias(data []byte) error {
 	*m = TestAllRequiredTypesProto2_Data{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -13901,7 +13901,7 @@ func (m *TestAllRequiredTypesProto2_Data) MarshalToSizedBufferVT(data []byte) (i
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestAllRequiredTypesProto2_Data) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	return m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth)
 }
 
@@ -14120,7 +14120,7 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) UnmarshalOwn(da
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) UnmarshalAlias(data []byte) error {
 	*m = TestAllRequiredTypesProto2_MessageSetCorrectExtension1{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -14342,7 +14342,7 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) pbfastAppend(b 
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) Unmarshal(data []byte) error {
 	*m = TestAllRequiredTypesProto2_MessageSetCorrectExtension2{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -14355,7 +14355,7 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) Unmarshal(data 
 // UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) UnmarshalOwn(data []byte) error {
 	*m = TestAllRequiredTypesProto2_MessageSetCorrectExtension2{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{Own: true}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -14368,7 +14368,7 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) UnmarshalOwn(da
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) UnmarshalAlias(data []byte) error {
 	*m = TestAllRequiredTypesProto2_MessageSetCorrectExtension2{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -14426,7 +14426,7 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) MarshalToSizedB
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	return m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth)
 }
 
@@ -14572,7 +14572,7 @@ func (m *TestLargeOneof) MarshalAppend(b []byte) ([]byte, error) {
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *TestLargeOneof) Unmarshal(data []byte) error {
 	*m = TestLargeOneof{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -14582,7 +14582,7 @@ func (m *TestLargeOneof) Unmarshal(data []byte) error {
 // UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
 func (m *TestLargeOneof) UnmarshalOwn(data []byte) error {
 	*m = TestLargeOneof{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{Own: true}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -14592,7 +14592,7 @@ func (m *TestLargeOneof) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *TestLargeOneof) UnmarshalAlias(data []byte) error {
 	*m = TestLargeOneof{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -14644,7 +14644,7 @@ func (m *TestLargeOneof) MarshalToSizedBufferVT(data []byte) (int, error) {
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestLargeOneof) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	return m.pbfastDecode(&d, data, pbfast.DefaultDepth)
 }
 
@@ -15024,7 +15024,7 @@ func (m *TestLargeOneof_A1) pbfastAppend(b []byte) []byte {
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *TestLargeOneof_A1) Unmarshal(data []byte) error {
 	*m = TestLargeOneof_A1{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -15034,7 +15034,7 @@ func (m *TestLargeOneof_A1) Unmarshal(data []byte) error {
 // UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
 func (m *TestLargeOneof_A1) UnmarshalOwn(data []byte) error {
 	*m = TestLargeOneof_A1{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{Own: true}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -15044,7 +15044,7 @@ func (m *TestLargeOneof_A1) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *TestLargeOneof_A1) UnmarshalAlias(data []byte) error {
 	*m = TestLargeOneof_A1{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -15096,7 +15096,7 @@ func (m *TestLargeOneof_A1) MarshalToSizedBufferVT(data []byte) (int, error) {
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestLargeOneof_A1) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	return m.pbfastDecode(&d, data, pbfast.DefaultDepth)
 }
 
@@ -15191,7 +15191,7 @@ func (m *TestLargeOneof_A2) pbfastAppend(b []byte) []byte {
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *TestLargeOneof_A2) Unmarshal(data []byte) error {
 	*m = TestLargeOneof_A2{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -15201,7 +15201,7 @@ func (m *TestLargeOneof_A2) Unmarshal(data []byte) error {
 // UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
 func (m *TestLargeOneof_A2) UnmarshalOwn(data []byte) error {
 	*m = TestLargeOneof_A2{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{Own: true}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -15211,7 +15211,7 @@ func (m *TestLargeOneof_A2) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *TestLargeOneof_A2) UnmarshalAlias(data []byte) error {
 	*m = TestLargeOneof_A2{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -15263,7 +15263,7 @@ func (m *TestLargeOneof_A2) MarshalToSizedBufferVT(data []byte) (int, error) {
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestLargeOneof_A2) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	return m.pbfastDecode(&d, data, pbfast.DefaultDepth)
 }
 
@@ -15358,7 +15358,7 @@ func (m *TestLargeOneof_A3) pbfastAppend(b []byte) []byte {
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *TestLargeOneof_A3) Unmarshal(data []byte) error {
 	*m = TestLargeOneof_A3{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -15368,7 +15368,7 @@ func (m *TestLargeOneof_A3) Unmarshal(data []byte) error {
 // UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
 func (m *TestLargeOneof_A3) UnmarshalOwn(data []byte) error {
 	*m = TestLargeOneof_A3{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{Own: true}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -15378,7 +15378,7 @@ func (m *TestLargeOneof_A3) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *TestLargeOneof_A3) UnmarshalAlias(data []byte) error {
 	*m = TestLargeOneof_A3{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -15430,7 +15430,7 @@ func (m *TestLargeOneof_A3) MarshalToSizedBufferVT(data []byte) (int, error) {
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestLargeOneof_A3) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	return m.pbfastDecode(&d, data, pbfast.DefaultDepth)
 }
 
@@ -15525,7 +15525,7 @@ func (m *TestLargeOneof_A4) pbfastAppend(b []byte) []byte {
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *TestLargeOneof_A4) Unmarshal(data []byte) error {
 	*m = TestLargeOneof_A4{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -15535,7 +15535,7 @@ func (m *TestLargeOneof_A4) Unmarshal(data []byte) error {
 // UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
 func (m *TestLargeOneof_A4) UnmarshalOwn(data []byte) error {
 	*m = TestLargeOneof_A4{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{Own: true}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -15545,7 +15545,7 @@ func (m *TestLargeOneof_A4) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *TestLargeOneof_A4) UnmarshalAlias(data []byte) error {
 	*m = TestLargeOneof_A4{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -15597,7 +15597,7 @@ func (m *TestLargeOneof_A4) MarshalToSizedBufferVT(data []byte) (int, error) {
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestLargeOneof_A4) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	return m.pbfastDecode(&d, data, pbfast.DefaultDepth)
 }
 
@@ -15692,7 +15692,7 @@ func (m *TestLargeOneof_A5) pbfastAppend(b []byte) []byte {
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *TestLargeOneof_A5) Unmarshal(data []byte) error {
 	*m = TestLargeOneof_A5{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -15702,7 +15702,7 @@ func (m *TestLargeOneof_A5) Unmarshal(data []byte) error {
 // UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
 func (m *TestLargeOneof_A5) UnmarshalOwn(data []byte) error {
 	*m = TestLargeOneof_A5{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{Own: true}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -15712,7 +15712,7 @@ func (m *TestLargeOneof_A5) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *TestLargeOneof_A5) UnmarshalAlias(data []byte) error {
 	*m = TestLargeOneof_A5{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -15764,7 +15764,7 @@ func (m *TestLargeOneof_A5) MarshalToSizedBufferVT(data []byte) (int, error) {
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestLargeOneof_A5) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	return m.pbfastDecode(&d, data, pbfast.DefaultDepth)
 }
 
@@ -15870,7 +15870,7 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*TestAllTypesProto2)
-			d := pbfast.Decoder{In: &in, Own: false}
+			d := pbfast.Decoder{In: &in}
 			err = m.pbfastDecode(&d, pbfast.Copy(in.Buf), nil, in.Depth)
 			return out, err
 		},
@@ -15902,7 +15902,7 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*TestAllTypesProto2_NestedMessage)
-			d := pbfast.Decoder{In: &in, Own: false}
+			d := pbfast.Decoder{In: &in}
 			err = m.pbfastDecode(&d, pbfast.Copy(in.Buf), nil, in.Depth)
 			return out, err
 		},
@@ -15931,7 +15931,7 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*TestAllTypesProto2_Data)
-			d := pbfast.Decoder{In: &in, Own: false}
+			d := pbfast.Decoder{In: &in}
 			err = m.pbfastDecode(&d, in.Buf, nil, in.Depth)
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
@@ -15961,7 +15961,7 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*TestAllTypesProto2_MultiWordGroupField)
-			d := pbfast.Decoder{In: &in, Own: false}
+			d := pbfast.Decoder{In: &in}
 			err = m.pbfastDecode(&d, in.Buf, nil, in.Depth)
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
@@ -16024,7 +16024,7 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*TestAllTypesProto2_MessageSetCorrectExtension2)
-			d := pbfast.Decoder{In: &in, Own: false}
+			d := pbfast.Decoder{In: &in}
 			err = m.pbfastDecode(&d, in.Buf, nil, in.Depth)
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
@@ -16057,7 +16057,7 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*TestAllTypesProto2_ExtensionWithOneof)
-			d := pbfast.Decoder{In: &in, Own: false}
+			d := pbfast.Decoder{In: &in}
 			err = m.pbfastDecode(&d, in.Buf, in.Depth)
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
@@ -16087,7 +16087,7 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*ForeignMessageProto2)
-			d := pbfast.Decoder{In: &in, Own: false}
+			d := pbfast.Decoder{In: &in}
 			err = m.pbfastDecode(&d, in.Buf, nil, in.Depth)
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
@@ -16117,7 +16117,7 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*GroupField)
-			d := pbfast.Decoder{In: &in, Own: false}
+			d := pbfast.Decoder{In: &in}
 			err = m.pbfastDecode(&d, in.Buf, nil, in.Depth)
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
@@ -16180,7 +16180,7 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*UnknownToTestAllTypes_OptionalGroup)
-			d := pbfast.Decoder{In: &in, Own: false}
+			d := pbfast.Decoder{In: &in}
 			err = m.pbfastDecode(&d, in.Buf, nil, in.Depth)
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
@@ -16210,7 +16210,7 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*NullHypothesisProto2)
-			d := pbfast.Decoder{In: &in, Own: false}
+			d := pbfast.Decoder{In: &in}
 			err = m.pbfastDecode(&d, in.Buf, in.Depth)
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
@@ -16240,7 +16240,7 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*EnumOnlyProto2)
-			d := pbfast.Decoder{In: &in, Own: false}
+			d := pbfast.Decoder{In: &in}
 			err = m.pbfastDecode(&d, in.Buf, in.Depth)
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
@@ -16306,7 +16306,7 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*ProtoWithKeywords)
-			d := pbfast.Decoder{In: &in, Own: false}
+			d := pbfast.Decoder{In: &in}
 			err = m.pbfastDecode(&d, pbfast.Copy(in.Buf), nil, in.Depth)
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
@@ -16339,7 +16339,7 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*TestAllRequiredTypesProto2)
-			d := pbfast.Decoder{In: &in, Own: false}
+			d := pbfast.Decoder{In: &in}
 			err = m.pbfastDecode(&d, pbfast.Copy(in.Buf), nil, in.Depth)
 			return out, err
 		},
@@ -16371,7 +16371,7 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*TestAllRequiredTypesProto2_NestedMessage)
-			d := pbfast.Decoder{In: &in, Own: false}
+			d := pbfast.Decoder{In: &in}
 			err = m.pbfastDecode(&d, pbfast.Copy(in.Buf), nil, in.Depth)
 			return out, err
 		},
@@ -16400,7 +16400,7 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*TestAllRequiredTypesProto2_Data)
-			d := pbfast.Decoder{In: &in, Own: false}
+			d := pbfast.Decoder{In: &in}
 			err = m.pbfastDecode(&d, in.Buf, nil, in.Depth)
 			return out, err
 		},
@@ -16461,7 +16461,7 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*TestAllRequiredTypesProto2_MessageSetCorrectExtension2)
-			d := pbfast.Decoder{In: &in, Own: false}
+			d := pbfast.Decoder{In: &in}
 			err = m.pbfastDecode(&d, in.Buf, nil, in.Depth)
 			return out, err
 		},
@@ -16493,7 +16493,7 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*TestLargeOneof)
-			d := pbfast.Decoder{In: &in, Own: false}
+			d := pbfast.Decoder{In: &in}
 			err = m.pbfastDecode(&d, in.Buf, in.Depth)
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
@@ -16523,7 +16523,7 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*TestLargeOneof_A1)
-			d := pbfast.Decoder{In: &in, Own: false}
+			d := pbfast.Decoder{In: &in}
 			err = m.pbfastDecode(&d, in.Buf, in.Depth)
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
@@ -16553,7 +16553,7 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*TestLargeOneof_A2)
-			d := pbfast.Decoder{In: &in, Own: false}
+			d := pbfast.Decoder{In: &in}
 			err = m.pbfastDecode(&d, in.Buf, in.Depth)
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
@@ -16583,7 +16583,7 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*TestLargeOneof_A3)
-			d := pbfast.Decoder{In: &in, Own: false}
+			d := pbfast.Decoder{In: &in}
 			err = m.pbfastDecode(&d, in.Buf, in.Depth)
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
@@ -16613,7 +16613,7 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*TestLargeOneof_A4)
-			d := pbfast.Decoder{In: &in, Own: false}
+			d := pbfast.Decoder{In: &in}
 			err = m.pbfastDecode(&d, in.Buf, in.Depth)
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
@@ -16643,7 +16643,7 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*TestLargeOneof_A5)
-			d := pbfast.Decoder{In: &in, Own: false}
+			d := pbfast.Decoder{In: &in}
 			err = m.pbfastDecode(&d, in.Buf, in.Depth)
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err

@@ -32,7 +32,7 @@ func (m *TestAllTypesProto2) MarshalAppend(b []byte) ([]byte, error) {
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *TestAllTypesProto2) Unmarshal(data []byte) error {
 	*m = TestAllTypesProto2{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, pbfast.Copy(data), nil, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -58,7 +58,7 @@ func (m *TestAllTypesProto2) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *TestAllTypesProto2) UnmarshalAlias(data []byte) error {
 	*m = TestAllTypesProto2{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -116,7 +116,7 @@ func (m *TestAllTypesProto2) MarshalToSizedBufferVT(data []byte) (int, error) {
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestAllTypesProto2) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	return m.pbfastDecode(&d, pbfast.Copy(data), nil, pbfast.DefaultDepth)
 }
 
@@ -7690,7 +7690,7 @@ func (m *TestAllTypesProto2_NestedMessage) MarshalAppend(b []byte) ([]byte, erro
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *TestAllTypesProto2_NestedMessage) Unmarshal(data []byte) error {
 	*m = TestAllTypesProto2_NestedMessage{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, pbfast.Copy(data), pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -7716,7 +7716,7 @@ func (m *TestAllTypesProto2_NestedMessage) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *TestAllTypesProto2_NestedMessage) UnmarshalAlias(data []byte) error {
 	*m = TestAllTypesProto2_NestedMessage{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -7774,7 +7774,7 @@ func (m *TestAllTypesProto2_NestedMessage) MarshalToSizedBufferVT(data []byte) (
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestAllTypesProto2_NestedMessage) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	return m.pbfastDecode(&d, pbfast.Copy(data), pbfast.DefaultDepth)
 }
 
@@ -7960,7 +7960,7 @@ func (m *TestAllTypesProto2_Data) pbfastAppend(b []byte) []byte {
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *TestAllTypesProto2_Data) Unmarshal(data []byte) error {
 	*m = TestAllTypesProto2_Data{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -7970,7 +7970,7 @@ func (m *TestAllTypesProto2_Data) Unmarshal(data []byte) error {
 // UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
 func (m *TestAllTypesProto2_Data) UnmarshalOwn(data []byte) error {
 	*m = TestAllTypesProto2_Data{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{Own: true}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -7980,7 +7980,7 @@ func (m *TestAllTypesProto2_Data) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *TestAllTypesProto2_Data) UnmarshalAlias(data []byte) error {
 	*m = TestAllTypesProto2_Data{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -8032,7 +8032,7 @@ func (m *TestAllTypesProto2_Data) MarshalToSizedBufferVT(data []byte) (int, erro
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestAllTypesProto2_Data) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	return m.pbfastDecode(&d, data, pbfast.DefaultDepth)
 }
 
@@ -8199,7 +8199,7 @@ func (m *TestAllTypesProto2_MultiWordGroupField) pbfastAppend(b []byte) []byte {
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *TestAllTypesProto2_MultiWordGroupField) Unmarshal(data []byte) error {
 	*m = TestAllTypesProto2_MultiWordGroupField{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -8209,7 +8209,7 @@ func (m *TestAllTypesProto2_MultiWordGroupField) Unmarshal(data []byte) error {
 // UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
 func (m *TestAllTypesProto2_MultiWordGroupField) UnmarshalOwn(data []byte) error {
 	*m = TestAllTypesProto2_MultiWordGroupField{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{Own: true}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -8219,7 +8219,7 @@ func (m *TestAllTypesProto2_MultiWordGroupField) UnmarshalOwn(data []byte) error
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *TestAllTypesProto2_MultiWordGroupField) UnmarshalAlias(data []byte) error {
 	*m = TestAllTypesProto2_MultiWordGroupField{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -8271,7 +8271,7 @@ func (m *TestAllTypesProto2_MultiWordGroupField) MarshalToSizedBufferVT(data []b
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestAllTypesProto2_MultiWordGroupField) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	return m.pbfastDecode(&d, data, pbfast.DefaultDepth)
 }
 
@@ -8451,7 +8451,7 @@ func (m *TestAllTypesProto2_MessageSetCorrectExtension1) UnmarshalOwn(data []byt
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension1) UnmarshalAlias(data []byte) error {
 	*m = TestAllTypesProto2_MessageSetCorrectExtension1{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -8667,7 +8667,7 @@ func (m *TestAllTypesProto2_MessageSetCorrectExtension2) pbfastAppend(b []byte) 
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension2) Unmarshal(data []byte) error {
 	*m = TestAllTypesProto2_MessageSetCorrectExtension2{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -8677,7 +8677,7 @@ func (m *TestAllTypesProto2_MessageSetCorrectExtension2) Unmarshal(data []byte) 
 // UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension2) UnmarshalOwn(data []byte) error {
 	*m = TestAllTypesProto2_MessageSetCorrectExtension2{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{Own: true}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -8687,7 +8687,7 @@ func (m *TestAllTypesProto2_MessageSetCorrectExtension2) UnmarshalOwn(data []byt
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension2) UnmarshalAlias(data []byte) error {
 	*m = TestAllTypesProto2_MessageSetCorrectExtension2{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -8739,7 +8739,7 @@ func (m *TestAllTypesProto2_MessageSetCorrectExtension2) MarshalToSizedBufferVT(
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension2) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	return m.pbfastDecode(&d, data, pbfast.DefaultDepth)
 }
 
@@ -8866,7 +8866,7 @@ func (m *TestAllTypesProto2_ExtensionWithOneof) MarshalAppend(b []byte) ([]byte,
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *TestAllTypesProto2_ExtensionWithOneof) Unmarshal(data []byte) error {
 	*m = TestAllTypesProto2_ExtensionWithOneof{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -8876,7 +8876,7 @@ func (m *TestAllTypesProto2_ExtensionWithOneof) Unmarshal(data []byte) error {
 // UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
 func (m *TestAllTypesProto2_ExtensionWithOneof) UnmarshalOwn(data []byte) error {
 	*m = TestAllTypesProto2_ExtensionWithOneof{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{Own: true}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -8886,7 +8886,7 @@ func (m *TestAllTypesProto2_ExtensionWithOneof) UnmarshalOwn(data []byte) error 
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *TestAllTypesProto2_ExtensionWithOneof) UnmarshalAlias(data []byte) error {
 	*m = TestAllTypesProto2_ExtensionWithOneof{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -8938,7 +8938,7 @@ func (m *TestAllTypesProto2_ExtensionWithOneof) MarshalToSizedBufferVT(data []by
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestAllTypesProto2_ExtensionWithOneof) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	return m.pbfastDecode(&d, data, pbfast.DefaultDepth)
 }
 
@@ -9103,7 +9103,7 @@ func (m *ForeignMessageProto2) pbfastAppend(b []byte) []byte {
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *ForeignMessageProto2) Unmarshal(data []byte) error {
 	*m = ForeignMessageProto2{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -9113,7 +9113,7 @@ func (m *ForeignMessageProto2) Unmarshal(data []byte) error {
 // UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
 func (m *ForeignMessageProto2) UnmarshalOwn(data []byte) error {
 	*m = ForeignMessageProto2{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{Own: true}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -9123,7 +9123,7 @@ func (m *ForeignMessageProto2) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *ForeignMessageProto2) UnmarshalAlias(data []byte) error {
 	*m = ForeignMessageProto2{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -9175,7 +9175,7 @@ func (m *ForeignMessageProto2) MarshalToSizedBufferVT(data []byte) (int, error) 
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *ForeignMessageProto2) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	return m.pbfastDecode(&d, data, pbfast.DefaultDepth)
 }
 
@@ -9309,7 +9309,7 @@ func (m *GroupField) pbfastAppend(b []byte) []byte {
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *GroupField) Unmarshal(data []byte) error {
 	*m = GroupField{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -9319,7 +9319,7 @@ func (m *GroupField) Unmarshal(data []byte) error {
 // UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
 func (m *GroupField) UnmarshalOwn(data []byte) error {
 	*m = GroupField{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{Own: true}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -9329,7 +9329,7 @@ func (m *GroupField) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *GroupField) UnmarshalAlias(data []byte) error {
 	*m = GroupField{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -9381,7 +9381,7 @@ func (m *GroupField) MarshalToSizedBufferVT(data []byte) (int, error) {
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *GroupField) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	return m.pbfastDecode(&d, data, pbfast.DefaultDepth)
 }
 
@@ -9561,7 +9561,7 @@ func (m *UnknownToTestAllTypes) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *UnknownToTestAllTypes) UnmarshalAlias(data []byte) error {
 	*m = UnknownToTestAllTypes{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -9992,7 +9992,7 @@ func (m *UnknownToTestAllTypes_OptionalGroup) pbfastAppend(b []byte) []byte {
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *UnknownToTestAllTypes_OptionalGroup) Unmarshal(data []byte) error {
 	*m = UnknownToTestAllTypes_OptionalGroup{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -10002,7 +10002,7 @@ func (m *UnknownToTestAllTypes_OptionalGroup) Unmarshal(data []byte) error {
 // UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
 func (m *UnknownToTestAllTypes_OptionalGroup) UnmarshalOwn(data []byte) error {
 	*m = UnknownToTestAllTypes_OptionalGroup{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{Own: true}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -10012,7 +10012,7 @@ func (m *UnknownToTestAllTypes_OptionalGroup) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *UnknownToTestAllTypes_OptionalGroup) UnmarshalAlias(data []byte) error {
 	*m = UnknownToTestAllTypes_OptionalGroup{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -10064,7 +10064,7 @@ func (m *UnknownToTestAllTypes_OptionalGroup) MarshalToSizedBufferVT(data []byte
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *UnknownToTestAllTypes_OptionalGroup) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	return m.pbfastDecode(&d, data, pbfast.DefaultDepth)
 }
 
@@ -10192,7 +10192,7 @@ func (m *NullHypothesisProto2) pbfastAppend(b []byte) []byte {
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *NullHypothesisProto2) Unmarshal(data []byte) error {
 	*m = NullHypothesisProto2{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -10202,7 +10202,7 @@ func (m *NullHypothesisProto2) Unmarshal(data []byte) error {
 // UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
 func (m *NullHypothesisProto2) UnmarshalOwn(data []byte) error {
 	*m = NullHypothesisProto2{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{Own: true}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -10212,7 +10212,7 @@ func (m *NullHypothesisProto2) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *NullHypothesisProto2) UnmarshalAlias(data []byte) error {
 	*m = NullHypothesisProto2{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -10264,7 +10264,7 @@ func (m *NullHypothesisProto2) MarshalToSizedBufferVT(data []byte) (int, error) 
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *NullHypothesisProto2) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	return m.pbfastDecode(&d, data, pbfast.DefaultDepth)
 }
 
@@ -10359,7 +10359,7 @@ func (m *EnumOnlyProto2) pbfastAppend(b []byte) []byte {
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *EnumOnlyProto2) Unmarshal(data []byte) error {
 	*m = EnumOnlyProto2{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -10369,7 +10369,7 @@ func (m *EnumOnlyProto2) Unmarshal(data []byte) error {
 // UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
 func (m *EnumOnlyProto2) UnmarshalOwn(data []byte) error {
 	*m = EnumOnlyProto2{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{Own: true}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -10379,7 +10379,7 @@ func (m *EnumOnlyProto2) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *EnumOnlyProto2) UnmarshalAlias(data []byte) error {
 	*m = EnumOnlyProto2{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -10431,7 +10431,7 @@ func (m *EnumOnlyProto2) MarshalToSizedBufferVT(data []byte) (int, error) {
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *EnumOnlyProto2) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	return m.pbfastDecode(&d, data, pbfast.DefaultDepth)
 }
 
@@ -10545,7 +10545,7 @@ func (m *OneStringProto2) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *OneStringProto2) UnmarshalAlias(data []byte) error {
 	*m = OneStringProto2{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -10755,7 +10755,7 @@ func (m *ProtoWithKeywords) MarshalAppend(b []byte) ([]byte, error) {
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *ProtoWithKeywords) Unmarshal(data []byte) error {
 	*m = ProtoWithKeywords{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, pbfast.Copy(data), nil, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -10775,7 +10775,7 @@ func (m *ProtoWithKeywords) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *ProtoWithKeywords) UnmarshalAlias(data []byte) error {
 	*m = ProtoWithKeywords{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -10827,7 +10827,7 @@ func (m *ProtoWithKeywords) MarshalToSizedBufferVT(data []byte) (int, error) {
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *ProtoWithKeywords) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	return m.pbfastDecode(&d, pbfast.Copy(data), nil, pbfast.DefaultDepth)
 }
 
@@ -11059,7 +11059,7 @@ func (m *TestAllRequiredTypesProto2) MarshalAppend(b []byte) ([]byte, error) {
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *TestAllRequiredTypesProto2) Unmarshal(data []byte) error {
 	*m = TestAllRequiredTypesProto2{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, pbfast.Copy(data), nil, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -11085,7 +11085,7 @@ func (m *TestAllRequiredTypesProto2) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *TestAllRequiredTypesProto2) UnmarshalAlias(data []byte) error {
 	*m = TestAllRequiredTypesProto2{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -11143,7 +11143,7 @@ func (m *TestAllRequiredTypesProto2) MarshalToSizedBufferVT(data []byte) (int, e
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestAllRequiredTypesProto2) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	return m.pbfastDecode(&d, pbfast.Copy(data), nil, pbfast.DefaultDepth)
 }
 
@@ -12607,7 +12607,7 @@ func (m *TestAllRequiredTypesProto2_NestedMessage) MarshalAppend(b []byte) ([]by
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *TestAllRequiredTypesProto2_NestedMessage) Unmarshal(data []byte) error {
 	*m = TestAllRequiredTypesProto2_NestedMessage{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, pbfast.Copy(data), pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -12633,7 +12633,7 @@ func (m *TestAllRequiredTypesProto2_NestedMessage) UnmarshalOwn(data []byte) err
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *TestAllRequiredTypesProto2_NestedMessage) UnmarshalAlias(data []byte) error {
 	*m = TestAllRequiredTypesProto2_NestedMessage{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -12691,7 +12691,7 @@ func (m *TestAllRequiredTypesProto2_NestedMessage) MarshalToSizedBufferVT(data [
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestAllRequiredTypesProto2_NestedMessage) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	return m.pbfastDecode(&d, pbfast.Copy(data), pbfast.DefaultDepth)
 }
 
@@ -12932,7 +12932,7 @@ func (m *TestAllRequiredTypesProto2_Data) pbfastAppend(b []byte) []byte {
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *TestAllRequiredTypesProto2_Data) Unmarshal(data []byte) error {
 	*m = TestAllRequiredTypesProto2_Data{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -12945,7 +12945,7 @@ func (m *TestAllRequiredTypesProto2_Data) Unmarshal(data []byte) error {
 // UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
 func (m *TestAllRequiredTypesProto2_Data) UnmarshalOwn(data []byte) error {
 	*m = TestAllRequiredTypesProto2_Data{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{Own: true}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -12958,7 +12958,7 @@ func (m *TestAllRequiredTypesProto2_Data) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *TestAllRequiredTypesProto2_Data) UnmarshalAlias(data []byte) error {
 	*m = TestAllRequiredTypesProto2_Data{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -13016,7 +13016,7 @@ func (m *TestAllRequiredTypesProto2_Data) MarshalToSizedBufferVT(data []byte) (i
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestAllRequiredTypesProto2_Data) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	return m.pbfastDecode(&d, data, pbfast.DefaultDepth)
 }
 
@@ -13205,7 +13205,7 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) UnmarshalOwn(da
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) UnmarshalAlias(data []byte) error {
 	*m = TestAllRequiredTypesProto2_MessageSetCorrectExtension1{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -13430,7 +13430,7 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) pbfastAppend(b 
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) Unmarshal(data []byte) error {
 	*m = TestAllRequiredTypesProto2_MessageSetCorrectExtension2{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -13443,7 +13443,7 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) Unmarshal(data 
 // UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) UnmarshalOwn(data []byte) error {
 	*m = TestAllRequiredTypesProto2_MessageSetCorrectExtension2{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{Own: true}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -13456,7 +13456,7 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) UnmarshalOwn(da
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) UnmarshalAlias(data []byte) error {
 	*m = TestAllRequiredTypesProto2_MessageSetCorrectExtension2{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -13514,7 +13514,7 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) MarshalToSizedB
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	return m.pbfastDecode(&d, data, pbfast.DefaultDepth)
 }
 
@@ -13641,7 +13641,7 @@ func (m *TestLargeOneof) MarshalAppend(b []byte) ([]byte, error) {
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *TestLargeOneof) Unmarshal(data []byte) error {
 	*m = TestLargeOneof{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -13651,7 +13651,7 @@ func (m *TestLargeOneof) Unmarshal(data []byte) error {
 // UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
 func (m *TestLargeOneof) UnmarshalOwn(data []byte) error {
 	*m = TestLargeOneof{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{Own: true}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -13661,7 +13661,7 @@ func (m *TestLargeOneof) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *TestLargeOneof) UnmarshalAlias(data []byte) error {
 	*m = TestLargeOneof{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -13713,7 +13713,7 @@ func (m *TestLargeOneof) MarshalToSizedBufferVT(data []byte) (int, error) {
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestLargeOneof) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	return m.pbfastDecode(&d, data, pbfast.DefaultDepth)
 }
 
@@ -14093,7 +14093,7 @@ func (m *TestLargeOneof_A1) pbfastAppend(b []byte) []byte {
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *TestLargeOneof_A1) Unmarshal(data []byte) error {
 	*m = TestLargeOneof_A1{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -14103,7 +14103,7 @@ func (m *TestLargeOneof_A1) Unmarshal(data []byte) error {
 // UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
 func (m *TestLargeOneof_A1) UnmarshalOwn(data []byte) error {
 	*m = TestLargeOneof_A1{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{Own: true}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -14113,7 +14113,7 @@ func (m *TestLargeOneof_A1) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *TestLargeOneof_A1) UnmarshalAlias(data []byte) error {
 	*m = TestLargeOneof_A1{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -14165,7 +14165,7 @@ func (m *TestLargeOneof_A1) MarshalToSizedBufferVT(data []byte) (int, error) {
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestLargeOneof_A1) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	return m.pbfastDecode(&d, data, pbfast.DefaultDepth)
 }
 
@@ -14260,7 +14260,7 @@ func (m *TestLargeOneof_A2) pbfastAppend(b []byte) []byte {
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *TestLargeOneof_A2) Unmarshal(data []byte) error {
 	*m = TestLargeOneof_A2{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -14270,7 +14270,7 @@ func (m *TestLargeOneof_A2) Unmarshal(data []byte) error {
 // UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
 func (m *TestLargeOneof_A2) UnmarshalOwn(data []byte) error {
 	*m = TestLargeOneof_A2{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{Own: true}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -14280,7 +14280,7 @@ func (m *TestLargeOneof_A2) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *TestLargeOneof_A2) UnmarshalAlias(data []byte) error {
 	*m = TestLargeOneof_A2{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -14332,7 +14332,7 @@ func (m *TestLargeOneof_A2) MarshalToSizedBufferVT(data []byte) (int, error) {
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestLargeOneof_A2) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	return m.pbfastDecode(&d, data, pbfast.DefaultDepth)
 }
 
@@ -14427,7 +14427,7 @@ func (m *TestLargeOneof_A3) pbfastAppend(b []byte) []byte {
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *TestLargeOneof_A3) Unmarshal(data []byte) error {
 	*m = TestLargeOneof_A3{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -14437,7 +14437,7 @@ func (m *TestLargeOneof_A3) Unmarshal(data []byte) error {
 // UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
 func (m *TestLargeOneof_A3) UnmarshalOwn(data []byte) error {
 	*m = TestLargeOneof_A3{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{Own: true}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -14447,7 +14447,7 @@ func (m *TestLargeOneof_A3) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *TestLargeOneof_A3) UnmarshalAlias(data []byte) error {
 	*m = TestLargeOneof_A3{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -14499,7 +14499,7 @@ func (m *TestLargeOneof_A3) MarshalToSizedBufferVT(data []byte) (int, error) {
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestLargeOneof_A3) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	return m.pbfastDecode(&d, data, pbfast.DefaultDepth)
 }
 
@@ -14594,7 +14594,7 @@ func (m *TestLargeOneof_A4) pbfastAppend(b []byte) []byte {
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *TestLargeOneof_A4) Unmarshal(data []byte) error {
 	*m = TestLargeOneof_A4{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -14604,7 +14604,7 @@ func (m *TestLargeOneof_A4) Unmarshal(data []byte) error {
 // UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
 func (m *TestLargeOneof_A4) UnmarshalOwn(data []byte) error {
 	*m = TestLargeOneof_A4{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{Own: true}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -14614,7 +14614,7 @@ func (m *TestLargeOneof_A4) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *TestLargeOneof_A4) UnmarshalAlias(data []byte) error {
 	*m = TestLargeOneof_A4{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -14666,7 +14666,7 @@ func (m *TestLargeOneof_A4) MarshalToSizedBufferVT(data []byte) (int, error) {
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestLargeOneof_A4) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	return m.pbfastDecode(&d, data, pbfast.DefaultDepth)
 }
 
@@ -14761,7 +14761,7 @@ func (m *TestLargeOneof_A5) pbfastAppend(b []byte) []byte {
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *TestLargeOneof_A5) Unmarshal(data []byte) error {
 	*m = TestLargeOneof_A5{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -14771,7 +14771,7 @@ func (m *TestLargeOneof_A5) Unmarshal(data []byte) error {
 // UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
 func (m *TestLargeOneof_A5) UnmarshalOwn(data []byte) error {
 	*m = TestLargeOneof_A5{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{Own: true}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -14781,7 +14781,7 @@ func (m *TestLargeOneof_A5) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *TestLargeOneof_A5) UnmarshalAlias(data []byte) error {
 	*m = TestLargeOneof_A5{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -14833,7 +14833,7 @@ func (m *TestLargeOneof_A5) MarshalToSizedBufferVT(data []byte) (int, error) {
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestLargeOneof_A5) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	return m.pbfastDecode(&d, data, pbfast.DefaultDepth)
 }
 
@@ -14939,7 +14939,7 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*TestAllTypesProto2)
-			d := pbfast.Decoder{In: &in, Own: false}
+			d := pbfast.Decoder{In: &in}
 			err = m.pbfastDecode(&d, pbfast.Copy(in.Buf), nil, in.Depth)
 			return out, err
 		},
@@ -14971,7 +14971,7 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*TestAllTypesProto2_NestedMessage)
-			d := pbfast.Decoder{In: &in, Own: false}
+			d := pbfast.Decoder{In: &in}
 			err = m.pbfastDecode(&d, pbfast.Copy(in.Buf), in.Depth)
 			return out, err
 		},
@@ -15000,7 +15000,7 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*TestAllTypesProto2_Data)
-			d := pbfast.Decoder{In: &in, Own: false}
+			d := pbfast.Decoder{In: &in}
 			err = m.pbfastDecode(&d, in.Buf, in.Depth)
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
@@ -15030,7 +15030,7 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*TestAllTypesProto2_MultiWordGroupField)
-			d := pbfast.Decoder{In: &in, Own: false}
+			d := pbfast.Decoder{In: &in}
 			err = m.pbfastDecode(&d, in.Buf, in.Depth)
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
@@ -15093,7 +15093,7 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*TestAllTypesProto2_MessageSetCorrectExtension2)
-			d := pbfast.Decoder{In: &in, Own: false}
+			d := pbfast.Decoder{In: &in}
 			err = m.pbfastDecode(&d, in.Buf, in.Depth)
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
@@ -15126,7 +15126,7 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*TestAllTypesProto2_ExtensionWithOneof)
-			d := pbfast.Decoder{In: &in, Own: false}
+			d := pbfast.Decoder{In: &in}
 			err = m.pbfastDecode(&d, in.Buf, in.Depth)
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
@@ -15156,7 +15156,7 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*ForeignMessageProto2)
-			d := pbfast.Decoder{In: &in, Own: false}
+			d := pbfast.Decoder{In: &in}
 			err = m.pbfastDecode(&d, in.Buf, in.Depth)
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
@@ -15186,7 +15186,7 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*GroupField)
-			d := pbfast.Decoder{In: &in, Own: false}
+			d := pbfast.Decoder{In: &in}
 			err = m.pbfastDecode(&d, in.Buf, in.Depth)
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
@@ -15249,7 +15249,7 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*UnknownToTestAllTypes_OptionalGroup)
-			d := pbfast.Decoder{In: &in, Own: false}
+			d := pbfast.Decoder{In: &in}
 			err = m.pbfastDecode(&d, in.Buf, in.Depth)
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
@@ -15279,7 +15279,7 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*NullHypothesisProto2)
-			d := pbfast.Decoder{In: &in, Own: false}
+			d := pbfast.Decoder{In: &in}
 			err = m.pbfastDecode(&d, in.Buf, in.Depth)
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
@@ -15309,7 +15309,7 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*EnumOnlyProto2)
-			d := pbfast.Decoder{In: &in, Own: false}
+			d := pbfast.Decoder{In: &in}
 			err = m.pbfastDecode(&d, in.Buf, in.Depth)
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
@@ -15375,7 +15375,7 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*ProtoWithKeywords)
-			d := pbfast.Decoder{In: &in, Own: false}
+			d := pbfast.Decoder{In: &in}
 			err = m.pbfastDecode(&d, pbfast.Copy(in.Buf), nil, in.Depth)
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
@@ -15408,7 +15408,7 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*TestAllRequiredTypesProto2)
-			d := pbfast.Decoder{In: &in, Own: false}
+			d := pbfast.Decoder{In: &in}
 			err = m.pbfastDecode(&d, pbfast.Copy(in.Buf), nil, in.Depth)
 			return out, err
 		},
@@ -15440,7 +15440,7 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*TestAllRequiredTypesProto2_NestedMessage)
-			d := pbfast.Decoder{In: &in, Own: false}
+			d := pbfast.Decoder{In: &in}
 			err = m.pbfastDecode(&d, pbfast.Copy(in.Buf), in.Depth)
 			return out, err
 		},
@@ -15469,7 +15469,7 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*TestAllRequiredTypesProto2_Data)
-			d := pbfast.Decoder{In: &in, Own: false}
+			d := pbfast.Decoder{In: &in}
 			err = m.pbfastDecode(&d, in.Buf, in.Depth)
 			return out, err
 		},
@@ -15530,7 +15530,7 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*TestAllRequiredTypesProto2_MessageSetCorrectExtension2)
-			d := pbfast.Decoder{In: &in, Own: false}
+			d := pbfast.Decoder{In: &in}
 			err = m.pbfastDecode(&d, in.Buf, in.Depth)
 			return out, err
 		},
@@ -15562,7 +15562,7 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*TestLargeOneof)
-			d := pbfast.Decoder{In: &in, Own: false}
+			d := pbfast.Decoder{In: &in}
 			err = m.pbfastDecode(&d, in.Buf, in.Depth)
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
@@ -15592,7 +15592,7 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*TestLargeOneof_A1)
-			d := pbfast.Decoder{In: &in, Own: false}
+			d := pbfast.Decoder{In: &in}
 			err = m.pbfastDecode(&d, in.Buf, in.Depth)
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
@@ -15622,7 +15622,7 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*TestLargeOneof_A2)
-			d := pbfast.Decoder{In: &in, Own: false}
+			d := pbfast.Decoder{In: &in}
 			err = m.pbfastDecode(&d, in.Buf, in.Depth)
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
@@ -15652,7 +15652,7 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*TestLargeOneof_A3)
-			d := pbfast.Decoder{In: &in, Own: false}
+			d := pbfast.Decoder{In: &in}
 			err = m.pbfastDecode(&d, in.Buf, in.Depth)
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
@@ -15682,7 +15682,7 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*TestLargeOneof_A4)
-			d := pbfast.Decoder{In: &in, Own: false}
+			d := pbfast.Decoder{In: &in}
 			err = m.pbfastDecode(&d, in.Buf, in.Depth)
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
@@ -15712,7 +15712,7 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*TestLargeOneof_A5)
-			d := pbfast.Decoder{In: &in, Own: false}
+			d := pbfast.Decoder{In: &in}
 			err = m.pbfastDecode(&d, in.Buf, in.Depth)
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err

@@ -34,7 +34,7 @@ func (m *TestAllTypesProto3) MarshalAppend(b []byte) ([]byte, error) {
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *TestAllTypesProto3) Unmarshal(data []byte) error {
 	*m = TestAllTypesProto3{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, pbfast.Copy(data), nil, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -54,7 +54,7 @@ func (m *TestAllTypesProto3) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *TestAllTypesProto3) UnmarshalAlias(data []byte) error {
 	*m = TestAllTypesProto3{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -106,7 +106,7 @@ func (m *TestAllTypesProto3) MarshalToSizedBufferVT(data []byte) (int, error) {
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestAllTypesProto3) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	return m.pbfastDecode(&d, pbfast.Copy(data), nil, pbfast.DefaultDepth)
 }
 
@@ -8242,7 +8242,7 @@ func (m *TestAllTypesProto3_NestedMessage) MarshalAppend(b []byte) ([]byte, erro
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *TestAllTypesProto3_NestedMessage) Unmarshal(data []byte) error {
 	*m = TestAllTypesProto3_NestedMessage{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, pbfast.Copy(data), pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -8262,7 +8262,7 @@ func (m *TestAllTypesProto3_NestedMessage) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *TestAllTypesProto3_NestedMessage) UnmarshalAlias(data []byte) error {
 	*m = TestAllTypesProto3_NestedMessage{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -8314,7 +8314,7 @@ func (m *TestAllTypesProto3_NestedMessage) MarshalToSizedBufferVT(data []byte) (
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestAllTypesProto3_NestedMessage) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	return m.pbfastDecode(&d, pbfast.Copy(data), pbfast.DefaultDepth)
 }
 
@@ -8494,7 +8494,7 @@ func (m *ForeignMessage) pbfastAppend(b []byte) []byte {
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *ForeignMessage) Unmarshal(data []byte) error {
 	*m = ForeignMessage{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -8504,7 +8504,7 @@ func (m *ForeignMessage) Unmarshal(data []byte) error {
 // UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
 func (m *ForeignMessage) UnmarshalOwn(data []byte) error {
 	*m = ForeignMessage{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{Own: true}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -8514,7 +8514,7 @@ func (m *ForeignMessage) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *ForeignMessage) UnmarshalAlias(data []byte) error {
 	*m = ForeignMessage{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -8566,7 +8566,7 @@ func (m *ForeignMessage) MarshalToSizedBufferVT(data []byte) (int, error) {
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *ForeignMessage) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	return m.pbfastDecode(&d, data, pbfast.DefaultDepth)
 }
 
@@ -8691,7 +8691,7 @@ func (m *NullHypothesisProto3) pbfastAppend(b []byte) []byte {
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *NullHypothesisProto3) Unmarshal(data []byte) error {
 	*m = NullHypothesisProto3{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -8701,7 +8701,7 @@ func (m *NullHypothesisProto3) Unmarshal(data []byte) error {
 // UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
 func (m *NullHypothesisProto3) UnmarshalOwn(data []byte) error {
 	*m = NullHypothesisProto3{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{Own: true}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -8711,7 +8711,7 @@ func (m *NullHypothesisProto3) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *NullHypothesisProto3) UnmarshalAlias(data []byte) error {
 	*m = NullHypothesisProto3{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -8763,7 +8763,7 @@ func (m *NullHypothesisProto3) MarshalToSizedBufferVT(data []byte) (int, error) 
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *NullHypothesisProto3) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	return m.pbfastDecode(&d, data, pbfast.DefaultDepth)
 }
 
@@ -8858,7 +8858,7 @@ func (m *EnumOnlyProto3) pbfastAppend(b []byte) []byte {
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *EnumOnlyProto3) Unmarshal(data []byte) error {
 	*m = EnumOnlyProto3{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -8868,7 +8868,7 @@ func (m *EnumOnlyProto3) Unmarshal(data []byte) error {
 // UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
 func (m *EnumOnlyProto3) UnmarshalOwn(data []byte) error {
 	*m = EnumOnlyProto3{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{Own: true}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -8878,7 +8878,7 @@ func (m *EnumOnlyProto3) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *EnumOnlyProto3) UnmarshalAlias(data []byte) error {
 	*m = EnumOnlyProto3{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -8930,7 +8930,7 @@ func (m *EnumOnlyProto3) MarshalToSizedBufferVT(data []byte) (int, error) {
 
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *EnumOnlyProto3) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	return m.pbfastDecode(&d, data, pbfast.DefaultDepth)
 }
 
@@ -9036,7 +9036,7 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*TestAllTypesProto3)
-			d := pbfast.Decoder{In: &in, Own: false}
+			d := pbfast.Decoder{In: &in}
 			err = m.pbfastDecode(&d, pbfast.Copy(in.Buf), nil, in.Depth)
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
@@ -9069,7 +9069,7 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*TestAllTypesProto3_NestedMessage)
-			d := pbfast.Decoder{In: &in, Own: false}
+			d := pbfast.Decoder{In: &in}
 			err = m.pbfastDecode(&d, pbfast.Copy(in.Buf), in.Depth)
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
@@ -9099,7 +9099,7 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*ForeignMessage)
-			d := pbfast.Decoder{In: &in, Own: false}
+			d := pbfast.Decoder{In: &in}
 			err = m.pbfastDecode(&d, in.Buf, in.Depth)
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
@@ -9129,7 +9129,7 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*NullHypothesisProto3)
-			d := pbfast.Decoder{In: &in, Own: false}
+			d := pbfast.Decoder{In: &in}
 			err = m.pbfastDecode(&d, in.Buf, in.Depth)
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
@@ -9159,7 +9159,7 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*EnumOnlyProto3)
-			d := pbfast.Decoder{In: &in, Own: false}
+			d := pbfast.Decoder{In: &in}
 			err = m.pbfastDecode(&d, in.Buf, in.Depth)
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err

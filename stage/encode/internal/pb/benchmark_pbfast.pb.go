@@ -27,7 +27,7 @@ func (m *Benchmark) MarshalAppend(b []byte) ([]byte, error) {
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *Benchmark) Unmarshal(data []byte) error {
 	*m = Benchmark{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, pbfast.Copy(data), nil, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -47,7 +47,7 @@ func (m *Benchmark) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *Benchmark) UnmarshalAlias(data []byte) error {
 	*m = Benchmark{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -441,7 +441,7 @@ func (m *EmbeddedMessage) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *EmbeddedMessage) UnmarshalAlias(data []byte) error {
 	*m = EmbeddedMessage{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -578,7 +578,7 @@ func (m *Map) MarshalAppend(b []byte) ([]byte, error) {
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *Map) Unmarshal(data []byte) error {
 	*m = Map{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, pbfast.Copy(data), pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -598,7 +598,7 @@ func (m *Map) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *Map) UnmarshalAlias(data []byte) error {
 	*m = Map{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -840,7 +840,7 @@ func (m *EnumMessage) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *EnumMessage) UnmarshalAlias(data []byte) error {
 	*m = EnumMessage{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}

@@ -35,7 +35,7 @@ func (m *Tiny) pbfastAppend(b []byte) []byte {
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *Tiny) Unmarshal(data []byte) error {
 	*m = Tiny{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -45,7 +45,7 @@ func (m *Tiny) Unmarshal(data []byte) error {
 // UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
 func (m *Tiny) UnmarshalOwn(data []byte) error {
 	*m = Tiny{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{Own: true}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -55,7 +55,7 @@ func (m *Tiny) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *Tiny) UnmarshalAlias(data []byte) error {
 	*m = Tiny{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}

@@ -28,7 +28,7 @@ func (m *Benchmark) MarshalAppend(b []byte) ([]byte, error) {
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *Benchmark) Unmarshal(data []byte) error {
 	*m = Benchmark{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, pbfast.Copy(data), nil, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -48,7 +48,7 @@ func (m *Benchmark) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *Benchmark) UnmarshalAlias(data []byte) error {
 	*m = Benchmark{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -303,7 +303,7 @@ func (m *EmbeddedMessage) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *EmbeddedMessage) UnmarshalAlias(data []byte) error {
 	*m = EmbeddedMessage{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -395,7 +395,7 @@ func (m *Map) MarshalAppend(b []byte) ([]byte, error) {
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *Map) Unmarshal(data []byte) error {
 	*m = Map{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, pbfast.Copy(data), pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -415,7 +415,7 @@ func (m *Map) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *Map) UnmarshalAlias(data []byte) error {
 	*m = Map{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -601,7 +601,7 @@ func (m *EnumMessage) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *EnumMessage) UnmarshalAlias(data []byte) error {
 	*m = EnumMessage{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -721,7 +721,7 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*Benchmark)
-			d := pbfast.Decoder{In: &in, Own: false}
+			d := pbfast.Decoder{In: &in}
 			err = m.pbfastDecode(&d, pbfast.Copy(in.Buf), nil, in.Depth)
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
@@ -787,7 +787,7 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*Map)
-			d := pbfast.Decoder{In: &in, Own: false}
+			d := pbfast.Decoder{In: &in}
 			err = m.pbfastDecode(&d, pbfast.Copy(in.Buf), in.Depth)
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err

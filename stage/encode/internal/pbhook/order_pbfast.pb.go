@@ -28,7 +28,7 @@ func (m *Order) MarshalAppend(b []byte) ([]byte, error) {
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *Order) Unmarshal(data []byte) error {
 	*m = Order{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, pbfast.Copy(data), nil, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -48,7 +48,7 @@ func (m *Order) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *Order) UnmarshalAlias(data []byte) error {
 	*m = Order{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -645,7 +645,7 @@ func (m *Money) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *Money) UnmarshalAlias(data []byte) error {
 	*m = Money{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -753,7 +753,7 @@ func (m *Customer) MarshalAppend(b []byte) ([]byte, error) {
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *Customer) Unmarshal(data []byte) error {
 	*m = Customer{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, pbfast.Copy(data), nil, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -773,7 +773,7 @@ func (m *Customer) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *Customer) UnmarshalAlias(data []byte) error {
 	*m = Customer{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -959,7 +959,7 @@ func (m *Address) MarshalAppend(b []byte) ([]byte, error) {
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *Address) Unmarshal(data []byte) error {
 	*m = Address{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, pbfast.Copy(data), pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -979,7 +979,7 @@ func (m *Address) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *Address) UnmarshalAlias(data []byte) error {
 	*m = Address{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -1130,7 +1130,7 @@ func (m *LineItem) MarshalAppend(b []byte) ([]byte, error) {
 // Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
 func (m *LineItem) Unmarshal(data []byte) error {
 	*m = LineItem{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, pbfast.Copy(data), nil, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -1150,7 +1150,7 @@ func (m *LineItem) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *LineItem) UnmarshalAlias(data []byte) error {
 	*m = LineItem{}
-	d := pbfast.Decoder{Own: false}
+	d := pbfast.Decoder{}
 	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
 		return err
 	}
@@ -1374,7 +1374,7 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*Order)
-			d := pbfast.Decoder{In: &in, Own: false}
+			d := pbfast.Decoder{In: &in}
 			err = m.pbfastDecode(&d, pbfast.Copy(in.Buf), nil, in.Depth)
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
@@ -1440,7 +1440,7 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*Customer)
-			d := pbfast.Decoder{In: &in, Own: false}
+			d := pbfast.Decoder{In: &in}
 			err = m.pbfastDecode(&d, pbfast.Copy(in.Buf), nil, in.Depth)
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
@@ -1473,7 +1473,7 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*Address)
-			d := pbfast.Decoder{In: &in, Own: false}
+			d := pbfast.Decoder{In: &in}
 			err = m.pbfastDecode(&d, pbfast.Copy(in.Buf), in.Depth)
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
@@ -1506,7 +1506,7 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*LineItem)
-			d := pbfast.Decoder{In: &in, Own: false}
+			d := pbfast.Decoder{In: &in}
 			err = m.pbfastDecode(&d, pbfast.Copy(in.Buf), nil, in.Depth)
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
