@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -134,6 +135,9 @@ func (p program) runRun(cmd *cobra.Command, patterns []string, flags runFlags) (
 		return err
 	}
 	var measured string // the commit, where it is not this program's
+	if flags.against != "" && slices.ContainsFunc(p.suites, func(s lab.Suite) bool { return s.Brought }) {
+		return hinted(errors.New("--against: this program is built of a brought message, which no revision has"), "bring it with the program of either revision, and compare the two records with `postage compare`")
+	}
 	if flags.against != "" && !flags.list {
 		both, remove, err := buildSides(cmd, flags.against, flags.layouts)
 		if err != nil {

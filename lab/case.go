@@ -30,6 +30,8 @@ type Suite struct {
 	Servers map[string]proc.Server
 	// Bring makes code that measures a user's own message by the suite's contenders. Optional.
 	Bring Bringer
+	// Brought says that the cases are of a user's message, in the program that was built for it.
+	Brought bool
 }
 
 // Stages are what the suites say of their figures.

@@ -249,6 +249,7 @@ var broughtRows = []row{
 	{"", "jsonStd(k.Plain, true)", ""},
 	{"", "jsonStd(k.Plain, false)", ""},
 	{"", "jsonV2(k.Plain)", ""},
+	{"", "protoJSON(k.Protobuf)", ""},
 	{"easyjson", "easyJSON(k.Plain)", "codec=easyjson"},
 	{"", "goJSON(k.Plain)", ""},
 	{"", "sonicJSON(k.Plain, true)", ""},
