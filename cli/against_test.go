@@ -1,11 +1,17 @@
 package cli
 
 import (
+	"bytes"
+	"errors"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime/debug"
 	"strings"
 	"testing"
+
+	"postage/build"
+	"postage/record"
 )
 
 // Both sides are built as this program was: with its tags, its flags for compiler and linker, and its
@@ -30,6 +36,96 @@ func TestBuildFlags(t *testing.T) {
 		}
 		if got, want := strings.Join(buildFlags(t.Context(), info), "|"), "-tags=a,b|-ldflags=-X main.v=1 -s|-gcflags=-B|"+want; got != want {
 			t.Errorf("profile %q: %s, want %s", pgo, got, want)
+		}
+	}
+}
+
+// inFolder runs postage in a process of its own, so that it can be measured with.
+func inFolder(t *testing.T, folder string, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	cmd := exec.Command(built(t), args...)
+	cmd.Dir = folder
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	var exit *exec.ExitError
+	if err := cmd.Run(); err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return cmd.ProcessState.ExitCode(), out.String(), errs.String()
+}
+
+// A run against a revision builds it, and is compared by itself.
+func TestRunAgainst(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds postage a second time")
+	}
+	if err := exec.Command("git", "rev-parse", "HEAD").Run(); err != nil {
+		if os.Getenv("CI") != "" {
+			t.Fatal("the source is no git repository")
+		}
+		t.Skip("the source is no git repository")
+	}
+	out := filepath.Join(t.TempDir(), "r.txt")
+	// This folder is in the source.
+	code, stdout, stderr := inFolder(t, ".", "run", "Encode/msg=tiny/op=encode/codec=json", "--against", "HEAD", "--layouts", "2", "--budget", "2m", "--precision", "40%", "--out", out)
+	if code != 0 || !strings.Contains(stdout, "codec=json/rev=") || !strings.Contains(stdout, "the same rounds") {
+		t.Fatalf("exit %d\n%s%s", code, stdout, stderr)
+	}
+	rec, err := record.Load(out)
+	if err != nil || len(revisionOf(rec)) < 40 {
+		t.Fatalf("revision %q: %v", revisionOf(rec), err)
+	}
+	code, stdout, stderr = inFolder(t, t.TempDir(), "compare", out, "--json")
+	if code != 0 || !strings.Contains(stdout, `"anchor": "the same rounds"`) {
+		t.Errorf("compare: exit %d\n%s%s", code, stdout, stderr)
+	}
+	if code, stdout, stderr = inFolder(t, t.TempDir(), "gate", out); code == 2 && !strings.Contains(stderr, "too few blocks") {
+		t.Errorf("gate: exit %d\n%s%s", code, stdout, stderr)
+	}
+	broken := filepath.Join(t.TempDir(), "broken")
+	for _, args := range [][]string{
+		{"clone", "-q", "--shared", repository, broken},
+		{"-C", broken, "rm", "-q", "cli/run.go"},
+		{"-C", broken, "-c", "user.name=test", "-c", "user.email=test@example.org", "commit", "-q", "-m", "does not build"},
+	} {
+		if text, err := exec.Command("git", args...).CombinedOutput(); err != nil {
+			t.Fatalf("git %v: %v\n%s", args, err, text)
+		}
+	}
+	for _, wrong := range []struct{ folder, revision, says string }{
+		{broken, "HEAD", "undefined: "},
+		{".", "no-such-revision", "git knows no such revision"},
+		{t.TempDir(), "HEAD", "not in the source of this program"},
+	} {
+		if code, _, stderr := inFolder(t, wrong.folder, "run", "Encode/msg=tiny/op=encode/codec=json", "--against", wrong.revision); code != 2 || !strings.Contains(stderr, wrong.says) {
+			t.Errorf("against %s in %s: exit %d, %s", wrong.revision, wrong.folder, code, stderr)
+		}
+	}
+}
+
+// A run says which commit its program is of, and that not all of it is committed.
+func TestRunSaysItsCommit(t *testing.T) {
+	if err := exec.Command("git", "rev-parse", "HEAD").Run(); err != nil {
+		t.Skip("the source is no git repository")
+	}
+	folder := t.TempDir()
+	source, out := filepath.Join(folder, "source"), filepath.Join(folder, "out.txt")
+	if text, err := exec.Command("git", "clone", "-q", "--shared", repository, source).CombinedOutput(); err != nil {
+		t.Fatalf("git clone: %v\n%s", err, text)
+	}
+	head, err := exec.Command("git", "-C", source, "rev-parse", "HEAD").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, dirty := range []string{"", build.Dirty} {
+		if code, _, stderr := inFolder(t, source, "run", "Encode/msg=tiny/op=encode/codec=json", "--budget", "4s", "--out", out); code != 0 {
+			t.Fatalf("exit %d: %s", code, stderr)
+		}
+		if rec, err := record.Load(out); err != nil || rec.Run.Commit != strings.TrimSpace(string(head))+dirty {
+			t.Errorf("%q, want %s%s: %v", rec.Run.Commit, head, dirty, err)
+		}
+		if err := os.WriteFile(filepath.Join(source, "new.go"), []byte("package postage\n"), 0o666); err != nil {
+			t.Fatal(err)
 		}
 	}
 }

@@ -18,15 +18,15 @@ func (p program) compareCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "compare [RUN | OLD NEW]",
 		Short: "Compare two saved runs, or the two sides of one, row by row",
-		Long: `Prints how the time of each row changed from an old run to a new one, with its interval,
-what matters most first. Each time is taken as a multiple of the baseline's in the same
-run, so that a machine that was slower as a whole cancels. A row is regressed only if
-the change is beyond chance, over all rows together, and beyond the threshold; it passed
-only if what it may be slower by is under the threshold; else it is inconclusive.
+		Long: `A single run, the latest if none is given, is one that was made with run --against: each
+row is compared with its old self, which took part in the same rounds. A row is
+regressed only if the change is beyond chance, over all rows together, and beyond the
+threshold; it passed only if what it may be slower by is under the threshold; else it is
+inconclusive.
 
-A single run, the latest if none is given, is one that was made with run --against: each
-row is compared with its old self, which took part in the same rounds. That sees much
-smaller changes than two runs do.
+Of two runs it prints how the time of each row changed, as a multiple of the baseline's
+in the same run, so that a machine that was slower as a whole cancels. That is advice:
+runs of the same code differ too, and how often is printed with it.
 
 Runs of different machines are refused: --force compares them all the same, and says so
 on every line.`,
@@ -83,8 +83,8 @@ func compareArguments(args []string, limits verdict.Thresholds) (*verdict.Change
 		return nil, err
 	}
 	if !verdict.IsAgainst(rec) {
-		return nil, hinted(fmt.Errorf("%s has one side only: want two runs, an old one and a new one", cmp.Or(name, "the latest run")),
-			"`postage compare before.txt after.txt`, or a run made with `postage run --against REVISION`")
+		return nil, hinted(fmt.Errorf("%s has one side only: it was against no revision", cmp.Or(name, "the latest run")),
+			"`postage run --against REVISION`; or `postage compare before.txt after.txt`, as advice")
 	}
 	c := verdict.ComparePaired(rec, limits)
 	if len(c.Rows) == 0 {

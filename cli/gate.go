@@ -5,13 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
-	"slices"
-	"time"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"postage/build"
 	"postage/internal/words"
 	"postage/record"
 	"postage/report"
@@ -29,145 +28,118 @@ const (
 	exitInconclusive exitStatus = 3
 )
 
-const thresholdsUsage = "YAML `file` of thresholds: time, allocs, bytes, size (default time: 5%, all else 0)"
-
-// gateFlags are what `postage gate` can be told.
-type gateFlags struct {
-	thresholds, junit string
-	json, markdown    bool
-	confirm           time.Duration
-}
+const thresholdsUsage = "YAML `file` of thresholds: time, allocs, bytes, size (default time: 3%, or what can be seen; all else 0)"
 
 func (p program) gateCommand() *cobra.Command {
-	var flags gateFlags
+	var flags struct {
+		thresholds, junit string
+		json, markdown    bool
+	}
 	cmd := &cobra.Command{
-		Use:   "gate BASELINE [NEW]",
-		Short: "Fail if a run is slower than a saved one",
-		Long: `Compares a run, the latest if none is given, with a baseline for CI. Times are gated beyond
-chance, beyond the threshold, and beyond what the runs' own controls differ by;
-allocations, bytes and sizes exactly. Given alone, a run that was made with
-run --against is gated by its own old side.
+		Use:   "gate [RUN]",
+		Short: "Fail if a run against a revision found something slower",
+		Long: `Gates a run, the latest if none is given, that was made with run --against: each row by
+its old self, which took turns with it. Times are gated beyond chance and beyond the
+threshold; allocations, bytes and sizes exactly. The threshold of a time is 3%, or what
+could be seen of the row if that is more, at most 10%, unless --thresholds has one.
 
-A time that regressed is measured again, in fresh processes, and counts only if that
-says so too. Where git has the commit that the baseline was measured at, its code is
-built and takes turns with the new one there. That takes this very program to have
-measured the run, on this machine; where it did not, the gate says that it could not
-confirm, and the row stays regressed.
+Two runs that did not take turns cannot be gated: what lies between them need not be the
+code. postage compare prints how they differ, as advice.
 
-Exit status: 0 all rows passed, 1 some row regressed, 2 there is no answer (a run is
-missing, damaged or empty, rows are in one run only, the runs are of different
-machines, seeds or GOMAXPROCS), 3 inconclusive: no row regressed, but some may have.`,
-		Example: `  postage gate baseline.txt
-  postage gate baseline.txt new.txt --thresholds gate.yaml --junit gate.xml
-  postage gate baseline.txt --markdown >> "$GITHUB_STEP_SUMMARY"`,
-		Args:              baselineAndRun,
+Exit status: 0 all rows passed, 1 some row regressed, 2 there is no answer (the run is
+missing, damaged, empty or against no revision, lost rows that the revision had, or had
+too few blocks to see even twice the time), 3 inconclusive: no row regressed, but some
+may have.`,
+		Example: p.example().expand(`  postage run {case} --against main && postage gate
+  postage gate run.txt --thresholds gate.yaml --junit gate.xml
+  postage gate run.txt --markdown >> "$GITHUB_STEP_SUMMARY"`),
+		Args:              cobra.MatchAll(atMostTwoRuns, oneSided),
 		ValidArgsFunction: completeRuns,
-		RunE:              func(cmd *cobra.Command, args []string) error { return p.gate(cmd, args, flags) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			limits, err := loadThresholds(flags.thresholds)
+			if err != nil {
+				return err
+			}
+			c, err := compareArguments(args, limits)
+			if err != nil {
+				return err
+			}
+			if err := answers(cmd, c); err != nil {
+				return err
+			}
+			if flags.junit != "" {
+				if err := writeFile(flags.junit, func(w io.Writer) error { return report.GateJUnit(w, c) }); err != nil {
+					return err
+				}
+			}
+			switch {
+			case flags.json:
+				err = report.ChangesJSON(cmd.OutOrStdout(), c)
+			case flags.markdown:
+				err = report.GateMarkdown(cmd.OutOrStdout(), c)
+			default:
+				err = report.ChangesTerminal(cmd.OutOrStdout(), c, colorful(cmd))
+			}
+			if err != nil {
+				return err
+			}
+			switch c.Outcome() {
+			case verdict.Regressed:
+				return exitRegressed
+			case verdict.Inconclusive:
+				return exitInconclusive
+			}
+			return nil
+		},
 	}
 	f := cmd.Flags()
 	f.StringVar(&flags.thresholds, "thresholds", "", thresholdsUsage)
 	f.BoolVar(&flags.json, "json", false, "print JSON")
 	f.BoolVar(&flags.markdown, "markdown", false, "print Markdown, for a job's summary")
-	f.DurationVar(&flags.confirm, "confirm", time.Minute, "total time for measuring again what regressed, 0 for not at all")
 	f.StringVar(&flags.junit, "junit", "", "write JUnit XML to `file` as well")
 	cmd.MarkFlagsMutuallyExclusive("json", "markdown")
 	return cmd
 }
 
-func baselineAndRun(_ *cobra.Command, args []string) error {
-	if len(args) != 1 && len(args) != 2 {
-		return hinted(fmt.Errorf("want a baseline, and a run if it is not the latest, not %d runs", len(args)), "`postage gate baseline.txt`")
+// oneSided refuses two runs, which cannot be gated.
+func oneSided(_ *cobra.Command, args []string) error {
+	if len(args) < 2 {
+		return nil
 	}
-	return nil
+	against := "REVISION"
+	if rec, err := loadRun(args[0]); err == nil && rec.Run.Commit != "" {
+		against = strings.TrimSuffix(rec.Run.Commit, build.Dirty)
+	}
+	return hinted(errors.New("two runs cannot be gated: they did not take turns, and what lies between them need not be the code"),
+		"gate `postage run --against "+against+"`; `postage compare` prints how the two differ, as advice")
 }
 
-// gateArguments compares the runs that a gate is given.
-func gateArguments(args []string, limits verdict.Thresholds) (*verdict.Changes, error) {
-	if len(args) == 2 {
-		return compareRuns(args[0], args[1], limits)
-	}
-	rec, err := loadRun(args[0])
-	if err != nil {
-		return nil, err
-	}
-	if verdict.IsAgainst(rec) {
-		return compareArguments(args, limits)
-	}
-	return compareRuns(args[0], "", limits)
-}
+// blind is the slowdown that a row must be able to show, if it is not to be said that there is no answer.
+const blind = 2
 
-func (p program) gate(cmd *cobra.Command, args []string, flags gateFlags) error {
-	limits, err := loadThresholds(flags.thresholds)
-	if err != nil {
-		return err
-	}
-	c, err := gateArguments(args, limits)
-	if err != nil {
-		return err
-	}
-	if c.AcrossMachines {
-		return otherMachine(c, "measure the baseline on the machine that the gate runs on")
-	}
-	if c.Unlike != "" {
-		return hinted(errors.New(c.Unlike), "measure both with the same --seed and --cpu")
-	}
-	if err := ungated(cmd, c); err != nil {
-		return err
-	}
-	if flags.confirm > 0 {
-		if err := p.confirm(cmd, c, flags.confirm); err != nil {
-			return err
-		}
-	}
-	if flags.junit != "" {
-		if err := writeFile(flags.junit, func(w io.Writer) error { return report.GateJUnit(w, c) }); err != nil {
-			return err
-		}
-	}
-	switch {
-	case flags.json:
-		err = report.ChangesJSON(cmd.OutOrStdout(), c)
-	case flags.markdown:
-		err = report.GateMarkdown(cmd.OutOrStdout(), c)
-	default:
-		err = report.ChangesTerminal(cmd.OutOrStdout(), c, colorful(cmd))
-	}
-	if err != nil {
-		return err
-	}
-	switch c.Outcome() {
-	case verdict.Regressed:
-		return exitRegressed
-	case verdict.Inconclusive:
-		return exitInconclusive
-	}
-	return nil
-}
-
-// ungated is an error if the gate could not answer for all that was measured: if a row has
-// figures on one side only, or a case none that its times could be taken against.
-func ungated(cmd *cobra.Command, c *verdict.Changes) error {
+// answers is an error if the gate could not answer for all that was measured: if rows had figures in the old code
+// only, or could not have been found slower however slow. What the old revision did not have, or not working, cannot
+// have become slower since.
+func answers(cmd *cobra.Command, c *verdict.Changes) error {
 	lost := 0
 	for _, u := range c.Unmatched {
 		say(cmd, "%s: %s", u.Row, u.Reason)
-		// What the old revision did not have, or not working, cannot have become slower since.
-		if u.Old || !c.Paired {
+		if u.Old {
 			lost++
 		}
 	}
 	if lost > 0 {
-		return hinted(fmt.Errorf("%s with figures in one of the runs only", words.Counted(lost, "row")),
-			"measure the same rows in both, or the baseline anew if rows came or went")
+		return hinted(fmt.Errorf("%s with figures in the old code only", words.Counted(lost, "row")), "`postage show` says why")
 	}
-	gated := map[string]bool{}
-	for _, r := range c.Rows {
-		gated[r.New.Row.Case] = gated[r.New.Row.Case] || r.Time != verdict.NotGated
-	}
-	for _, name := range slices.Sorted(maps.Keys(gated)) {
-		if !gated[name] {
-			return hinted(fmt.Errorf("%s: no time can be gated, as neither its baseline nor three rows have figures in both runs", name),
-				"`postage show` says why a row has none")
+	unseen := 0
+	for i := range c.Rows {
+		if c.Rows[i].Seen >= blind && c.Rows[i].Outcome != verdict.Regressed {
+			say(cmd, "%s: twice its time would not have been seen", c.Rows[i].New.Row.Name)
+			unseen++
 		}
+	}
+	if unseen > 0 {
+		return hinted(fmt.Errorf("too few blocks for %s: nothing could have been found", words.Counted(unseen, "row")), "measure with a larger --budget, or fewer rows")
 	}
 	return nil
 }

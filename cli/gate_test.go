@@ -29,64 +29,65 @@ func saved(t *testing.T, folder, name string, rec *record.Record) string {
 	return file
 }
 
+// gated is a run against a revision, whose old side differs from block to block, with a row that is slower now.
+func gated(seed uint64, blocks int, slower float64) *record.Record {
+	r := recordtest.Run{Rand: rand.New(rand.NewPCG(7, seed)), Cases: 1, Blocks: blocks, Slower: map[string]float64{gatedRow: slower}}
+	rec := r.Record()
+	recordtest.Against(rec, 1)
+	recordtest.Laid(rec, r.Rand, 1, 0)
+	for i := range rec.Blocks {
+		times := rec.Blocks[i].Of(gatedRow + "/rev=abc1234").WallNS
+		for j := range times {
+			times[j] = int64(float64(times[j]) / slower)
+		}
+	}
+	return rec
+}
+
+const gatedRow = "Encode/msg=0/op=encode/codec=c"
+
 // A gate says by its exit code what it found, and never 0 when there is no answer.
 func TestGateExitCodes(t *testing.T) {
-	const row = "Encode/msg=0/op=encode/codec=c"
 	folder := t.TempDir()
-	run := func(seed uint64, blocks int, slower float64) *record.Record {
-		r := recordtest.Run{Rand: rand.New(rand.NewPCG(7, seed)), Cases: 1, Blocks: blocks, Slower: map[string]float64{row: slower}}
-		return r.Record()
-	}
-	base := saved(t, folder, "base.txt", run(1, 10, 1))
-	without, failed, elsewhere := run(2, 10, 1), run(2, 10, 1), run(2, 10, 1)
-	without.Rows = without.Rows[:4]
-	for i := range without.Blocks {
-		without.Blocks[i].Series = without.Blocks[i].Series[:4]
-	}
-	failed.Row(row).Proof = record.ProofFailed + "decoded 7, want 8"
-	elsewhere.Machine.CPU = "Other"
-	reseeded, narrow := run(2, 10, 1), run(2, 10, 1)
-	reseeded.Run.Seed, narrow.Run.GOMAXPROCS = 7, 1
-	empty := run(2, 0, 1)
+	failed, empty := gated(2, 14, 1), gated(2, 0, 1)
+	failed.Row(gatedRow).Proof = record.ProofFailed + "decoded 7, want 8"
 	empty.Rows = nil
+	plain := recordtest.Run{Rand: rand.New(rand.NewPCG(7, 1)), Cases: 1, Blocks: 10}
+	single := plain.Record()
+	single.Run.Commit = "0123456789abcdef+dirty"
+	more := gated(5, 14, 1)
+	for i := range more.Blocks {
+		for j := range more.Blocks[i].Of(gatedRow).Allocs {
+			more.Blocks[i].Of(gatedRow).Allocs[j] += 100
+		}
+	}
 	damaged := filepath.Join(folder, "damaged.txt")
-	text, _ := os.ReadFile(base)
+	one := saved(t, folder, "one.txt", single)
+	text, _ := os.ReadFile(one)
 	if err := os.WriteFile(damaged, text[:len(text)/2], 0o666); err != nil {
 		t.Fatal(err)
 	}
-	small := saved(t, folder, "small.txt", without)
-	// Nobody is left to take times against.
-	lonely := func(seed uint64, slower float64) *record.Record {
-		rec := run(seed, 10, slower)
-		for _, contender := range []string{"codec=base", "codec=control", "codec=a", "codec=b", "floor=memcpy"} {
-			rec.Row("Encode/msg=0/op=encode/" + contender).Proof = record.ProofFailed + "decoded 7, want 8"
-		}
-		return rec
-	}
 	for _, r := range []struct {
-		name      string
-		base, now string
-		code      int
-		says      string
+		name string
+		args []string
+		code int
+		says string
 	}{
-		{"the same code", base, saved(t, folder, "same.txt", run(2, 10, 1)), 0, "5 passed"},
-		{"a slowdown", base, saved(t, folder, "slow.txt", run(3, 10, 1.1)), 1, "1 regressed"},
-		{"few blocks", base, saved(t, folder, "few.txt", run(4, 3, 1)), 3, "inconclusive"},
-		{"an empty record", base, saved(t, folder, "empty.txt", empty), 2, "no row in common"},
-		{"an empty baseline", saved(t, folder, "empty2.txt", empty), base, 2, "no row in common"},
-		{"a missing file", base, filepath.Join(folder, "nowhere.txt"), 2, "no such file"},
-		{"a missing baseline", filepath.Join(folder, "nowhere.txt"), base, 2, "no such file"},
-		{"a damaged file", base, damaged, 2, "expected"},
-		{"a baseline without the row", small, base, 2, row + ": in new only"},
-		{"a run without the row", base, small, 2, row + ": in old only"},
-		{"a row that failed", base, saved(t, folder, "failed.txt", failed), 2, "decoded 7, want 8"},
-		{"no baseline", saved(t, folder, "lonely.txt", lonely(1, 1)), saved(t, folder, "lonely2.txt", lonely(2, 5)), 2, "no time can be gated"},
-		{"another machine", base, saved(t, folder, "elsewhere.txt", elsewhere), 2, "different machines"},
-		{"another seed", base, saved(t, folder, "reseeded.txt", reseeded), 2, "new with seed 7"},
-		{"another GOMAXPROCS", base, saved(t, folder, "narrow.txt", narrow), 2, "GOMAXPROCS 2, new with 1"},
+		{"the same code", []string{saved(t, folder, "same.txt", gated(1, 14, 1))}, 0, "5 passed (a slowdown is under 3.0%)"},
+		{"a slowdown", []string{saved(t, folder, "slow.txt", gated(3, 14, 1.05))}, 1, "1 regressed"},
+		{"one allocation", []string{saved(t, folder, "more.txt", more)}, 1, "allocs/op 2 to 3"},
+		{"a slowdown that may be", []string{saved(t, folder, "maybe.txt", gated(3, 14, 1.03))}, 3, "1 inconclusive"},
+		{"few blocks", []string{saved(t, folder, "few.txt", gated(4, 3, 10))}, 2, "too few blocks for 5 rows"},
+		{"an empty record", []string{saved(t, folder, "empty.txt", empty)}, 2, "against no revision"},
+		{"a missing file", []string{filepath.Join(folder, "nowhere.txt")}, 2, "no such file"},
+		{"a damaged file", []string{damaged}, 2, "expected"},
+		{"a row that failed", []string{saved(t, folder, "failed.txt", failed)}, 2, "decoded 7, want 8"},
+		{"against nothing", []string{one}, 2, "against no revision"},
+		{"two runs", []string{one, one}, 2, "run --against 0123456789abcdef`"},
+		{"three runs", []string{one, one, one}, 2, "want two runs"},
 	} {
 		t.Run(r.name, func(t *testing.T) {
-			code, stdout, stderr := command("gate", r.base, r.now)
+			code, stdout, stderr := command(append([]string{"gate"}, r.args...)...)
 			if code != r.code || !strings.Contains(stdout+stderr, r.says) {
 				t.Errorf("exit %d, want %d and %q:\n%s%s", code, r.code, r.says, stdout, stderr)
 			}
@@ -120,13 +121,12 @@ func TestGateOfNewRow(t *testing.T) {
 
 func TestGateOutputs(t *testing.T) {
 	folder := t.TempDir()
-	r := recordtest.Run{Rand: rand.New(rand.NewPCG(7, 1)), Cases: 1, Blocks: 10}
-	a, b := saved(t, folder, "a.txt", r.Record()), saved(t, folder, "b.txt", r.Record())
+	a := saved(t, folder, "a.txt", gated(1, 14, 1))
 	junit, limits := filepath.Join(folder, "gate.xml"), filepath.Join(folder, "gate.yaml")
 	if err := os.WriteFile(limits, []byte("time: 90%\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	code, stdout, stderr := command("gate", a, b, "--markdown", "--junit", junit, "--thresholds", limits)
+	code, stdout, stderr := command("gate", a, "--markdown", "--junit", junit, "--thresholds", limits)
 	if code != 0 || !strings.HasPrefix(stdout, "### Postage: passed") || !strings.Contains(stdout, "time 90%") {
 		t.Errorf("exit %d: %s%s", code, stdout, stderr)
 	}
@@ -136,10 +136,10 @@ func TestGateOutputs(t *testing.T) {
 	if err := os.WriteFile(limits, []byte("tme: 90%\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if code, _, stderr := command("gate", a, b, "--thresholds", limits); code != 2 || !strings.Contains(stderr, "tme") || !strings.Contains(stderr, "hint:") {
+	if code, _, stderr := command("gate", a, "--thresholds", limits); code != 2 || !strings.Contains(stderr, "tme") || !strings.Contains(stderr, "hint:") {
 		t.Errorf("a misspelt threshold: exit %d: %s", code, stderr)
 	}
-	for _, args := range [][]string{{"gate"}, {"gate", a, b, b}, {"compare", a}, {"gate", a, b, "--json", "--markdown"}, {"gate", a, b, "--junit", filepath.Join(folder, "no", "x")}} {
+	for _, args := range [][]string{{"gate", a, "--json", "--markdown"}, {"gate", a, "--junit", filepath.Join(folder, "no", "x")}} {
 		if code, stdout, stderr := command(args...); code != 2 || stderr == "" || stdout != "" {
 			t.Errorf("%v: exit %d: %s%s", args, code, stdout, stderr)
 		}
@@ -151,7 +151,7 @@ func TestCompare(t *testing.T) {
 	r := recordtest.Run{Rand: rand.New(rand.NewPCG(7, 1)), Cases: 1, Blocks: 10}
 	rec, other := r.Record(), r.Record()
 	a, b := saved(t, folder, "a.txt", rec), saved(t, folder, "b.txt", other)
-	for flag, want := range map[string]string{"--json": `"outcome": "passed"`, "--markdown": "| row | outcome |", "--force": "5 rows: 5 passed"} {
+	for flag, want := range map[string]string{"--json": `"outcome": "not gated"`, "--markdown": "| row | new/old", "--force": "5 rows: 5 undecided"} {
 		if code, stdout, stderr := command("compare", a, b, flag); code != 0 || !strings.Contains(stdout, want) {
 			t.Errorf("%s: exit %d: %s%s", flag, code, stdout, stderr)
 		}

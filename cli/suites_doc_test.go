@@ -44,8 +44,11 @@ func TestSuitesOfOthers(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if out, err := in("go", "build", "-o", "postage", "."); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
+	for _, args := range [][]string{{"go", "build", "-o", "postage", "."}, {"git", "init", "-q"}, {"git", "add", "go.mod", "go.sum", "main.go"},
+		{"git", "-c", "user.name=test", "-c", "user.email=test@example.org", "commit", "-q", "-m", "sums"}} {
+		if out, err := in(args[0], args[1:]...); err != nil {
+			t.Fatalf("%v: %v\n%s", args, err, out)
+		}
 	}
 	// It has what it imports, and no stage of ours.
 	if out, err := in("go", "list", "-deps", "."); err != nil || strings.Contains(out, "postage/stage") || !strings.Contains(out, "postage/cli") {
@@ -63,9 +66,9 @@ func TestSuitesOfOthers(t *testing.T) {
 	for line := range strings.Lines(fenced(t, "docs/suites.md", "sh")[0]) {
 		args := wordsOf(strings.TrimSpace(line))
 		out, err := in(filepath.Join(folder, args[0]), shortened(args[1:])...)
-		// By chance the same code may regress, or be inconclusive, on a busy machine.
+		// So short a run has too few blocks, and by chance the same code may regress on a busy machine.
 		var exit *exec.ExitError
-		if err != nil && !(args[1] == "gate" && errors.As(err, &exit) && (exit.ExitCode() == 1 || exit.ExitCode() == 3)) {
+		if err != nil && !(args[1] == "gate" && errors.As(err, &exit) && (exit.ExitCode() != 2 || strings.Contains(out, "too few blocks"))) {
 			t.Errorf("%s: %v\n%s", line, err, out)
 		}
 		if want := says[args[1]]; !regexp.MustCompile(want).MatchString(out) {
@@ -73,7 +76,7 @@ func TestSuitesOfOthers(t *testing.T) {
 		}
 		executed++
 	}
-	if page, err := os.ReadFile(filepath.Join(folder, "sums.html")); executed != 8 || err != nil || !strings.Contains(string(page), "Sum/size=4KB") {
+	if page, err := os.ReadFile(filepath.Join(folder, "sums.html")); executed != 9 || err != nil || !strings.Contains(string(page), "Sum/size=4KB") {
 		t.Errorf("%d commands; the page: %v", executed, err)
 	}
 	if out, err := in(filepath.Join(folder, "postage"), "run", "--help"); err != nil || !strings.Contains(out, "postage run Sum/size=4KB") || regexp.MustCompile(`Encode|--dsn|--kubeconfig`).MatchString(out) {

@@ -9,7 +9,6 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
-	"slices"
 	"time"
 
 	"postage/record"
@@ -93,14 +92,6 @@ func program(name string) string {
 		return ""
 	}
 	return hex.EncodeToString(h.Sum(nil))
-}
-
-// EntriesOf returns the entries of a record's rows in the named cases, as far as the
-// suites have them. Rows of another revision are left out, see [Against].
-func EntriesOf(rec *record.Record, cases []string, suites []Suite) []Entry {
-	return slices.DeleteFunc(Entries(suites), func(e Entry) bool {
-		return !slices.Contains(cases, e.Case.Name) || rec.Row(e.Row()) == nil
-	})
 }
 
 // Modules are the versions, by path, of the modules that this program is built from.

@@ -12,19 +12,47 @@ import (
 	"postage/verdict"
 )
 
-// changes is a comparison with one of everything: a row that regressed in time, one in
-// allocations, one that is faster, rows that passed, and inconclusive ones.
-func changes() *verdict.Changes {
-	const name = "Encode/msg=0/op=encode/"
+// slower are rows whose times change, and more those that allocate more.
+var (
+	slower = map[string]float64{"Encode/msg=0/op=encode/codec=a": 1.3, "Encode/msg=0/op=encode/codec=b": 0.5, "Encode/msg=1/op=encode/codec=d": 1.025}
+	more   = map[string]int64{"Encode/msg=0/op=encode/codec=c": 1}
+)
+
+// advice is a comparison of two runs with one of everything.
+func advice() *verdict.Changes {
 	old := &recordtest.Run{Rand: rand.New(rand.NewPCG(7, 1)), Cases: 2, Blocks: 10}
-	now := &recordtest.Run{Rand: rand.New(rand.NewPCG(7, 2)), Cases: 2, Blocks: 10,
-		Slower: map[string]float64{name + "codec=a": 1.3, name + "codec=b": 0.5, "Encode/msg=1/op=encode/codec=d": 1.05},
-		Allocs: map[string]int64{name + "codec=c": 1}}
+	now := &recordtest.Run{Rand: rand.New(rand.NewPCG(7, 2)), Cases: 2, Blocks: 10, Slower: slower, Allocs: more}
 	return verdict.CompareRecords(old.Record(), now.Record(), verdict.DefaultThresholds())
 }
 
+// changes is a run against a revision with one of everything: a row that regressed in time, one in
+// allocations, one that is faster, rows that passed, and inconclusive ones; function layouts that matter.
+func changes() *verdict.Changes {
+	rng := rand.New(rand.NewPCG(7, 5))
+	run := &recordtest.Run{Rand: rng, Cases: 2, Blocks: 16, Slower: slower, Allocs: more}
+	rec := run.Record()
+	recordtest.Against(rec, 1)
+	recordtest.Laid(rec, rng, 8, 0.008)
+	for i := range rec.Blocks {
+		for j := range rec.Blocks[i].Series {
+			s := &rec.Blocks[i].Series[j]
+			now := rec.Row(s.Row).OldOf
+			if now == "" {
+				continue
+			}
+			for k := range s.WallNS {
+				if f := slower[now]; f != 0 {
+					s.WallNS[k] = int64(float64(s.WallNS[k]) / f)
+				}
+				s.Allocs[k] -= 100 * more[now]
+			}
+		}
+	}
+	return verdict.ComparePaired(rec, verdict.DefaultThresholds())
+}
+
 func TestChanges(t *testing.T) {
-	c := changes()
+	c, unpaired := changes(), advice()
 	for _, r := range []struct {
 		file  string
 		write func(*bytes.Buffer, *verdict.Changes) error
@@ -32,6 +60,9 @@ func TestChanges(t *testing.T) {
 		{"changes.txt", func(b *bytes.Buffer, c *verdict.Changes) error { return ChangesTerminal(b, c, false) }},
 		{"changes.md", func(b *bytes.Buffer, c *verdict.Changes) error { return ChangesMarkdown(b, c) }},
 		{"changes.json", func(b *bytes.Buffer, c *verdict.Changes) error { return ChangesJSON(b, c) }},
+		{"advice.txt", func(b *bytes.Buffer, _ *verdict.Changes) error { return ChangesTerminal(b, unpaired, false) }},
+		{"advice.md", func(b *bytes.Buffer, _ *verdict.Changes) error { return ChangesMarkdown(b, unpaired) }},
+		{"advice.json", func(b *bytes.Buffer, _ *verdict.Changes) error { return ChangesJSON(b, unpaired) }},
 		{"gate.md", func(b *bytes.Buffer, c *verdict.Changes) error { return GateMarkdown(b, c) }},
 		{"gate.xml", func(b *bytes.Buffer, c *verdict.Changes) error { return GateJUnit(b, c) }},
 	} {
@@ -61,7 +92,7 @@ func TestChanges(t *testing.T) {
 
 // A comparison of two machines says so on every line of its rows.
 func TestAcrossMachinesOnEveryLine(t *testing.T) {
-	c := changes()
+	c := advice()
 	c.New.Machine.Cores = 64
 	c = verdict.CompareRecords(c.Old, c.New, c.Limits)
 	var text, markdown bytes.Buffer

@@ -7,7 +7,7 @@ import (
 	"postage/verdict"
 )
 
-// The JSON form of a comparison, version 1: a stable interface. What is not known is
+// The JSON form of a comparison, version 2: a stable interface. What is not known is
 // null, such as the bounds of an interval that there are too few blocks for.
 type (
 	jsonChanges struct {
@@ -38,9 +38,9 @@ type (
 		Ratio          jsonValue       `json:"ratio"` // new/old
 		Anchor         *string         `json:"anchor"`
 		P              float64         `json:"p_holm"`
-		Noise          *float64        `json:"noise_ratio"`
 		Seen           *float64        `json:"seen_ratio"`
-		Fresh          *jsonValue      `json:"fresh_ratio"` // of blocks that were measured to confirm a regression
+		Threshold      *float64        `json:"time_threshold"`
+		Spread         *float64        `json:"layout_spread"`
 		OldNSOp        float64         `json:"old_ns_op"`
 		NewNSOp        float64         `json:"new_ns_op"`
 		OldBlocks      int             `json:"old_blocks"`
@@ -65,21 +65,21 @@ type (
 // ChangesJSON writes a comparison of two records in its JSON form.
 func ChangesJSON(w io.Writer, c *verdict.Changes) error {
 	out := jsonChanges{
-		Version: 1, Outcome: c.Outcome(), AcrossMachines: c.AcrossMachines,
+		Version: 2, Outcome: c.Outcome(), AcrossMachines: c.AcrossMachines,
 		Machines:   jsonMachines{newJSONMachine(&c.Old.Machine), newJSONMachine(&c.New.Machine)},
-		Thresholds: jsonThresholds(c.Limits),
+		Thresholds: jsonThresholds{c.Limits.Time, c.Limits.Allocs, c.Limits.Bytes, c.Limits.Size},
 		Rows:       []jsonChange{}, Unmatched: []jsonUnmatched{}, Warnings: orEmpty(c.Warnings),
 	}
 	for i := range c.Rows {
 		r := &c.Rows[i]
 		row := jsonChange{
 			Name: r.New.Row.Name, Outcome: r.Outcome, TimeOutcome: r.Time, Verdict: r.Verdict,
-			Ratio: *newJSONValue(&r.Ratio), Anchor: known(r.Anchor), P: r.P, Noise: finite(r.Noise), Seen: finite(r.Seen),
+			Ratio: *newJSONValue(&r.Ratio), Anchor: known(r.Anchor), P: r.P,
 			OldNSOp: r.Old.NSOp.Value, NewNSOp: r.New.NSOp.Value, OldBlocks: r.Old.Blocks, NewBlocks: r.New.Blocks,
 			Counts: []jsonCount{}, Why: explain(c, r), AcrossMachines: c.AcrossMachines,
 		}
-		if r.Fresh != nil {
-			row.Fresh = newJSONValue(&r.Fresh.Ratio)
+		if c.Paired {
+			row.Seen, row.Threshold, row.Spread = finite(r.Seen), &r.Threshold, r.Spread
 		}
 		for _, count := range r.Counts {
 			row.Counts = append(row.Counts, jsonCount(count))

@@ -130,41 +130,6 @@ func TestRatioOf(t *testing.T) {
 	}
 }
 
-// What regressed stays so only if fresh blocks say so too.
-func TestConfirm(t *testing.T) {
-	const row = case0 + "/codec=c"
-	run := func(seed uint64, factor float64) *record.Record {
-		r := &recordtest.Run{Rand: rand.New(rand.NewPCG(7, seed)), Cases: 1, Blocks: 14, Slower: map[string]float64{row: factor}}
-		return r.Record()
-	}
-	for fresh, want := range map[float64]Outcome{1.5: Regressed, 1: Inconclusive} {
-		c := CompareRecords(run(1, 1), run(2, 1.5), DefaultThresholds())
-		if got := c.Suspects(); !slices.Equal(got, []string{case0}) {
-			t.Fatalf("suspects %v", got)
-		}
-		c.Confirm(run(3, fresh))
-		if r := change(t, c, row); r.Outcome != want || r.Fresh == nil {
-			t.Errorf("fresh blocks of %v: %s, want %s", fresh, r.Outcome, want)
-		}
-		if c.Outcome() != want {
-			t.Errorf("as a whole: %s", c.Outcome())
-		}
-	}
-	// Where old and new take turns, they do so in the fresh blocks.
-	rec := run(5, 1)
-	recordtest.Against(rec, 1/1.5)
-	if !IsAgainst(rec) || IsAgainst(run(5, 1)) {
-		t.Error("which runs are against another revision")
-	}
-	c := ComparePaired(rec, DefaultThresholds())
-	fresh := run(6, 1)
-	recordtest.Against(fresh, 1)
-	c.Confirm(fresh)
-	if c.Outcome() != Inconclusive {
-		t.Errorf("%s", c.Outcome())
-	}
-}
-
 func TestQuantity(t *testing.T) {
 	a, b := QuantityOf(Interval{10, 7, 14}), QuantityOf(Interval{1, -3, 4})
 	for _, r := range []struct {

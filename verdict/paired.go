@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -18,10 +19,15 @@ func IsAgainst(rec *record.Record) bool {
 	return slices.ContainsFunc(rec.Rows, func(r record.Row) bool { return r.OldOf != "" })
 }
 
-// ComparePaired compares the rows of a run with their old selves in the same run. It
-// differs from CompareRecords in that the two took turns batch by batch: a block's value
-// is the median over its rounds of ln(t/t_old), and needs no anchor; the estimate is that
-// of Hodges and Lehmann, interval and p-value are those of Wilcoxon's signed-rank test.
+// ComparePaired compares the rows of a run with their old selves in the same run, which took turns with them.
+//
+//  1. A block's value is that of its batches, new against old (see [BlockValues]).
+//  2. Where all programs have one function layout, the estimate is that of Hodges and Lehmann, and interval and
+//     p-value are those of Wilcoxon's signed-rank test; where the blocks drew among several, see [stats.Grouped].
+//  3. Regressed needs the p-value after Holm over all rows to be at most 2% (1% on the slower side), and the estimate to be at the
+//     threshold. Passed needs the upper bound under it. It is not adjusted, as passing
+//     falsely takes a row that is really beyond the threshold, one by one.
+//  4. Counts are compared as by [CompareRecords].
 func ComparePaired(rec *record.Record, limits Thresholds) *Changes {
 	c := &Changes{Old: rec, New: rec, Limits: limits, Paired: true}
 	cases := caseResults(rec)
@@ -35,7 +41,7 @@ func ComparePaired(rec *record.Record, limits Thresholds) *Changes {
 		inOld, inNew := o.NSOp != nil, n != nil && n.NSOp != nil
 		switch {
 		case inOld && inNew:
-			c.Rows = append(c.Rows, Change{Old: o, New: n, Anchor: AnchorRounds, Noise: math.Exp(noise(results)), Counts: c.counts(o, n)})
+			c.Rows = append(c.Rows, Change{Old: o, New: n, Anchor: AnchorRounds, Counts: c.counts(o, n)})
 		case inOld:
 			c.Unmatched = append(c.Unmatched, Unmatched{row.OldOf, "in old only" + why(n), true})
 		case inNew:
@@ -43,22 +49,44 @@ func ComparePaired(rec *record.Record, limits Thresholds) *Changes {
 		}
 	}
 	level := familyLevel / float64(max(1, len(c.Rows)))
-	var p []float64
+	few := 0
 	for i := range c.Rows {
 		r := &c.Rows[i]
-		r.test = stats.Paired(BlockValues(rec.BlocksOf(r.New.Row.Case), r.New.Row, r.Old.Row), level)
+		p := newPair(rec.BlocksOf(r.New.Row.Case), r.New.Row, r.Old.Row)
+		r.test, r.Spread = p.shift(r.Old.Row.Value, level)
 		if r.New.Row.Value == record.ValueFastCPU {
-			wall := newPair(rec.BlocksOf(r.New.Row.Case), r.New.Row, r.Old.Row)
-			r.test = orWall(r.test, stats.Paired(wall.values(record.ValueFastWall), level), math.Log1p(limits.Time))
+			wall, _ := p.shift(record.ValueFastWall, level)
+			r.test = orWall(r.test, wall, math.Log1p(limits.Time))
 		}
-		p = append(p, r.test.P)
+		if math.IsInf(r.test.Seen, 1) {
+			few++
+		}
 	}
-	for i, adjusted := range stats.Holm(p) {
-		c.Rows[i].P = adjusted
+	if few > 0 {
+		c.Warnings = append(c.Warnings, fmt.Sprintf("%d of %d rows have too few blocks to be found changed among so many, however large the change: that takes %d blocks",
+			few, len(c.Rows), stats.PairedBlocksFor(level)))
 	}
-	c.warnOfFewBlocks(fmt.Sprintf("%d blocks", stats.PairedBlocksFor(level)))
 	c.judge(Margin(rec.Run.Precision))
 	return c
+}
+
+// shift is by how much the row's values of a kind lie above the other's, and the standard deviation of that
+// from one function layout to another, nil where there was one.
+func (p *pair) shift(kind record.Value, level float64) (stats.Shift, *float64) {
+	values := p.values(kind)
+	byLayout := map[int][]float64{}
+	for i, v := range values {
+		byLayout[p.layouts[i]] = append(byLayout[p.layouts[i]], v)
+	}
+	if len(byLayout) < 2 {
+		return stats.Paired(values, level), nil
+	}
+	var groups [][]float64
+	for _, layout := range slices.Sorted(maps.Keys(byLayout)) {
+		groups = append(groups, byLayout[layout])
+	}
+	shift, spread := stats.Grouped(groups, level)
+	return shift, &spread
 }
 
 // named returns the result of a row, nil if the case has none of that name.

@@ -18,13 +18,14 @@ func BlockValues(blocks []*record.Block, row, base *record.Row) []float64 {
 type pair struct {
 	row, base       *record.Row
 	series, against []*record.Series
+	layouts         []int // of the blocks' programs
 }
 
 func newPair(blocks []*record.Block, row, base *record.Row) pair {
 	p := pair{row: row, base: base}
 	for _, block := range blocks {
 		if s, b := block.Of(row.Name), block.Of(base.Name); s != nil && b != nil && len(s.WallNS) == len(b.WallNS) {
-			p.series, p.against = append(p.series, s), append(p.against, b)
+			p.series, p.against, p.layouts = append(p.series, s), append(p.against, b), append(p.layouts, block.Layout)
 		}
 	}
 	return p

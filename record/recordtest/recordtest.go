@@ -86,11 +86,42 @@ func Against(rec *record.Record, factor float64) {
 				continue
 			}
 			series := *rec.Blocks[j].Of(old.OldOf)
-			series.Row, series.WallNS = old.Name, slices.Clone(series.WallNS)
+			series.Row, series.WallNS, series.Allocs = old.Name, slices.Clone(series.WallNS), slices.Clone(series.Allocs)
 			for k := range series.WallNS {
 				series.WallNS[k] = int64(factor * float64(series.WallNS[k]))
 			}
 			rec.Blocks[j].Series = append(rec.Blocks[j].Series, series)
+		}
+	}
+}
+
+// Laid gives the blocks of a record's cases function layouts, from 1, and each old row a time of its own in each block,
+// by 1%, and in each layout, by what two sides differ by that each layout moves by spread.
+func Laid(rec *record.Record, rng *rand.Rand, layouts int, spread float64) {
+	type place struct {
+		row    string
+		layout int
+	}
+	moved := map[place]float64{}
+	for i := range rec.Blocks {
+		block := &rec.Blocks[i]
+		layout := (block.Number-1)%layouts + 1
+		if layouts > 1 {
+			block.Layout = layout
+		}
+		for j := range block.Series {
+			s := &block.Series[j]
+			if rec.Row(s.Row).OldOf == "" {
+				continue
+			}
+			at := place{s.Row, layout}
+			if _, ok := moved[at]; !ok {
+				moved[at] = spread * math.Sqrt2 * rng.NormFloat64()
+			}
+			factor := math.Exp(moved[at] + 0.01*rng.NormFloat64())
+			for k := range s.WallNS {
+				s.WallNS[k] = int64(factor * float64(s.WallNS[k]))
+			}
 		}
 	}
 }

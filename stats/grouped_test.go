@@ -1,0 +1,76 @@
+package stats
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// By hand: means 2, 3.5, 1 and 2.5 have the mean 2.25, the variance 3.25/3 and so the standard error 0.520416. Student's
+// distribution has a closed form for 3 degrees of freedom, and 3.182446 for its quantile of 97.5%. Within groups the
+// variance is 0.02, which explains 0.01 of that of the means.
+func TestGroupedByHand(t *testing.T) {
+	s, spread := Grouped([][]float64{{1.9, 2.1}, {3.4, 3.6}, {0.9, 1.1}, {2.4, 2.6}}, 0.05)
+	se := math.Sqrt(3.25 / 3 / 4)
+	x := 2.25 / se / math.Sqrt(3)
+	for _, each := range []struct {
+		what      string
+		got, want float64
+	}{{"p", s.P, 1 - 2/math.Pi*(x/(1+x*x)+math.Atan(x))}, {"estimate", s.Value, 2.25}, {"low", s.Low, 2.25 - 3.182446*se}, {"high", s.High, 2.25 + 3.182446*se},
+		{"seen", s.Seen, 3.182446 * se}, {"spread", spread, math.Sqrt(3.25/3 - 0.01)}} {
+		if math.Abs(each.got-each.want) > 1e-6 {
+			t.Errorf("%s = %v, want %v", each.what, each.got, each.want)
+		}
+	}
+	if s, spread := Grouped([][]float64{{1, 2, 3}}, 0.05); s.Value != 2 || s.P != 1 || !math.IsInf(s.Seen, 1) || spread != 0 {
+		t.Errorf("one group: %+v, %v", s, spread)
+	}
+	if s, _ := Grouped([][]float64{{0}, {0}, {0}}, 0.05); s.P != 1 || s.Low != 0 || s.High != 0 {
+		t.Errorf("nothing: %+v", s)
+	}
+}
+
+// Intervals cover 0 in 95% of comparisons whatever the groups' own part, where taking all differences
+// for independent misses in up to half of them; p-values are as rare as they say, far out too.
+func TestGroupedCovers(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	const trials = 2000
+	for _, groups := range []int{4, 8} {
+		for _, part := range []float64{0, 0.5, 1, 3} {
+			missed, ignored, rare, seen := 0, 0, 0, 0.0
+			for range trials {
+				each, all := make([][]float64, groups), []float64{}
+				for g := range each {
+					own := part * rng.NormFloat64()
+					for range 20 / groups {
+						each[g] = append(each[g], own+rng.NormFloat64())
+					}
+					all = append(all, each[g]...)
+				}
+				s, spread := Grouped(each, 0.005)
+				seen += spread * spread / trials
+				if s.Low > 0 || s.High < 0 {
+					missed++
+				}
+				if s.P <= 0.005 {
+					rare++
+				}
+				if p := Paired(all, 0.05); p.Low > 0 || p.High < 0 {
+					ignored++
+				}
+			}
+			t.Logf("%d groups, part %v: missed %.1f%%, p at most 0.005 in %.2f%%; all independent %.1f%%; part seen %.2f", groups, part,
+				100*float64(missed)/trials, 100*float64(rare)/trials, 100*float64(ignored)/trials, math.Sqrt(seen))
+			// 2000 trials at 5% have a standard deviation of 0.5%, at 0.5% of 0.16%.
+			if share := float64(missed) / trials; share < 0.03 || share > 0.07 {
+				t.Errorf("%d groups, part %v: missed %.3f", groups, part, share)
+			}
+			if share := float64(rare) / trials; share > 0.0115 {
+				t.Errorf("%d groups, part %v: p at most 0.005 in %.4f", groups, part, share)
+			}
+			if part == 3 && (ignored < trials/10 || math.Abs(math.Sqrt(seen)/part-1) > 0.1) {
+				t.Errorf("%d groups: %d of %d missed without them; a part of %v was seen as %v", groups, ignored, trials, part, math.Sqrt(seen))
+			}
+		}
+	}
+}
