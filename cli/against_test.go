@@ -83,9 +83,15 @@ func TestRunAgainst(t *testing.T) {
 		t.Errorf("gate: exit %d\n%s%s", code, stdout, stderr)
 	}
 	broken := filepath.Join(t.TempDir(), "broken")
+	if text, err := exec.Command("git", "clone", "-q", "--shared", repository, broken).CombinedOutput(); err != nil {
+		t.Fatalf("git clone: %v\n%s", err, text)
+	}
+	// In a package that is compiled early.
+	if err := os.WriteFile(filepath.Join(broken, "internal/words/broken.go"), []byte("package words\n\nvar broken = missing\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
 	for _, args := range [][]string{
-		{"clone", "-q", "--shared", repository, broken},
-		{"-C", broken, "rm", "-q", "cli/run.go"},
+		{"-C", broken, "add", "-A"},
 		{"-C", broken, "-c", "user.name=test", "-c", "user.email=test@example.org", "commit", "-q", "-m", "does not build"},
 	} {
 		if text, err := exec.Command("git", args...).CombinedOutput(); err != nil {
@@ -93,7 +99,7 @@ func TestRunAgainst(t *testing.T) {
 		}
 	}
 	for _, wrong := range []struct{ folder, revision, says string }{
-		{broken, "HEAD", "undefined: "},
+		{broken, "HEAD", "undefined: missing"},
 		{".", "no-such-revision", "git knows no such revision"},
 		{t.TempDir(), "HEAD", "not in the source of this program"},
 	} {

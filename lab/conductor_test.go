@@ -275,7 +275,17 @@ func TestMeasuresWhatIsThere(t *testing.T) {
 	if !rec.Run.Complete || rec.Run.Self == nil || rec.Run.Self.Duty <= 0 || rec.Run.Self.Duty >= 1 {
 		t.Errorf("run: %+v", rec.Run)
 	}
+	counter, err := proc.OpenInstructions()
+	if err != nil {
+		t.Logf("no instructions: %v", err)
+	} else if err := counter.Close(); err != nil {
+		t.Error(err)
+	}
 	for _, r := range verdict.Analyze(rec).Cases[0].Rows {
+		// The counter may be lost to others meanwhile, on a machine that has it.
+		if r.InstructionsOp != nil && (err != nil || r.InstructionsOp.Value <= 0) || r.InstructionsOp == nil && err == nil {
+			t.Errorf("%s: instructions %+v", r.Row.Contender, r.InstructionsOp)
+		}
 		if r.Row.Contender == "is=counted" {
 			if m := r.Metrics; m["encoded-bytes"] != 377 || m["wire-out-B/op"] != 7 || m["p99-ns"] < 1000 || m["max-ns"] > 1001 {
 				t.Errorf("is=counted: %v", m)

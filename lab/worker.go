@@ -15,6 +15,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"postage/proc"
+	"postage/record"
 	"postage/stats"
 )
 
@@ -25,6 +26,10 @@ import (
 func ServeWorker(ctx context.Context, suites []Suite, stdin io.Reader, stdout io.Writer) error {
 	go proc.EndWithParent()
 	w := &worker{suites: suites}
+	if counter, err := proc.OpenInstructions(); err == nil {
+		w.instructions = counter
+		defer counter.Close()
+	}
 	err := proc.Serve(stdin, stdout, nil, func(question json.RawMessage) (any, error) {
 		var r request
 		if err := json.Unmarshal(question, &r); err != nil {
@@ -45,6 +50,8 @@ type worker struct {
 	// goroutines is their number before the contender was opened.
 	goroutines int
 	heap       heap
+	// instructions are counted where the machine does, else nil.
+	instructions *proc.Instructions
 }
 
 // answer does what a request asks for. A panic of the contender is an error.
@@ -62,7 +69,7 @@ func (w *worker) answer(ctx context.Context, r request) (answer reply, err error
 	case opWarm:
 		return reply{}, w.warm(r)
 	case opRun:
-		b, err := timed(w.instance, r.N, &w.heap)
+		b, err := timed(w.instance, r.N, &w.heap, w.instructions)
 		return reply{Batch: b}, err
 	case opSelf:
 		overhead, err := overheadNS()
@@ -101,7 +108,7 @@ func (w *worker) calibrate(target time.Duration) (reply, error) {
 	if s, ok := w.instance.(Sized); ok {
 		least = s.MinOps()
 	}
-	n, err := calibrate(target, least, func(n int) (*Batch, error) { return timed(w.instance, n, nil) })
+	n, err := calibrate(target, least, func(n int) (*Batch, error) { return timed(w.instance, n, nil, nil) })
 	return reply{N: n}, err
 }
 
@@ -151,8 +158,8 @@ func (w *worker) warm(r request) error {
 
 // timed runs one batch and measures it. Everything but Run is outside of the wall time. In
 // the CPU time is the rest of a collection that the batch began, which else would run beside the
-// next contender's batch. heap may be nil.
-func timed(instance Instance, n int, heap *heap) (*Batch, error) {
+// next contender's batch. heap and instructions may be nil.
+func timed(instance Instance, n int, heap *heap, instructions *proc.Instructions) (*Batch, error) {
 	if err := prepare(instance); err != nil {
 		return nil, err
 	}
@@ -166,6 +173,11 @@ func timed(instance Instance, n int, heap *heap) (*Batch, error) {
 	}
 	var memBefore, memAfter runtime.MemStats
 	runtime.ReadMemStats(&memBefore)
+	var executedBefore, executed int64
+	counting := instructions != nil
+	if counting {
+		executedBefore, counting = instructions.Count()
+	}
 	cpuBefore, cpuKnown := proc.CPU()
 
 	start := time.Now()
@@ -174,6 +186,9 @@ func timed(instance Instance, n int, heap *heap) (*Batch, error) {
 
 	awaitCollection()
 	cpuAfter, _ := proc.CPU()
+	if counting {
+		executed, counting = instructions.Count()
+	}
 	runtime.ReadMemStats(&memAfter)
 	if err != nil {
 		return nil, fmt.Errorf("run: %w", err)
@@ -185,9 +200,13 @@ func timed(instance Instance, n int, heap *heap) (*Batch, error) {
 		Bytes:  int64(memAfter.TotalAlloc - memBefore.TotalAlloc),
 
 		Collections: int64(memAfter.NumGC - memBefore.NumGC),
+		Counters:    map[string]float64{},
 	}
 	if heap != nil && b.Collections > 0 {
 		heap.seen(&memBefore, &memAfter, start, wall)
+	}
+	if counting {
+		b.Counters[record.Instructions] = float64(executed - executedBefore)
 	}
 	if cpuKnown {
 		b.CPUNS = (cpuAfter - cpuBefore).Nanoseconds()
@@ -197,7 +216,6 @@ func timed(instance Instance, n int, heap *heap) (*Batch, error) {
 		if err != nil {
 			return nil, fmt.Errorf("counters: %w", err)
 		}
-		b.Counters = map[string]float64{}
 		for name, value := range after {
 			b.Counters[name] = value - before[name]
 		}
@@ -300,7 +318,7 @@ func overheadNS() (float64, error) {
 	const n, times = 10_000, 101
 	var through, bare []float64
 	for range times {
-		b, err := timed(empty{}, n, nil)
+		b, err := timed(empty{}, n, nil, nil)
 		if err != nil {
 			return 0, err
 		}

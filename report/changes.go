@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"postage/internal/words"
+	"postage/record"
 	"postage/verdict"
 )
 
@@ -128,6 +129,9 @@ func across(c *verdict.Changes, separator string) string {
 
 func method(c *verdict.Changes) string {
 	counts := fmt.Sprintf("allocs %s, bytes %s, size %s", percent(c.Limits.Allocs), percent(c.Limits.Bytes), percent(c.Limits.Size))
+	if slices.ContainsFunc(c.Rows, func(r verdict.Change) bool { return r.New.InstructionsOp != nil }) {
+		counts += ", instructions " + percent(c.Limits.Instructions)
+	}
 	if !c.Paired {
 		return "advice: new/old of the time as a multiple of the anchor's in each run, and what lies between two runs need not be the code. " +
 			"A word takes a whole interval (95%, Mann-Whitney) beyond 5%, and in 6 of 105 pairs of real runs of the same code a row had one; " +
@@ -204,7 +208,8 @@ func seen(ratio float64) string {
 func countsText(r *verdict.Change) string {
 	var changed []string
 	for _, count := range r.Counts {
-		if count.Old != count.New {
+		// Instructions are never quite the same.
+		if count.Old != count.New && !(count.Unit == record.Instructions && math.Abs(count.New/count.Old-1) < 0.001) {
 			changed = append(changed, countText(&count))
 		}
 	}

@@ -29,6 +29,7 @@ type (
 		Allocs float64 `json:"allocs"`
 		Bytes  float64 `json:"bytes"`
 		Size   float64 `json:"size"`
+		Instr  float64 `json:"instructions"`
 	}
 	jsonChange struct {
 		Name           string          `json:"name"`
@@ -67,7 +68,7 @@ func ChangesJSON(w io.Writer, c *verdict.Changes) error {
 	out := jsonChanges{
 		Version: 2, Outcome: c.Outcome(), AcrossMachines: c.AcrossMachines,
 		Machines:   jsonMachines{newJSONMachine(&c.Old.Machine), newJSONMachine(&c.New.Machine)},
-		Thresholds: jsonThresholds{c.Limits.Time, c.Limits.Allocs, c.Limits.Bytes, c.Limits.Size},
+		Thresholds: jsonThresholds{c.Limits.Time, c.Limits.Allocs, c.Limits.Bytes, c.Limits.Size, c.Limits.Instructions},
 		Rows:       []jsonChange{}, Unmatched: []jsonUnmatched{}, Warnings: orEmpty(c.Warnings),
 	}
 	for i := range c.Rows {

@@ -60,6 +60,7 @@ type (
 		FloorRatio *float64            `json:"floor_ratio"`
 		BytesOp    *int64              `json:"bytes_op"`
 		AllocsOp   *int64              `json:"allocs_op"`
+		InstrOp    *jsonValue          `json:"instructions_op"`
 		Metrics    map[string]*float64 `json:"metrics"`
 		Settings   map[string]string   `json:"settings"`
 		Properties map[string]string   `json:"properties"`
@@ -136,7 +137,7 @@ func newJSONRow(r *verdict.Result, baseline string) jsonRow {
 	j := jsonRow{
 		Name: row.Name, Stage: row.Stage, Case: row.Case, Contender: row.Contender, Role: row.Role,
 		Proof: row.Proof, Blocks: r.Blocks, Verdict: r.Verdict,
-		FloorRatio: r.FloorRatio, Tail: r.Tail, BytesOp: r.BytesOp, AllocsOp: r.AllocsOp,
+		FloorRatio: r.FloorRatio, Tail: r.Tail, BytesOp: r.BytesOp, AllocsOp: r.AllocsOp, InstrOp: newJSONValue(r.InstructionsOp),
 		Metrics: map[string]*float64{}, Settings: orEmptyMap(row.Settings), Properties: orEmptyMap(row.Properties),
 		Module: row.Module, Warnings: orEmpty(row.Warnings),
 	}

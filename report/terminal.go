@@ -219,6 +219,14 @@ func columnsOf(c *verdict.CaseResult) []column[*verdict.Result] {
 			return ratio(*r.Tail)
 		}})
 	}
+	if slices.ContainsFunc(c.Rows, func(r *verdict.Result) bool { return r.InstructionsOp != nil }) {
+		columns = append(columns, column[*verdict.Result]{"instr/op", false, func(r *verdict.Result) string {
+			if r.InstructionsOp == nil {
+				return "n/a"
+			}
+			return grouped(r.InstructionsOp.Value) + " " + plusMinus(r.InstructionsOp)
+		}})
+	}
 	units := map[string]bool{}
 	for _, r := range c.Rows {
 		for unit := range r.Metrics {

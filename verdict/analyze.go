@@ -56,6 +56,8 @@ type Result struct {
 	FloorRatio *float64
 	BytesOp    *int64
 	AllocsOp   *int64
+	// InstructionsOp are those of the contender's process in user mode, nil where the machine does not count them.
+	InstructionsOp *Interval
 	// Metrics are the row's other figures, by unit.
 	Metrics map[string]float64
 }
@@ -231,13 +233,18 @@ func figures(row *record.Row, blocks []*record.Block) *Result {
 	result.Tail = tail(row, series)
 	value, low, high := stats.MedianInterval(ns, 0.95)
 	result.NSOp = &Interval{value, low, high}
-	result.BytesOp, result.AllocsOp = whole(bytes), whole(allocs)
+	result.BytesOp, result.AllocsOp = wholeMedian(bytes), wholeMedian(allocs)
 	result.Metrics = maps.Clone(row.Metrics)
 	if result.Metrics == nil {
 		result.Metrics = map[string]float64{}
 	}
 	if len(cpu) > 0 {
 		result.Metrics[record.ClientCPU] = stats.Median(cpu)
+	}
+	if values := counters[record.Instructions]; values != nil {
+		value, low, high := stats.MedianInterval(values, 0.95)
+		result.InstructionsOp = &Interval{value, low, high}
+		delete(counters, record.Instructions)
 	}
 	for unit, values := range counters {
 		result.Metrics[unit] = stats.Median(values)
@@ -253,7 +260,7 @@ func figures(row *record.Row, blocks []*record.Block) *Result {
 // percentiles are the metrics that are read off a distribution of latencies.
 var percentiles = map[string]float64{"p50-ns": 50, "p90-ns": 90, "p99-ns": 99, "p99.9-ns": 99.9, "max-ns": 100}
 
-func whole(values []float64) *int64 {
+func wholeMedian(values []float64) *int64 {
 	n := int64(stats.Median(values))
 	return &n
 }

@@ -164,10 +164,19 @@ func (c *Changes) counts(old, new *Result) []Count {
 		}
 		counts = append(counts, count)
 	}
-	allocs := func(s *record.Series) []int64 { return s.Allocs }
-	bytes := func(s *record.Series) []int64 { return s.Bytes }
+	allocs := func(s *record.Series, n int) []float64 { return whole(s.Allocs, n) }
+	bytes := func(s *record.Series, n int) []float64 { return whole(s.Bytes, n) }
 	add("allocs", "allocs/op", c.Limits.Allocs, float64(*old.AllocsOp), float64(*new.AllocsOp), spreadOf(c.Old, old.Row, allocs), spreadOf(c.New, new.Row, allocs))
 	add("bytes", "B/op", c.Limits.Bytes, float64(*old.BytesOp), float64(*new.BytesOp), spreadOf(c.Old, old.Row, bytes), spreadOf(c.New, new.Row, bytes))
+	if was, is := old.InstructionsOp, new.InstructionsOp; was != nil && is != nil {
+		executed := func(s *record.Series, n int) []float64 {
+			if values := s.Counters[record.Instructions]; values != nil {
+				return []float64{record.CounterPerOp(values, n)}
+			}
+			return nil
+		}
+		add("instructions", record.Instructions, c.Limits.Instructions, was.Value, is.Value, spreadOf(c.Old, old.Row, executed), spreadOf(c.New, new.Row, executed))
+	}
 	for _, unit := range slices.Sorted(maps.Keys(old.Row.Metrics)) {
 		was := old.Row.Metrics[unit]
 		if is, ok := new.Row.Metrics[unit]; ok && strings.HasSuffix(unit, "bytes") {
@@ -180,20 +189,26 @@ func (c *Changes) counts(old, new *Result) []Count {
 // spread is where most values of a count lie.
 type spread struct{ low, high float64 }
 
-// spreadOf is where the middle 80% of a row's batches lie, an operation, rounded down. It
-// is one value where the contender does the same each time, and remains so when a
-// background goroutine allocated in a few of the batches.
-func spreadOf(rec *record.Record, row *record.Row, figure func(*record.Series) []int64) spread {
-	var values []int64
+// spreadOf is where the middle 80% of a row's values lie. It is one value where the contender does the same
+// each time, and remains so when a background goroutine allocated in a few of the batches.
+func spreadOf(rec *record.Record, row *record.Row, figure func(s *record.Series, n int) []float64) spread {
+	var values []float64
 	for _, block := range rec.BlocksOf(row.Case) {
 		if s := block.Of(row.Name); s != nil {
-			for _, total := range figure(s) {
-				values = append(values, total/int64(row.N))
-			}
+			values = append(values, figure(s, row.N)...)
 		}
 	}
 	slices.Sort(values)
-	return spread{float64(values[len(values)/10]), float64(values[(len(values)-1)*9/10])}
+	return spread{values[len(values)/10], values[(len(values)-1)*9/10]}
+}
+
+// whole are counts of batches of n operations, an operation, rounded down.
+func whole(totals []int64, n int) []float64 {
+	var each []float64
+	for _, total := range totals {
+		each = append(each, float64(total/int64(n)))
+	}
+	return each
 }
 
 // byImportance puts what needs attention first, and of that the largest change.

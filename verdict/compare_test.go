@@ -118,7 +118,7 @@ func TestWhatCannotBeSaid(t *testing.T) {
 
 func TestParseThresholds(t *testing.T) {
 	got, err := ParseThresholds([]byte("time: 7.5%\nbytes: 0.01\n"))
-	if want := (Thresholds{Time: 0.075, Bytes: 0.01}); err != nil || got != want {
+	if want := (Thresholds{Time: 0.075, Bytes: 0.01, Instructions: 0.03}); err != nil || got != want {
 		t.Errorf("%+v, %v", got, err)
 	}
 	for _, text := range []string{"", "allocs: 0\n"} {

@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -136,5 +137,47 @@ func TestFewBlocks(t *testing.T) {
 	c := ComparePaired(rec, DefaultThresholds())
 	if c.Outcome() != Inconclusive || !strings.Contains(strings.Join(c.Warnings, " "), "takes 9 blocks") {
 		t.Errorf("%v %v", c.Outcome(), c.Warnings)
+	}
+}
+
+// Instructions are gated beyond the threshold and what the blocks of a row differ by; shown with their spread; and where
+// the machine does not count them there are none.
+func TestInstructions(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 9))
+	const row = "Encode/msg=0/op=encode/codec=a"
+	for _, r := range []struct {
+		more, spread float64
+		want         Outcome
+	}{{1, 0, Passed}, {1.02, 0, Passed}, {1.04, 0.0001, Regressed}, {1.04, 0.03, Passed}, {0.5, 0, Passed}} {
+		rec := paired(rng, 1, 1, 0, nil)
+		if got := AnalyzeCase(rec, "Encode/msg=0/op=encode"); got.Rows[0].InstructionsOp != nil {
+			t.Fatal("instructions of a machine that does not count them")
+		}
+		for i := range rec.Blocks {
+			for _, side := range []string{row, row + "/rev=abc1234"} {
+				s := rec.Blocks[i].Of(side)
+				per := 1000 * (1 + r.spread*(rng.Float64()-0.5))
+				if side == row {
+					per *= r.more
+				}
+				for range s.WallNS {
+					s.Counters = map[string][]float64{record.Instructions: append(s.Counters[record.Instructions], 100*per)}
+				}
+			}
+		}
+		c := ComparePaired(rec, DefaultThresholds())
+		counted := slices.DeleteFunc(slices.Clone(change(t, c, row).Counts), func(c Count) bool { return c.Metric != "instructions" })
+		if len(counted) != 1 || counted[0].Outcome != r.want || change(t, c, row).Outcome != r.want {
+			t.Errorf("%v times as many, spread %v: %+v, want %s", r.more, r.spread, counted, r.want)
+		}
+		for _, other := range change(t, c, "Encode/msg=0/op=encode/codec=b").Counts {
+			if other.Metric == "instructions" {
+				t.Errorf("of a row without them: %+v", other)
+			}
+		}
+		got := change(t, c, row).New
+		if x := got.InstructionsOp; x == nil || x.Low > x.Value || x.High < x.Value || x.Value < 400 || got.Metrics[record.Instructions] != 0 {
+			t.Errorf("%+v", x)
+		}
 	}
 }

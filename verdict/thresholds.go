@@ -19,6 +19,8 @@ type Thresholds struct {
 	Allocs float64 // allocs/op
 	Bytes  float64 // B/op
 	Size   float64 // the row's own figures, such as encoded-bytes
+	// Instructions are those executed, an operation, where the machine counts them.
+	Instructions float64
 	// OrSeen makes the threshold of a row's time what could be seen of it, at most 10%, where that is more than
 	// Time: of a gate that was told no time.
 	OrSeen bool
@@ -28,7 +30,7 @@ type Thresholds struct {
 const mostSeen = 0.10
 
 // DefaultThresholds are those of a gate that is told none.
-func DefaultThresholds() Thresholds { return Thresholds{Time: 0.03, OrSeen: true} }
+func DefaultThresholds() Thresholds { return Thresholds{Time: 0.03, Instructions: 0.03, OrSeen: true} }
 
 // ParseThresholds reads thresholds from a YAML text such as
 //
@@ -40,15 +42,16 @@ func DefaultThresholds() Thresholds { return Thresholds{Time: 0.03, OrSeen: true
 func ParseThresholds(text []byte) (Thresholds, error) {
 	defaults := DefaultThresholds()
 	file := struct {
-		Time                *fraction
-		Allocs, Bytes, Size fraction
-	}{nil, fraction(defaults.Allocs), fraction(defaults.Bytes), fraction(defaults.Size)}
+		Time                              *fraction
+		Allocs, Bytes, Size, Instructions fraction
+	}{nil, fraction(defaults.Allocs), fraction(defaults.Bytes), fraction(defaults.Size), fraction(defaults.Instructions)}
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	decoder.KnownFields(true)
 	if err := decoder.Decode(&file); err != nil && !errors.Is(err, io.EOF) {
-		return defaults, fmt.Errorf("thresholds: want time, allocs, bytes and size, each a percentage: %w", err)
+		return defaults, fmt.Errorf("thresholds: want time, allocs, bytes, size and instructions, each a percentage: %w", err)
 	}
-	limits := Thresholds{defaults.Time, float64(file.Allocs), float64(file.Bytes), float64(file.Size), defaults.OrSeen}
+	limits := defaults
+	limits.Allocs, limits.Bytes, limits.Size, limits.Instructions = float64(file.Allocs), float64(file.Bytes), float64(file.Size), float64(file.Instructions)
 	if file.Time != nil {
 		if *file.Time == 0 {
 			return defaults, errors.New("thresholds: time: must be above 0%: no interval is below a threshold of 0%")
