@@ -236,7 +236,7 @@ func benchStatus(cmd *cobra.Command, rec *record.Record, changes *verdict.Change
 	default:
 		return nil
 	}
-	if err := ungated(cmd, changes); err != nil {
+	if err := answers(cmd, changes); err != nil {
 		return err
 	}
 	switch changes.Outcome() {
