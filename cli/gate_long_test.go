@@ -143,7 +143,7 @@ func (r *realRuns) gate(name, old, now string, layouts int) *verdict.Changes {
 	if err != nil {
 		r.Fatal(err)
 	}
-	plan := lab.NewPlan(lab.Against(entries, builds[0], builds[1]), 36*time.Second, 0.005)
+	plan := lab.NewPlan(lab.Against(entries, builds[0], builds[1]), 36*time.Second)
 	rec := lab.NewRecord(plan, record.Run{Seed: record.DefaultSeed, Precision: 0.005, Budget: 36 * time.Second}, record.ThisMachine(0))
 	conductor := &lab.Conductor{Command: builds[0].Commands[0], Save: func(rec *record.Record) error { return rec.Save(filepath.Join(r.kept, name+".txt")) }}
 	if err := conductor.Run(r.Context(), plan.Entries, rec); err != nil {
