@@ -1,4 +1,5 @@
-// Package hello is the message of the send stage and the ways to turn it into bytes.
+// Package hello is the message of the send stage and the ways to turn it into bytes. Its generated code is made
+// with that of stage/encode, by go generate there.
 package hello
 
 import (
@@ -9,8 +10,6 @@ import (
 	"google.golang.org/grpc/mem"
 	"google.golang.org/protobuf/proto"
 )
-
-//go:generate go run -C ../../../tools ./sendgen
 
 // Codec turns the messages into bytes and back, the same for every protocol.
 type Codec struct {

@@ -39,7 +39,7 @@ const registered = "postage/stage/encode/internal/"
 // internal is where the generated packages are, below the root of the source.
 const internal = "stage/encode/internal/"
 
-// BuiltIn writes the code of the stage's own messages, and of pbfast's tests, into the source whose root is tree.
+// BuiltIn writes the code of the stage's own messages, of pbfast's tests and of service/greeter, into the source whose root is tree.
 func BuiltIn(ctx context.Context, tree string) error {
 	s, err := loadSchema(ctx, filepath.Join(tree, "stage", "encode", "schema"))
 	if err != nil {
@@ -67,6 +67,9 @@ func BuiltIn(ctx context.Context, tree string) error {
 	}
 	if err := s.writePbfastTests(ctx); err != nil {
 		return fmt.Errorf("pbfast's test messages: %w", err)
+	}
+	if err := s.writeGreeter(ctx); err != nil {
+		return fmt.Errorf("the greeter's messages: %w", err)
 	}
 	return nil
 }

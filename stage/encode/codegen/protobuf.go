@@ -1,11 +1,13 @@
 package codegen
 
 import (
+	"context"
 	"fmt"
 	"path/filepath"
 	"strings"
 
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protodesc"
 	"google.golang.org/protobuf/types/descriptorpb"
 )
 
@@ -84,4 +86,21 @@ func retarget(message *descriptorpb.DescriptorProto, from, to string) {
 	for _, nested := range message.NestedType {
 		retarget(nested, from, to)
 	}
+}
+
+// writeGreeter writes the messages of service/greeter.
+func (s *schema) writeGreeter(ctx context.Context) error {
+	dir := filepath.Join(s.tree, "service", "greeter", "hello")
+	hello, err := loadSchema(ctx, dir)
+	if err != nil {
+		return err
+	}
+	file := protodesc.ToFileDescriptorProto(hello.files[0])
+	// protobuf's registry knows a file by its name, which has to be the program's only one.
+	file.Name = proto.String("postage/send/hello.proto")
+	files := []*descriptorpb.FileDescriptorProto{file}
+	if err := s.runPlugin("protoc-gen-go", "", dir, files); err != nil {
+		return err
+	}
+	return s.runPlugin("protoc-gen-go-vtproto", "features=size+marshal+unmarshal", dir, files)
 }
