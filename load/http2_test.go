@@ -444,8 +444,8 @@ func TestNoAnswerAfterGoAway(t *testing.T) {
 	}))
 }
 
-// A connection that the server leaves goes on with what it has taken, even if there is no
-// other to be had for the rest.
+// A connection that the server leaves goes on with what it has taken, even if no
+// other can be made for the rest.
 func TestGoAwayWithoutAnother(t *testing.T) {
 	refused := make(chan struct{})
 	u := scripted(t, func(s *script, _ int) {

@@ -59,7 +59,7 @@ func (r *run) at(n float64) time.Duration {
 	return time.Duration(n / r.plan.Rate * 1e9)
 }
 
-// abandon counts the requests that are due by now, from one on, and could not be handed out
+// abandon counts the requests that are already due, from one on, and could not be handed out
 // before the interruption.
 func (r *run) abandon(due time.Duration) {
 	w := &Work{run: r, tally: r.tallies[0]}

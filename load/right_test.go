@@ -391,7 +391,7 @@ func TestUserinfo(t *testing.T) {
 }
 
 // A server that answers with what it is sent, as it is sent, and reads no more while nobody
-// reads from it, is not waited for in vain.
+// reads from it, is not waited for until the time is up.
 func TestLargeEcho(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

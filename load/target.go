@@ -95,7 +95,7 @@ func (t *Target) checkRequests() error {
 	return nil
 }
 
-// inTurn gives some things in turn, to whoever asks.
+// inTurn gives some things in turn; several goroutines may ask.
 func inTurn[T any](all []T) func() T {
 	if len(all) == 1 {
 		return func() T { return all[0] }

@@ -300,7 +300,7 @@ func (e *encoder) encode(c *column, v any, dst []byte) (out []byte, err error) {
 	return e.m.Encode(c.oid, binaryFormat, parsed, dst)
 }
 
-// text is a value as text, if it can be had so.
+// text is a value as text, if it has one.
 func (e *encoder) text(c *column, v any) (string, bool) {
 	switch v := v.(type) {
 	case string:

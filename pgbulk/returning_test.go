@@ -102,7 +102,7 @@ func TestReturning(t *testing.T) {
 	}
 }
 
-// TestReturningFailures: whoever gets the rows fails, panics, or the context ends while he has one; then no row is in.
+// TestReturningFailures: the caller's function fails or panics, or the context ends while it has a row: no row is written.
 func TestReturningFailures(t *testing.T) {
 	conn := connect(t)
 	refusal := errors.New("I do not like this one")

@@ -29,7 +29,7 @@ func watched(rows iter.Seq2[[]any, error]) (_ iter.Seq2[[]any, error], stopped f
 }
 
 // allOf has a pool make all of its n connections, and returns them for a look at what becomes of them. If an earlier call has not given
-// one back, it waits in vain.
+// one back, it waits until the test fails.
 func allOf(t testing.TB, pool *pgxpool.Pool, n int) (conns []*pgx.Conn) {
 	t.Helper()
 	ctx, cancel := contextWithTimeout(t, time.Minute)

@@ -124,7 +124,7 @@ const (
 	fresh     stale = iota // nothing
 	lost                   // the server does not have it
 	outdated               // the server has it for a table that was altered since
-	misjudged              // its parameters may have other types by now
+	misjudged              // its parameters may have changed their types
 )
 
 // staleness is what the error of a statement that was known before tells. SQLSTATE 26000 is invalid_sql_statement_name, 0A000 is "cached

@@ -65,7 +65,7 @@ const times = "pgbulk_times"
 // byKeyParts are the parts of an UPDATE or DELETE statement.
 //
 // Where two rows have the same key, PostgreSQL's UPDATE ... FROM takes either one. Like INSERT ... ON CONFLICT it is to fail, with
-// the same SQLSTATE: that of a subquery with two rows where there may be one. MERGE would do so by itself, but is not to be had
+// the same SQLSTATE: that of a subquery with two rows where there may be one. MERGE would do so by itself, but does not exist
 // before PostgreSQL 15, nor for every kind of table.
 func (t *Table) byKeyParts(op Operation, o *Options) (head, tail string) {
 	same, given := make([]string, len(t.Key)), make([]string, len(t.Key))

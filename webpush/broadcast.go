@@ -53,7 +53,7 @@ func (c *Client) Broadcast(ctx context.Context, subs iter.Seq[Subscription], msg
 
 // BroadcastIndexed is [Client.Broadcast] with the caller's own numbers, which must
 // increase, from 0 or above, and may have gaps. [Result.Index] is the subscription's
-// number, and [Result.Cursor] the first number without a result so far. Whoever stores
+// number, and [Result.Cursor] the first number without a result so far. A caller that stores
 // both can continue a broadcast that was killed; a [Journal] does that.
 func (c *Client) BroadcastIndexed(ctx context.Context, subs iter.Seq2[int64, Subscription], msg []byte, opts Options) iter.Seq2[Subscription, Result] {
 	return func(yield func(Subscription, Result) bool) {

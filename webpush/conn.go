@@ -18,7 +18,7 @@ const maxUnsentBytes = 64 << 10
 // are ready to run have had their turn.
 //
 // So a write that succeeds says only that nothing had failed before. When sending
-// fails the connection is closed, and whoever reads from it learns of it.
+// fails the connection is closed, and its reader learns of it.
 type conn struct {
 	net.Conn
 	open *atomic.Int64 // counts open connections

@@ -14,7 +14,7 @@ import (
 const maxEndpointBytes = 4096
 
 // parseEndpoint checks a push resource URL (RFC 8030 section 4) and returns it
-// parsed, with its origin. Errors do not quote the URL: whoever knows it may
+// parsed, with its origin. Errors do not quote the URL: anyone who knows it may
 // send to it.
 func parseEndpoint(endpoint string, insecure bool) (*url.URL, string, error) {
 	if endpoint == "" {

@@ -37,7 +37,7 @@ const (
 )
 
 // A Padding says how far messages are padded, so that their length says less
-// about their content to the push service and to whoever watches the network
+// about their content to the push service and to those who watch the network
 // (RFC 8188 section 4.8). The zero value pads nothing.
 type Padding struct {
 	block int

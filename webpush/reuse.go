@@ -80,7 +80,7 @@ func SessionKeys(ttl time.Duration, max int) Reuse {
 // PregeneratedKeys makes up to n (1 to 65536) key pairs ahead of time in the
 // background and uses each for one message. It follows RFC 8291 section 3.1:
 // the key is new, it is only older. Someone who reads the memory can open the next n
-// bodies, whoever they are for, and none sent before. It moves work off the
+// bodies, for any recipient, and none sent before. It moves work off the
 // path of a message; it does not save any.
 func PregeneratedKeys(n int) Reuse { return Reuse{mode: modePregenerated, max: n} }
 

@@ -204,7 +204,7 @@ func (s Subscription) id() [sha256.Size]byte {
 func (s Subscription) IsZero() bool { return s.data == "" }
 
 // Endpoint is the URL to post to, as the browser gave it. Treat it as a secret:
-// where no VAPID key restricts it, whoever knows it may send.
+// where no VAPID key restricts it, anyone who knows it may send.
 func (s Subscription) Endpoint() string {
 	if s.IsZero() {
 		return ""

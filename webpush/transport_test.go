@@ -85,7 +85,7 @@ func TestPrivateAddressesAreRefused(t *testing.T) {
 }
 
 // TestRebinding runs a name server that gives a public address the first time and
-// this machine's every time after: whoever checks the name first and connects
+// this machine's every time after: a client that checks the name first and connects
 // afterwards would be fooled.
 func TestRebinding(t *testing.T) {
 	var requests, lookups atomic.Int32

@@ -1,5 +1,5 @@
 // Example serves a page on which a browser subscribes to Web Push, and sends
-// notifications to whoever has:
+// notifications to those that have:
 //
 //	go run postage/webpush/example -subject mailto:you@example.com
 //

@@ -128,7 +128,7 @@ func Redirect(location string) Fault {
 }
 
 // abort ends the exchange without an answer: a TCP reset where the connection
-// can be had, and what http.ErrAbortHandler does otherwise.
+// can be hijacked, and what http.ErrAbortHandler does otherwise.
 func abort(w http.ResponseWriter) {
 	if conn, _, err := http.NewResponseController(w).Hijack(); err == nil {
 		if inner, ok := conn.(interface{ NetConn() net.Conn }); ok { // a *tls.Conn

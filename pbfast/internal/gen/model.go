@@ -224,7 +224,7 @@ func slotBytes(f *field) int {
 }
 
 // The slots of a message are as large as this at most, with all that is within them. It bounds what two bytes of hostile
-// input make a decoder allocate, and what is allocated in vain where most of what is optional is missing.
+// input make a decoder allocate, and what is wasted where most of what is optional is missing.
 const (
 	maxSlotBytes = 512
 	huge         = 1 << 30
