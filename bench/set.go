@@ -32,7 +32,7 @@ type Options struct {
 	// Baseline, one of them, in one case each. "" for none.
 	Column, Baseline string
 	CPUs             []int // values of GOMAXPROCS to run each benchmark with, none for one as it is
-	Layouts          int   // function layouts to build each test binary in, 1 for the linker's own
+	Layouts          int   // function layouts to build each test binary in, 1 for the linker's own, 0 for as many as the packages leave time for
 	Patience         time.Duration
 	Say              func(format string, a ...any) // told what goes on
 }
@@ -132,6 +132,9 @@ func (o *Options) side(ctx context.Context, source *build.Source) (*side, error)
 	if s.packages, err = Find(ctx, folder, o.Patterns); err != nil {
 		return nil, err
 	}
+	if o.Layouts == 0 {
+		o.Layouts = layoutsFor(len(s.packages))
+	}
 	for _, p := range s.packages {
 		o.Say("building the tests of %s at %s", p.Path, shortCommit(source.Commit))
 		binary, err := Build(ctx, source, p, o.Layouts)
@@ -147,6 +150,18 @@ func (o *Options) side(ctx context.Context, source *build.Source) (*side, error)
 		}
 	}
 	return s, nil
+}
+
+// layoutsFor is how many layouts to build of so many packages' test binaries: each is a linking more, and blocks
+// that share one tell less than blocks that do not.
+func layoutsFor(packages int) int {
+	switch {
+	case packages <= 4:
+		return 16
+	case packages <= 16:
+		return 8
+	}
+	return 4
 }
 
 func shortCommit(commit string) string {

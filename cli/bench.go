@@ -68,7 +68,7 @@ passed, 1 some regressed, 2 there is no answer, 3 inconclusive.`,
 	f.DurationVar(&flags.patience, "timeout", time.Minute, "time after which a benchmark that does not answer counts as hanging")
 	f.Uint64Var(&flags.seed, "seed", record.DefaultSeed, "draws the order of batches and the layouts")
 	f.IntSliceVar(&flags.cpus, "cpu", nil, "`list` of GOMAXPROCS to run each benchmark with, as go test has it")
-	f.IntVar(&flags.layouts, "layouts", 4, "function layouts to build each test binary in, 1 for the linker's own alone")
+	f.IntVar(&flags.layouts, "layouts", 0, "function layouts to build each test binary in, 1 for the linker's own alone\n(default 16 for up to 4 packages, 8 for up to 16, else 4)")
 	f.StringVar(&flags.out, "out", "", "`file` for the record (default a dated one in "+runsFolder+")")
 	f.BoolVar(&flags.gate, "gate", false, "fail if a benchmark regressed")
 	f.StringVar(&flags.thresholds, "thresholds", "", thresholdsUsage)
@@ -106,7 +106,7 @@ func runBench(cmd *cobra.Command, packages []string, flags benchFlags) (err erro
 	switch {
 	case flags.budget <= 0:
 		return fmt.Errorf("--budget %v: must be more than 0", flags.budget)
-	case flags.layouts < 1:
+	case flags.layouts < 0 || flags.layouts == 0 && cmd.Flags().Changed("layouts"):
 		return fmt.Errorf("--layouts %d: must be at least 1", flags.layouts)
 	case flags.gate && flags.against == "" && flags.old == "":
 		return hinted(errors.New("--gate compares with a revision, and there is none"), "add --against main, or whatever the code is to be compared with")

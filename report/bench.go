@@ -276,6 +276,31 @@ func (b *benchmarks) spread(c *verdict.CaseResult) string {
 	return fmt.Sprintf("+%.1f%%", 100*(slices.Max(times)/slices.Min(times)-1))
 }
 
+// layouts is by how much function layouts of one and the same code differ: the slowest over the fastest, by the
+// median of their blocks' medians; "n/a" where there were not two.
+func (b *benchmarks) layouts(row *record.Row) string {
+	times := map[int][]float64{}
+	for _, block := range b.rec.BlocksOf(row.Case) {
+		s := block.Of(row.Name)
+		if s == nil || block.Layout == 0 {
+			continue
+		}
+		each := s.NSPerOp(row.N)
+		if row.Value == record.ValueFastCPU && s.CPUNS != nil {
+			each = s.CPUNSPerOp(row.N)
+		}
+		times[block.Layout] = append(times[block.Layout], stats.Median(each))
+	}
+	var medians []float64
+	for _, of := range times {
+		medians = append(medians, stats.Median(of))
+	}
+	if len(medians) < 2 {
+		return "n/a"
+	}
+	return fmt.Sprintf("+%.1f%%", 100*(slices.Max(medians)/slices.Min(medians)-1))
+}
+
 // compared are the columns of benchmarks beside their old selves.
 func (b *benchmarks) compared() []column[*verdict.Change] {
 	columns := []column[*verdict.Change]{
@@ -285,6 +310,7 @@ func (b *benchmarks) compared() []column[*verdict.Change] {
 		{"new/old (95% interval)", false, func(r *verdict.Change) string { return intervalText(r.Ratio) }},
 		{"verdict", true, func(r *verdict.Change) string { return string(r.Verdict) }},
 		{"could be seen", false, func(r *verdict.Change) string { return seen(r.Seen) }},
+		{"layouts", false, func(r *verdict.Change) string { return b.layouts(r.New.Row) }},
 		{"allocs/op", false, func(r *verdict.Change) string { return fromTo(float64(*r.Old.AllocsOp), float64(*r.New.AllocsOp)) }},
 		{"B/op", false, func(r *verdict.Change) string { return fromTo(float64(*r.Old.BytesOp), float64(*r.New.BytesOp)) }},
 	}
