@@ -4,18 +4,23 @@ import (
 	"errors"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"golang.org/x/sys/unix"
 )
 
 //go:noinline
-func loop(n int) (sum int) {
+func turns(n int) (sum int64) {
 	for i := range n {
-		sum ^= i
+		sum ^= int64(i)
 	}
 	return sum
 }
+
+var looped atomic.Int64
+
+func loop(n int) { looped.Store(turns(n)) }
 
 // A loop's instructions are counted, on whatever thread they run, the same ones each time.
 func TestInstructions(t *testing.T) {
