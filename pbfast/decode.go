@@ -87,14 +87,17 @@ func Varint(p []byte, i int) (uint64, int) {
 	if len(p)-i >= 8 {
 		x := binary.LittleEndian.Uint64(p[i:])
 		if end := ^x & continued8; end != 0 {
-			x &= (end - 1) &^ continued8
-			x = x&0x007f007f007f007f | x&0x7f007f007f007f00>>1
-			x = x&0x00003fff00003fff | x&0x3fff00003fff0000>>2
-			x = x&0x000000000fffffff | x&0x0fffffff00000000>>4
-			return x, i + bits.TrailingZeros64(end)/8 + 1
+			return gather(x & (end - 1)), i + bits.TrailingZeros64(end)/8 + 1
 		}
 	}
 	return slowVarint(p, i)
+}
+
+// gather moves the lower seven bits of each byte together.
+func gather(x uint64) uint64 {
+	x = x&0x007f007f007f007f | x&0x7f007f007f007f00>>1
+	x = x&0x00003fff00003fff | x&0x3fff00003fff0000>>2
+	return x&0x000000000fffffff | x&0x0fffffff00000000>>4
 }
 
 // continued8 are the bits of eight bytes that say that a varint goes on.
@@ -231,17 +234,36 @@ func varints(p []byte) (n int) {
 	return n
 }
 
-// AppendVarints appends the elements of a packed field.
+// AppendVarints appends the elements of a packed field. It expects each to be as long as the one before: a
+// processor goes on to the next on that guess, and does not wait for the length.
 func AppendVarints[T varint](dst []T, p []byte) ([]T, error) {
 	n := len(dst)
 	dst = slices.Grow(dst, varints(p))
 	into := dst[n:cap(dst)] // of at least as many elements as p has bytes that end a varint
-	k := 0
-	for i := 0; i < len(p); k++ {
-		v := uint64(p[i])
-		if v < 0x80 {
-			i++
-		} else if v, i = Varint(p, i); i < 0 {
+	k, i := 0, 0
+	upTo, last, width := uint64(0), uint64(1), 0 // of the word's bits: those of the varint, and the highest; none fits at first
+	for ; len(p)-i >= 8; k++ {
+		x := binary.LittleEndian.Uint64(p[i:])
+		ends := ^x & continued8
+		if ends&upTo != last {
+			if ends == 0 { // it is longer than the word
+				var v uint64
+				if v, i = slowVarint(p, i); i < 0 {
+					return dst, ErrMalformed
+				}
+				into[k] = T(v)
+				continue
+			}
+			last = ends & -ends
+			upTo = last | (last - 1)
+			width = bits.TrailingZeros64(last)/8 + 1
+		}
+		into[k] = T(gather(x & upTo))
+		i += width
+	}
+	for ; i < len(p); k++ {
+		var v uint64
+		if v, i = slowVarint(p, i); i < 0 {
 			return dst, ErrMalformed
 		}
 		into[k] = T(v)

@@ -2,6 +2,7 @@ package pbfast_test
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -26,6 +27,36 @@ func TestVarint(t *testing.T) {
 			if (n < 0) != (i < 0) || n >= 0 && (got != want || i != 1+n) {
 				t.Fatalf("%x: %d up to %d, protowire has %d up to %d", p[1:end], got, i, want, 1+n)
 			}
+		}
+	}
+}
+
+// Packed varints of one length and of several, cut anywhere, are what protowire has.
+func TestPackedVarints(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(2, 0))
+	for range 2000 {
+		var p []byte
+		x := rnd.Uint64() >> rnd.IntN(64)
+		for range rnd.IntN(20) {
+			if rnd.IntN(4) == 0 {
+				x = rnd.Uint64() >> rnd.IntN(64)
+			}
+			p = protowire.AppendVarint(p, x)
+		}
+		if len(p) > 0 && rnd.IntN(2) == 0 {
+			p[rnd.IntN(len(p))] |= 0x80
+		}
+		p = p[:rnd.IntN(len(p)+1)]
+		want, wrong := []uint64{7}, false
+		for rest := p; len(rest) > 0 && !wrong; {
+			v, n := protowire.ConsumeVarint(rest)
+			if wrong = n < 0; !wrong {
+				want, rest = append(want, v), rest[n:]
+			}
+		}
+		got, err := pbfast.AppendVarints([]uint64{7}, p)
+		if (err != nil) != wrong || err == nil && !slices.Equal(got, want) {
+			t.Fatalf("%x: %d and %v, protowire has %d", p, got, err, want)
 		}
 	}
 }
