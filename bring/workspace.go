@@ -198,44 +198,44 @@ func (w *Workspace) Lose(rows map[string]string) error {
 	return writeJSON(w.config(), config)
 }
 
-// Prove has the program prove each of its rows, and returns those that cannot, with why. A row that ends the program is
-// one of them.
-func (w *Workspace) Prove(ctx context.Context) (proven int, lost map[string]string, err error) {
+// Prove has the program prove each of its rows, and returns those that did, and those that cannot, with why. A row that
+// ends the program is one of them.
+func (w *Workspace) Prove(ctx context.Context) (proven []string, lost map[string]string, err error) {
 	lost = map[string]string{}
 	for {
 		cmd := exec.CommandContext(ctx, w.Program(), "prove")
 		var stderr bytes.Buffer
 		cmd.Stderr = &stderr
 		out, err := cmd.Output()
-		proven = 0
+		proven = nil
 		at := ""
 		for line := range strings.Lines(string(out)) {
 			var row struct{ Row, Fault string }
 			if err := json.Unmarshal([]byte(line), &row); err != nil {
-				return 0, nil, fmt.Errorf("prove: %w: %s", err, line)
+				return nil, nil, fmt.Errorf("prove: %w: %s", err, line)
 			}
 			switch {
 			case row.Fault == "":
 				at = row.Row // is about to be proven
 			case row.Fault == "ok":
-				proven, at = proven+1, ""
+				proven, at = append(proven, row.Row), ""
 			default:
 				lost[row.Row], at = row.Fault, ""
 			}
 		}
 		if ctx.Err() != nil {
-			return 0, nil, lab.ErrInterrupted
+			return nil, nil, lab.ErrInterrupted
 		}
 		if err == nil {
 			return proven, lost, w.Lose(lost)
 		}
 		if at == "" {
-			return 0, nil, fmt.Errorf("prove: %w: %s", err, bytes.TrimSpace(stderr.Bytes()))
+			return nil, nil, fmt.Errorf("prove: %w: %s", err, bytes.TrimSpace(stderr.Bytes()))
 		}
 		first, _, _ := strings.Cut(strings.TrimSpace(stderr.String()), "\n")
 		lost[at] = "ends the program: " + first
 		if err := w.Lose(lost); err != nil {
-			return 0, nil, err
+			return nil, nil, err
 		}
 	}
 }

@@ -114,7 +114,7 @@ func (p program) runBring(cmd *cobra.Command, args []string, flags bringFlags) e
 		say(cmd, "postage: the program is there from before")
 	}
 	now := flags.now
-	if now != "" && !strings.Contains(now, "=") {
+	if library, _, _ := strings.Cut(now, "/"); now != "" && !strings.Contains(library, "=") {
 		now = "codec=" + now
 	}
 	doc := fmt.Sprintf("%s of %s", original.FullName(), filepath.Base(args[0]))
@@ -130,7 +130,10 @@ func (p program) runBring(cmd *cobra.Command, args []string, flags bringFlags) e
 	if err != nil {
 		return err
 	}
-	say(cmd, "postage: %d rows proven in %s, %d not possible for these samples", proven, seconds(time.Since(begin)), len(lost))
+	say(cmd, "postage: %d rows proven in %s, %d not possible for these samples", len(proven), seconds(time.Since(begin)), len(lost))
+	if err := haveNow(now, proven, lost); err != nil {
+		return err
+	}
 	if flags.budget == 0 {
 		say(cmd, "postage: measure with: %s run", w.Program())
 		return nil
@@ -144,6 +147,30 @@ func (p program) runBring(cmd *cobra.Command, args []string, flags bringFlags) e
 		return err
 	}
 	return report.MillionsTerminal(cmd.OutOrStdout(), rec, lab.Stages(p.suites), baselineOf(rec))
+}
+
+// haveNow says what is wrong with the codec of today, of which some row has to be proven.
+func haveNow(now string, proven []string, lost map[string]string) error {
+	if now == "" {
+		return nil
+	}
+	is := func(row string) bool { return strings.HasSuffix(row, "/"+now) }
+	if slices.ContainsFunc(proven, is) {
+		return nil
+	}
+	for row, why := range lost {
+		if is(row) {
+			return fmt.Errorf("--now %s: it cannot be what others are compared with: %s", now, why)
+		}
+	}
+	key, _, _ := strings.Cut(now, "=")
+	var names []string
+	for _, row := range proven {
+		if name := row[strings.LastIndex(row, "/")+1:]; strings.HasPrefix(name, key+"=") && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return hinted(fmt.Errorf("--now %s: there is no such contender", now), "there are "+strings.Join(names, ", "))
 }
 
 // baselineOf is what the record's contenders are compared with.
