@@ -18,7 +18,8 @@ type slowConn struct {
 	turns  chan error // what a write gives
 	closed chan struct{}
 	once   sync.Once
-	got    [][]byte
+	mu     sync.Mutex
+	got    [][]byte // of writes that have begun
 }
 
 func newSlowConn() *slowConn {
@@ -26,16 +27,22 @@ func newSlowConn() *slowConn {
 }
 
 func (c *slowConn) Write(p []byte) (int, error) {
+	c.mu.Lock()
+	c.got = append(c.got, bytes.Clone(p))
+	c.mu.Unlock()
 	select {
 	case err := <-c.turns:
-		c.got = append(c.got, bytes.Clone(p))
 		return len(p), err
 	case <-c.closed:
 		return 0, net.ErrClosed
 	}
 }
 
-func (c *slowConn) SetWriteDeadline(time.Time) error { return nil }
+// SetWriteDeadline ends a write as TCP's does; here, all after it too.
+func (c *slowConn) SetWriteDeadline(at time.Time) error {
+	time.AfterFunc(time.Until(at), func() { c.Close() })
+	return nil
+}
 
 func (c *slowConn) Close() error {
 	c.once.Do(func() { close(c.closed) })
@@ -56,18 +63,15 @@ func TestConnSendsTogether(t *testing.T) {
 		}
 		clear(p) // the caller's again
 	}
-	var got []byte
-	for len(got) < len(want) {
-		inner.turns <- nil
-		c.mu.Lock()
-		for c.writing { // until it has noted what it sent
-			c.mu.Unlock()
-			time.Sleep(time.Millisecond)
-			c.mu.Lock()
-		}
-		got = bytes.Join(inner.got, nil)
-		c.mu.Unlock()
+	sent := func() []byte {
+		inner.mu.Lock()
+		defer inner.mu.Unlock()
+		return bytes.Join(inner.got, nil)
 	}
+	for len(sent()) < len(want) {
+		inner.turns <- nil
+	}
+	got := sent()
 	if !bytes.Equal(got, want) {
 		t.Errorf("sent %q", got)
 	}
