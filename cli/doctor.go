@@ -243,6 +243,7 @@ func (p program) runCalibration(cmd *cobra.Command, stage string, comparisons in
 	for _, s := range result.Slowdowns {
 		fmt.Fprintf(w, "%g%% slowdown found              %s\n", 100*s.By, rateText(s.Found))
 	}
+	fmt.Fprintf(w, "found in 95%% by their intervals  %.2f%%\n", 100*c.Needed)
 	fmt.Fprintf(w, "record                         %s\n%s\n", out, line)
 	return interrupted
 }
