@@ -11,7 +11,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/HdrHistogram/hdrhistogram-go"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -36,13 +35,14 @@ type spec struct {
 // instance is a contender at work on a case.
 type instance struct {
 	spec
-	media    media // the row's
-	ctx      context.Context
-	reach    reach
-	worker   string  // on every object as the label workerKey
-	control  *client // prepares and looks, in another content type, untimed
-	caller   caller
-	lanes    []lane
+	media   media // the row's
+	ctx     context.Context
+	reach   reach
+	worker  string  // on every object as the label workerKey
+	control *client // prepares and looks, in another content type, untimed
+	caller  caller
+	lanes   []lane
+	*lab.Lanes
 	mistaken *mistake // nil but in the slice of the page's mistake
 
 	serial atomic.Int64 // of names
@@ -57,13 +57,12 @@ const workerKey = "postage-worker"
 
 // lane does operations one after the other.
 type lane struct {
-	in        *instance
-	next      int // of the names that are there
-	step      int // between them
-	changes   int
-	last      object   // what came back last
-	all       []object // as a list
-	latencies *lab.Latencies
+	in      *instance
+	next    int // of the names that are there
+	step    int // between them
+	changes int
+	last    object   // what came back last
+	all     []object // as a list
 }
 
 var (
@@ -105,8 +104,9 @@ func (in *instance) setUp(open func(*instance) (caller, error)) (err error) {
 	}
 	in.lanes = make([]lane, in.inflight)
 	for i := range in.lanes {
-		in.lanes[i] = lane{in: in, next: i, step: in.inflight, latencies: lab.NewLatencies()}
+		in.lanes[i] = lane{in: in, next: i, step: in.inflight}
 	}
+	in.Lanes = lab.NewLanes(len(in.lanes), func(i int) error { return in.op.do(&in.lanes[i]) })
 	if err := in.fill(in.op.objects); err != nil {
 		return fmt.Errorf("make objects: %w", err)
 	}
@@ -248,56 +248,13 @@ func (in *instance) Prepare() error {
 	return nil
 }
 
-// Run does n operations, as many at a time as there are lanes. Each lane does one, and takes the next as soon as it
-// has done with the one before, so that all end at the same time.
+// Run does n operations, as many at a time as there are lanes.
 func (in *instance) Run(n int) error {
 	in.last = n
-	errs := make([]error, min(n, len(in.lanes)))
-	var left atomic.Int64
-	left.Store(int64(n - len(errs))) // beside each lane's first, which no other may take: the proof looks at all lanes
-	if len(errs) == 1 {
-		errs[0] = in.lanes[0].run(&left)
-	} else {
-		var group sync.WaitGroup
-		for i := range errs {
-			group.Go(func() {
-				if errs[i] = in.lanes[i].run(&left); errs[i] != nil {
-					left.Store(0) // the others need not go on
-				}
-			})
-		}
-		group.Wait()
-	}
-	for _, err := range errs {
-		if err != nil {
-			return fmt.Errorf("apply: %s %s: %w", in.op.name, in.kind.name, in.explain(err))
-		}
+	if err := in.Lanes.Run(n); err != nil {
+		return fmt.Errorf("apply: %s %s: %w", in.op.name, in.kind.name, in.explain(err))
 	}
 	return nil
-}
-
-// run does an operation, and more while there are some left. The end of one is the beginning of the next, which saves a
-// reading of the clock.
-func (l *lane) run(left *atomic.Int64) error {
-	begun := time.Now()
-	for first := true; first || left.Add(-1) >= 0; first = false {
-		if err := l.in.op.do(l); err != nil {
-			return err
-		}
-		now := time.Now()
-		l.latencies.Record(now.Sub(begun))
-		begun = now
-	}
-	return nil
-}
-
-// Latencies are those of all lanes.
-func (in *instance) Latencies() *hdrhistogram.Histogram {
-	var keepers []*lab.Latencies
-	for i := range in.lanes {
-		keepers = append(keepers, in.lanes[i].latencies)
-	}
-	return lab.TakeLatencies(keepers...)
 }
 
 // MinOps is how many operations a batch should have at least: with fewer than a few for each lane, some lanes have

@@ -5,11 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"sync"
-	"sync/atomic"
 	"time"
-
-	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"postage/lab"
 	"postage/service/greeter"
@@ -24,9 +20,10 @@ type instance struct {
 	spec      spec
 	server    *greeter.Process
 	lanes     []lane
-	clients   []client
-	wires     []*wire.Count // one a client
-	seen      handshakes
+	*lab.Lanes
+	clients []client
+	wires   []*wire.Count // one a client
+	seen    handshakes
 
 	begun int64            // operations ever begun
 	last  greeter.Counters // when Counters was called last
@@ -100,12 +97,12 @@ func (in *instance) connect(ctx context.Context, addr string, seed uint64, pair 
 	in.lanes = make([]lane, s.lanes())
 	for i := range in.lanes {
 		in.lanes[i] = lane{
-			client:    in.clients[i%len(in.clients)],
-			request:   request,
-			want:      want,
-			latencies: lab.NewLatencies(),
+			client:  in.clients[i%len(in.clients)],
+			request: request,
+			want:    want,
 		}
 	}
+	in.Lanes = lab.NewLanes(len(in.lanes), func(i int) error { return in.lanes[i].client.call(&in.lanes[i]) })
 	return nil
 }
 
@@ -138,47 +135,11 @@ func (in *instance) Prepare() error {
 	return nil
 }
 
-// Run does n operations, as many at a time as there are lanes. Each lane takes the next
-// one as soon as it has done with the one before, so that all end at the same time.
+// Run does n operations, as many at a time as there are lanes.
 func (in *instance) Run(n int) error {
 	in.begun += int64(n)
 	defer func() { in.ended = time.Now() }()
-	var left atomic.Int64
-	left.Store(int64(n))
-	if len(in.lanes) == 1 || n == 1 {
-		return in.explain(in.lanes[0].run(&left))
-	}
-	errs := make([]error, min(n, len(in.lanes)))
-	var group sync.WaitGroup
-	for i := range errs {
-		group.Go(func() {
-			if errs[i] = in.lanes[i].run(&left); errs[i] != nil {
-				left.Store(0) // the others need not go on
-			}
-		})
-	}
-	group.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return in.explain(err)
-		}
-	}
-	return nil
-}
-
-// run does operations while there are some left. The end of one is the beginning of the
-// next, which saves a reading of the clock.
-func (l *lane) run(left *atomic.Int64) error {
-	begun := time.Now()
-	for left.Add(-1) >= 0 {
-		if err := l.client.call(l); err != nil {
-			return err
-		}
-		now := time.Now()
-		l.latencies.Record(now.Sub(begun))
-		begun = now
-	}
-	return nil
+	return in.explain(in.Lanes.Run(n))
 }
 
 // MinOps is how many operations a batch should have at least: with fewer than a few for
@@ -190,15 +151,6 @@ func (in *instance) explain(err error) error {
 		return nil
 	}
 	return fmt.Errorf("send: %s: %w", in.transport.name, in.server.Explain(err))
-}
-
-// Latencies are those of all lanes.
-func (in *instance) Latencies() *hdrhistogram.Histogram {
-	var keepers []*lab.Latencies
-	for i := range in.lanes {
-		keepers = append(keepers, in.lanes[i].latencies)
-	}
-	return lab.TakeLatencies(keepers...)
 }
 
 // Close ends the clients and the server.

@@ -9,7 +9,6 @@ import (
 	"syscall"
 	"time"
 
-	"postage/lab"
 	"postage/service/greeter"
 	"postage/service/greeter/hello"
 	"postage/service/greeter/wire"
@@ -108,9 +107,8 @@ type lane struct {
 	request *hello.Request
 	want    string // the reply's text
 	// through has the whole reply looked at, not only its text and length.
-	through   bool
-	buf       []byte // for whatever a client needs, kept
-	latencies *lab.Latencies
+	through bool
+	buf     []byte // for whatever a client needs, kept
 }
 
 // check looks at a reply.

@@ -176,7 +176,7 @@ func assemble(s *schema, b lab.Brought) (*lab.BroughtCode, error) {
 		err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 			rel, _ := filepath.Rel(root, path)
 			rel = filepath.ToSlash(rel)
-			if err != nil || entry.IsDir() || filepath.Ext(path) != ".go" || rel == "bind/bind.go" || !strings.Contains(rel, "/") || strings.HasPrefix(rel, "easyjson/") {
+			if err != nil || entry.IsDir() || filepath.Ext(path) != ".go" || strings.HasPrefix(rel, "bind/") && !strings.HasSuffix(rel, "_gen.go") || !strings.Contains(rel, "/") || strings.HasPrefix(rel, "easyjson/") {
 				return err
 			}
 			overlay[internal+rel] = ""

@@ -1,0 +1,69 @@
+package lab
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+)
+
+// Lanes do operations, each one after the other, and all at the same time. They keep how long
+// each operation took, as Distributed asks for.
+type Lanes struct {
+	do    func(lane int) error
+	taken []*Latencies
+}
+
+// NewLanes makes so many lanes. do does one operation on the lane of that number.
+func NewLanes(count int, do func(lane int) error) *Lanes {
+	l := &Lanes{do: do}
+	for range count {
+		l.taken = append(l.taken, NewLatencies())
+	}
+	return l
+}
+
+// Run does n operations. Each lane does one, and takes the next as soon as it has done with the
+// one before, so that all end at the same time. An error ends all.
+func (l *Lanes) Run(n int) error {
+	errs := make([]error, min(n, len(l.taken)))
+	var left atomic.Int64
+	left.Store(int64(n - len(errs))) // beside each lane's first, which no other may take: proofs look at all lanes
+	if len(errs) == 1 {
+		return l.run(0, &left)
+	}
+	var group sync.WaitGroup
+	for i := range errs {
+		group.Go(func() {
+			if errs[i] = l.run(i, &left); errs[i] != nil {
+				left.Store(0) // the others need not go on
+			}
+		})
+	}
+	group.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// run does an operation, and more while there are some left. The end of one is the beginning of
+// the next, which saves a reading of the clock.
+func (l *Lanes) run(i int, left *atomic.Int64) error {
+	begun := time.Now()
+	for first := true; first || left.Add(-1) >= 0; first = false {
+		if err := l.do(i); err != nil {
+			return err
+		}
+		now := time.Now()
+		l.taken[i].Record(now.Sub(begun))
+		begun = now
+	}
+	return nil
+}
+
+// Latencies are those of all lanes.
+func (l *Lanes) Latencies() *hdrhistogram.Histogram { return TakeLatencies(l.taken...) }
