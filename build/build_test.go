@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -238,4 +239,23 @@ func TestTrim(t *testing.T) {
 			t.Errorf("at most %d bytes: left %s, want %s", step.most, got, step.left)
 		}
 	}
+}
+
+// Layouts that are built side by side share one checkout.
+func TestFolderSideBySide(t *testing.T) {
+	module, _ := repository(t)
+	source, err := Revision(t.Context(), module, "HEAD")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer source.Close()
+	var group sync.WaitGroup
+	for range 8 {
+		group.Go(func() {
+			if _, err := source.Folder(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
 }

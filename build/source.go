@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 )
 
 // Dirty ends the commit of a working tree with changes that are not committed.
@@ -22,7 +23,8 @@ type Source struct {
 	// has changes, "" if it is in no git repository.
 	Commit string
 
-	folder  string // where the go command runs, "" for a revision that is not checked out yet
+	mu      sync.Mutex // guards folder and scratch: layouts are built side by side
+	folder  string     // where the go command runs, "" for a revision that is not checked out yet
 	top     string // of the working tree that a revision was named in
 	below   string // of top: where the go command runs there
 	scratch string // a temporary folder, "" until there is need of one
@@ -73,10 +75,12 @@ func (s *Source) Close() error {
 // Folder is where the go command runs for the source: a revision is checked out for it, into a
 // folder of its own that Close removes.
 func (s *Source) Folder(ctx context.Context) (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if s.folder != "" {
 		return s.folder, nil
 	}
-	scratch, err := s.temporary()
+	scratch, err := s.temporaryLocked()
 	if err != nil {
 		return "", err
 	}
@@ -93,6 +97,12 @@ func (s *Source) Folder(ctx context.Context) (string, error) {
 }
 
 func (s *Source) temporary() (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.temporaryLocked()
+}
+
+func (s *Source) temporaryLocked() (string, error) {
 	if s.scratch != "" {
 		return s.scratch, nil
 	}

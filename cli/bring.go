@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -158,8 +159,8 @@ func haveNow(now string, proven []string, lost map[string]string) error {
 	if slices.ContainsFunc(proven, is) {
 		return nil
 	}
-	for row, why := range lost {
-		if is(row) {
+	for _, row := range slices.Sorted(maps.Keys(lost)) {
+		if why := lost[row]; is(row) {
 			return fmt.Errorf("--now %s: it cannot be what others are compared with: %s", now, why)
 		}
 	}

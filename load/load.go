@@ -260,6 +260,8 @@ func (r *run) result(cpuBefore time.Duration) *Result {
 	}
 	if result.Interrupted {
 		result.Elapsed = max(result.Elapsed, r.busyFor)
+	} else {
+		result.busyFor = max(r.busyFor, r.plan.Duration) // all may have been answered before its end
 	}
 	answered, span := result.Done, result.Elapsed
 	if result.Rate > 0 {

@@ -511,3 +511,15 @@ func TestMemoryPerConnection(t *testing.T) {
 		}
 	}
 }
+
+// A run whose requests are all answered long before its end is not busy all the time.
+func TestBusyOfAShortRun(t *testing.T) {
+	r, err := Run(t.Context(), Plan{Rate: 1, Duration: 500 * time.Millisecond, Lines: lines(senderFunc(func(context.Context) error {
+		for begin := time.Now(); time.Since(begin) < 20*time.Millisecond; {
+		}
+		return nil
+	}))})
+	if err != nil || r.busyFor < 500*time.Millisecond {
+		t.Errorf("%v, busy for %v", err, r.busyFor)
+	}
+}
