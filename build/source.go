@@ -25,9 +25,9 @@ type Source struct {
 
 	mu      sync.Mutex // guards folder and scratch: layouts are built side by side
 	folder  string     // where the go command runs, "" for a revision that is not checked out yet
-	top     string // of the working tree that a revision was named in
-	below   string // of top: where the go command runs there
-	scratch string // a temporary folder, "" until there is need of one
+	top     string     // of the working tree that a revision was named in
+	below   string     // of top: where the go command runs there
+	scratch string     // a temporary folder, "" until there is need of one
 }
 
 // WorkingTree is the code as it lies in a folder and around it.

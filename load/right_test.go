@@ -194,7 +194,7 @@ func TestInterruptDuringStandstill(t *testing.T) {
 func TestConnectedBefore(t *testing.T) {
 	for _, proto := range []string{"http1", "http2"} {
 		u, accepted := hanging(t)
-		pool, err := Open(t.Context(), &Target{Proto: proto, Conns: 5, Streams: 1, Timeout: time.Second, Request: Request{Method: http.MethodGet, URL: u}})
+		pool, err := Open(t.Context(), &Target{Proto: proto, Conns: 5, Streams: 1, Timeout: time.Minute, Request: Request{Method: http.MethodGet, URL: u}})
 		if err != nil {
 			t.Fatal(err)
 		}
