@@ -40,8 +40,10 @@ func (freshKeys) close() {}
 
 // fresh reports whether something made at the time made may still be used. The
 // wall clock decides, so that sleep counts; if it was set back to before the
-// making, nobody knows the age and the answer is no.
+// making, nobody knows the age and the answer is no. Who read the clock a moment
+// before the maker did, and asks after it, does not see a clock that was set back.
 func fresh(made, now time.Time, ttl time.Duration) bool {
+	const moment = time.Second
 	age := now.Round(0).Sub(made.Round(0))
-	return age >= 0 && age < ttl
+	return age > -moment && age < ttl
 }
