@@ -117,7 +117,6 @@ func onServers() []*contender {
 		pqCopyIn(),
 		bulkRows("upsert", pgbulk.Unnest),
 		bulkSharded("lib=pgbulk/call=upsert-sharded/connections=2", "upsert", 2, pgbulk.Options{}),
-		bulkSharded("lib=pgbulk/call=upsert-sharded/connections=4", "upsert", 4, pgbulk.Options{}),
 		bulkSharded("lib=pgbulk/call=insert-sharded/connections=2", "insert", 2, pgbulk.Options{}),
 		precomputed(precomputedName+"/connections=2", 2),
 		precomputedCopy(),
