@@ -46,6 +46,7 @@ type loadFlags struct {
 	parsedStages   []load.Stage
 	warmUp         time.Duration
 	csv, hlog      string
+	html           string
 	cert, key      string
 	config         string
 	asserts        []string
@@ -109,6 +110,7 @@ Exit status: 0 all was answered by success and, at a rate, the latencies are val
 	flags.BoolVar(&f.json, "json", false, "print JSON")
 	flags.StringVar(&f.hgrm, "hgrm", "", "write the whole distribution to `file`, for HdrHistogram's plotters")
 	flags.StringVar(&f.csv, "csv", "", "write a line for each second to `file`")
+	flags.StringVar(&f.html, "html", "", "write a page with plots of latency and rate over time, and of the distribution, to `file`")
 	flags.StringVar(&f.hlog, "hdr-log", "", "write the distribution of each second to `file`, as HdrHistogram's log")
 	flags.StringVar(&f.config, "config", "", "YAML `file` with any of these by their names, and url; what is given here goes before it")
 	flags.StringVar(&f.stall, "server-stall", "", "the built-in server stands still for `length/interval`, such as 200ms/2s")
@@ -169,8 +171,8 @@ func (f *loadFlags) check(args []string) error {
 		return errors.New("--warm-up must be at least 0")
 	case (f.cert == "") != (f.key == ""):
 		return errors.New("--cert and --key go together")
-	case f.slo != "" && (f.csv != "" || f.hlog != ""):
-		return errors.New("--csv and --hdr-log are of one run, and --slo has many")
+	case f.slo != "" && (f.csv != "" || f.hlog != "" || f.html != ""):
+		return errors.New("--csv, --hdr-log and --html are of one run, and --slo has many")
 	case f.cpu < 0:
 		return errors.New("--cpu must be at least 0, which is all")
 	case f.slo != "" && f.rate == 0:
@@ -292,6 +294,12 @@ func runLoad(cmd *cobra.Command, args []string, f *loadFlags) (err error) {
 		fmt.Fprintf(cmd.OutOrStdout(), "%s holds up to %.0f requests a second\n", f.slo, result.Rate)
 		if limit.Generator {
 			fmt.Fprintf(cmd.OutOrStdout(), "the server may take more: at %.0f a second, %s\n", limit.Result.Rate, limit.Missed)
+		}
+	}
+	if f.html != "" {
+		err = writeFile(f.html, func(w io.Writer) error { return report.LoadHTML(w, seconds.loadPage(target, result)) })
+		if err != nil {
+			return err
 		}
 	}
 	return f.write(ctx, cmd.OutOrStdout(), cmd.ErrOrStderr(), result)

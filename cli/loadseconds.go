@@ -12,6 +12,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"postage/load"
+	"postage/report"
 )
 
 // loadSeconds shows and writes what comes of a load, second by second.
@@ -20,6 +21,7 @@ type loadSeconds struct {
 	live   *view
 	csv    *csv.Writer
 	hlog   *hdrhistogram.HistogramLogWriter
+	page   []report.LoadSecond // nil where no page is asked for
 	files  []*os.File
 	failed error
 }
@@ -27,6 +29,9 @@ type loadSeconds struct {
 // openSeconds makes the files that are asked for.
 func (f *loadFlags) openSeconds(stderr io.Writer) (*loadSeconds, error) {
 	s := &loadSeconds{began: time.Now(), live: newView(stderr)}
+	if f.html != "" {
+		s.page = []report.LoadSecond{}
+	}
 	create := func(name string) (*os.File, error) {
 		file, err := os.Create(name)
 		if err == nil {
@@ -55,7 +60,9 @@ func (f *loadFlags) openSeconds(stderr io.Writer) (*loadSeconds, error) {
 	return s, nil
 }
 
-func (s *loadSeconds) wanted() bool { return s.live.live || s.csv != nil || s.hlog != nil }
+func (s *loadSeconds) wanted() bool {
+	return s.live.live || s.csv != nil || s.hlog != nil || s.page != nil
+}
 
 func (s *loadSeconds) note(err error) {
 	if s.failed == nil {
@@ -72,6 +79,11 @@ func (s *loadSeconds) told(in load.Interval) {
 		fmt.Fprintf(s.live.w, "%4.0fs  %.0f answers a second, %d failed, p50 %.3g ms, p99 %.3g ms, max %.3g ms\n", in.To.Seconds(),
 			float64(in.Done)/(in.To-in.From).Seconds(), in.Failed, ms(h.ValueAtQuantile(50)), ms(h.ValueAtQuantile(99)), ms(h.Max()))
 		s.live.drawn = 1
+	}
+	if s.page != nil {
+		ns := func(us int64) float64 { return float64(us) * 1e3 }
+		s.page = append(s.page, report.LoadSecond{From: in.From.Seconds(), To: in.To.Seconds(), Done: in.Done, Failed: in.Failed,
+			P50: ns(h.ValueAtQuantile(50)), P99: ns(h.ValueAtQuantile(99)), Max: ns(h.Max())})
 	}
 	if s.csv != nil {
 		line := []string{

@@ -1,0 +1,34 @@
+package cli
+
+import (
+	"fmt"
+	"math"
+
+	"postage/load"
+	"postage/report"
+)
+
+// loadPage is the page about a load that was sent to a target.
+func (s *loadSeconds) loadPage(t *load.Target, r *load.Result) report.LoadPage {
+	what := t.Request.Method
+	if t.RPC != "" {
+		what = t.RPC
+	}
+	if n := len(t.Requests); n > 1 {
+		what = fmt.Sprintf("%d requests, the first %s", n, what)
+	}
+	p := report.LoadPage{What: fmt.Sprintf("%s %s by %s, %d connections", what, t.Request.URL.Redacted(), t.Proto, t.Conns), Started: s.began, Load: loadForm(r, t.Proto), Seconds: s.page}
+	if r.Invalid() != "" {
+		return p
+	}
+	// Twenty percentiles for each factor of ten in how many requests are slower, as far as
+	// there are so many requests and the generator was on time.
+	for i := 0; ; i++ {
+		slower := math.Pow(10, -float64(i)/20)
+		q := 100 * (1 - slower)
+		if slower*float64(r.Latency.TotalCount()) < 1 || !r.OnTime(q) {
+			return p
+		}
+		p.Distribution = append(p.Distribution, report.LoadQuantile{Percentile: q, NS: float64(r.Latency.ValueAtQuantile(q))})
+	}
+}

@@ -1,0 +1,303 @@
+package report
+
+import (
+	"fmt"
+	"html/template"
+	"io"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"postage/internal/words"
+)
+
+// LoadPage is what the page about a load shows.
+type LoadPage struct {
+	// What says what was sent, to where and how.
+	What    string
+	Started time.Time
+	Load    Load
+	Seconds []LoadSecond
+	// Distribution has latencies by rising percentile, none if they are not valid.
+	Distribution []LoadQuantile
+}
+
+// LoadSecond is what came in a second of a load, or in several.
+type LoadSecond struct {
+	From, To      float64 // s since the load began
+	Done, Failed  int64
+	P50, P99, Max float64 // ns; 0 if no answer came
+}
+
+// LoadQuantile is the latency that a percentile, 0 to 100, of the requests is at most.
+type LoadQuantile struct{ Percentile, NS float64 }
+
+// The places of a load's plots, in the units of their SVG.
+const (
+	loadLeft, loadRight = 64, 870
+	loadTop             = 12
+	// loadPoints is how many points a page has at most: those of a longer load are each of
+	// several seconds.
+	loadPoints = 600
+)
+
+// curve is a line of a plot.
+type curve struct{ Class, Name, Path string }
+
+// loadPlot is a plot of a load.
+type loadPlot struct {
+	Title, XAxis, Note       string
+	Width, Height            int
+	Left, Right, Top, Bottom float64
+	X, Y                     []tick
+	Curves                   []curve
+}
+
+// LoadHTML writes the page, which needs nothing else: no network and no scripts.
+func LoadHTML(w io.Writer, p LoadPage) error {
+	t, err := template.New("load.gohtml").ParseFS(pageFiles, "page/load.gohtml")
+	if err != nil {
+		return err
+	}
+	var style []byte
+	for _, name := range []string{"page/page.css", "page/load.css"} {
+		part, err := pageFiles.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		style = append(style, part...)
+	}
+	v := struct {
+		Style                         template.CSS
+		What, Started, Summary, Cause string
+		Facts, Errors, Percentiles    [][2]string
+		Plots                         []loadPlot
+		Header                        []string
+		Rows                          [][]string
+	}{Style: template.CSS(style), What: p.What, Started: p.Started.UTC().Format("2006-01-02 15:04 UTC")}
+	l := &p.Load
+	v.Summary = loadSummary(l)
+	if l.Invalid != nil {
+		v.Cause = *l.Invalid
+	}
+	v.Facts = loadFacts(l)
+	for _, why := range slices.Sorted(maps.Keys(l.Errors)) {
+		v.Errors = append(v.Errors, [2]string{why, words.Integer(l.Errors[why])})
+	}
+	for _, name := range []string{"p50", "p75", "p90", "p99", "p99.9", "p99.99", "max"} {
+		text := "n/a"
+		if ns := l.LatencyNS[name]; ns != nil {
+			text = duration(*ns)
+		}
+		v.Percentiles = append(v.Percentiles, [2]string{name, text})
+	}
+	seconds := together(p.Seconds)
+	if len(seconds) > 1 {
+		if v.Cause == "" {
+			v.Plots = append(v.Plots, latencyOverTime(seconds))
+		}
+		v.Plots = append(v.Plots, rateOverTime(seconds))
+	}
+	if len(p.Distribution) > 1 {
+		v.Plots = append(v.Plots, distribution(p.Distribution))
+	}
+	v.Header = []string{"from, s", "to, s", "answers", "failed"}
+	if v.Cause == "" {
+		v.Header = append(v.Header, "p50", "p99", "max")
+	}
+	for _, s := range seconds {
+		row := []string{fmt.Sprintf("%.1f", s.From), fmt.Sprintf("%.1f", s.To), words.Integer(s.Done), words.Integer(s.Failed)}
+		for _, ns := range []float64{s.P50, s.P99, s.Max}[:len(v.Header)-4] {
+			text := "n/a"
+			if s.Done > 0 {
+				text = duration(ns)
+			}
+			row = append(row, text)
+		}
+		v.Rows = append(v.Rows, row)
+	}
+	return t.Execute(w, v)
+}
+
+func loadSummary(l *Load) string {
+	text := fmt.Sprintf("%s requests in %.1f s, %s failed", words.Integer(l.Requests), l.Seconds, words.Integer(l.Failed))
+	if p99 := l.LatencyNS["p99"]; p99 != nil {
+		text += fmt.Sprintf("; 99%% were answered within %s", duration(*p99))
+		if l.Corrected {
+			text += " of when they were due"
+		}
+	}
+	return text + "."
+}
+
+func loadFacts(l *Load) [][2]string {
+	rate := fmt.Sprintf("%.1f/s, as many as possible (closed loop)", l.Achieved)
+	if l.Rate != nil {
+		rate = fmt.Sprintf("%.1f/s of %.1f/s asked for (%.1f%%)", l.Achieved, *l.Rate, 100*l.Achieved / *l.Rate)
+	}
+	facts := [][2]string{{"rate", rate}}
+	add := func(name, text string) { facts = append(facts, [2]string{name, text}) }
+	var statuses []string
+	for _, status := range slices.Sorted(maps.Keys(l.Statuses)) {
+		statuses = append(statuses, status+": "+words.Integer(l.Statuses[status]))
+	}
+	if len(statuses) > 0 {
+		add("status", strings.Join(statuses, ", "))
+	}
+	if l.Busy != nil {
+		add("generator", fmt.Sprintf("%.0f%% of its processors", 100**l.Busy))
+	}
+	if l.LateP99NS != nil {
+		add("sent late", "99% at most "+duration(*l.LateP99NS))
+	}
+	if l.Shortfall != nil {
+		add("shortfall", *l.Shortfall)
+	}
+	if l.Interrupted {
+		add("interrupted", fmt.Sprintf("%s requests had no answer yet", words.Integer(l.Unanswered)))
+	}
+	return facts
+}
+
+// together joins neighbouring seconds until there are few enough. The latencies of several
+// are those of the worst. What is left of a second at the end goes with the one before.
+func together(seconds []LoadSecond) []LoadSecond {
+	if n := len(seconds); n > 1 && seconds[n-1].To-seconds[n-1].From < (seconds[n-2].To-seconds[n-2].From)/2 {
+		seconds = append(slices.Clone(seconds[:n-2]), seconds[n-2].and(seconds[n-1]))
+	}
+	for len(seconds) > loadPoints {
+		var out []LoadSecond
+		for pair := range slices.Chunk(seconds, 2) {
+			s := pair[0]
+			for _, next := range pair[1:] {
+				s = s.and(next)
+			}
+			out = append(out, s)
+		}
+		seconds = out
+	}
+	return seconds
+}
+
+func (s LoadSecond) and(next LoadSecond) LoadSecond {
+	return LoadSecond{s.From, next.To, s.Done + next.Done, s.Failed + next.Failed, max(s.P50, next.P50), max(s.P99, next.P99), max(s.Max, next.Max)}
+}
+
+func newLoadPlot(title string, height int) loadPlot {
+	return loadPlot{Title: title, Width: plotWidth, Height: height, Left: loadLeft, Right: loadRight, Top: loadTop, Bottom: float64(height - axisHeight)}
+}
+
+// line is a path through points, broken where ok is false.
+func line(n int, at func(i int) (x, y float64, ok bool)) string {
+	var path strings.Builder
+	pen := "M"
+	for i := range n {
+		x, y, ok := at(i)
+		if !ok {
+			pen = "M"
+			continue
+		}
+		fmt.Fprintf(&path, "%s%g %g", pen, tenth(x), tenth(y))
+		if pen == "M" {
+			path.WriteString("h0") // a point by itself shows too
+		}
+		pen = "L"
+	}
+	return path.String()
+}
+
+// timeAxis has seconds on a plot's x axis, and says where one is.
+func (p *loadPlot) timeAxis(seconds []LoadSecond) func(i int) float64 {
+	end := seconds[len(seconds)-1].To
+	place := func(s float64) float64 { return p.Left + s/end*(p.Right-p.Left) }
+	for _, s := range niceTicks(0, end) {
+		p.X = append(p.X, tick{tenth(place(s)), tickText(s)})
+	}
+	p.XAxis = "seconds since the load began"
+	return func(i int) float64 { return place((seconds[i].From + seconds[i].To) / 2) }
+}
+
+func latencyOverTime(seconds []LoadSecond) loadPlot {
+	p := newLoadPlot("Latency over time (log scale)", 300)
+	p.Note = "Of the answers that came in each second."
+	if len(seconds) > 0 && seconds[0].To-seconds[0].From > 1.5 {
+		p.Note = "Each point is the worst of several seconds."
+	}
+	x := p.timeAxis(seconds)
+	var values []float64
+	for _, s := range seconds {
+		values = append(values, s.P50, s.P99, s.Max)
+	}
+	y := newAxis(values, p.Bottom, p.Top)
+	p.Y = y.ticks(duration)
+	for i, c := range []struct {
+		name string
+		of   func(LoadSecond) float64
+	}{
+		{"max", func(s LoadSecond) float64 { return s.Max }},
+		{"p99", func(s LoadSecond) float64 { return s.P99 }},
+		{"p50", func(s LoadSecond) float64 { return s.P50 }},
+	} {
+		p.Curves = append(p.Curves, curve{fmt.Sprintf("c%d", i), c.name, line(len(seconds), func(i int) (float64, float64, bool) {
+			return x(i), y.at(c.of(seconds[i])), seconds[i].Done > 0
+		})})
+	}
+	return p
+}
+
+func rateOverTime(seconds []LoadSecond) loadPlot {
+	p := newLoadPlot("Answers and failures a second", 200)
+	x := p.timeAxis(seconds)
+	rate := func(n int64, s LoadSecond) float64 { return float64(n) / max(s.To-s.From, 1e-3) }
+	highest := 1.0
+	for _, s := range seconds {
+		highest = max(highest, rate(s.Done, s))
+	}
+	highest *= 1.05
+	y := func(v float64) float64 { return p.Bottom - v/highest*(p.Bottom-p.Top) }
+	for _, v := range niceTicks(0, highest) {
+		p.Y = append(p.Y, tick{tenth(y(v)), tickText(v)})
+	}
+	for i, c := range []struct {
+		name string
+		of   func(LoadSecond) int64
+	}{
+		{"failed", func(s LoadSecond) int64 { return s.Failed }},
+		{"answers, failures included", func(s LoadSecond) int64 { return s.Done }},
+	} {
+		p.Curves = append(p.Curves, curve{fmt.Sprintf("c%d", 2*i), c.name, line(len(seconds), func(i int) (float64, float64, bool) {
+			return x(i), y(rate(c.of(seconds[i]), seconds[i])), true
+		})})
+	}
+	return p
+}
+
+// distribution has the percentiles by how many requests are slower, so that the tail has as
+// much room as the rest.
+func distribution(all []LoadQuantile) loadPlot {
+	p := newLoadPlot("Distribution of latency (log scales)", 320)
+	p.XAxis = "percentile"
+	nines := func(percentile float64) float64 { return -math.Log10(1 - percentile/100) }
+	most := 1.0
+	var values []float64
+	for _, q := range all {
+		values = append(values, q.NS)
+		if q.Percentile < 100 {
+			most = max(most, nines(q.Percentile))
+		}
+	}
+	x := func(percentile float64) float64 { return p.Left + nines(percentile)/most*(p.Right-p.Left) }
+	for _, percentile := range []float64{0, 50, 90, 99, 99.9, 99.99, 99.999, 99.9999} {
+		if nines(percentile) <= most {
+			p.X = append(p.X, tick{tenth(x(percentile)), fmt.Sprintf("p%g", percentile)})
+		}
+	}
+	y := newAxis(values, p.Bottom, p.Top)
+	p.Y = y.ticks(duration)
+	p.Curves = []curve{{"c2", "latency", line(len(all), func(i int) (float64, float64, bool) {
+		return x(all[i].Percentile), y.at(all[i].NS), all[i].Percentile < 100
+	})}}
+	return p
+}
