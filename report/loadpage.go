@@ -164,7 +164,7 @@ func loadFacts(l *Load) [][2]string {
 // together joins neighbouring seconds until there are few enough. The latencies of several
 // are those of the worst. What is left of a second at the end goes with the one before.
 func together(seconds []LoadSecond) []LoadSecond {
-	if n := len(seconds); n > 1 && seconds[n-1].To-seconds[n-1].From < (seconds[n-2].To-seconds[n-2].From)/2 {
+	if n := len(seconds); n > 2 && seconds[n-1].To-seconds[n-1].From < (seconds[n-2].To-seconds[n-2].From)/2 {
 		seconds = append(slices.Clone(seconds[:n-2]), seconds[n-2].and(seconds[n-1]))
 	}
 	for len(seconds) > loadPoints {
