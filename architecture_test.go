@@ -12,7 +12,8 @@ import (
 	"testing"
 )
 
-// law is the table of docs/architecture.md: the packages from the top down, and what each may import.
+// law is the table of docs/architecture.md: the packages from the top down, and what each may
+// import.
 func law(t *testing.T) (order []string, may map[string][]string) {
 	t.Helper()
 	text, err := os.ReadFile("docs/architecture.md")
@@ -127,7 +128,8 @@ func TestImportLaw(t *testing.T) {
 	}
 }
 
-// An upward import, an import that is not allowed, a package and an entry that are not there are all found.
+// An upward import, an import that is not allowed, a package and an entry that are not there are
+// all found.
 func TestImportLawFinds(t *testing.T) {
 	order, may := law(t)
 	for pkg, c := range map[string]struct{ path, want string }{

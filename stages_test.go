@@ -13,11 +13,11 @@ import (
 	"postage/stage"
 )
 
-// No package above or beside stage knows a stage: none imports one, and no text in its code has a stage's name, as
-// rows begin with it or as words have it. Comments may, as examples.
+// No package above or beside stage knows a stage: none imports one, and no text in its code has a
+// stage's name, as rows begin with it or as words have it. Comments may, as examples.
 //
-// Package claims is left out: what five pages published is about rows of theirs, and naming those is its data.
-// So are the libraries and tools, which are below all stages or beside the program.
+// Package claims is left out: what five pages published is about rows of theirs, and naming those
+// is its data. So are the libraries and tools, which are below all stages or beside the program.
 func TestNobodyKnowsAStage(t *testing.T) {
 	var names []string
 	for _, suite := range stage.Suites() {

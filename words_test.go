@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 // archaic are words that a reader would have to look up, or stumbles over.
@@ -19,29 +20,66 @@ var notOurs = regexp.MustCompile(`uplot|/testmessages/|^words_test\.go$`)
 // Code, help texts, errors and documents use the usual word.
 func TestPlainEnglish(t *testing.T) {
 	kinds := []string{".go", ".md", ".gohtml", ".js", ".css", ".sql", ".proto", ".txtar", ".yml"}
-	lines := 0
+	for path, lines := range textFiles(t, kinds) {
+		if notOurs.MatchString(path) {
+			continue
+		}
+		for i, line := range lines {
+			if word := archaic.FindString(line); word != "" {
+				t.Errorf("%s:%d: %q: use the usual word", path, i+1, word)
+			}
+		}
+	}
+}
+
+// commentColumns is how wide a line of comment may be. A tab counts as four columns.
+const commentColumns = 100
+
+// otherWidth are folders whose comments are not wrapped yet.
+var otherWidth = regexp.MustCompile(`^(bench|bring|stage/encode/codegen|service/apiserver/generic)/|/testdata/`)
+
+// Comments have one width. Generated files, directives and lines of one word are exempt.
+func TestCommentWidth(t *testing.T) {
+	comment := regexp.MustCompile(`^\t*// \S+ +\S`)
+	for path, lines := range textFiles(t, []string{".go"}) {
+		if otherWidth.MatchString(path) || slices.ContainsFunc(lines[:min(len(lines), 20)], func(line string) bool {
+			return strings.HasPrefix(line, "// Code generated")
+		}) {
+			continue
+		}
+		for i, line := range lines {
+			columns := utf8.RuneCountInString(line) + 3*strings.Count(line, "\t")
+			if columns > commentColumns && comment.MatchString(line) {
+				t.Errorf("%s:%d: a comment of %d columns: wrap it at %d", path, i+1, columns, commentColumns)
+			}
+		}
+	}
+}
+
+// textFiles are the lines of the repository's files with one of the extensions, by path.
+func textFiles(t *testing.T, extensions []string) map[string][]string {
+	t.Helper()
+	files, count := map[string][]string{}, 0
 	err := filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
 		case entry.IsDir() && (entry.Name() == ".git" || entry.Name() == ".postage" || entry.Name() == "node_modules"):
 			return filepath.SkipDir
-		case entry.IsDir() || !slices.Contains(kinds, filepath.Ext(path)) || notOurs.MatchString(filepath.ToSlash(path)):
+		case entry.IsDir() || !slices.Contains(extensions, filepath.Ext(path)):
 			return nil
 		}
 		text, err := os.ReadFile(path)
 		if err != nil {
 			return err
 		}
-		for i, line := range strings.Split(string(text), "\n") {
-			lines++
-			if word := archaic.FindString(line); word != "" {
-				t.Errorf("%s:%d: %q: use the usual word", path, i+1, word)
-			}
-		}
+		lines := strings.Split(string(text), "\n")
+		files[filepath.ToSlash(path)] = lines
+		count += len(lines)
 		return nil
 	})
-	if err != nil || lines < 50_000 {
-		t.Errorf("%d lines were read: %v", lines, err)
+	if err != nil || count < 50_000 {
+		t.Fatalf("%d lines were read: %v", count, err)
 	}
+	return files
 }

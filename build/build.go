@@ -22,11 +22,11 @@ type Target struct {
 }
 
 // Layouts builds the target in so many function layouts, those of the linker's seeds 1, 2, 3 …, and
-// returns the programs' files, which stay until Close at least. The same seeds are other layouts in other
-// code. With one layout it is that which the linker gives it without being told.
+// returns the programs' files, which stay until Close at least. The same seeds are other layouts in
+// other code. With one layout it is that which the linker gives it without being told.
 //
-// Packages are compiled once; a layout more is one linking more. Debugging information is left out. An
-// error holds what the compiler said.
+// Packages are compiled once; a layout more is one linking more. Debugging information is left out.
+// An error holds what the compiler said.
 func (s *Source) Layouts(ctx context.Context, target Target, layouts int) ([]string, error) {
 	folder, err := s.products(ctx, target)
 	if err != nil {
@@ -93,8 +93,9 @@ func suffix() string {
 	return ""
 }
 
-// withLDFlags adds the layout's seed, 0 for none, to the linker's flags among those of go build, and has it leave out
-// debugging information, which nothing here reads and which takes a third of a program's linking.
+// withLDFlags adds the layout's seed, 0 for none, to the linker's flags among those of go build,
+// and has it leave out debugging information, which nothing here reads and which takes a third of a
+// program's linking.
 func withLDFlags(flags []string, seed int) []string {
 	add := " -w"
 	if seed > 0 {
@@ -120,7 +121,8 @@ func withLDFlags(flags []string, seed int) []string {
 	return all
 }
 
-// environmentLDFlags are the linker's flags that GOFLAGS names, which one on the command line would replace.
+// environmentLDFlags are the linker's flags that GOFLAGS names, which one on the command line would
+// replace.
 func environmentLDFlags(ctx context.Context, flags []string) ([]string, error) {
 	for _, flag := range flags {
 		if name, _, _ := strings.Cut(flag, "="); strings.TrimLeft(name, "-") == "ldflags" {
@@ -140,8 +142,8 @@ func environmentLDFlags(ctx context.Context, flags []string) ([]string, error) {
 	return found, nil
 }
 
-// quotedFields splits at spaces, but for those between two quotes of which the first begins a field, as the go
-// command does with GOFLAGS.
+// quotedFields splits at spaces, but for those between two quotes of which the first begins a
+// field, as the go command does with GOFLAGS.
 func quotedFields(text string) []string {
 	var fields []string
 	for text = strings.TrimSpace(text); text != ""; text = strings.TrimSpace(text) {
@@ -156,7 +158,8 @@ func quotedFields(text string) []string {
 	return fields
 }
 
-// products is the folder of what is built of the target: in the cache for a revision, else one that Close removes.
+// products is the folder of what is built of the target: in the cache for a revision, else one that
+// Close removes.
 func (s *Source) products(ctx context.Context, target Target) (string, error) {
 	// What decides what a revision's code becomes; which toolchain go.mod asks for is the commit's.
 	environment, err := Output(ctx, "", "go", "env", "GOVERSION", "GOTOOLCHAIN", "GOOS", "GOARCH", "GOAMD64", "GOARM64", "GOARM", "GO386", "GOEXPERIMENT", "GOFLAGS",

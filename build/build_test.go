@@ -78,8 +78,8 @@ func order(t *testing.T, program string) string {
 	return strings.Join(names, "\n")
 }
 
-// A revision is built with the tags and linker's flags given, in layouts that differ, the same ones each
-// time, and stays built; the working tree is built as it is, and not kept.
+// A revision is built with the tags and linker's flags given, in layouts that differ, the same ones
+// each time, and stays built; the working tree is built as it is, and not kept.
 func TestLayouts(t *testing.T) {
 	module, git := repository(t)
 	write(t, module, "main.go", "package main\n\nvar stamp = \"none\"\n\nfunc main() { println(\"new\", stamp, tagged) }\n")

@@ -32,8 +32,8 @@ func cached(key string) (string, error) {
 	return folder, errors.Join(os.Chtimes(folder, now, now), trim(root, cacheBytes, now.Add(-inUse)))
 }
 
-// trim removes folders of root, those asked for longest ago first, until the others have no more bytes than
-// most; none that was asked for since the time given.
+// trim removes folders of root, those asked for longest ago first, until the others have no more
+// bytes than most; none that was asked for since the time given.
 func trim(root string, most int64, since time.Time) error {
 	entries, err := os.ReadDir(root)
 	if err != nil {

@@ -46,8 +46,9 @@ const (
 // like are the verdicts on rows that a page's reader knows the colours of.
 var like = map[Verdict]stats.Verdict{Holds: stats.Faster, Differs: stats.Slower, WasArtefact: stats.Slower}
 
-// Tolerance is the factor within which a ratio counts as reproduced. NoMore is by how much
-// one may be above the most that a claim allows ("no slower"): what is certain and below it is of no account.
+// Tolerance is the factor within which a ratio counts as reproduced. NoMore is by how much one may
+// be above the most that a claim allows ("no slower"): what is certain and below it is of no
+// account.
 const (
 	Tolerance = 1.25
 	NoMore    = 1.02

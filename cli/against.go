@@ -20,8 +20,8 @@ import (
 // sides are this program's code as of a revision and as it lies in the working tree, both built.
 type sides struct{ old, now *lab.Build }
 
-// buildSides builds this program as it was at a revision that git knows, and as the working tree has
-// it, in so many function layouts, the same ones. remove removes what is not kept in the cache.
+// buildSides builds this program as it was at a revision that git knows, and as the working tree
+// has it, in so many function layouts, the same ones. remove removes what is not kept in the cache.
 func buildSides(cmd *cobra.Command, name string, layouts int) (both sides, remove func() error, err error) {
 	ctx, begun := cmd.Context(), time.Now()
 	defer func() {

@@ -14,8 +14,8 @@ import (
 	"postage/record"
 )
 
-// Both sides are built as this program was: with its tags, its flags for compiler and linker, and its
-// profile, or each with the one that it has beside its main package.
+// Both sides are built as this program was: with its tags, its flags for compiler and linker, and
+// its profile, or each with the one that it has beside its main package.
 func TestBuildFlags(t *testing.T) {
 	folder, err := exec.Command("go", "list", "-f", "{{.Dir}}", "postage/cmd/postage").Output()
 	if err != nil {

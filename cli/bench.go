@@ -85,7 +85,8 @@ passed, 1 some regressed, 2 there is no answer, 3 inconclusive.`,
 // goFlag is a flag as go test has them, with one dash.
 var goFlag = regexp.MustCompile(`^-[a-z]{2,}`)
 
-// asGoFlags gives a second dash to the flags of `postage bench` that have one, as people write them for go test.
+// asGoFlags gives a second dash to the flags of `postage bench` that have one, as people write them
+// for go test.
 func asGoFlags(args []string) []string {
 	if len(args) == 0 || args[0] != "bench" {
 		return args

@@ -11,9 +11,9 @@ import (
 	"testing"
 )
 
-// Benchmarks that nobody here wrote, beside themselves, with an unrelated function added, and beside a copy that
-// does each twentieth piece of work twice. Takes 20 minutes and nothing else may be running, so only if POSTAGE_LONG
-// is set. It downloads the modules, and keeps nothing of them.
+// Benchmarks that nobody here wrote, beside themselves, with an unrelated function added, and
+// beside a copy that does each twentieth piece of work twice. Takes 20 minutes and nothing else may
+// be running, so only if POSTAGE_LONG is set. It downloads the modules, and keeps nothing of them.
 func TestBenchOnForeignCode(t *testing.T) {
 	if os.Getenv("POSTAGE_LONG") == "" {
 		t.Skip("measures for 20 minutes: set POSTAGE_LONG=1, and -timeout 60m")
@@ -53,7 +53,8 @@ func TestBenchOnForeignCode(t *testing.T) {
 		do(copied, "git", "add", ".")
 		do(copied, "git", "-c", "user.name=test", "-c", "user.email=test@example.org", "commit", "-q", "-m", "as it is")
 	}
-	// measure counts the rows that have an interval, those that are called anything but the same, and the slower.
+	// measure counts the rows that have an interval, those that are called anything but the same,
+	// and the slower.
 	measure := func(module, budget, seed, pattern string, packages ...string) (rows, changed, slower int) {
 		t.Helper()
 		args := append([]string{"bench", "--against", "HEAD", "--json", "--budget", budget, "--seed", seed, "-bench", pattern}, packages...)

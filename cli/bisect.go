@@ -41,8 +41,8 @@ func bisect(cmd *cobra.Command, options bench.Options, flags benchFlags) (err er
 	return b.find()
 }
 
-// find measures the last commit beside the good one, and then, as long as there are any, one in the middle
-// between the last that is like the good one and the first that is like the last.
+// find measures the last commit beside the good one, and then, as long as there are any, one in the
+// middle between the last that is like the good one and the first that is like the last.
 func (b *bisection) find() error {
 	low, high := -1, len(b.Commits)-1
 	whole, err := b.at(high, float64(b.flags.precision))

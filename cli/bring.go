@@ -206,7 +206,8 @@ func plural(n int, what string) string {
 
 func seconds(d time.Duration) string { return d.Round(100 * time.Millisecond).String() }
 
-// proveCommand has every row prove itself, for `bring`, and says on a line each before and after how it went.
+// proveCommand has every row prove itself, for `bring`, and says on a line each before and after
+// how it went.
 func (p program) proveCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:    "prove",

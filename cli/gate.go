@@ -114,12 +114,13 @@ func oneSided(_ *cobra.Command, args []string) error {
 		"gate `postage run --against "+against+"`; `postage compare` prints how the two differ, as advice")
 }
 
-// blind is the slowdown that a row must be able to show, if it is not to be said that there is no answer.
+// blind is the slowdown that a row must be able to show, if it is not to be said that there is no
+// answer.
 const blind = 2
 
-// answers is an error if the gate could not answer for all that was measured: if rows had figures in the old code
-// only, or could not have been found slower however slow. What the old revision did not have, or not working, cannot
-// have become slower since.
+// answers is an error if the gate could not answer for all that was measured: if rows had figures
+// in the old code only, or could not have been found slower however slow. What the old revision did
+// not have, or not working, cannot have become slower since.
 func answers(cmd *cobra.Command, c *verdict.Changes) error {
 	lost := 0
 	for _, u := range c.Unmatched {

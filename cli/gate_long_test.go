@@ -16,11 +16,12 @@ import (
 	"postage/verdict"
 )
 
-// What verdict's TestSameCodeRegressesNoMoreThanAllowed and TestSlowdownRegresses show with noise that is drawn, with the
-// noise of this machine: 30 real runs, of 36 s each, of old code against the same code, against code in which one
-// contender does 5% more, and against code with one function more that nothing here is about, in 8 function layouts
-// and in the linker's. Takes 25 minutes, so only if POSTAGE_LONG is set; its figures for one machine are in
-// docs/method.md. Nothing else may be running. POSTAGE_LONG may be a folder: the records are kept there.
+// What verdict's TestSameCodeRegressesNoMoreThanAllowed and TestSlowdownRegresses show with noise
+// that is drawn, with the noise of this machine: 30 real runs, of 36 s each, of old code against
+// the same code, against code in which one contender does 5% more, and against code with one
+// function more that nothing here is about, in 8 function layouts and in the linker's. Takes 25
+// minutes, so only if POSTAGE_LONG is set; its figures for one machine are in docs/method.md.
+// Nothing else may be running. POSTAGE_LONG may be a folder: the records are kept there.
 func TestGateOnRealRuns(t *testing.T) {
 	kept := os.Getenv("POSTAGE_LONG")
 	if kept == "" {
@@ -65,8 +66,8 @@ func TestGateOnRealRuns(t *testing.T) {
 	}
 }
 
-// unrelatedFunction is a file with a function that the linker keeps, of a size of its own, in a package that lies before
-// most others in the program.
+// unrelatedFunction is a file with a function that the linker keeps, of a size of its own, in a
+// package that lies before most others in the program.
 func unrelatedFunction(i int) string {
 	return "package words\n\nimport \"os\"\n\nfunc init() {\n\tif len(os.Args) == 1<<20 {\n" + strings.Repeat("\t\tprintln(os.Args[0], os.Getpid())\n", 3+7*i) + "\t}\n}\n"
 }

@@ -29,7 +29,8 @@ func saved(t *testing.T, folder, name string, rec *record.Record) string {
 	return file
 }
 
-// gated is a run against a revision, whose old side differs from block to block, with a row that is slower now.
+// gated is a run against a revision, whose old side differs from block to block, with a row that is
+// slower now.
 func gated(seed uint64, blocks int, slower float64) *record.Record {
 	r := recordtest.Run{Rand: rand.New(rand.NewPCG(7, seed)), Cases: 1, Blocks: blocks, Slower: map[string]float64{gatedRow: slower}}
 	rec := r.Record()

@@ -238,8 +238,8 @@ func newRun(plan lab.Plan, run record.Run, out, prefix string) (*record.Record, 
 	return lab.NewRecord(plan, run, record.ThisMachine(200*time.Millisecond)), out, nil
 }
 
-// conduct measures, with workers that are given the arguments and a view of how it goes on
-// standard error. Services that the entries need run meanwhile. A contender that does not answer for so
+// conduct measures, with workers that are given the arguments and a view of how it goes on standard
+// error. Services that the entries need run meanwhile. A contender that does not answer for so
 // long, by default the conductor's own patience, hangs.
 func conduct(cmd *cobra.Command, entries []lab.Entry, rec *record.Record, out string, patience time.Duration, arguments ...string) (err error) {
 	command, err := proc.Self(append([]string{"worker"}, arguments...)...)

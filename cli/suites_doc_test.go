@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// The program of docs/suites.md is built in a module outside of this repository, and its commands are executed.
+// The program of docs/suites.md is built in a module outside of this repository, and its commands
+// are executed.
 func TestSuitesOfOthers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds a program")
@@ -66,7 +67,8 @@ func TestSuitesOfOthers(t *testing.T) {
 	for line := range strings.Lines(fenced(t, "docs/suites.md", "sh")[0]) {
 		args := wordsOf(strings.TrimSpace(line))
 		out, err := in(filepath.Join(folder, args[0]), shortened(args[1:])...)
-		// So short a run has too few blocks, and by chance the same code may regress on a busy machine.
+		// So short a run has too few blocks, and by chance the same code may regress on a busy
+		// machine.
 		var exit *exec.ExitError
 		if err != nil && !(args[1] == "gate" && errors.As(err, &exit) && (exit.ExitCode() != 2 || strings.Contains(out, "too few blocks"))) {
 			t.Errorf("%s: %v\n%s", line, err, out)

@@ -23,8 +23,8 @@ func TestDSNOfNoUse(t *testing.T) {
 	}
 }
 
-// The server that --dsn names is the one that the run's services go to, and nothing is tried in its place; and it is
-// not repeated, as it may have a password in it.
+// The server that --dsn names is the one that the run's services go to, and nothing is tried in its
+// place; and it is not repeated, as it may have a password in it.
 func TestDSNReachesServices(t *testing.T) {
 	p := program{stage.Suites()}
 	entries, err := lab.Select(p.suites, []string{"Store/peer=postgres/rows=100"})

@@ -7,7 +7,8 @@ import (
 	"postage/verdict"
 )
 
-// Million is what a million messages cost in one way: there and back, the CPU time of both ends and what is sent.
+// Million is what a million messages cost in one way: there and back, the CPU time of both ends and
+// what is sent.
 type Million struct {
 	Contender  string
 	CPUSeconds float64
@@ -16,8 +17,8 @@ type Million struct {
 	USD        float64 // at the default prices
 }
 
-// Millions are what a million messages cost in each way that a stage declares with both ends, cheapest first, by
-// messages. Ways that were not measured there and back are left out.
+// Millions are what a million messages cost in each way that a stage declares with both ends,
+// cheapest first, by messages. Ways that were not measured there and back are left out.
 func Millions(stages []verdict.Stage, cases []Case) map[string][]Million {
 	byName := map[string]*Case{}
 	for i := range cases {

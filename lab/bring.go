@@ -4,8 +4,8 @@ import "context"
 
 // A Brought is a user's own message, for [Suite].Bring.
 type Brought struct {
-	// File is a FileDescriptorProto, encoded: the message is its first, and all that it reaches are top-level
-	// types of the one file.
+	// File is a FileDescriptorProto, encoded: the message is its first, and all that it reaches are
+	// top-level types of the one file.
 	File   []byte
 	Tree   string // root of this program's source, absolute
 	Folder string // where generated files go, absolute
@@ -24,9 +24,11 @@ type BroughtConfig struct {
 	Lost     map[string]string // rows that are not possible for these samples, with why
 }
 
-// BroughtCode is what a suite makes of a user's message: files that take the place of the source's when it is built.
+// BroughtCode is what a suite makes of a user's message: files that take the place of the source's
+// when it is built.
 type BroughtCode struct {
-	// Overlay has, for paths below the root of the source, the files that take their place, "" for none.
+	// Overlay has, for paths below the root of the source, the files that take their place, "" for
+	// none.
 	Overlay map[string]string
 	Main    string // folder of the program, below the root
 	Lost    map[string]string

@@ -130,8 +130,8 @@ func (r *run) servable(cs *runCase) bool {
 	return service == nil || slices.ContainsFunc(r.cases, func(o *runCase) bool { return !o.waits && o.entries[0].Case.Service == service })
 }
 
-// foretell says what precision to expect, by the intervals of the first look and by where the blocks
-// will go that there is time for; and what it would take for what was asked.
+// foretell says what precision to expect, by the intervals of the first look and by where the
+// blocks will go that there is time for; and what it would take for what was asked.
 func (r *run) foretell() {
 	rounds, wanted := r.rec.Run.Rounds, r.rec.Run.Precision
 	var cases []*runCase

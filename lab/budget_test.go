@@ -38,7 +38,8 @@ func TestComesBackToWhatWasLeftOut(t *testing.T) {
 	}
 }
 
-// Where blocks take longer than the budget allows, cases from the end on wait, and that is said before it is used up.
+// Where blocks take longer than the budget allows, cases from the end on wait, and that is said
+// before it is used up.
 func TestWhatCannotBeHelpedIsTold(t *testing.T) {
 	entries, _ := prepared(t, 0, "op=plain", "op=slow")
 	_, notes := told(t, Plan{Entries: entries, Rounds: 3}, 4*time.Second, 0.001)

@@ -54,20 +54,21 @@ type Choice struct {
 
 // Case is one piece of work that its contenders do alike.
 type Case struct {
-	// Name is made of the stage, capitalised, and key=value parts: "Encode/msg=benchmark/op=decode".
+	// Name is made of the stage, capitalised, and key=value parts:
+	// "Encode/msg=benchmark/op=decode".
 	Name string
 	// Doc is the question that the case answers, one sentence.
 	Doc string
 	// Headline cases are what `postage run` measures when it is asked for nothing in particular.
 	Headline bool
-	// First are the contenders and floors that a first look takes of a headline case which has many,
-	// beside its baseline and control; all for none.
+	// First are the contenders and floors that a first look takes of a headline case which has
+	// many, beside its baseline and control; all for none.
 	First []string
 	// Batch is about how long a batch takes where already one operation takes longer than a
 	// batch should. Only plans look at it.
 	Batch time.Duration
-	// Value is what speaks of the case's times: ValueFastCPU unless it is set. A case whose contenders wait
-	// for another process has ValueMeanWall.
+	// Value is what speaks of the case's times: ValueFastCPU unless it is set. A case whose
+	// contenders wait for another process has ValueMeanWall.
 	Value record.Value
 	// Service is a server that the case needs, shared by its workers, nil if it needs none.
 	Service *Service
@@ -102,7 +103,8 @@ type Contender struct {
 	// Open does all set-up. It runs in a process of its own, once a block.
 	Open func(ctx context.Context, env Env) (Instance, error)
 	// Start, where set, takes the place of Open: it starts another program that does the work and
-	// measures it itself, once a block, in one of the function layouts of the entry's build, from 0.
+	// measures it itself, once a block, in one of the function layouts of the entry's build, from
+	// 0.
 	Start func(ctx context.Context, layout int) (Runner, error)
 }
 

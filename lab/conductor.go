@@ -55,10 +55,11 @@ type Status struct {
 // Stop reasons that Run returns beside the record.
 var ErrInterrupted = errors.New("interrupted")
 
-// Run measures until every case is as precise as rec.Run asks or its budget is used
-// up. Cases whose rows the record has as not measured wait until time remains. rec holds what is to be measured: its run, its rows as NewRecord made them, and,
-// when a run is resumed, the blocks there are. It is filled in as the run goes on. If
-// ctx ends, Run returns ErrInterrupted; rec then holds all finished blocks.
+// Run measures until every case is as precise as rec.Run asks or its budget is used up. Cases whose
+// rows the record has as not measured wait until time remains. rec holds what is to be measured:
+// its run, its rows as NewRecord made them, and, when a run is resumed, the blocks there are. It is
+// filled in as the run goes on. If ctx ends, Run returns ErrInterrupted; rec then holds all
+// finished blocks.
 func (c *Conductor) Run(ctx context.Context, entries []Entry, rec *record.Record) error {
 	r := &run{Conductor: c, rec: rec, saver: saver{save: c.Save, now: time.Now}, start: time.Now(), lapped: time.Now(), before: rec.Run.Elapsed, deadline: time.Now().Add(rec.Run.Budget)}
 	for _, rows := range byCase(entries) {

@@ -8,10 +8,10 @@
 //     contender up, proves it, warms up, collects garbage, and waits for the baton.
 //  3. In each round every worker gets the baton once, in fresh random order, runs one
 //     batch of operations and answers with what it cost. Only one batch runs at a time.
-//  4. A case is done when the intervals of all its ratios are as narrow as was asked,
-//     looked at after 6, 10, 14, 20, 28, 40 and 56 blocks; the next block goes to
-//     the case that it narrows most a second, the first ones in turn. Whether a difference is significant never
-//     decides when to stop.
+//  4. A case is done when the intervals of all its ratios are as narrow as was asked, looked at
+//     after 6, 10, 14, 20, 28, 40 and 56 blocks; the next block goes to the case that it narrows
+//     most a second, the first ones in turn. Whether a difference is significant never decides when
+//     to stop.
 //  5. The record is saved as it grows, after every block of a short run. Package verdict
 //     turns it into figures.
 //

@@ -33,8 +33,9 @@ func (c *checksum) Run(n int) error {
 
 func (c *checksum) Close() error { return nil }
 
-// A suite is cases with their contenders. What the instrument does with one in a worker process, in short: it opens
-// it, has it prove that it does the work, and times batches of operations. package cli makes a command of suites.
+// A suite is cases with their contenders. What the instrument does with one in a worker process, in
+// short: it opens it, has it prove that it does the work, and times batches of operations. package
+// cli makes a command of suites.
 func Example() {
 	suite := lab.Suite{Stage: "sum", Doc: "Bytes to a checksum: which algorithm?", Cases: []lab.Case{{
 		Name: "Sum/size=9B", Doc: "What does a checksum cost?", Baseline: "hash=crc32",

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// As many operations as there are lanes are one for each, however fast some lanes are: proofs look at what every lane
-// did.
+// As many operations as there are lanes are one for each, however fast some lanes are: proofs look
+// at what every lane did.
 func TestLanes(t *testing.T) {
 	const count = 8
 	for n := 1; n <= 3*count; n++ {

@@ -51,7 +51,8 @@ func (c *remote) calibrate(ctx context.Context, target time.Duration) (answer re
 	if answer.N, err = calibrate(target, 1, run); err != nil {
 		return answer, err
 	}
-	// The least of some, by CPU time unless the batch waits, as the machine may do something else meanwhile.
+	// The least of some, by CPU time unless the batch waits, as the machine may do something else
+	// meanwhile.
 	perOp := func(n int) (least float64, err error) {
 		for try := range 3 {
 			b, err := run(n)

@@ -31,7 +31,8 @@ func sample() *proto3.TestAllTypesProto3 {
 	}
 }
 
-// What else Go programs do with messages goes on working with proto.Marshal and proto.Unmarshal replaced.
+// What else Go programs do with messages goes on working with proto.Marshal and proto.Unmarshal
+// replaced.
 func TestTheRestOfProtobuf(t *testing.T) {
 	m := sample()
 	data, err := proto.Marshal(m)
@@ -105,7 +106,8 @@ func TestExtensions(t *testing.T) {
 	}
 }
 
-// Text that is not UTF-8 is refused both ways where the schema asks for that, and by protobuf's own rules not in proto2.
+// Text that is not UTF-8 is refused both ways where the schema asks for that, and by protobuf's own
+// rules not in proto2.
 func TestUTF8(t *testing.T) {
 	const bad = "a\xffb"
 	for _, m := range []fastMessage{
@@ -138,7 +140,8 @@ func TestUTF8(t *testing.T) {
 	}
 }
 
-// A message whose size was asked for may have grown since: that is an error of its owner's, not of memory.
+// A message whose size was asked for may have grown since: that is an error of its owner's, not of
+// memory.
 func TestStaleSize(t *testing.T) {
 	m := &proto3.TestAllTypesProto3{OptionalString: "x"}
 	o := proto.MarshalOptions{UseCachedSize: true}

@@ -13,16 +13,17 @@ import (
 	"google.golang.org/protobuf/runtime/protoiface"
 )
 
-// smallBytes is how much of a message is written before its size is asked for. Below that, bytes are
-// written at the end of what room there is and moved down once; above, the size says where each goes.
+// smallBytes is how much of a message is written before its size is asked for. Below that, bytes
+// are written at the end of what room there is and moved down once; above, the size says where each
+// goes.
 const smallBytes = 4096
 
 // An Encoder is what one encoding keeps beside the message. It is for generated code.
 //
-// A message is written from its last byte to its first, so that the length of a part is known when it has
-// to be written. Generated functions hand on the window w, whose end is the message's end, and i, the
-// index of the first byte written: what is free is w[:i]. They ask Grow for room once for a group of
-// fields.
+// A message is written from its last byte to its first, so that the length of a part is known when
+// it has to be written. Generated functions hand on the window w, whose end is the message's end,
+// and i, the index of the first byte written: what is free is w[:i]. They ask Grow for room once
+// for a group of fields.
 type Encoder struct {
 	// Flags are those of the call.
 	Flags protoiface.MarshalInputFlags
@@ -58,8 +59,8 @@ func (e *Encoder) StartCached(b []byte, root Sizer, cache *int32) (w []byte, i i
 	return e.Start(b, root)
 }
 
-// CachedSize returns the size that is in a message's cache, if the flags allow that to be asked for. As
-// protobuf-go has it, the cache holds one more than the size.
+// CachedSize returns the size that is in a message's cache, if the flags allow that to be asked
+// for. As protobuf-go has it, the cache holds one more than the size.
 func CachedSize(cache *int32, flags protoiface.MarshalInputFlags) (int, bool) {
 	if flags&protoiface.MarshalUseCachedSize == 0 {
 		return 0, false
@@ -90,8 +91,9 @@ func (e *Encoder) Finish(w []byte, i int) ([]byte, error) {
 	return e.buf[:e.start+len(w)-i], nil
 }
 
-// Grow is called where there may be no room for need bytes. What is free afterwards is enough for the
-// rest of the message, even if that is less than need: need is the most that a group of fields may take.
+// Grow is called where there may be no room for need bytes. What is free afterwards is enough for
+// the rest of the message, even if that is less than need: need is the most that a group of fields
+// may take.
 func (e *Encoder) Grow(w []byte, i, need int) ([]byte, int) {
 	if e.root == nil {
 		return w, i

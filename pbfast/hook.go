@@ -22,13 +22,14 @@ func Original(m protoreflect.Message) *protoiface.Methods {
 	return table
 }
 
-// Hook makes proto.Marshal, proto.Unmarshal and proto.Size of messages like m use the given methods. It is
-// for generated code, from an init function.
+// Hook makes proto.Marshal, proto.Unmarshal and proto.Size of messages like m use the given
+// methods. It is for generated code, from an init function.
 //
-// protobuf-go keeps one table of methods for a type, in its MessageInfo, and asks it for every operation; it
-// does not promise to. So Hook first puts methods there that only note that they were called, asks
-// proto for all three operations, and sets what it was given only if each was. Otherwise the
-// table is left as it was found, the reason goes to standard error once, and the error is returned.
+// protobuf-go keeps one table of methods for a type, in its MessageInfo, and asks it for every
+// operation; it does not promise to. So Hook first puts methods there that only note that they were
+// called, asks proto for all three operations, and sets what it was given only if each was.
+// Otherwise the table is left as it was found, the reason goes to standard error once, and the
+// error is returned.
 func Hook(m proto.Message, fast *protoiface.Methods) error {
 	err := hook(m, fast)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 
 const agreement = "Agrees|Corners|Varint|Opaque|Hook"
 
-// The differential tests hold while the collector runs all the time, and while it checks its own marks: nothing that a
-// message points to is hidden from it.
+// The differential tests hold while the collector runs all the time, and while it checks its own
+// marks: nothing that a message points to is hidden from it.
 func TestUnderTheCollector(t *testing.T) {
 	if testing.Short() {
 		t.Skip("two more runs of the differential tests")
@@ -30,8 +30,8 @@ func TestUnderTheCollector(t *testing.T) {
 	}
 }
 
-// The same on a 32-bit machine, on a big-endian one, and with the newest protobuf-go. The oldest that is supported is
-// the one in go.mod: no program can have an older one.
+// The same on a 32-bit machine, on a big-endian one, and with the newest protobuf-go. The oldest
+// that is supported is the one in go.mod: no program can have an older one.
 func TestElsewhere(t *testing.T) {
 	if os.Getenv("POSTAGE_INTEROP") == "" {
 		t.Skip("builds for other machines and asks for the newest protobuf-go: POSTAGE_INTEROP=1 asks for it")

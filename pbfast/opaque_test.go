@@ -8,7 +8,8 @@ import (
 	"postage/pbfast/internal/testmessages/edition2023opaque"
 )
 
-// The accessors of the opaque API see what was decoded, and what they set is encoded, through the hook and directly.
+// The accessors of the opaque API see what was decoded, and what they set is encoded, through the
+// hook and directly.
 func TestOpaque(t *testing.T) {
 	nested := new(edition2023opaque.TestAllTypesEdition2023_NestedMessage)
 	nested.SetA(7)

@@ -12,8 +12,9 @@ const (
 	ascii4 = 0x80808080
 )
 
-// PutText writes s before w[i], with its length and, unless it is 0, a tag of one byte before. Text that is not UTF-8 is an
-// error of Finish. What is short is looked at while it is copied, in words that overlap.
+// PutText writes s before w[i], with its length and, unless it is 0, a tag of one byte before. Text
+// that is not UTF-8 is an error of Finish. What is short is looked at while it is copied, in words
+// that overlap.
 func (e *Encoder) PutText(w []byte, i int, s string, tag byte) int {
 	src := unsafe.Slice(unsafe.StringData(s), len(s))
 	n := len(src)

@@ -10,7 +10,8 @@ import (
 	"postage/pbfast"
 )
 
-// Varints of every length, whole, cut, too long and longer than they need be, at every distance from the end of the input.
+// Varints of every length, whole, cut, too long and longer than they need be, at every distance
+// from the end of the input.
 func TestVarint(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 0))
 	for range 2000 {

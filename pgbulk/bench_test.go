@@ -21,8 +21,9 @@ import (
 	"postage/pgbulk/pgtest/pgsink"
 )
 
-// The benchmarks write the page's upsert, 1000 rows of 16 KB, in several ways to a protocol sink in a process of its own, which
-// is what the client costs by itself. Ratios are better read from Postage's stage store, whose contenders take turns.
+// The benchmarks write the page's upsert, 1000 rows of 16 KB, in several ways to a protocol sink in
+// a process of its own, which is what the client costs by itself. Ratios are better read from
+// Postage's stage store, whose contenders take turns.
 
 // contender is a way to write the page's rows.
 type contender struct {

@@ -6,13 +6,16 @@ import (
 	"strconv"
 )
 
-// savepoint is the name of the savepoints inside of the caller's transaction, which are gone when a call returns.
+// savepoint is the name of the savepoints inside of the caller's transaction, which are gone when a
+// call returns.
 const savepoint = "pgbulk"
 
-// saves reports whether the rows go after a savepoint in the caller's transaction: the search for a row at fault begins there.
+// saves reports whether the rows go after a savepoint in the caller's transaction: the search for a
+// row at fault begins there.
 func (w *writer) saves() bool { return w.inTx && w.options.LocateWithin > 0 }
 
-// bindChunk sends the chunk as one INSERT. The statement is parsed only if its number of rows is another than before.
+// bindChunk sends the chunk as one INSERT. The statement is parsed only if its number of rows is
+// another than before.
 func (w *writer) bindChunk() error {
 	if w.keyOrder() && !w.alone && !w.again {
 		return errKeyOrder
@@ -46,7 +49,8 @@ func (w *writer) bindChunk() error {
 		c.write(s, 0, c.rows())
 	}
 	w.executeRows()
-	// Before the chunk is used again; and a Parse sets statement_timeout going, until the Execute, however long the source thinks.
+	// Before the chunk is used again; and a Parse sets statement_timeout going, until the Execute,
+	// however long the source thinks.
 	if lent || parse {
 		s.flush()
 	}

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// chunk is some rows, encoded, as Bind has them. COPY differs only in a count before each row. Large strings are not in
-// data but stay where they are; a string's bytes never change.
+// chunk is some rows, encoded, as Bind has them. COPY differs only in a count before each row.
+// Large strings are not in data but stay where they are; a string's bytes never change.
 type chunk struct {
 	first    int        // number of its first row
 	data     []byte     // fields of all rows, but for what refs refer to
@@ -30,8 +30,8 @@ func (c *chunk) reset(first int) {
 	c.first, c.data, c.refs, c.referred, c.ends = first, c.data[:0], c.refs[:0], 0, c.ends[:0]
 }
 
-// grow makes room for about size bytes more in data: a little at first, then for all of the chunk at once if that is
-// not much, and otherwise for more and more.
+// grow makes room for about size bytes more in data: a little at first, then for all of the chunk
+// at once if that is not much, and otherwise for more and more.
 func (c *chunk) grow(size, limit int) {
 	const little, much = 32 << 10, 1 << 20
 	if need := len(c.data) + size; need > little && need > cap(c.data) {
@@ -81,14 +81,15 @@ func (c *chunk) appendRow(dst []byte, i int) []byte {
 	return append(dst, c.data[at:end.data]...)
 }
 
-// appendKey appends the fields of the i-th row that are its key. ok is false if one of them is NULL, unless NULLs are
-// alike: then the row is in conflict with none.
+// appendKey appends the fields of the i-th row that are its key. ok is false if one of them is
+// NULL, unless NULLs are alike: then the row is in conflict with none.
 func (c *chunk) appendKey(dst []byte, i int, isKey []bool, nullsAlike bool) (key []byte, ok bool) {
 	start, end := c.start(i), c.ends[i]
 	at, refs := start.data, c.refs[start.refs:end.refs]
 	for _, is := range isKey {
 		n := max(0, int(int32(binary.BigEndian.Uint32(c.data[at:]))))
-		// A field whose value is referred to has its length here, and perhaps the byte that jsonb begins with.
+		// A field whose value is referred to has its length here, and perhaps the byte that jsonb
+		// begins with.
 		if len(refs) > 0 && refs[0].at <= at+5 {
 			n, refs = refs[0].at-at-4, refs[1:]
 		} else if is {

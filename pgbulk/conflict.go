@@ -11,8 +11,9 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// SQL is a piece of SQL that goes into a statement as it stands, such as a predicate. It is part of the program: never
-// make one of what a user typed. In it, t is the row of the table and excluded the row of the call:
+// SQL is a piece of SQL that goes into a statement as it stands, such as a predicate. It is part of
+// the program: never make one of what a user typed. In it, t is the row of the table and excluded
+// the row of the call:
 //
 //	pgbulk.Options{SetTo: map[string]pgbulk.SQL{"n": "t.n + excluded.n"}, Where: "t.version < excluded.version"}
 type SQL string
@@ -25,7 +26,8 @@ const (
 	_ Conflict = iota
 	// DoUpdate sets the row's other columns to the new values.
 	DoUpdate
-	// DoNothing keeps the row as it is. Insert with DoNothing and without a key keeps the row on a conflict with any unique index.
+	// DoNothing keeps the row as it is. Insert with DoNothing and without a key keeps the row on a
+	// conflict with any unique index.
 	DoNothing
 	// Fail is PostgreSQL's unique violation.
 	Fail
@@ -113,7 +115,8 @@ func (o *Options) fillSet(t *Table) {
 // setNothing says that an update would leave the row as it is.
 func (o *Options) setNothing() bool { return len(o.Set) == 0 && len(o.SetTo) == 0 }
 
-// exactKey says that two rows are in conflict if the columns of the key are alike, and only then, as far as their bytes tell.
+// exactKey says that two rows are in conflict if the columns of the key are alike, and only then,
+// as far as their bytes tell.
 func (t *Table) exactKey(o *Options) bool {
 	return len(t.Key) > 0 && o.Target == "" && o.TargetWhere == ""
 }
@@ -184,7 +187,8 @@ const constraintQuery = `select a.attname from pg_constraint c join pg_index i o
 	join pg_attribute a on a.attrelid = i.indrelid and a.attnum = any((i.indkey::int2[])[0:i.indnkeyatts - 1])
 	where c.conrelid = $1::text::regclass and c.conname = $2 and c.contype <> 'x'`
 
-// constraintKey returns the columns of the constraint that decides on conflicts, or none if they are not all written.
+// constraintKey returns the columns of the constraint that decides on conflicts, or none if they
+// are not all written.
 func constraintKey(ctx context.Context, conn *pgx.Conn, t *Table, o *Options, b *buffers) ([]string, error) {
 	rows, err := b.ask(ctx, conn.PgConn(), constraintQuery, t.Name.Sanitize(), o.Constraint)
 	if err != nil {

@@ -103,7 +103,8 @@ func TestConflictControl(t *testing.T) {
 	}
 }
 
-// TestIdentityIsRefused: without OverridingSystem a value for such a column is the server's error in an upsert.
+// TestIdentityIsRefused: without OverridingSystem a value for such a column is the server's error
+// in an upsert.
 func TestIdentityIsRefused(t *testing.T) {
 	conn := connect(t)
 	for _, s := range strategies {
@@ -115,8 +116,9 @@ func TestIdentityIsRefused(t *testing.T) {
 	}
 }
 
-// TestConstraintKeyTwice: the constraint's columns are looked up, so that a key that comes again in another statement is
-// found, with both rows. Of an expression the server alone knows, and Auto leaves it to one statement.
+// TestConstraintKeyTwice: the constraint's columns are looked up, so that a key that comes again in
+// another statement is found, with both rows. Of an expression the server alone knows, and Auto
+// leaves it to one statement.
 func TestConstraintKeyTwice(t *testing.T) {
 	conn := connect(t)
 	rows := make([][]any, 3000)
@@ -149,7 +151,8 @@ func TestConstraintKeyTwice(t *testing.T) {
 	})
 }
 
-// TestConflictRefusals are settings that are refused before the connection is asked for: there is none.
+// TestConflictRefusals are settings that are refused before the connection is asked for: there is
+// none.
 func TestConflictRefusals(t *testing.T) {
 	table := pgbulk.Table{Name: pgx.Identifier{"t"}, Columns: []string{"id", "a"}, Key: []string{"id"}}
 	keyless := pgbulk.Table{Name: pgx.Identifier{"t"}, Columns: []string{"id", "a"}}

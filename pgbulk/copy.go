@@ -9,14 +9,15 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// stageName is the temporary table's name, or its beginning: in the caller's transaction there is one for each set of
-// columns, for all calls. To make one a call and drop it would leave locks on eight relations each time, until the transaction ends.
+// stageName is the temporary table's name, or its beginning: in the caller's transaction there is
+// one for each set of columns, for all calls. To make one a call and drop it would leave locks on
+// eight relations each time, until the transaction ends.
 const stageName = "pgbulk_stage"
 
-// startCopy begins the exchange with the statements before and after the rows, all in one simple Query: the server
-// works through them one after the other, reading the rows when it comes to COPY. We need not wait for it to say that it is
-// ready for them; were it to fail before, it would ignore them
-// (https://www.postgresql.org/docs/current/protocol-flow.html#PROTOCOL-COPY).
+// startCopy begins the exchange with the statements before and after the rows, all in one simple
+// Query: the server works through them one after the other, reading the rows when it comes to COPY.
+// We need not wait for it to say that it is ready for them; were it to fail before, it would ignore
+// them (https://www.postgresql.org/docs/current/protocol-flow.html#PROTOCOL-COPY).
 func (w *writer) startCopy() {
 	w.openStream()
 	w.stream.copies = true
@@ -54,8 +55,9 @@ func (w *writer) script() string {
 	return b.String()
 }
 
-// sameTypes is a statement that fails if the columns have other types than they had for an earlier call, or nothing if
-// there was none. The bytes of a value of one type may well be those of another, and COPY would not know.
+// sameTypes is a statement that fails if the columns have other types than they had for an earlier
+// call, or nothing if there was none. The bytes of a value of one type may well be those of
+// another, and COPY would not know.
 func (w *writer) sameTypes() string {
 	if !w.kept {
 		return ""
@@ -72,10 +74,12 @@ func (w *writer) sameTypes() string {
 		literal(w.table.Name.Sanitize()), strings.Join(types, ","), len(types))
 }
 
-// createStage is the statements that make the stage, and gives it its name. Its values are not compressed (external): a large one is, once,
-// on the way into the table. With the table's own storage one that compresses would move on as it is, and spare a twentieth of the
-// server's time; but one that does not would be tried twice, which costs half as much again, and one that is not taken
-// (SkipUnchanged) would be compressed for nothing. It is not made by LIKE, for which one must be allowed to read all of the table.
+// createStage is the statements that make the stage, and gives it its name. Its values are not
+// compressed (external): a large one is, once, on the way into the table. With the table's own
+// storage one that compresses would move on as it is, and spare a twentieth of the server's time;
+// but one that does not would be tried twice, which costs half as much again, and one that is not
+// taken (SkipUnchanged) would be compressed for nothing. It is not made by LIKE, for which one must
+// be allowed to read all of the table.
 func (w *writer) createStage() string {
 	columns := strings.Join(w.stageColumns(), ", ")
 	w.stage = stageName
@@ -96,8 +100,8 @@ func (w *writer) createStage() string {
 	return b.String()
 }
 
-// ifMissing has statements run if there is no temporary table of a name. CREATE TABLE IF NOT EXISTS would say something each
-// time that there is one.
+// ifMissing has statements run if there is no temporary table of a name. CREATE TABLE IF NOT EXISTS
+// would say something each time that there is one.
 func ifMissing(table, sql string) string {
 	tag := "$do$"
 	for strings.Contains(sql, tag) {
@@ -106,7 +110,8 @@ func ifMissing(table, sql string) string {
 	return "do " + tag + " begin if to_regclass('pg_temp." + table + "') is null then " + sql + "end if; end " + tag + "; "
 }
 
-// stageColumns are the definitions of the stage's columns. Those that are sent as text are text there.
+// stageColumns are the definitions of the stage's columns. Those that are sent as text are text
+// there.
 func (w *writer) stageColumns() []string {
 	definitions := make([]string, len(w.columns))
 	for i, c := range w.columns {
@@ -142,8 +147,8 @@ func (w *writer) insertSelect(where string) string {
 	return b.String()
 }
 
-// orderBy sorts the rows that come out of a SELECT by the table's key, so that two calls that update the same rows lock them in the same
-// order, and neither waits for the other in a circle.
+// orderBy sorts the rows that come out of a SELECT by the table's key, so that two calls that
+// update the same rows lock them in the same order, and neither waits for the other in a circle.
 func (w *writer) orderBy() string {
 	var key []string
 	for i, is := range w.isKey {
@@ -159,7 +164,8 @@ func (w *writer) keyOrder() bool { return w.sorts && w.options.Order == KeyOrder
 
 var errKeyOrder = errors.New("KeyOrder cannot sort the rows of several statements of Bind or Unnest: use Copy, which needs the right to make temporary tables")
 
-// sorted reports whether the statement of Bind or Unnest is to be sorted: it has all of the call's rows.
+// sorted reports whether the statement of Bind or Unnest is to be sorted: it has all of the call's
+// rows.
 func (w *writer) sorted() bool { return w.sorts && w.alone }
 
 // fromStage is the i-th column as the stage has it, of the table's type.

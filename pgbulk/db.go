@@ -9,8 +9,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// DB is what can be written to: a *pgx.Conn, *pgxpool.Conn, *pgxpool.Pool (a connection is acquired for the call) or
-// pgx.Tx, or what embeds one of them.
+// DB is what can be written to: a *pgx.Conn, *pgxpool.Conn, *pgxpool.Pool (a connection is acquired
+// for the call) or pgx.Tx, or what embeds one of them.
 type DB interface {
 	Begin(ctx context.Context) (pgx.Tx, error)
 }

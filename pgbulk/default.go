@@ -9,10 +9,11 @@ import (
 //
 //	pgbulk.Slice([][]any{{1, "given"}, {2, pgbulk.Default}})
 //
-// It is for what inserts, by Bind, and by Unnest, which sends such rows as Bind does. COPY has no way to say it: Auto takes
-// Bind if it sees one in time, which for Insert is in the first row, and else it is an error that names the row. Rows that leave out
-// other columns than the row before begin another statement. A column that is to have its DEFAULT in all rows is better left
-// out of Table.Columns.
+// It is for what inserts, by Bind, and by Unnest, which sends such rows as Bind does. COPY has no
+// way to say it: Auto takes Bind if it sees one in time, which for Insert is in the first row, and
+// else it is an error that names the row. Rows that leave out other columns than the row before
+// begin another statement. A column that is to have its DEFAULT in all rows is better left out of
+// Table.Columns.
 var Default defaultMark
 
 type defaultMark struct{}
@@ -37,7 +38,8 @@ func leftOut(row []any) (columns []bool) {
 	return columns
 }
 
-// leaveOut has the chunk be of rows that leave out the same columns as a row. What is in it is sent if they are others.
+// leaveOut has the chunk be of rows that leave out the same columns as a row. What is in it is sent
+// if they are others.
 func (w *writer) leaveOut(row []any) error {
 	if w.strategy == Copy {
 		return nil // an error when it is encoded
@@ -100,7 +102,8 @@ func (w *writer) parameterColumn(i int) *column {
 	return nil
 }
 
-// keyParams says which of a row's parameters are its key. known is false if a part of the key is left out.
+// keyParams says which of a row's parameters are its key. known is false if a part of the key is
+// left out.
 func (w *writer) keyParams() (isKey []bool, known bool) {
 	if w.out == nil {
 		return w.isKey, true

@@ -47,7 +47,8 @@ func TestDefault(t *testing.T) {
 			if got, want := content(t, conn, table.Name, "id"), "(1,a,1) (2,up,7) (3,up,9) (4,none,7) (5,,) (6,large,7) (7,new,1)"; got != want {
 				t.Errorf("table %s, want %s", got, want)
 			}
-			// The row and column of an error, and of a key that comes again, where the parameters are fewer than the columns.
+			// The row and column of an error, and of a key that comes again, where the parameters
+			// are fewer than the columns.
 			_, err = pgbulk.Insert(t.Context(), conn, table, pgbulk.Slice([][]any{{d, "x", "1"}, {d, d, "2"}, {d, d, "what"}}), pgbulk.Options{Strategy: s})
 			if e, ok := errors.AsType[*pgbulk.Error](err); !ok || e.Row != 2 || e.Column != "n" {
 				t.Errorf("error %v", err)
@@ -64,7 +65,8 @@ func TestDefault(t *testing.T) {
 	}
 }
 
-// TestDefaultRefused: where DEFAULT cannot be said it is an error that names the row and the column, and no row is in.
+// TestDefaultRefused: where DEFAULT cannot be said it is an error that names the row and the
+// column, and no row is in.
 func TestDefaultRefused(t *testing.T) {
 	conn := connect(t)
 	table := pgbulk.Table{Name: newTable(t, conn, "id int primary key, a text default 'none', j json default '1'"), Columns: []string{"id", "a", "j"}, Key: []string{"id"}}
@@ -93,7 +95,8 @@ func TestDefaultRefused(t *testing.T) {
 	}
 }
 
-// TestDefaultProperty writes random rows with some values left out, and compares with pgx, which leaves out the columns.
+// TestDefaultProperty writes random rows with some values left out, and compares with pgx, which
+// leaves out the columns.
 func TestDefaultProperty(t *testing.T) {
 	conn := connect(t)
 	must(t, conn, types)

@@ -32,8 +32,9 @@ type attribute struct {
 	toasts     bool   // large values of its type may be stored apart from the row
 }
 
-// layoutQuery asks about a table's columns. COPY into a table under row-level security is refused; it does not apply rules; into a view it works only by
-// triggers; it overrides identity columns that are GENERATED ALWAYS (https://www.postgresql.org/docs/current/sql-copy.html); and in binary
+// layoutQuery asks about a table's columns. COPY into a table under row-level security is refused;
+// it does not apply rules; into a view it works only by triggers; it overrides identity columns
+// that are GENERATED ALWAYS (https://www.postgresql.org/docs/current/sql-copy.html); and in binary
 // it looks up how the type of every column is read, even of those that are not copied.
 func layoutQuery(major int) string {
 	generated := "a.attgenerated <> ''"
@@ -51,8 +52,9 @@ func layoutQuery(major int) string {
 	where a.attrelid = $1::text::regclass and a.attnum > 0 and not a.attisdropped`
 }
 
-// describe asks the server for a table's columns, in one round trip, and in another about its indexes if a key may have NULLs.
-// The types come from the description of a query: there a domain is the type that it is based on, which is what has a codec.
+// describe asks the server for a table's columns, in one round trip, and in another about its
+// indexes if a key may have NULLs. The types come from the description of a query: there a domain
+// is the type that it is based on, which is what has a codec.
 func describe(ctx context.Context, conn *pgx.Conn, t *Table, o *Options, b *buffers) (*layout, error) {
 	pc := conn.PgConn()
 	name := t.Name.Sanitize()
@@ -124,7 +126,8 @@ func describe(ctx context.Context, conn *pgx.Conn, t *Table, o *Options, b *buff
 	return l, nil
 }
 
-// nullsQuery asks whether a unique index of just the columns $2, in the order of their names, has NULLS NOT DISTINCT.
+// nullsQuery asks whether a unique index of just the columns $2, in the order of their names, has
+// NULLS NOT DISTINCT.
 const nullsQuery = `select exists (select from pg_index i where i.indrelid = $1::text::regclass and i.indisunique and i.indnullsnotdistinct
 	and i.indpred is null and i.indexprs is null and $2::text[] = (select array_agg(k.attname::text order by k.attname)
 	from pg_attribute k where k.attrelid = i.indrelid and k.attnum = any((i.indkey::int2[])[0:i.indnkeyatts - 1])))`
@@ -160,12 +163,13 @@ func (b *buffers) ask(ctx context.Context, pc *pgconn.PgConn, sql string, params
 	return s.rows, nil
 }
 
-// labelQuery asks which types' values are the same in binary as in text: enums, and what is text by another name, such as citext.
+// labelQuery asks which types' values are the same in binary as in text: enums, and what is text by
+// another name, such as citext.
 const labelQuery = `select t.oid, p.prolang = 12 and p.prosrc in ('enum_recv', 'textrecv', 'varcharrecv')
 	from pg_type t left join pg_proc p on p.oid = t.typreceive where t.oid = any($1::oid[])`
 
-// findLabels marks the columns of types that the type map does not know and that take text as it is. The server is asked
-// once for a type and connection.
+// findLabels marks the columns of types that the type map does not know and that take text as it
+// is. The server is asked once for a type and connection.
 func findLabels(ctx context.Context, conn *pgx.Conn, columns []column, b *buffers) error {
 	const key = "postage/pgbulk labels"
 	data := conn.PgConn().CustomData()

@@ -18,8 +18,8 @@ const (
 	binaryFormat = 1
 )
 
-// maxValue is the limit on the length of a value, and of a Bind message, in bytes: PostgreSQL's MaxAllocSize of 1 GB
-// less one, less what a value's header takes.
+// maxValue is the limit on the length of a value, and of a Bind message, in bytes: PostgreSQL's
+// MaxAllocSize of 1 GB less one, less what a value's header takes.
 const maxValue = 1<<30 - 1 - 8
 
 // shape is how a column's or parameter's type takes values that need no codec.
@@ -146,7 +146,8 @@ func (c *column) codecFormat() int16 {
 	return c.format
 }
 
-// encoder turns values into the bytes that both COPY and Bind have for them: a length, -1 for NULL, and the value.
+// encoder turns values into the bytes that both COPY and Bind have for them: a length, -1 for NULL,
+// and the value.
 type encoder struct {
 	m       *pgtype.Map
 	columns []column
@@ -208,8 +209,8 @@ func (e *encoder) append(dst []byte, i int, v any) ([]byte, error) {
 	return out, nil
 }
 
-// write writes the i-th value of a row to the stream, without a copy of its own if it is plain. lent says that the
-// stream now refers to bytes that their owner may change after this row.
+// write writes the i-th value of a row to the stream, without a copy of its own if it is plain.
+// lent says that the stream now refers to bytes that their owner may change after this row.
 func (e *encoder) write(s *stream, i int, v any) (lent bool, err error) {
 	c := &e.columns[i]
 	p, ok := c.shape.plain(v)
@@ -244,8 +245,8 @@ func (e *encoder) write(s *stream, i int, v any) (lent bool, err error) {
 	return false, nil
 }
 
-// minLent is the size in bytes from which on it pays to write out all there is after a row for the sake of one value that
-// may change, rather than to copy it.
+// minLent is the size in bytes from which on it pays to write out all there is after a row for the
+// sake of one value that may change, rather than to copy it.
 const minLent = bufferSize / 2
 
 // constant reports whether the bytes of a plain value are a string's, which never change.
@@ -257,8 +258,8 @@ func constant(v any) bool {
 	return false
 }
 
-// size is a lower bound of what a row takes, which counts its plain values alone, and how much of it a chunk would only refer to.
-// It costs next to nothing.
+// size is a lower bound of what a row takes, which counts its plain values alone, and how much of
+// it a chunk would only refer to. It costs next to nothing.
 func (e *encoder) size(row []any) (n, referred int) {
 	n = 4 * len(row)
 	for i, v := range row {
@@ -272,15 +273,16 @@ func (e *encoder) size(row []any) (n, referred int) {
 	return n, referred
 }
 
-// refers reports whether a chunk refers to the i-th value of a row, whose plain bytes are s. Keys it always holds itself.
+// refers reports whether a chunk refers to the i-th value of a row, whose plain bytes are s. Keys
+// it always holds itself.
 func (e *encoder) refers(i int, s string, v any) bool {
 	return len(s) >= minReferred && constant(v) && !e.isKey[i]
 }
 
 // encode has the type map append v. The result is nil for NULL.
 //
-// A value that has no binary encoding is given as text by its owner, such as a string for a number. If that is sure to be
-// read as the server would, we parse it and encode what comes out.
+// A value that has no binary encoding is given as text by its owner, such as a string for a number.
+// If that is sure to be read as the server would, we parse it and encode what comes out.
 func (e *encoder) encode(c *column, v any, dst []byte) (out []byte, err error) {
 	out, err = e.encodeAs(c, c.codecFormat(), v, dst)
 	if err == nil || c.codecFormat() != binaryFormat {
@@ -314,7 +316,8 @@ func (e *encoder) text(c *column, v any) (string, bool) {
 	return string(b), err == nil && b != nil
 }
 
-// encodeAs is the type map's Encode. It calls methods of the value's type; if they panic, that is an error about the value.
+// encodeAs is the type map's Encode. It calls methods of the value's type; if they panic, that is
+// an error about the value.
 func (e *encoder) encodeAs(c *column, format int16, v any, dst []byte) (out []byte, err error) {
 	defer func() {
 		if r := recover(); r != nil {

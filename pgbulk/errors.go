@@ -10,8 +10,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// ErrTooLarge is wrapped by the error about a value, or the parameters of one statement, of more than PostgreSQL takes:
-// a message and a value have less than 1 GB
+// ErrTooLarge is wrapped by the error about a value, or the parameters of one statement, of more
+// than PostgreSQL takes: a message and a value have less than 1 GB
 // (https://www.postgresql.org/docs/current/limits.html). Nothing of such a value has been sent.
 var ErrTooLarge = errors.New("more than PostgreSQL's limit of 1 GB")
 
@@ -21,13 +21,14 @@ type Error struct {
 	Op    string // "exec", or the Operation
 	Table string // quoted; "" for Exec
 
-	// Row is the row that the error is about, counted from 0, and LastRow the same; -1 if the error is not about a row or the row is
-	// not known. If all that is known is that it is one of several, they are Row to LastRow.
-	// For Exec they are -1.
+	// Row is the row that the error is about, counted from 0, and LastRow the same; -1 if the error
+	// is not about a row or the row is not known. If all that is known is that it is one of
+	// several, they are Row to LastRow. For Exec they are -1.
 	Row, LastRow int
 	// FirstRow is, if the key of Row is twice in one call, the row that had it first; else -1.
 	FirstRow int
-	// Column is the column that the error is about, or for Exec the parameter, such as "$3"; "" if it is about none or not known.
+	// Column is the column that the error is about, or for Exec the parameter, such as "$3"; "" if
+	// it is about none or not known.
 	Column string
 
 	// Unlocated says, of an error about the values of a row that is not known, why it is not known.
@@ -35,8 +36,8 @@ type Error struct {
 
 	// Closed says that the connection was closed, because it could not be brought back into step.
 	Closed bool
-	// Uncertain says that the connection was lost after everything had been sent and before the server's
-	// answer: the rows may be in, all of them, or not, none of them.
+	// Uncertain says that the connection was lost after everything had been sent and before the
+	// server's answer: the rows may be in, all of them, or not, none of them.
 	Uncertain bool
 
 	Err error
@@ -100,11 +101,12 @@ func newError(op, table string, err error) *Error {
 	return e
 }
 
-// number finds the line number in COPY's context, whatever the language: "COPY t, line 3, column c".
+// number finds the line number in COPY's context, whatever the language: "COPY t, line 3, column
+// c".
 var number = regexp.MustCompile(`^, \D*(\d+)`)
 
-// copyPosition reads row and column out of the context of an error in COPY ... FROM. PostgreSQL counts
-// rows from 1, and names the column last.
+// copyPosition reads row and column out of the context of an error in COPY ... FROM. PostgreSQL
+// counts rows from 1, and names the column last.
 func copyPosition(e *pgconn.PgError, table string, columns []string) (row int, column string, ok bool) {
 	for line := range strings.Lines(e.Where) {
 		rest, found := strings.CutPrefix(strings.TrimSuffix(line, "\n"), "COPY "+table)
@@ -130,9 +132,10 @@ func copyPosition(e *pgconn.PgError, table string, columns []string) (row int, c
 	return 0, "", false
 }
 
-// parameter finds the number of the parameter that an error in Bind is about: in the context ("unnamed portal parameter $3"), or
-// in the message ("incorrect binary data format in bind parameter 3"). The context may also quote a statement of a
-// trigger's, with parameters of its own, or list all of ours ("unnamed portal with parameters: $1 = ...").
+// parameter finds the number of the parameter that an error in Bind is about: in the context
+// ("unnamed portal parameter $3"), or in the message ("incorrect binary data format in bind
+// parameter 3"). The context may also quote a statement of a trigger's, with parameters of its own,
+// or list all of ours ("unnamed portal with parameters: $1 = ...").
 var (
 	parameterInContext = regexp.MustCompile(`^[^"„“»«:：\n]*\$(\d+)`)
 	parameterInMessage = regexp.MustCompile(`(\d+)$`)

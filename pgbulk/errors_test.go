@@ -105,7 +105,8 @@ func TestErrorOfNoRow(t *testing.T) {
 	}
 }
 
-// TestErrorPositionInContext has the server tell all parameters with its errors, and none of them is to blame.
+// TestErrorPositionInContext has the server tell all parameters with its errors, and none of them
+// is to blame.
 func TestErrorPositionInContext(t *testing.T) {
 	conn := connect(t)
 	must(t, conn, "set log_parameter_max_length_on_error = 100")
@@ -153,7 +154,8 @@ func TestPanickingValue(t *testing.T) {
 	}
 }
 
-// TestNullKeys has keys with a NULL: they are never the same, unless the index says NULLS NOT DISTINCT.
+// TestNullKeys has keys with a NULL: they are never the same, unless the index says NULLS NOT
+// DISTINCT.
 func TestNullKeys(t *testing.T) {
 	conn := connect(t)
 	rows := func(last ...any) pgbulk.Rows {

@@ -141,8 +141,8 @@ func Example_default() {
 	// Output: [friday 1 monday 5 sunday 3 tuesday 7] <nil>
 }
 
-// With database/sql, Raw gives the connection. It must not be kept after the function has returned. A transaction that was begun on
-// the *sql.Conn is the call's too.
+// With database/sql, Raw gives the connection. It must not be kept after the function has returned.
+// A transaction that was begun on the *sql.Conn is the call's too.
 func Example_databaseSQL() {
 	ctx := context.Background()
 	db, err := sql.Open("pgx", server.DSN(pgtest.Unix))

@@ -11,19 +11,20 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
-// Exec runs one statement, like pgx's Exec, with its parameters streamed: strings and bytes go from where they are to
-// the socket, small ones by way of a buffer of 64 KB. Other values are encoded first, by the connection's type
-// map, and are held until they are sent. Rows that the statement returns are discarded. COPY ... FROM STDIN is an error: it
-// is for Insert.
+// Exec runs one statement, like pgx's Exec, with its parameters streamed: strings and bytes go from
+// where they are to the socket, small ones by way of a buffer of 64 KB. Other values are encoded
+// first, by the connection's type map, and are held until they are sent. Rows that the statement
+// returns are discarded. COPY ... FROM STDIN is an error: it is for Insert.
 //
-// The server is asked for the parameters' types first. With the connection's DefaultQueryExecMode cache_describe and
-// cache_statement the answer is kept for the next call with the same text, the last 32 of them; with cache_statement the
-// statement is prepared too. In no mode does a statement run that another exchange parsed, unless its name is made of its
-// text and types: behind a pooler that gives each transaction another backend, all of them are safe. With cache_statement a call
-// in a transaction can fail there, with SQLSTATE 26000 and without having run.
+// The server is asked for the parameters' types first. With the connection's DefaultQueryExecMode
+// cache_describe and cache_statement the answer is kept for the next call with the same text, the
+// last 32 of them; with cache_statement the statement is prepared too. In no mode does a statement
+// run that another exchange parsed, unless its name is made of its text and types: behind a pooler
+// that gives each transaction another backend, all of them are safe. With cache_statement a call in
+// a transaction can fail there, with SQLSTATE 26000 and without having run.
 //
-// A pgx.QueryRewriter, such as pgx.NamedArgs, may be the only argument. The error is an *Error, whose Column is the
-// parameter, such as "$3".
+// A pgx.QueryRewriter, such as pgx.NamedArgs, may be the only argument. The error is an *Error,
+// whose Column is the parameter, such as "$3".
 func Exec(ctx context.Context, db DB, sql string, args ...any) (tag pgconn.CommandTag, err error) {
 	conn, release, err := acquire(ctx, db)
 	if err != nil {
@@ -123,8 +124,8 @@ func (x *execution) direct(i int) (s string, format byte, ok bool) {
 	return s, format, ok
 }
 
-// measure adds up what the parameters take in the Bind message, in bytes. Arguments that need a codec are left
-// encoded in values, with their lengths before them.
+// measure adds up what the parameters take in the Bind message, in bytes. Arguments that need a
+// codec are left encoded in values, with their lengths before them.
 func (x *execution) measure() (size int, err error) {
 	if len(x.args) != len(x.st.types) {
 		return 0, fmt.Errorf("%d arguments for %d parameters", len(x.args), len(x.st.types))
@@ -150,8 +151,8 @@ func (x *execution) measure() (size int, err error) {
 	return size, nil
 }
 
-// encode appends an argument's length and value to values. Like pgx, it prefers the type's own format and falls back
-// to the other.
+// encode appends an argument's length and value to values. Like pgx, it prefers the type's own
+// format and falls back to the other.
 func (x *execution) encode(i int) (n int, format byte, err error) {
 	e := encoder{m: x.m}
 	c := column{oid: x.st.types[i], format: x.m.FormatCodeForOID(x.st.types[i])}
@@ -178,7 +179,8 @@ func (x *execution) encode(i int) (n int, format byte, err error) {
 	return n, byte(c.format), nil
 }
 
-// send writes the exchange. A statement that is not known to be there is parsed in it, after the end of what has its name.
+// send writes the exchange. A statement that is not known to be there is parsed in it, after the
+// end of what has its name.
 func (x *execution) send(s *stream, all *statements, size int) {
 	if !x.st.parsed {
 		for _, name := range all.gone {

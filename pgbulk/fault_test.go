@@ -17,7 +17,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// spoiled are rows of a version with something wrong in one of them, or the rows as they are if the kind of fault is none of the source's.
+// spoiled are rows of a version with something wrong in one of them, or the rows as they are if the
+// kind of fault is none of the source's.
 func (v *versioned) spoiled(kind string, row, version int) iter.Seq2[[]any, error] {
 	return func(yield func([]any, error) bool) {
 		for i := range v.rows {
@@ -54,8 +55,8 @@ func recovered(conn *pgx.Conn, call func() error) (err error) {
 
 // settleTimeout ends a statement_timeout.
 func settleTimeout(conn *pgx.Conn) {
-	// This may itself run into the timeout, and PostgreSQL may lay one that comes at the last moment at the door of
-	// the next statement.
+	// This may itself run into the timeout, and PostgreSQL may lay one that comes at the last
+	// moment at the door of the next statement.
 	for range 10 {
 		_, err1 := conn.Exec(context.Background(), "set statement_timeout = 0")
 		_, err2 := conn.Exec(context.Background(), "select 1")
@@ -65,8 +66,8 @@ func settleTimeout(conn *pgx.Conn) {
 	}
 }
 
-// TestRandomFaults has something go wrong at a random point, very often. TestRandomFaultsSharded is the rest of
-// the thousand.
+// TestRandomFaults has something go wrong at a random point, very often. TestRandomFaultsSharded is
+// the rest of the thousand.
 func TestRandomFaults(t *testing.T) {
 	n := 700
 	if testing.Short() {
@@ -183,7 +184,8 @@ func TestRandomFaults(t *testing.T) {
 	t.Log(counts)
 }
 
-// TestRandomFaultsSharded is TestRandomFaults over two connections of a pool. What is in is what the shards say.
+// TestRandomFaultsSharded is TestRandomFaults over two connections of a pool. What is in is what
+// the shards say.
 func TestRandomFaultsSharded(t *testing.T) {
 	n := 300
 	if testing.Short() {

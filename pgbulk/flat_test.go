@@ -20,7 +20,8 @@ import (
 	"postage/pgbulk"
 )
 
-// TestAllocations compares the bytes that are allocated for the page's upsert: at most a hundredth of pgx.Exec's.
+// TestAllocations compares the bytes that are allocated for the page's upsert: at most a hundredth
+// of pgx.Exec's.
 func TestAllocations(t *testing.T) {
 	dsn := startSink(t)
 	rows := pageData(pageRows, 16384, 1)
@@ -54,8 +55,8 @@ func TestAllocations(t *testing.T) {
 	}
 }
 
-// TestFlatMemory writes 10 MB and 1 GB (300 MB with -short) of the page's rows to a sink, each in a fresh process, and compares
-// the processes' peaks of resident memory.
+// TestFlatMemory writes 10 MB and 1 GB (300 MB with -short) of the page's rows to a sink, each in a
+// fresh process, and compares the processes' peaks of resident memory.
 func TestFlatMemory(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector has memory needs of its own")
@@ -82,7 +83,8 @@ func TestFlatMemory(t *testing.T) {
 			t.Logf("%s: %4d MB of rows: peak of %.1f MB resident", name(strategy), size>>20, float64(peak)/(1<<20))
 			peaks = append(peaks, peak)
 		}
-		// Bind remembers 16 to 43 bytes a row, for keys that come again: 2 MB or so for the 65,000 rows of 1 GB.
+		// Bind remembers 16 to 43 bytes a row, for keys that come again: 2 MB or so for the 65,000
+		// rows of 1 GB.
 		if more := peaks[1] - peaks[0]; more > 12<<20 {
 			t.Errorf("%s: %d bytes more for the larger one", name(strategy), more)
 		}

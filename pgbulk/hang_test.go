@@ -75,7 +75,8 @@ func TestSourceOnSameConnection(t *testing.T) {
 	}
 }
 
-// TestSlowSource has a source that takes longer for a row than a statement may take. The time is not the statements'.
+// TestSlowSource has a source that takes longer for a row than a statement may take. The time is
+// not the statements'.
 func TestSlowSource(t *testing.T) {
 	conn := connect(t)
 	for _, padBytes := range []int{1000, 3000, 300_000} { // many rows a statement, values that are referred to, a row a statement
@@ -99,8 +100,9 @@ func TestSlowSource(t *testing.T) {
 	}
 }
 
-// TestLocalizedSeverity has a server that reports an error in its own language and is gone before it says that it is ready: the error
-// is certain, whatever it is called. All tests can have a real server that speaks German, where its translations are installed:
+// TestLocalizedSeverity has a server that reports an error in its own language and is gone before
+// it says that it is ready: the error is certain, whatever it is called. All tests can have a real
+// server that speaks German, where its translations are installed:
 //
 //	LANGUAGE=de PGOPTIONS='-c lc_messages=C.UTF-8' go test ./pgbulk
 func TestLocalizedSeverity(t *testing.T) {
@@ -167,7 +169,8 @@ func refuseOnce(l net.Listener) error {
 	return nil
 }
 
-// TestCancelKeepsConnection cancels a call that waits for a lock: the server answers, and the connection stays.
+// TestCancelKeepsConnection cancels a call that waits for a lock: the server answers, and the
+// connection stays.
 func TestCancelKeepsConnection(t *testing.T) {
 	observer := connect(t)
 	for _, s := range strategies {
@@ -195,8 +198,8 @@ func TestCancelKeepsConnection(t *testing.T) {
 	usable(t, conn)
 }
 
-// cancelled makes a call whose context ends, on a connection that must be there afterwards. On a busy machine the
-// server may not answer within CancelGrace: so there are three tries.
+// cancelled makes a call whose context ends, on a connection that must be there afterwards. On a
+// busy machine the server may not answer within CancelGrace: so there are three tries.
 func cancelled(t *testing.T, what string, call func(context.Context, *pgx.Conn) error) (*pgx.Conn, error) {
 	t.Helper()
 	for range 3 {
@@ -220,7 +223,8 @@ func cancelled(t *testing.T, what string, call func(context.Context, *pgx.Conn) 
 	return nil, nil
 }
 
-// TestServerHangs has a server that neither reads nor answers: the call must end in the end, and say that the connection is closed.
+// TestServerHangs has a server that neither reads nor answers: the call must end in the end, and
+// say that the connection is closed.
 func TestServerHangs(t *testing.T) {
 	observer := connect(t)
 	v := newVersioned(t, observer, 1000, 20_000)
@@ -266,7 +270,8 @@ func TestServerHangs(t *testing.T) {
 	}
 }
 
-// TestChattyServer has the server send a notice for every row, far more than the sockets hold, while we write.
+// TestChattyServer has the server send a notice for every row, far more than the sockets hold,
+// while we write.
 func TestChattyServer(t *testing.T) {
 	conn := connect(t)
 	must(t, conn, `create or replace function chat() returns trigger language plpgsql as

@@ -11,7 +11,8 @@ import (
 	"postage/pgbulk"
 )
 
-// TestLimits refuses what is over 1 GB before it is sent. The large value is never touched, so that it takes no memory.
+// TestLimits refuses what is over 1 GB before it is sent. The large value is never touched, so that
+// it takes no memory.
 func TestLimits(t *testing.T) {
 	conn := connect(t)
 	table := pgbulk.Table{Name: newTable(t, conn, "id int primary key, a bytea"), Columns: []string{"id", "a"}, Key: []string{"id"}}
@@ -51,7 +52,8 @@ func TestManyParameters(t *testing.T) {
 	}
 }
 
-// TestChunkMemory lets a chunk be as large as can be: what it takes goes by the rows that there are.
+// TestChunkMemory lets a chunk be as large as can be: what it takes goes by the rows that there
+// are.
 func TestChunkMemory(t *testing.T) {
 	conn := connect(t)
 	table := pgbulk.Table{Name: newTable(t, conn, "id int primary key, a text"), Columns: []string{"id", "a"}, Key: []string{"id"}}
@@ -75,7 +77,8 @@ func TestChunkMemory(t *testing.T) {
 	}
 }
 
-// TestKeyTwiceInDistantRows has the same key in rows that the Bind strategy sends in different statements.
+// TestKeyTwiceInDistantRows has the same key in rows that the Bind strategy sends in different
+// statements.
 func TestKeyTwiceInDistantRows(t *testing.T) {
 	conn := connect(t)
 	for _, s := range strategies {

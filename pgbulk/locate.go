@@ -11,11 +11,13 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// explain finds out which row and column a failed call's error is about, and rolls back a transaction of ours.
+// explain finds out which row and column a failed call's error is about, and rolls back a
+// transaction of ours.
 //
-// The server tells the position of a value that it cannot read. Of a row that a constraint or a trigger refuses it does not;
-// the rows are then tried again, by halves, in a transaction that is rolled back or (the caller's) left aborted. So each row is
-// tried at most twice more, and the search ends when its time is over.
+// The server tells the position of a value that it cannot read. Of a row that a constraint or a
+// trigger refuses it does not; the rows are then tried again, by halves, in a transaction that is
+// rolled back or (the caller's) left aborted. So each row is tried at most twice more, and the
+// search ends when its time is over.
 func (w *writer) explain(e *Error) {
 	e.Uncertain = w.uncertain
 	defer w.rollback()
@@ -110,8 +112,8 @@ func (w *writer) explainCopy(e *Error, pgErr *pgconn.PgError) {
 	e.Row, e.LastRow = from, to-1
 }
 
-// twiceInStage finds the first two rows with the same key. The stage has just been filled, so that its physical order is the order
-// of the rows.
+// twiceInStage finds the first two rows with the same key. The stage has just been filled, so that
+// its physical order is the order of the rows.
 func (w *writer) twiceInStage() (first, second int) {
 	// Names of our own, whatever the table's are.
 	var key, typed []string
@@ -217,8 +219,9 @@ func (w *writer) tryRows(from, to int) error {
 	return s.close()
 }
 
-// halve finds the row that makes try fail with the given code, among n rows which fail together. If the search does not come
-// to its end it returns those that are left, from one to before another. It leaves the transaction aborted.
+// halve finds the row that makes try fail with the given code, among n rows which fail together. If
+// the search does not come to its end it returns those that are left, from one to before another.
+// It leaves the transaction aborted.
 func (w *writer) halve(code string, n int, try func(from, to int) error) (from, to int) {
 	const point = savepoint + "_try"
 	defer w.abort()
@@ -264,8 +267,9 @@ func (w *writer) abort() {
 
 const cardinalityViolation = "21000"
 
-// aboutRow reports whether an error is of a kind that a row's values cause: SQLSTATE classes cardinality violation, data
-// exception, integrity constraint violation, with check option violation, and what PL/pgSQL raises
+// aboutRow reports whether an error is of a kind that a row's values cause: SQLSTATE classes
+// cardinality violation, data exception, integrity constraint violation, with check option
+// violation, and what PL/pgSQL raises
 // (https://www.postgresql.org/docs/current/errcodes-appendix.html).
 func aboutRow(e *pgconn.PgError) bool {
 	return len(e.Code) == 5 && slices.Contains([]string{"21", "22", "23", "44", "P0"}, e.Code[:2])

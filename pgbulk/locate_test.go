@@ -12,7 +12,8 @@ import (
 	"postage/pgbulk"
 )
 
-// TestErrorFoundLate has errors that the server finds when the rows are in. Either the row is named, or the error says that it is not.
+// TestErrorFoundLate has errors that the server finds when the rows are in. Either the row is
+// named, or the error says that it is not.
 func TestErrorFoundLate(t *testing.T) {
 	conn := connect(t)
 	parent := newTable(t, conn, "id int primary key")
@@ -73,7 +74,8 @@ func TestErrorFoundLate(t *testing.T) {
 	}
 }
 
-// TestSearch counts how often a trigger fires for each row when one is refused, with and without the search for it.
+// TestSearch counts how often a trigger fires for each row when one is refused, with and without
+// the search for it.
 func TestSearch(t *testing.T) {
 	conn := connect(t)
 	for _, s := range strategies {

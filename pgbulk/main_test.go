@@ -23,7 +23,8 @@ var (
 	noneOf error // why there is none
 )
 
-// compressed is lz4, or pglz where the server was built without it: a call that names a method goes the same way with either.
+// compressed is lz4, or pglz where the server was built without it: a call that names a method goes
+// the same way with either.
 var compressed = pgbulk.LZ4
 
 func TestMain(m *testing.M) {
@@ -120,7 +121,8 @@ func digest(t testing.TB, conn *pgx.Conn, table pgx.Identifier) string {
 	return get[string](t, conn, "select count(*)::text || ' ' || coalesce(md5(string_agg(md5(r::text), '' order by md5(r::text))), '') from "+table.Sanitize()+" r")
 }
 
-// usable checks that a connection is in step: it must answer a query of its own with that query's answer.
+// usable checks that a connection is in step: it must answer a query of its own with that query's
+// answer.
 func usable(t testing.TB, conn *pgx.Conn) {
 	t.Helper()
 	want := rand.Int64()

@@ -12,10 +12,12 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
-// The usual values of the usual types are encoded here, without an allocation, to the same bytes as by pgx's codecs. All other values, and
-// all of types for which the program has registered a codec or wrapper, are encoded by the type map.
+// The usual values of the usual types are encoded here, without an allocation, to the same bytes as
+// by pgx's codecs. All other values, and all of types for which the program has registered a codec
+// or wrapper, are encoded by the type map.
 
-// appendValue appends a value in binary with its length before it, or -1 for NULL. ok is false if the type map must encode it.
+// appendValue appends a value in binary with its length before it, or -1 for NULL. ok is false if
+// the type map must encode it.
 func (h shape) appendValue(dst []byte, v any) (out []byte, ok bool) {
 	switch h {
 	case shapeInt2, shapeInt4, shapeInt8:
@@ -41,8 +43,8 @@ func (h shape) appendValue(dst []byte, v any) (out []byte, ok bool) {
 	return dst, false
 }
 
-// ownPlans reports whether the type map encodes values of Go's types as pgx does by itself: whether nothing that the program has put
-// before pgx's own wrappers takes such values.
+// ownPlans reports whether the type map encodes values of Go's types as pgx does by itself: whether
+// nothing that the program has put before pgx's own wrappers takes such values.
 func ownPlans(m *pgtype.Map) bool {
 	is := func(i int, f pgtype.TryWrapEncodePlanFunc) bool {
 		return i < len(m.TryWrapEncodePlanFuncs) && reflect.ValueOf(m.TryWrapEncodePlanFuncs[i]).Pointer() == reflect.ValueOf(f).Pointer()
@@ -237,7 +239,8 @@ func appendUUID(dst []byte, v any) ([]byte, bool) {
 // y2k is the beginning of the year 2000, from which the server counts, in seconds since 1970.
 const y2k = 946_684_800
 
-// manySeconds is nearly the most seconds whose microseconds fit in 64 bits: the year 280,708. pgx encodes what is beyond.
+// manySeconds is nearly the most seconds whose microseconds fit in 64 bits: the year 280,708. pgx
+// encodes what is beyond.
 const manySeconds = 1 << 43
 
 func (h shape) appendTime(dst []byte, v any) ([]byte, bool) {
@@ -351,8 +354,9 @@ func appendDecimalText(dst []byte, s string) ([]byte, bool) {
 	return appendDecimal(dst, whole, exp)
 }
 
-// appendDecimal appends text, decimal digits with perhaps a minus before them, times ten to the power of exp. The server's digits
-// count to 10,000 and begin at the decimal point: see numeric_recv in PostgreSQL's numeric.c.
+// appendDecimal appends text, decimal digits with perhaps a minus before them, times ten to the
+// power of exp. The server's digits count to 10,000 and begin at the decimal point: see
+// numeric_recv in PostgreSQL's numeric.c.
 func appendDecimal(dst []byte, text string, exp int32) ([]byte, bool) {
 	const most = 8000 // more is rare, and perhaps out of the server's range: pgx has the errors
 	if exp < -most || exp > most {
@@ -360,7 +364,8 @@ func appendDecimal(dst []byte, text string, exp int32) ([]byte, bool) {
 	}
 	text, negative := strings.CutPrefix(text, "-")
 	text = strings.TrimLeft(text, "0")
-	// Digit groups end at a multiple of four from the point: exp is made one, with zeros behind the text for the rest.
+	// Digit groups end at a multiple of four from the point: exp is made one, with zeros behind the
+	// text for the rest.
 	aligned := exp &^ 3
 	zeros := int(exp - aligned)
 	total := len(text) + zeros // decimal digits from aligned upwards
@@ -383,7 +388,8 @@ func appendDecimal(dst []byte, text string, exp int32) ([]byte, bool) {
 	for _, n := range [...]int{groups, weight, sign, int(scale)} {
 		dst = binary.BigEndian.AppendUint16(dst, uint16(n))
 	}
-	// The i-th decimal digit from the left of all groups is the text's, or a zero before or behind it.
+	// The i-th decimal digit from the left of all groups is the text's, or a zero before or behind
+	// it.
 	at := total - 4*groups
 	for range groups {
 		group := uint16(0)

@@ -19,7 +19,8 @@ import (
 var nativeTypes = []uint32{pgtype.Int2OID, pgtype.Int4OID, pgtype.Int8OID, pgtype.Float4OID, pgtype.Float8OID, pgtype.BoolOID,
 	pgtype.TimestamptzOID, pgtype.TimestampOID, pgtype.DateOID, pgtype.UUIDOID, pgtype.NumericOID}
 
-// sameAsPgx compares what is made of a value with what pgx makes of it. It reports whether it was made here.
+// sameAsPgx compares what is made of a value with what pgx makes of it. It reports whether it was
+// made here.
 func sameAsPgx(t *testing.T, m *pgtype.Map, oid uint32, v any) bool {
 	t.Helper()
 	got, native := shapeOf(m, oid).appendValue([]byte("before"), v)
@@ -118,7 +119,8 @@ func edges() []any {
 		pgtype.Timestamp{}, pgtype.Date{}, pgtype.Text{String: "1", Valid: true}, []byte("1"), time.Second, struct{}{}, Default)
 }
 
-// TestNative compares every value that is encoded here with what pgx makes of it, and expects most to be encoded here.
+// TestNative compares every value that is encoded here with what pgx makes of it, and expects most
+// to be encoded here.
 func TestNative(t *testing.T) {
 	m := pgtype.NewMap()
 	counts := map[uint32]int{}

@@ -9,8 +9,9 @@ import (
 	"postage/pgbulk"
 )
 
-// TestKeyOrder has a trigger write down in which order rows are locked: by key, whatever the source's order, where one statement has
-// them all. Calls that lock in the same order do not wait for each other in a circle.
+// TestKeyOrder has a trigger write down in which order rows are locked: by key, whatever the
+// source's order, where one statement has them all. Calls that lock in the same order do not wait
+// for each other in a circle.
 func TestKeyOrder(t *testing.T) {
 	conn := connect(t)
 	for _, c := range []struct {
@@ -50,7 +51,8 @@ func TestKeyOrder(t *testing.T) {
 	}
 }
 
-// TestKeyOrderOfManyStatements asks for an order where Bind and Unnest have more rows than a statement.
+// TestKeyOrderOfManyStatements asks for an order where Bind and Unnest have more rows than a
+// statement.
 func TestKeyOrderOfManyStatements(t *testing.T) {
 	conn := connect(t)
 	table := pgbulk.Table{Name: newTable(t, conn, "id int primary key, a text"), Columns: []string{"id", "a"}, Key: []string{"id"}}

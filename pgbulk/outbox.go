@@ -6,17 +6,20 @@ import (
 )
 
 const (
-	// minReferred is the size in bytes from which on a value is not copied but referred to. For a smaller one an entry
-	// of its own in the vector costs more than the copy.
+	// minReferred is the size in bytes from which on a value is not copied but referred to. For a
+	// smaller one an entry of its own in the vector costs more than the copy.
 	minReferred = 2 << 10
-	// maxHeld is how many bytes are referred to before they are written, and so how long a CopyData message is.
+	// maxHeld is how many bytes are referred to before they are written, and so how long a CopyData
+	// message is.
 	maxHeld = 1 << 20
-	// maxEntries is how many entries a vector has: more than 1024 the kernel does not take at once (UIO_MAXIOV).
+	// maxEntries is how many entries a vector has: more than 1024 the kernel does not take at once
+	// (UIO_MAXIOV).
 	maxEntries = 1024
 )
 
-// outbox holds what goes out in one vectored write (writev): parts of the buffer, and between them values that stay
-// where they are. Plain TCP and Unix sockets can do that; TLS has to copy anyway, and for it there is only the buffer.
+// outbox holds what goes out in one vectored write (writev): parts of the buffer, and between them
+// values that stay where they are. Plain TCP and Unix sockets can do that; TLS has to copy anyway,
+// and for it there is only the buffer.
 type outbox struct {
 	vectored bool
 	parts    [][]byte

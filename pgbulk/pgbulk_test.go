@@ -168,8 +168,9 @@ func TestStructs(t *testing.T) {
 	}
 }
 
-// TestStructsByAddress has struct fields of all types that are handed on by address, into columns of their own type and of text, and compares with
-// what the fields' values come to. Memory does not grow by the row.
+// TestStructsByAddress has struct fields of all types that are handed on by address, into columns
+// of their own type and of text, and compares with what the fields' values come to. Memory does not
+// grow by the row.
 func TestStructsByAddress(t *testing.T) {
 	conn := connect(t)
 	type row struct {
@@ -366,7 +367,8 @@ func TestExecStaleStatement(t *testing.T) {
 	}
 }
 
-// TestExecClosesStatements has statements that become stale again and again: the server does not gather them.
+// TestExecClosesStatements has statements that become stale again and again: the server does not
+// gather them.
 func TestExecClosesStatements(t *testing.T) {
 	conn := connect(t)
 	must(t, conn, "create role insertless; grant usage on schema public to insertless")

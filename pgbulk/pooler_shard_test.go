@@ -13,8 +13,9 @@ import (
 	"postage/pgbulk"
 )
 
-// TestPoolerSharded is TestPooler for UpsertSharded: 4 clients with a pool of 2 connections each, and as many server connections,
-// because a client that has one of its two keeps it while it waits for the other.
+// TestPoolerSharded is TestPooler for UpsertSharded: 4 clients with a pool of 2 connections each,
+// and as many server connections, because a client that has one of its two keeps it while it waits
+// for the other.
 func TestPoolerSharded(t *testing.T) {
 	program, major, minor := pgbouncer(t)
 	const clients, each, rows = 4, 6, 20 // calls of a client in a cell, 480 together; rows of a call

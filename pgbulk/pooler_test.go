@@ -26,7 +26,8 @@ import (
 	"postage/pgbulk/pgtest"
 )
 
-// pooler is a PgBouncer in transaction mode with two server connections, in front of the package's scratch cluster.
+// pooler is a PgBouncer in transaction mode with two server connections, in front of the package's
+// scratch cluster.
 type pooler struct {
 	dsn string
 	log string // its log file
@@ -245,9 +246,9 @@ func supports(t *testing.T, major, minor int) map[string]string {
 	return map[string]string{"off": ""}
 }
 
-// TestPooler has clients that write to one of two tables each, through a PgBouncer with two server connections, one of which is
-// killed now and then. No row may come to be in the other client's table, and what a call says must be so. It prints the table in
-// docs/pgbulk.md.
+// TestPooler has clients that write to one of two tables each, through a PgBouncer with two server
+// connections, one of which is killed now and then. No row may come to be in the other client's
+// table, and what a call says must be so. It prints the table in docs/pgbulk.md.
 func TestPooler(t *testing.T) {
 	program, major, minor := pgbouncer(t)
 	settings := supports(t, major, minor)

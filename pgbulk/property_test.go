@@ -21,8 +21,8 @@ import (
 	"postage/pgbulk"
 )
 
-// kind is a column type and its values. draw is asked for a value with numbers from r, so that rapid can shrink them, or a
-// plain generator be fast.
+// kind is a column type and its values. draw is asked for a value with numbers from r, so that
+// rapid can shrink them, or a plain generator be fast.
 type kind struct {
 	sql  string
 	draw func(r source) any
@@ -113,7 +113,8 @@ func blob(r source) []byte {
 	return b
 }
 
-// long is a word, or now and then a text of about as many bytes as it takes for it not to be copied, or many more.
+// long is a word, or now and then a text of about as many bytes as it takes for it not to be
+// copied, or many more.
 func long(r source) string {
 	w := r.word()
 	if r.intn(16) > 0 {
@@ -176,8 +177,8 @@ func day(r source) pgtype.Date {
 	return pgtype.Date{Time: moment(r).Truncate(24 * time.Hour), Valid: true}
 }
 
-// kinds are the scalar types of pgx's type map that a table can have, and some made of them. Not among them: record and
-// unknown (no column type), oid8 (no such type before PostgreSQL 19).
+// kinds are the scalar types of pgx's type map that a table can have, and some made of them. Not
+// among them: record and unknown (no column type), oid8 (no such type before PostgreSQL 19).
 var kinds = []kind{
 	{"bool", func(r source) any { return r.intn(2) == 1 }},
 	{"int2", func(r source) any { return int16(integer(r, 16)) }},
@@ -392,7 +393,8 @@ var tables int
 
 func (k kind) String() string { return k.sql }
 
-// TestProperty writes tables of random types with pgbulk and with pgx, and expects them to be the same.
+// TestProperty writes tables of random types with pgbulk and with pgx, and expects them to be the
+// same.
 func TestProperty(t *testing.T) {
 	conn := connect(t)
 	must(t, conn, types)
@@ -421,7 +423,8 @@ func value(r source, k kind) any {
 	return k.draw(r)
 }
 
-// valueOf is value for the i-th row. The first row has none that is NULL, as it decides how a text of the others is sent.
+// valueOf is value for the i-th row. The first row has none that is NULL, as it decides how a text
+// of the others is sent.
 func valueOf(r source, k kind, i int) any {
 	if i == 0 {
 		return k.draw(r)
@@ -429,7 +432,8 @@ func valueOf(r source, k kind, i int) any {
 	return value(r, k)
 }
 
-// TestRandomRows is the same for many rows of a table with every type: 2,000, or 100,000 if POSTAGE_LONG is set.
+// TestRandomRows is the same for many rows of a table with every type: 2,000, or 100,000 if
+// POSTAGE_LONG is set.
 func TestRandomRows(t *testing.T) {
 	conn := connect(t)
 	must(t, conn, types)

@@ -7,9 +7,10 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
-// readsAlike reports whether a text is one that pgx and the server are known to read alike for a type, so that it may be
-// parsed here and sent in binary. pgx's own scanners are more lenient than the server, which is no harm where a text comes from the server, and
-// here would store another value than was given: "X1F" as varbit, "10:99:99" as time. All other text only the server reads.
+// readsAlike reports whether a text is one that pgx and the server are known to read alike for a
+// type, so that it may be parsed here and sent in binary. pgx's own scanners are more lenient than
+// the server, which is no harm where a text comes from the server, and here would store another
+// value than was given: "X1F" as varbit, "10:99:99" as time. All other text only the server reads.
 func readsAlike(oid uint32, text string) bool {
 	switch oid {
 	case pgtype.Int2OID, pgtype.Int4OID, pgtype.Int8OID:
@@ -55,7 +56,8 @@ func uuid(s string) bool {
 	return strings.Trim(s[:8]+s[9:13]+s[14:18]+s[19:23]+s[24:], "0123456789abcdefABCDEF") == ""
 }
 
-// moment reports whether a text is of a layout, all its numbers in range, with at most six digits of a fraction. PostgreSQL has no year 0.
+// moment reports whether a text is of a layout, all its numbers in range, with at most six digits
+// of a fraction. PostgreSQL has no year 0.
 func moment(layout, s string) bool {
 	if _, fraction, ok := strings.Cut(s, "."); ok {
 		if n := len(fraction) - len(strings.TrimLeft(fraction, "0123456789")); n < 1 || n > 6 {

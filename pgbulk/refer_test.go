@@ -12,8 +12,8 @@ import (
 	"postage/pgbulk"
 )
 
-// TestReusedBytes has a source that writes every row over the one before it, in the same memory, as it may: large
-// values are sent from where they are, and must have been by then.
+// TestReusedBytes has a source that writes every row over the one before it, in the same memory, as
+// it may: large values are sent from where they are, and must have been by then.
 func TestReusedBytes(t *testing.T) {
 	conn := connect(t)
 	table := pgbulk.Table{Name: newTable(t, conn, "id int primary key, a bytea, b text, c jsonb"), Columns: []string{"id", "a", "b", "c"}, Key: []string{"id"}}
@@ -46,7 +46,8 @@ func TestReusedBytes(t *testing.T) {
 	}
 }
 
-// TestKeyBehindLargeValues finds keys that come twice in rows whose large values, before the key, are not where the key is.
+// TestKeyBehindLargeValues finds keys that come twice in rows whose large values, before the key,
+// are not where the key is.
 func TestKeyBehindLargeValues(t *testing.T) {
 	conn := connect(t)
 	table := pgbulk.Table{Name: newTable(t, conn, "pad text, doc jsonb, id int, sub text, primary key (id, sub)"), Columns: []string{"pad", "doc", "id", "sub"}, Key: []string{"id", "sub"}}
@@ -73,7 +74,8 @@ func TestKeyBehindLargeValues(t *testing.T) {
 	}
 }
 
-// TestLargeBesideSmall compares with pgx what is written of rows that have large values, NULLs and empty strings side by side.
+// TestLargeBesideSmall compares with pgx what is written of rows that have large values, NULLs and
+// empty strings side by side.
 func TestLargeBesideSmall(t *testing.T) {
 	conn := connect(t)
 	large := string(bytes.Repeat([]byte("0123456789abcdef"), 1<<13)) // 128 KB

@@ -32,7 +32,8 @@ func newRole(t testing.TB, conn *pgx.Conn) string {
 	return role
 }
 
-// TestRights has a role that may do just what plain statements need: what it can do with few rows it can do with many.
+// TestRights has a role that may do just what plain statements need: what it can do with few rows
+// it can do with many.
 func TestRights(t *testing.T) {
 	conn := connect(t)
 	role := newRole(t, conn)
@@ -78,8 +79,9 @@ func codeOf(err error) string {
 	return ""
 }
 
-// TestRelations writes to whatever takes plain INSERTs, by every call and strategy, and to the same by pgx: what comes to be
-// in it, or the error, must be the same. In the statements T is the table, and S its schema.
+// TestRelations writes to whatever takes plain INSERTs, by every call and strategy, and to the same
+// by pgx: what comes to be in it, or the error, must be the same. In the statements T is the table,
+// and S its schema.
 func TestRelations(t *testing.T) {
 	conn := connect(t)
 	role := newRole(t, conn)

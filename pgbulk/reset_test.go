@@ -63,7 +63,8 @@ func (p *proxy) heal() {
 	p.back.Store(-1)
 }
 
-// take counts n bytes that are to be passed. It returns how many are, and whether the connection is cut after them.
+// take counts n bytes that are to be passed. It returns how many are, and whether the connection is
+// cut after them.
 func (p *proxy) take(left *atomic.Int64, n int) (int, bool) {
 	p.counting.Lock()
 	defer p.counting.Unlock()
@@ -95,7 +96,8 @@ func (p *proxy) pass(from, to net.Conn, left *atomic.Int64) {
 			return
 		}
 		if cut {
-			// No farewell: a reset on both sides, as of a cable that was pulled and plugged in again.
+			// No farewell: a reset on both sides, as of a cable that was pulled and plugged in
+			// again.
 			from.(*net.TCPConn).SetLinger(0)
 			to.(*net.TCPConn).SetLinger(0)
 			return
@@ -139,8 +141,8 @@ func (p *proxy) pool(t testing.TB, n int) *pgxpool.Pool {
 	return pool
 }
 
-// TestConnectionReset cuts the connection at every 64 KB, in each strategy; in ways of writing other than Upsert at every 256 KB, or with
-// POSTAGE_LONG at as many places.
+// TestConnectionReset cuts the connection at every 64 KB, in each strategy; in ways of writing
+// other than Upsert at every 256 KB, or with POSTAGE_LONG at as many places.
 func TestConnectionReset(t *testing.T) {
 	observer := connect(t)
 	for _, s := range []pgbulk.Strategy{pgbulk.Bind, pgbulk.Copy, pgbulk.Unnest} {

@@ -7,13 +7,15 @@ import (
 	"time"
 )
 
-// Repeatable says of a source that it can be gone through again and gives the same rows: see Options.Retries. Of [Slice] that is known.
+// Repeatable says of a source that it can be gone through again and gives the same rows: see
+// Options.Retries. Of [Slice] that is known.
 func (r Rows) Repeatable() Rows {
 	r.again = true
 	return r
 }
 
-// retrying makes a call, and makes it again as often as Options.Retries says if the server undid it for another transaction's sake.
+// retrying makes a call, and makes it again as often as Options.Retries says if the server undid it
+// for another transaction's sake.
 func (p *plan) retrying(ctx context.Context, rows Rows, call func() (Result, error)) (Result, error) {
 	switch {
 	case p.options.Retries == 0:

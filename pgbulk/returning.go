@@ -13,17 +13,19 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
-// Returning has a call hand out the rows that it wrote, as they are in the table then: with what defaults and triggers
-// made of them, for Delete as they were. See [Return] and [ReturnInserted].
+// Returning has a call hand out the rows that it wrote, as they are in the table then: with what
+// defaults and triggers made of them, for Delete as they were. See [Return] and [ReturnInserted].
 //
-// Rows come while others are still being sent, and are not collected: memory stays the same however many there are. They
-// are handed out one at a time, in another goroutine than the one in which the source is run, and before the call's transaction
-// is committed: an error undoes all of it and is the call's error, and a panic is passed on. The function must not use the connection,
-// nor wait for the source. Rows that the call leaves alone, because of DoNothing or Options.Where, are not handed
-// out, and their order is not promised; a field with the key says which is which.
+// Rows come while others are still being sent, and are not collected: memory stays the same however
+// many there are. They are handed out one at a time, in another goroutine than the one in which the
+// source is run, and before the call's transaction is committed: an error undoes all of it and is
+// the call's error, and a panic is passed on. The function must not use the connection, nor wait
+// for the source. Rows that the call leaves alone, because of DoNothing or Options.Where, are not
+// handed out, and their order is not promised; a field with the key says which is which.
 //
-// It takes a round trip more before the rows, and one more for the commit if there is no transaction yet. Insert cannot copy
-// straight into the table then: it is as Upsert in what it costs and in the strategy that Auto chooses.
+// It takes a round trip more before the rows, and one more for the commit if there is no
+// transaction yet. Insert cannot copy straight into the table then: it is as Upsert in what it
+// costs and in the strategy that Auto chooses.
 type Returning struct {
 	row      reflect.Type
 	inserted bool
@@ -37,8 +39,9 @@ type handler struct {
 	each     func() error
 }
 
-// Return has each called with every row that was written. T is a struct; its fields are matched with the table's columns as
-// [Structs] does, and those columns are returned. The role needs SELECT on them.
+// Return has each called with every row that was written. T is a struct; its fields are matched
+// with the table's columns as [Structs] does, and those columns are returned. The role needs SELECT
+// on them.
 func Return[T any](each func(row T) error) *Returning {
 	return &Returning{row: reflect.TypeFor[T](), open: func() handler {
 		row := new(T)
@@ -46,8 +49,9 @@ func Return[T any](each func(row T) error) *Returning {
 	}}
 }
 
-// ReturnInserted is Return that tells, for Upsert, the rows that were inserted from those that were updated. Before PostgreSQL
-// 18 that cannot be told of partitioned tables and views: there it is an error, before anything is sent.
+// ReturnInserted is Return that tells, for Upsert, the rows that were inserted from those that were
+// updated. Before PostgreSQL 18 that cannot be told of partitioned tables and views: there it is an
+// error, before anything is sent.
 func ReturnInserted[T any](each func(row T, inserted bool) error) *Returning {
 	return &Returning{row: reflect.TypeFor[T](), inserted: true, open: func() handler {
 		row, inserted := new(T), new(bool)
@@ -111,13 +115,15 @@ func (p *plan) describeReturning(ctx context.Context, b *buffers) (*returned, er
 			inserted = "false"
 		case p.options.Conflict != DoUpdate || p.options.setNothing():
 		case p.layout.major >= 18:
-			// All of the old row is NULL if there was none; IS NULL would be true of a row of NULLs too.
+			// All of the old row is NULL if there was none; IS NULL would be true of a row of NULLs
+			// too.
 			r.clause += "with (old as pgbulk_old) "
 			inserted = "pgbulk_old is not distinct from null"
 		case kind != "r":
 			return nil, errors.New("before PostgreSQL 18 ReturnInserted works only for plain tables: use Return")
 		default:
-			// A row that ON CONFLICT found is locked before it is updated, which leaves a mark in xmax.
+			// A row that ON CONFLICT found is locked before it is updated, which leaves a mark in
+			// xmax.
 			inserted = "t.xmax = 0"
 		}
 		list = append(list, "("+inserted+") as pgbulk_inserted")
@@ -137,7 +143,8 @@ func formatOf(m *pgtype.Map, oid string) byte {
 	return textFormat
 }
 
-// returner decodes the rows of one exchange and hands them out. It is used by the goroutine that reads.
+// returner decodes the rows of one exchange and hands them out. It is used by the goroutine that
+// reads.
 type returner struct {
 	handler
 	names    []string
@@ -221,8 +228,8 @@ func (p *plan) resultFormats() int {
 	return 2 * len(p.returned.formats)
 }
 
-// executeRows ends the Bind message of a statement with rows, and sends an Execute message. What is returned is described before,
-// once: it is the same for all statements of the call.
+// executeRows ends the Bind message of a statement with rows, and sends an Execute message. What is
+// returned is described before, once: it is the same for all statements of the call.
 func (w *writer) executeRows() {
 	s := w.stream
 	s.reserve(20 + w.resultFormats()) // so that no Bind goes out, and has the statement_timeout run, without its Execute
@@ -254,8 +261,8 @@ func (w *writer) openStream() {
 	}
 }
 
-// settleReturned ends a transaction that was begun so that rows could be returned before they are committed. err is how
-// the exchange with the rows went.
+// settleReturned ends a transaction that was begun so that rows could be returned before they are
+// committed. err is how the exchange with the rows went.
 func (w *writer) settleReturned(err error) error {
 	if w.returned == nil {
 		return err

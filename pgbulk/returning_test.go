@@ -102,7 +102,8 @@ func TestReturning(t *testing.T) {
 	}
 }
 
-// TestReturningFailures: the caller's function fails or panics, or the context ends while it has a row: no row is written.
+// TestReturningFailures: the caller's function fails or panics, or the context ends while it has a
+// row: no row is written.
 func TestReturningFailures(t *testing.T) {
 	conn := connect(t)
 	refusal := errors.New("I do not like this one")
@@ -204,7 +205,8 @@ func TestReturningFailures(t *testing.T) {
 	usable(t, conn)
 }
 
-// TestReturningDeferred: a constraint that is checked at the end fails the commit, after all rows were handed out.
+// TestReturningDeferred: a constraint that is checked at the end fails the commit, after all rows
+// were handed out.
 func TestReturningDeferred(t *testing.T) {
 	conn := connect(t)
 	for _, s := range strategies {
@@ -277,7 +279,8 @@ func major(t testing.TB, conn *pgx.Conn) int {
 	return get[int](t, conn, "select current_setting('server_version_num')::int / 10000")
 }
 
-// TestReturningInsertedEverywhere: from PostgreSQL 18 on the server says whether there was a row before, of any kind of table.
+// TestReturningInsertedEverywhere: from PostgreSQL 18 on the server says whether there was a row
+// before, of any kind of table.
 func TestReturningInsertedEverywhere(t *testing.T) {
 	conn := connect(t)
 	if major(t, conn) < 18 {
@@ -308,8 +311,8 @@ func TestReturningInsertedEverywhere(t *testing.T) {
 	}
 }
 
-// TestReturningBothWays: the server has as much to send as the client, far more than sockets hold. Neither may wait for the
-// other, and the client must not collect what comes.
+// TestReturningBothWays: the server has as much to send as the client, far more than sockets hold.
+// Neither may wait for the other, and the client must not collect what comes.
 func TestReturningBothWays(t *testing.T) {
 	for _, transport := range []pgtest.Transport{pgtest.Unix, pgtest.TCP} {
 		for _, s := range []pgbulk.Strategy{pgbulk.Bind, pgbulk.Copy} {
@@ -361,7 +364,8 @@ func TestReturningBothWays(t *testing.T) {
 	}
 }
 
-// TestReturningProperty reads random values of random types back as they were written, and compares them with what pgx reads.
+// TestReturningProperty reads random values of random types back as they were written, and compares
+// them with what pgx reads.
 func TestReturningProperty(t *testing.T) {
 	conn := connect(t)
 	must(t, conn, types)

@@ -11,18 +11,19 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
-// Rows is where rows come from: see [Values], [Slice], [Structs] and [Fallible]. A source is run through once for a
-// call (see Options.Retries), in the goroutine of the caller, and each row is done with before the next one is asked for, so
-// that an iterator may yield the same slice again and again. An iterator that panics makes the call panic, with the
-// rows undone. It must not use the connection that is being written to.
+// Rows is where rows come from: see [Values], [Slice], [Structs] and [Fallible]. A source is run
+// through once for a call (see Options.Retries), in the goroutine of the caller, and each row is
+// done with before the next one is asked for, so that an iterator may yield the same slice again
+// and again. An iterator that panics makes the call panic, with the rows undone. It must not use
+// the connection that is being written to.
 type Rows struct {
 	columns []string // of a struct
 	again   bool     // it can be gone through more than once
 	open    func(columns []string) (iter.Seq2[[]any, error], error)
 }
 
-// Values are rows as they are: a value for each of the table's columns, in their order. A value is anything that
-// pgx encodes for the column's type; nil is NULL.
+// Values are rows as they are: a value for each of the table's columns, in their order. A value is
+// anything that pgx encodes for the column's type; nil is NULL.
 func Values(rows iter.Seq[[]any]) Rows {
 	return Fallible(func(yield func([]any, error) bool) {
 		for r := range rows {
@@ -44,7 +45,8 @@ func Slice(rows [][]any) Rows {
 	}).Repeatable()
 }
 
-// Fallible are rows whose source may fail. An error that it yields ends the call with that error and all rows undone.
+// Fallible are rows whose source may fail. An error that it yields ends the call with that error
+// and all rows undone.
 func Fallible(rows iter.Seq2[[]any, error]) Rows {
 	return Rows{open: func([]string) (iter.Seq2[[]any, error], error) {
 		if rows == nil {
@@ -54,9 +56,9 @@ func Fallible(rows iter.Seq2[[]any, error]) Rows {
 	}}
 }
 
-// Structs are rows as structs. A column's value is the exported field whose tag `db:"name"` names it, or else whose name is
-// the column's but for case and underscores. A field tagged `db:"-"` is left out; an embedded struct's fields count as
-// the struct's own.
+// Structs are rows as structs. A column's value is the exported field whose tag `db:"name"` names
+// it, or else whose name is the column's but for case and underscores. A field tagged `db:"-"` is
+// left out; an embedded struct's fields count as the struct's own.
 func Structs[T any](rows iter.Seq[T]) Rows {
 	t := reflect.TypeFor[T]()
 	pointer := t.Kind() == reflect.Pointer
@@ -81,8 +83,9 @@ func Structs[T any](rows iter.Seq[T]) Rows {
 			}
 		}
 		return func(yield func([]any, error) bool) {
-			// One struct and one slice serve all rows. Values of the types that are encoded here are handed on by address, which
-			// saves the allocation that putting them in an interface costs.
+			// One struct and one slice serve all rows. Values of the types that are encoded here
+			// are handed on by address, which saves the allocation that putting them in an
+			// interface costs.
 			var row T
 			var v reflect.Value
 			values := make([]any, len(paths))
@@ -123,7 +126,8 @@ type structField struct {
 	path   []int
 }
 
-// structFields lists the fields that can be columns. Fields behind an embedded pointer are not among them: it may be nil.
+// structFields lists the fields that can be columns. Fields behind an embedded pointer are not
+// among them: it may be nil.
 func structFields(t reflect.Type) []structField {
 	var fields []structField
 	for f := range visibleFields(t) {

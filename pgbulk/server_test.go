@@ -177,8 +177,8 @@ func newPool(t *testing.T, most int32) *pgxpool.Pool {
 	return pool
 }
 
-// TestSharded writes rows by one connection and by three, and compares the tables. Structs are yielded by a source that uses the same
-// memory again and again.
+// TestSharded writes rows by one connection and by three, and compares the tables. Structs are
+// yielded by a source that uses the same memory again and again.
 func TestSharded(t *testing.T) {
 	conn, pool := connect(t), newPool(t, 3)
 	type record struct {
@@ -231,7 +231,8 @@ func TestSharded(t *testing.T) {
 	}
 }
 
-// TestShardedErrors has each kind of failure name its row as the call counts it, and say what is in.
+// TestShardedErrors has each kind of failure name its row as the call counts it, and say what is
+// in.
 func TestShardedErrors(t *testing.T) {
 	conn, pool := connect(t), newPool(t, 4)
 	const n = 3000
@@ -322,7 +323,8 @@ func TestShardedErrors(t *testing.T) {
 	}
 }
 
-// A failure at the very end, when shards commit by themselves, leaves the others' rows in, and the shards say so.
+// A failure at the very end, when shards commit by themselves, leaves the others' rows in, and the
+// shards say so.
 func TestShardedInPart(t *testing.T) {
 	conn, pool := connect(t), newPool(t, 2)
 	table := newTable(t, conn, "id int primary key, other int")
@@ -380,7 +382,8 @@ func TestShardedCallsAtOnce(t *testing.T) {
 	}
 }
 
-// A server without the method, or too old for any, is told from the settings that it has, and nothing is written.
+// A server without the method, or too old for any, is told from the settings that it has, and
+// nothing is written.
 func TestCompressionNotThere(t *testing.T) {
 	conn := connect(t)
 	table := newTable(t, conn, "id int primary key")

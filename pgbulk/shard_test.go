@@ -28,8 +28,8 @@ func watched(rows iter.Seq2[[]any, error]) (_ iter.Seq2[[]any, error], stopped f
 	}, func() bool { return stop }
 }
 
-// allOf has a pool make all of its n connections, and returns them for a look at what becomes of them. If an earlier call has not given
-// one back, it waits until the test fails.
+// allOf has a pool make all of its n connections, and returns them for a look at what becomes of
+// them. If an earlier call has not given one back, it waits until the test fails.
 func allOf(t testing.TB, pool *pgxpool.Pool, n int) (conns []*pgx.Conn) {
 	t.Helper()
 	ctx, cancel := contextWithTimeout(t, time.Minute)
@@ -60,8 +60,8 @@ func idle(t testing.TB, pool *pgxpool.Pool) {
 	}
 }
 
-// checkShards is check for a call of UpsertSharded. stopped says that the call did not ask for all rows. It returns the version that
-// all rows have afterwards, for the next call.
+// checkShards is check for a call of UpsertSharded. stopped says that the call did not ask for all
+// rows. It returns the version that all rows have afterwards, for the next call.
 func (v *versioned) checkShards(t testing.TB, observer *pgx.Conn, conns []*pgx.Conn, shards []pgbulk.Shard, err error, stopped bool, before, after int) int {
 	t.Helper()
 	closed, reported := 0, 0
@@ -111,8 +111,8 @@ func (v *versioned) checkShards(t testing.TB, observer *pgx.Conn, conns []*pgx.C
 	return after
 }
 
-// inShards compares what is in, the numbers of rows that one transaction each wrote, with what the shards say: one without an error is in,
-// one that is uncertain may be, and any other is not.
+// inShards compares what is in, the numbers of rows that one transaction each wrote, with what the
+// shards say: one without an error is in, one that is uncertain may be, and any other is not.
 func inShards(groups []int, shards []pgbulk.Shard) error {
 	left := slices.Clone(groups)
 	take := func(n int) bool {

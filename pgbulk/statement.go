@@ -13,9 +13,9 @@ import (
 
 // statement is the text of a statement and what its parameters are.
 //
-// Its description comes from an exchange of its own, and behind a pooler the next exchange may meet another backend. So
-// what is run is either parsed in the very exchange that binds it, with the types that were described, or has a name that
-// nothing else can have: see [statementName].
+// Its description comes from an exchange of its own, and behind a pooler the next exchange may meet
+// another backend. So what is run is either parsed in the very exchange that binds it, with the
+// types that were described, or has a name that nothing else can have: see [statementName].
 type statement struct {
 	sql    string
 	name   string // "" is the unnamed one, which lasts until the next Parse
@@ -24,7 +24,8 @@ type statement struct {
 	parsed bool // under its name, by this connection; a pooler's other backends do not have it
 }
 
-// statements are those that a connection knows, the one used last at the end. They live in the connection's custom data.
+// statements are those that a connection knows, the one used last at the end. They live in the
+// connection's custom data.
 type statements struct {
 	list []*statement
 	mode pgx.QueryExecMode
@@ -35,8 +36,8 @@ type statements struct {
 const (
 	statementsKey = "postage/pgbulk statements"
 	keptPerConn   = 32
-	// mayLose is how many statements a connection may lose before it gives them no names any more: one to DISCARD ALL and
-	// its like, more to a pooler.
+	// mayLose is how many statements a connection may lose before it gives them no names any more:
+	// one to DISCARD ALL and its like, more to a pooler.
 	mayLose = 2
 )
 
@@ -50,8 +51,9 @@ func statementsOf(conn *pgx.Conn) *statements {
 	return all
 }
 
-// statementName is made of the text and of the parameters' types, so that whichever backend has a statement of this name,
-// and no matter who prepared it, it is the right one and reads the parameters as they are meant.
+// statementName is made of the text and of the parameters' types, so that whichever backend has a
+// statement of this name, and no matter who prepared it, it is the right one and reads the
+// parameters as they are meant.
 func statementName(sql string, types []uint32) string {
 	h := sha256.New()
 	for _, oid := range types {
@@ -103,7 +105,8 @@ func (all *statements) forget(st *statement) {
 	}
 }
 
-// lose notes that the server did not have a statement that was parsed before. If that goes on, names are given up.
+// lose notes that the server did not have a statement that was parsed before. If that goes on,
+// names are given up.
 func (all *statements) lose(st *statement) {
 	st.parsed = false
 	if all.lost++; all.lost < mayLose {
@@ -127,8 +130,9 @@ const (
 	misjudged              // its parameters may have changed their types
 )
 
-// staleness is what the error of a statement that was known before tells. SQLSTATE 26000 is invalid_sql_statement_name, 0A000 is "cached
-// plan must not change result type", and class 42 is syntax error or access rule violation.
+// staleness is what the error of a statement that was known before tells. SQLSTATE 26000 is
+// invalid_sql_statement_name, 0A000 is "cached plan must not change result type", and class 42 is
+// syntax error or access rule violation.
 func staleness(e *pgconn.PgError) stale {
 	switch {
 	case e.Code == "26000":

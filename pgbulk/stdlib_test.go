@@ -17,7 +17,8 @@ func raw(conn *sql.Conn, call func(pgbulk.DB) error) error {
 	return conn.Raw(func(driver any) error { return call(driver.(*stdlib.Conn).Conn()) })
 }
 
-// TestDatabaseSQL: a database/sql connection of pgx's driver gives its *pgx.Conn by Raw, and a transaction begun on it counts.
+// TestDatabaseSQL: a database/sql connection of pgx's driver gives its *pgx.Conn by Raw, and a
+// transaction begun on it counts.
 func TestDatabaseSQL(t *testing.T) {
 	observer := connect(t)
 	db, err := sql.Open("pgx", dsn(t, pgtest.Unix))

@@ -18,19 +18,21 @@ import (
 // bufferSize is the size of the one buffer that all but large values is written through, in bytes.
 const bufferSize = 64 << 10
 
-// CancelGrace is how long a call whose context has ended waits for the server to answer to the cancel request, so that
-// the connection can be used again. After that it is closed.
+// CancelGrace is how long a call whose context has ended waits for the server to answer to the
+// cancel request, so that the connection can be used again. After that it is closed.
 const CancelGrace = 2 * time.Second
 
-// stream is one exchange with the server: all that is written up to one Sync or in one simple Query, and all that is
-// answered up to the ReadyForQuery message.
+// stream is one exchange with the server: all that is written up to one Sync or in one simple
+// Query, and all that is answered up to the ReadyForQuery message.
 //
-// The caller's goroutine writes, straight to the net.Conn below pgconn, and then reads, through pgconn, which so keeps
-// track of the transaction's status, and handles notices, notifications and parameters. If a write waits for longer than
-// readAfter, or the exchange takes longer, a second goroutine reads from then on: that is what rules out the deadlock of two sides
-// that both wait for the other to read, and what tells early that the server has refused a row. It is not there from the beginning
-// because as long as any goroutine waits for a socket or a timer, the runtime has a thread that is woken up each time that
-// the server has read something, which can take a fifth of a process's CPU time.
+// The caller's goroutine writes, straight to the net.Conn below pgconn, and then reads, through
+// pgconn, which so keeps track of the transaction's status, and handles notices, notifications and
+// parameters. If a write waits for longer than readAfter, or the exchange takes longer, a second
+// goroutine reads from then on: that is what rules out the deadlock of two sides that both wait for
+// the other to read, and what tells early that the server has refused a row. It is not there from
+// the beginning because as long as any goroutine waits for a socket or a timer, the runtime has a
+// thread that is woken up each time that the server has read something, which can take a fifth of a
+// process's CPU time.
 type stream struct {
 	pc  *pgconn.PgConn
 	nc  net.Conn
@@ -84,7 +86,8 @@ func open(ctx context.Context, pc *pgconn.PgConn, b *buffers) *stream {
 	return s
 }
 
-// readAfter is how long an exchange goes on before the server's messages are read while others are still being written.
+// readAfter is how long an exchange goes on before the server's messages are read while others are
+// still being written.
 const readAfter = 50 * time.Millisecond
 
 // readSoon has the server's messages read if the write that now waits does so for long.
@@ -114,8 +117,8 @@ func (s *stream) read() {
 			} else {
 				s.readErr = err
 			}
-			// pgconn may say goodbye on a connection that it found broken. It must not do so between two halves
-			// of a message of ours.
+			// pgconn may say goodbye on a connection that it found broken. It must not do so
+			// between two halves of a message of ours.
 			s.nc.Close()
 			return
 		}
@@ -193,7 +196,8 @@ func (s *stream) flush() {
 			s.buf[0] = 'd'
 			binary.BigEndian.PutUint32(s.buf[1:], uint32(s.n-1+s.out.held))
 			if s.stop.Load() {
-				// Between two CopyData messages is a place to stop. Nothing in the buffer is needed any more.
+				// Between two CopyData messages is a place to stop. Nothing in the buffer is needed
+				// any more.
 				s.drop(from)
 				return
 			}
@@ -203,7 +207,8 @@ func (s *stream) flush() {
 	s.drop(from)
 }
 
-// copyHeader is what a CopyData message begins with, and is kept free at the front of the buffer: its type and length.
+// copyHeader is what a CopyData message begins with, and is kept free at the front of the buffer:
+// its type and length.
 const copyHeader = 5
 
 // drop empties the buffer, all but its first from bytes.
@@ -264,7 +269,8 @@ func (s *stream) free() []byte {
 	return s.buf[s.n:s.n]
 }
 
-// made takes over what was appended to the buffer. It reports false if there was not enough room for it.
+// made takes over what was appended to the buffer. It reports false if there was not enough room
+// for it.
 func (s *stream) made(out []byte) bool {
 	if len(out) > len(s.buf)-s.n {
 		return false
@@ -297,7 +303,8 @@ func (s *stream) string(p string) {
 	}
 }
 
-// refer is string for a value that does not change before the next flush. A large one is not copied.
+// refer is string for a value that does not change before the next flush. A large one is not
+// copied.
 func (s *stream) refer(p string) {
 	if len(p) < minReferred || !s.out.vectored {
 		s.string(p)
@@ -315,7 +322,8 @@ func (s *stream) refer(p string) {
 	}
 }
 
-// cstring writes a string as the protocol has it in names and statements. It must have no zero byte.
+// cstring writes a string as the protocol has it in names and statements. It must have no zero
+// byte.
 func (s *stream) cstring(p string) {
 	s.string(p)
 	s.byte(0)
@@ -352,8 +360,9 @@ func (s *stream) about(kind byte, statement string) {
 	s.cstring(statement)
 }
 
-// bind sends the beginning of a Bind message, up to its parameters, of which there are n and which have size bytes.
-// formats are the format codes, which recur; if they are all the same the message says it once.
+// bind sends the beginning of a Bind message, up to its parameters, of which there are n and which
+// have size bytes. formats are the format codes, which recur; if they are all the same the message
+// says it once.
 func (s *stream) bind(statement string, formats []byte, n, size int) {
 	same := uniform(formats)
 	codes := n
@@ -374,11 +383,12 @@ func (s *stream) bind(statement string, formats []byte, n, size int) {
 	s.int16(n)
 }
 
-// bindOverhead is what a Bind message has beside its statement's name, formats and parameters: its length, two zero
-// bytes, and the numbers of formats, of parameters and of result formats.
+// bindOverhead is what a Bind message has beside its statement's name, formats and parameters: its
+// length, two zero bytes, and the numbers of formats, of parameters and of result formats.
 const bindOverhead = 4 + 2 + 2 + 2 + 2
 
-// execute ends the Bind message, whose results are to be in text if there are any, and sends an Execute message.
+// execute ends the Bind message, whose results are to be in text if there are any, and sends an
+// Execute message.
 func (s *stream) execute() {
 	s.int16(0)
 	s.executeMessage()
@@ -427,8 +437,8 @@ func (s *stream) failCopy() {
 	s.flush()
 }
 
-// refuseCopy ends a COPY ... FROM STDIN that nobody has data for. In it the server has ignored the Sync that was sent
-// (https://www.postgresql.org/docs/current/protocol-flow.html#PROTOCOL-COPY).
+// refuseCopy ends a COPY ... FROM STDIN that nobody has data for. In it the server has ignored the
+// Sync that was sent (https://www.postgresql.org/docs/current/protocol-flow.html#PROTOCOL-COPY).
 func (s *stream) refuseCopy() {
 	const why = "COPY ... FROM STDIN is not for Exec, use Insert"
 	m := binary.BigEndian.AppendUint32([]byte{'f'}, uint32(4+len(why)+1))
@@ -443,15 +453,16 @@ func (s *stream) sync() {
 	s.complete = s.err == nil
 }
 
-// giveUp ends an exchange that is not to be gone through with, so that the server undoes it. why is nil if the stream
-// itself knows: the server reported an error, or the context ended.
+// giveUp ends an exchange that is not to be gone through with, so that the server undoes it. why is
+// nil if the stream itself knows: the server reported an error, or the context ended.
 func (s *stream) giveUp(why error) {
 	s.gaveUp = why
 	if s.copying {
 		s.failCopy()
 		return
 	}
-	// A portal that does not exist is an error (invalid_cursor_name), after which the server skips everything up to the Sync.
+	// A portal that does not exist is an error (invalid_cursor_name), after which the server skips
+	// everything up to the Sync.
 	const portal = "given up by the client"
 	s.byte('E')
 	s.int32(4 + len(portal) + 1 + 4)
@@ -463,8 +474,8 @@ func (s *stream) giveUp(why error) {
 
 const invalidCursorName = "34000"
 
-// close waits for the end of the exchange, and returns how it went: nil if the server has confirmed all of it.
-// Afterwards the connection is usable, or closed.
+// close waits for the end of the exchange, and returns how it went: nil if the server has confirmed
+// all of it. Afterwards the connection is usable, or closed.
 func (s *stream) close() error {
 	select {
 	case <-s.written:
@@ -481,7 +492,8 @@ func (s *stream) close() error {
 		<-s.cancelled
 		if s.ready {
 			s.nc.SetDeadline(time.Now().Add(CancelGrace))
-			// A cancel request that came too late must not hit the next statement: let it hit this one.
+			// A cancel request that came too late must not hit the next statement: let it hit this
+			// one.
 			err := s.pc.Exec(context.Background(), "-- pgbulk").Close() // with no ctx: its deadline is set here
 			if _, cancelled := errors.AsType[*pgconn.PgError](err); err != nil && !cancelled {
 				s.ready = false
@@ -541,13 +553,14 @@ func (s *stream) shut() {
 	s.pc.Close(ctx)
 }
 
-// uncertain says that the server may have committed although there is an error: everything was sent, and no
-// answer to it came.
+// uncertain says that the server may have committed although there is an error: everything was
+// sent, and no answer to it came.
 func (s *stream) uncertain() bool {
 	return s.complete && !s.ready && (s.pgErr == nil || severity(s.pgErr) != "ERROR")
 }
 
-// severity is an error's, whatever language the server speaks. Before PostgreSQL 9.6 it tells only the translation.
+// severity is an error's, whatever language the server speaks. Before PostgreSQL 9.6 it tells only
+// the translation.
 func severity(e *pgconn.PgError) string {
 	if e.SeverityUnlocalized != "" {
 		return e.SeverityUnlocalized

@@ -17,9 +17,9 @@ import (
 	"postage/pgbulk"
 )
 
-// TestSweep finds out from which size of a row on, and which number of rows, one strategy is better than another. It prints the CPU
-// time of client and backend together, in ms, medians of nine calls in random order; wall time would tell as much about what else
-// the machine does.
+// TestSweep finds out from which size of a row on, and which number of rows, one strategy is better
+// than another. It prints the CPU time of client and backend together, in ms, medians of nine calls
+// in random order; wall time would tell as much about what else the machine does.
 //
 //	POSTAGE_SWEEP=1 go test -run TestSweep -v ./pgbulk
 func TestSweep(t *testing.T) {
@@ -124,7 +124,8 @@ func sweepRows(n, size int) [][]any {
 	return rows
 }
 
-// bothCPU is the CPU time of this process and of the connection's backend, which has one thread, see proc(5) on schedstat.
+// bothCPU is the CPU time of this process and of the connection's backend, which has one thread,
+// see proc(5) on schedstat.
 func bothCPU(t *testing.T, conn *pgx.Conn) time.Duration {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/schedstat", conn.PgConn().PID()))

@@ -12,7 +12,8 @@ import (
 	"postage/pgbulk"
 )
 
-// texts are for each type a value that is not text, and texts of which some are read by pgx's scanners otherwise than by the server.
+// texts are for each type a value that is not text, and texts of which some are read by pgx's
+// scanners otherwise than by the server.
 var texts = []struct {
 	sql   string
 	value any
@@ -60,8 +61,9 @@ var texts = []struct {
 	{"feeling", nil, []string{"ok", "sad", "none"}},
 }
 
-// TestTexts writes each text as the first of a column, which must come out as when plain SQL reads it, and again after a value that
-// is not text, when it may also be refused. So it goes with texts that are made of them at random.
+// TestTexts writes each text as the first of a column, which must come out as when plain SQL reads
+// it, and again after a value that is not text, when it may also be refused. So it goes with texts
+// that are made of them at random.
 func TestTexts(t *testing.T) {
 	conn := connect(t)
 	must(t, conn, types)
@@ -128,7 +130,8 @@ func mutate(r *rand.Rand, text string) string {
 	return string(b)
 }
 
-// TestTextAfterNulls has a column whose first value, a text that only the server can read, comes after many NULLs, or never.
+// TestTextAfterNulls has a column whose first value, a text that only the server can read, comes
+// after many NULLs, or never.
 func TestTextAfterNulls(t *testing.T) {
 	conn := connect(t)
 	for _, nulls := range []int{1, 100, 3000, 5000} {

@@ -10,7 +10,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// tracerOf returns the tracer of the connection's configuration, or nil. Config makes a copy of all of it, so the answer is kept.
+// tracerOf returns the tracer of the connection's configuration, or nil. Config makes a copy of all
+// of it, so the answer is kept.
 func tracerOf(conn *pgx.Conn) pgx.QueryTracer {
 	const key = "postage/pgbulk tracer"
 	type kept struct{ pgx.QueryTracer }
@@ -23,7 +24,8 @@ func tracerOf(conn *pgx.Conn) pgx.QueryTracer {
 	return k.QueryTracer
 }
 
-// traceQuery tells a connection's tracer that a statement begins, and returns what tells it that it has ended.
+// traceQuery tells a connection's tracer that a statement begins, and returns what tells it that it
+// has ended.
 func traceQuery(ctx context.Context, conn *pgx.Conn, sql string, args []any) (context.Context, func(pgconn.CommandTag, error)) {
 	tracer := tracerOf(conn)
 	if tracer == nil {
@@ -38,9 +40,10 @@ func traceQuery(ctx context.Context, conn *pgx.Conn, sql string, args []any) (co
 // errNoEnd is what a tracer is told of a call that never returned.
 var errNoEnd = errors.New("pgbulk: the source of rows panicked or ended the goroutine")
 
-// traced runs a call between the tracer's two calls. An insert that lets conflicts fail and returns nothing is traced as
-// pgx's CopyFrom, whichever strategy it takes, if the tracer knows of that; all else as one query, whose text is the statement
-// for a single row, and whose arguments are not told.
+// traced runs a call between the tracer's two calls. An insert that lets conflicts fail and returns
+// nothing is traced as pgx's CopyFrom, whichever strategy it takes, if the tracer knows of that;
+// all else as one query, whose text is the statement for a single row, and whose arguments are not
+// told.
 func (p *plan) traced(ctx context.Context, call func(context.Context) (Result, error)) (result Result, err error) {
 	tracer := tracerOf(p.conn)
 	if tracer == nil {

@@ -43,7 +43,8 @@ func (a *all) TraceCopyFromEnd(ctx context.Context, _ *pgx.Conn, d pgx.TraceCopy
 	a.note("end of %v: %v %v", ctx.Value(startedKey{}), d.CommandTag, d.Err != nil)
 }
 
-// TestTracing: the tracers of pgx's own calls are told of each call, once, when it begins and when it has ended.
+// TestTracing: the tracers of pgx's own calls are told of each call, once, when it begins and when
+// it has ended.
 func TestTracing(t *testing.T) {
 	one, both := &queries{}, &all{}
 	setup := connect(t)

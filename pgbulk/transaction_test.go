@@ -6,8 +6,8 @@ import (
 	"postage/pgbulk"
 )
 
-// TestManyCallsInTransaction counts what many calls in one transaction leave with the server: locks, which there is a table for, and
-// subtransactions, of which it keeps 64 at hand.
+// TestManyCallsInTransaction counts what many calls in one transaction leave with the server:
+// locks, which there is a table for, and subtransactions, of which it keeps 64 at hand.
 func TestManyCallsInTransaction(t *testing.T) {
 	conn := connect(t)
 	for _, s := range strategies {

@@ -18,10 +18,13 @@ func (o *Options) checkUnchanged(op Operation) error {
 	return nil
 }
 
-// fillWhere adds the condition that a row of the table is not already as the row of the call would make it.
+// fillWhere adds the condition that a row of the table is not already as the row of the call would
+// make it.
 //
-// It compares bytes (*<> of two records, https://www.postgresql.org/docs/current/functions-comparisons.html#COMPOSITE-TYPE-COMPARISON)
-// and not values: every type can, json too, and what is equal without being the same, such as 1.0 and 1.00, is written.
+// It compares bytes (*<> of two records,
+// https://www.postgresql.org/docs/current/functions-comparisons.html#COMPOSITE-TYPE-COMPARISON) and
+// not values: every type can, json too, and what is equal without being the same, such as 1.0 and
+// 1.00, is written.
 func (o *Options) fillWhere() {
 	if !o.SkipUnchanged || len(o.Set) == 0 {
 		return

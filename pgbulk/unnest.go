@@ -7,8 +7,9 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
-// arrayTypes returns the types of arrays of the columns' types, or nil if unnest cannot give the columns back: one has to be
-// sent as text, is an array itself (unnest would take it apart too), or has no array type that the type map knows.
+// arrayTypes returns the types of arrays of the columns' types, or nil if unnest cannot give the
+// columns back: one has to be sent as text, is an array itself (unnest would take it apart too), or
+// has no array type that the type map knows.
 func arrayTypes(m *pgtype.Map, columns []column) (types []uint32) {
 	for _, c := range columns {
 		t, known := m.TypeForOID(c.oid)
@@ -33,13 +34,16 @@ type field struct {
 	ref   int // which of refs it is, -1 if all of it is in data
 }
 
-// unnestHeader is what a binary array has before its elements: the number of dimensions, whether there are NULLs, the type of the
-// elements, their number, and the index of the first; see array_recv in PostgreSQL's arrayfuncs.c.
+// unnestHeader is what a binary array has before its elements: the number of dimensions, whether
+// there are NULLs, the type of the elements, their number, and the index of the first; see
+// array_recv in PostgreSQL's arrayfuncs.c.
 const unnestHeader = 5 * 4
 
-// unnestChunk sends the chunk as one INSERT ... SELECT with an array a column, whose elements unnest has in step
-// (https://www.postgresql.org/docs/current/xfunc-sql.html#XFUNC-SQL-FUNCTIONS-RETURNING-SET). An element of a binary array looks as
-// a parameter does. The statement is the same for any number of rows, and is parsed once.
+// unnestChunk sends the chunk as one INSERT ... SELECT with an array a column, whose elements
+// unnest has in step
+// (https://www.postgresql.org/docs/current/xfunc-sql.html#XFUNC-SQL-FUNCTIONS-RETURNING-SET). An
+// element of a binary array looks as a parameter does. The statement is the same for any number of
+// rows, and is parsed once.
 func (w *writer) unnestChunk() {
 	c, columns := &w.chunk, len(w.columns)
 	w.startBind()
@@ -94,14 +98,16 @@ func (w *writer) unnestChunk() {
 // unnested stands for the number of rows of a statement that takes any.
 const unnested = -1
 
-// appendFields appends all fields, row by row, and returns how many bytes those of each column have together.
+// appendFields appends all fields, row by row, and returns how many bytes those of each column have
+// together.
 func (c *chunk) appendFields(dst []field, sizes []int, columns int) ([]field, []int) {
 	sizes = append(sizes[:0], make([]int, columns)...)
 	at, ref := 0, 0
 	for i := range c.rows() * columns {
 		f := field{at: at, n: 4 + max(0, int(int32(binary.BigEndian.Uint32(c.data[at:])))), ref: -1}
 		size := f.n
-		// A field whose value is referred to has its length here, and perhaps the byte that jsonb begins with.
+		// A field whose value is referred to has its length here, and perhaps the byte that jsonb
+		// begins with.
 		if ref < len(c.refs) && c.refs[ref].at <= at+5 {
 			f.n, f.ref = c.refs[ref].at-at, ref
 			size = f.n + len(c.refs[ref].value)

@@ -59,8 +59,9 @@ func TestUpdateAndDelete(t *testing.T) {
 	}
 }
 
-// TestUpdateKeyTwice: PostgreSQL's UPDATE ... FROM would take either row. It is an error instead, also where the database alone
-// knows that the keys are the same, and with both rows where the client or the staging table can tell.
+// TestUpdateKeyTwice: PostgreSQL's UPDATE ... FROM would take either row. It is an error instead,
+// also where the database alone knows that the keys are the same, and with both rows where the
+// client or the staging table can tell.
 func TestUpdateKeyTwice(t *testing.T) {
 	conn := connect(t)
 	for _, s := range []pgbulk.Strategy{pgbulk.Bind, pgbulk.Copy} {
@@ -127,7 +128,8 @@ func TestByKeyRefusals(t *testing.T) {
 	}
 }
 
-// TestByKeyProperty updates and deletes random rows of random types with pgbulk and, one by one, with pgx.
+// TestByKeyProperty updates and deletes random rows of random types with pgbulk and, one by one,
+// with pgx.
 func TestByKeyProperty(t *testing.T) {
 	conn := connect(t)
 	must(t, conn, types)

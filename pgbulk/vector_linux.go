@@ -15,7 +15,8 @@ type vector struct {
 	try     func(fd uintptr) bool
 }
 
-// write writes parts, of which there are at most maxEntries and none is empty. waits is called each time that it has to wait.
+// write writes parts, of which there are at most maxEntries and none is empty. waits is called each
+// time that it has to wait.
 func (v *vector) write(nc net.Conn, parts [][]byte, waits func()) error {
 	raw, err := nc.(syscall.Conn).SyscallConn()
 	if err != nil {
@@ -72,9 +73,9 @@ func (v *vector) consume(n int) {
 	}
 }
 
-// enlarge has a Unix socket take up to size bytes that the server has not read yet, if the kernel allows that
-// (net.core.wmem_max) and it does not so already: its own choice is 208 KB, and a writer that
-// sleeps less often spends less. TCP finds its size by itself.
+// enlarge has a Unix socket take up to size bytes that the server has not read yet, if the kernel
+// allows that (net.core.wmem_max) and it does not so already: its own choice is 208 KB, and a
+// writer that sleeps less often spends less. TCP finds its size by itself.
 func enlarge(nc net.Conn, size int) {
 	c, ok := nc.(*net.UnixConn)
 	if !ok {

@@ -41,7 +41,8 @@ func (v *versioned) rowsAt(version int) iter.Seq2[[]any, error] {
 	}
 }
 
-// A writing is one of the ways to give all rows another version. returned is called with each row that comes back, if rows do.
+// A writing is one of the ways to give all rows another version. returned is called with each row
+// that comes back, if rows do.
 type writing struct {
 	name  string
 	write func(ctx context.Context, conn *pgx.Conn, v *versioned, rows iter.Seq2[[]any, error], o pgbulk.Options, returned func() error) error
@@ -127,7 +128,8 @@ func (v *versioned) check(t testing.TB, observer, conn *pgx.Conn, err error, bef
 		t.Fatalf("error of type %T: %v", err, err)
 	}
 	if conn.IsClosed() {
-		// The server may take a moment to see that the client is gone; only then it is settled what it did.
+		// The server may take a moment to see that the client is gone; only then it is settled what
+		// it did.
 		gone(t, observer, conn.PgConn().PID())
 	} else if status := conn.PgConn().TxStatus(); status != 'I' {
 		t.Fatalf("transaction status %c after %v", status, err)

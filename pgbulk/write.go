@@ -18,12 +18,14 @@ type Result struct {
 	Strategy Strategy // that was taken
 }
 
-// Upsert writes rows to a table. A row whose key exists is updated, or whatever o.Conflict says. The error is an *Error.
+// Upsert writes rows to a table. A row whose key exists is updated, or whatever o.Conflict says.
+// The error is an *Error.
 func Upsert(ctx context.Context, db DB, t Table, rows Rows, o Options) (Result, error) {
 	return call(ctx, db, OpUpsert, t, rows, o)
 }
 
-// Insert writes rows to a table. The key, if it is given, counts only for another o.Conflict than Fail. The error is an *Error.
+// Insert writes rows to a table. The key, if it is given, counts only for another o.Conflict than
+// Fail. The error is an *Error.
 func Insert(ctx context.Context, db DB, t Table, rows Rows, o Options) (Result, error) {
 	return call(ctx, db, OpInsert, t, rows, o)
 }
@@ -42,7 +44,8 @@ func call(ctx context.Context, db DB, op Operation, t Table, rows Rows, o Option
 	})
 }
 
-// plan is a call that has been checked, on a connection that is ready, with what the server says about the table once it was described.
+// plan is a call that has been checked, on a connection that is ready, with what the server says
+// about the table once it was described.
 type plan struct {
 	op         Operation
 	table      Table
@@ -160,7 +163,8 @@ type writer struct {
 	blind     bool  // to them, because what decides on conflicts is not known here
 	again     bool  // one has, in row n, and is sent twice in the last statement
 	firstRow  int   // the row that had it first
-	// The first two rows of one statement that have the same key; the second is 0 if there are none.
+	// The first two rows of one statement that have the same key; the second is 0 if there are
+	// none.
 	pairFirst, pairSecond int
 	alone                 bool // all rows are in one statement
 	// Of Copy.
@@ -177,8 +181,9 @@ type writer struct {
 	uncertain bool
 }
 
-// settle looks at the first value of each column that is not NULL. As in pgx, a string may stand for a value of any type; if it is such a
-// text, and one that only the server can be trusted to read, the column is sent as text. It reports whether one is.
+// settle looks at the first value of each column that is not NULL. As in pgx, a string may stand
+// for a value of any type; if it is such a text, and one that only the server can be trusted to
+// read, the column is sent as text. It reports whether one is.
 func (w *writer) settle(row []any) (text bool) {
 	open := w.open[:0]
 	for _, i := range w.open {
@@ -203,7 +208,8 @@ func (w *writer) settle(row []any) (text bool) {
 	return text
 }
 
-// textLate settles the strategy anew when a column turns out to be text after the first row. What is in the chunk are NULLs there.
+// textLate settles the strategy anew when a column turns out to be text after the first row. What
+// is in the chunk are NULLs there.
 func (w *writer) textLate() {
 	switch {
 	case w.strategy == Copy && w.options.Strategy == Copy:
@@ -229,7 +235,8 @@ func (w *writer) choose(row []any) {
 	order := w.options.Order
 	w.sorts = w.watching && !w.op.byKey() && (order == KeyOrder || order == DefaultOrder && w.returned == nil && !w.layout.fills)
 	text := slices.ContainsFunc(w.columns, func(c column) bool { return c.format != binaryFormat })
-	// COPY in binary needs the help of a table whose columns are text, and INSERT's where COPY does otherwise than INSERT.
+	// COPY in binary needs the help of a table whose columns are text, and INSERT's where COPY does
+	// otherwise than INSERT.
 	plain := !w.staging
 	w.staging = w.staging || text || !w.layout.direct
 	switch {
@@ -251,11 +258,13 @@ func (w *writer) choose(row []any) {
 // run goes through the rows.
 func (w *writer) run(source func(yield func([]any, error) bool)) error {
 	finished := false
-	// Someone who uses the connection from within the source is told that it is busy, before anything gets between our messages.
+	// Someone who uses the connection from within the source is told that it is busy, before
+	// anything gets between our messages.
 	w.hold = w.pc.StartPipeline(context.Background())
 	defer w.hold.Close()
 	defer func() {
-		// The source panicked, or ended the goroutine. Undo what was sent, and let it go on its way.
+		// The source panicked, or ended the goroutine. Undo what was sent, and let it go on its
+		// way.
 		if !finished && w.stream != nil {
 			w.stream.giveUp(errors.New("the source of rows panicked"))
 			w.end()
@@ -326,7 +335,8 @@ func (w *writer) row(row []any) error {
 	}
 	size, referred := w.size(row)
 	if w.strategy == Copy {
-		// With columns that had no value yet some rows are held back: COPY cannot change its mind about them.
+		// With columns that had no value yet some rows are held back: COPY cannot change its mind
+		// about them.
 		if len(w.open) > 0 && size <= w.options.ChunkBytes-w.chunk.size() {
 			w.chunk.grow(size-referred, w.options.ChunkBytes)
 			return w.add(&w.chunk, row)
@@ -381,12 +391,13 @@ func (w *writer) row(row []any) error {
 	return errAgain
 }
 
-// largeRow is the size in bytes from which on rows are better off with Bind. Copying into a temporary table has the server
-// write every row twice, which costs more than the parsing of statements does once a row is larger than about
-// this; see docs/pgbulk.md for the measurement.
+// largeRow is the size in bytes from which on rows are better off with Bind. Copying into a
+// temporary table has the server write every row twice, which costs more than the parsing of
+// statements does once a row is larger than about this; see docs/pgbulk.md for the measurement.
 const largeRow = 800
 
-// unnestRows is the number of rows from which on small rows are better off with Unnest than with Bind.
+// unnestRows is the number of rows from which on small rows are better off with Unnest than with
+// Bind.
 const unnestRows = 30
 
 // settleParameters has Auto take Bind or Unnest, where it does not take Copy.
@@ -404,8 +415,9 @@ func (w *writer) large(size int) bool {
 	return (w.chunk.size()+size)/(w.chunk.rows()+1) >= largeRow
 }
 
-// twice reports whether an earlier statement has the key of row n, which would then update what that one wrote, where
-// a single statement would fail. To have the server fail with its own error, the row is to be sent twice in one statement.
+// twice reports whether an earlier statement has the key of row n, which would then update what
+// that one wrote, where a single statement would fail. To have the server fail with its own error,
+// the row is to be sent twice in one statement.
 func (w *writer) twice(key []byte) bool {
 	first, again := w.keys.add(key, w.n)
 	if !again {

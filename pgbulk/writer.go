@@ -6,9 +6,10 @@ import (
 	"iter"
 )
 
-// Writer takes rows one by one, where a program has no iterator to hand over: rows of a message queue, or of a file that is
-// read elsewhere. It asks the server about the table once. A row is sent as the rows of [Insert] and its like are, and is done with
-// when Write returns: memory stays the same however many there are.
+// Writer takes rows one by one, where a program has no iterator to hand over: rows of a message
+// queue, or of a file that is read elsewhere. It asks the server about the table once. A row is
+// sent as the rows of [Insert] and its like are, and is done with when Write returns: memory stays
+// the same however many there are.
 //
 //	w, err := pgbulk.NewWriter[Account](ctx, pool, pgbulk.OpUpsert, table, pgbulk.WriterOptions{CommitEvery: 10_000})
 //	if err != nil { ... }
@@ -18,8 +19,9 @@ import (
 //	}
 //	return w.Flush()
 //
-// T is a struct or a pointer to one, as for [Structs], or []any, as for [Values]. A Writer keeps a connection for itself until Close,
-// and between the first Write and the Flush a transaction is open on it. It is not for several goroutines at once.
+// T is a struct or a pointer to one, as for [Structs], or []any, as for [Values]. A Writer keeps a
+// connection for itself until Close, and between the first Write and the Flush a transaction is
+// open on it. It is not for several goroutines at once.
 type Writer[T any] struct {
 	ctx    context.Context
 	plan   *plan
@@ -38,12 +40,13 @@ type Writer[T any] struct {
 // WriterOptions are the settings of a Writer.
 type WriterOptions struct {
 	Options
-	// CommitEvery is after how many rows Write commits what there is; 0 is never, but by Flush. It is refused in a
-	// transaction of the caller's, which only the caller can commit.
+	// CommitEvery is after how many rows Write commits what there is; 0 is never, but by Flush. It
+	// is refused in a transaction of the caller's, which only the caller can commit.
 	CommitEvery int
 }
 
-// NewWriter takes a connection and asks the server about the table. ctx is that of all that the Writer does. The error is an *Error.
+// NewWriter takes a connection and asks the server about the table. ctx is that of all that the
+// Writer does. The error is an *Error.
 func NewWriter[T any](ctx context.Context, db DB, op Operation, t Table, o WriterOptions) (*Writer[T], error) {
 	w := &Writer[T]{ctx: ctx, every: o.CommitEvery}
 	p, err := newPlan(ctx, db, op, t, rowsOf[T](nil).columns, o.Options)
@@ -77,8 +80,9 @@ func rowsOf[T any](rows iter.Seq[T]) Rows {
 // errNotFlushed is the error of a call that Close cut short.
 var errNotFlushed = errors.New("closed before it was flushed")
 
-// Write sends a row, or keeps it to be sent with others. After an error nothing since the last commit is in, and the Writer
-// is of no more use: all further calls return the same error. Its row counts from the Writer's first.
+// Write sends a row, or keeps it to be sent with others. After an error nothing since the last
+// commit is in, and the Writer is of no more use: all further calls return the same error. Its row
+// counts from the Writer's first.
 func (w *Writer[T]) Write(row T) error {
 	if w.err != nil {
 		return w.err
@@ -99,8 +103,8 @@ func (w *Writer[T]) Write(row T) error {
 	return nil
 }
 
-// Flush commits the rows that were written since the last time. In a transaction of the caller's they are in it then. Without any
-// it does nothing.
+// Flush commits the rows that were written since the last time. In a transaction of the caller's
+// they are in it then. Without any it does nothing.
 func (w *Writer[T]) Flush() error {
 	if w.err != nil || w.resume == nil {
 		return w.err
@@ -110,11 +114,12 @@ func (w *Writer[T]) Flush() error {
 	return w.finish()
 }
 
-// Committed is what the calls that Flush or CommitEvery ended have done so far, all together: after an error, where to go on.
+// Committed is what the calls that Flush or CommitEvery ended have done so far, all together: after
+// an error, where to go on.
 func (w *Writer[T]) Committed() Result { return w.total }
 
-// Close gives the connection back. Rows that were written since the last Flush or commit are undone; after Flush there are none.
-// It may be called again.
+// Close gives the connection back. Rows that were written since the last Flush or commit are
+// undone; after Flush there are none. It may be called again.
 func (w *Writer[T]) Close() {
 	if w.resume != nil {
 		w.stop()
@@ -143,7 +148,8 @@ func (w *Writer[T]) begin() {
 	w.resume()
 }
 
-// rows are those of one call. Its end is the end of the call, or if Close came first an error, which undoes it.
+// rows are those of one call. Its end is the end of the call, or if Close came first an error,
+// which undoes it.
 func (w *Writer[T]) rows(pause func(struct{}) bool) Rows {
 	stopped := false
 	pushed := rowsOf(func(yield func(T) bool) {

@@ -60,7 +60,8 @@ func TestWriter(t *testing.T) {
 				if bad := get[int](t, observer, "select count(*) from "+table.Name.Sanitize()+" where a <> 'row' || id or b <> convert_to(chr(48 + id), 'UTF8')"); bad != 0 {
 					t.Errorf("%d rows are wrong", bad)
 				}
-				// A row is refused: what was committed stays, and the error has the row's number from the beginning.
+				// A row is refused: what was committed stays, and the error has the row's number
+				// from the beginning.
 				var failed error
 				for i := 25; i < 60 && failed == nil; i++ {
 					a := "x"
@@ -95,7 +96,8 @@ func TestWriter(t *testing.T) {
 	}
 }
 
-// TestWriterClose: what was not flushed is undone, also in the caller's transaction, which goes on if nothing had been sent.
+// TestWriterClose: what was not flushed is undone, also in the caller's transaction, which goes on
+// if nothing had been sent.
 func TestWriterClose(t *testing.T) {
 	for _, s := range strategies {
 		conn := connect(t)
@@ -143,8 +145,8 @@ func TestWriterClose(t *testing.T) {
 	}
 }
 
-// TestWriterAlteredTable: the table was described once. What becomes of its columns later must not have bytes be taken for what they
-// are not: those of an int8 are a float8's too.
+// TestWriterAlteredTable: the table was described once. What becomes of its columns later must not
+// have bytes be taken for what they are not: those of an int8 are a float8's too.
 func TestWriterAlteredTable(t *testing.T) {
 	for _, s := range strategies {
 		for _, op := range []pgbulk.Operation{pgbulk.OpInsert, pgbulk.OpUpsert} {
@@ -217,7 +219,8 @@ func TestWriterMemory(t *testing.T) {
 	}
 }
 
-// TestWriterProperty pushes random rows and flushes at random, and compares with the same rows as one Upsert.
+// TestWriterProperty pushes random rows and flushes at random, and compares with the same rows as
+// one Upsert.
 func TestWriterProperty(t *testing.T) {
 	conn := connect(t)
 	must(t, conn, types)

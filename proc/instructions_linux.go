@@ -12,15 +12,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Instructions counts what all threads of this process execute in user mode, those that have ended and those to come
-// included.
+// Instructions counts what all threads of this process execute in user mode, those that have ended
+// and those to come included.
 //
-// A loop that does the same takes the same number to a few in a million; what allocates differs by what the collector
-// finds. Source: perf_event_open(2).
+// A loop that does the same takes the same number to a few in a million; what allocates differs by
+// what the collector finds. Source: perf_event_open(2).
 type Instructions struct{ files []int }
 
-// OpenInstructions begins to count. Its error wraps [ErrNotAvailable]: in containers, and on many virtual machines, the
-// counters cannot be opened.
+// OpenInstructions begins to count. Its error wraps [ErrNotAvailable]: in containers, and on many
+// virtual machines, the counters cannot be opened.
 func OpenInstructions() (*Instructions, error) {
 	return openCounter(unix.PERF_TYPE_HARDWARE, unix.PERF_COUNT_HW_INSTRUCTIONS, unix.PerfEventOpen)
 }
@@ -33,7 +33,8 @@ func openCounter(kind uint32, config uint64, open func(attr *unix.PerfEventAttr,
 		Read_format: unix.PERF_FORMAT_TOTAL_TIME_ENABLED | unix.PERF_FORMAT_TOTAL_TIME_RUNNING,
 	}
 	attr.Size = uint32(unsafe.Sizeof(attr))
-	// Inheritance knows no threads of before. One that begins meanwhile may be counted twice or never: then once more.
+	// Inheritance knows no threads of before. One that begins meanwhile may be counted twice or
+	// never: then once more.
 	for range 10 {
 		before, err := threads()
 		if err != nil {
@@ -70,8 +71,8 @@ func threads() ([]int, error) {
 	return ids, err
 }
 
-// Count is the number of instructions so far; ok is false if the processor's counters were shared with others, who
-// would have to be guessed at.
+// Count is the number of instructions so far; ok is false if the processor's counters were shared
+// with others, who would have to be guessed at.
 func (c *Instructions) Count() (n int64, ok bool) {
 	var text [24]byte // value, time enabled, time running
 	for _, file := range c.files {

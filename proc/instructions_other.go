@@ -4,7 +4,8 @@ package proc
 
 import "fmt"
 
-// Instructions counts what all threads of this process execute in user mode: not known on this system.
+// Instructions counts what all threads of this process execute in user mode: not known on this
+// system.
 type Instructions struct{}
 
 // OpenInstructions fails on this system; its error wraps [ErrNotAvailable].

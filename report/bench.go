@@ -84,8 +84,9 @@ func benchmarkName(caseName string) string {
 	return strings.Replace(name, "/", " ", 1)
 }
 
-// BenchTerminal writes a run of Go benchmarks for a person: beside the revision that it was against, or their own
-// figures. c is nil if it was against none; notes are lines about what was not measured.
+// BenchTerminal writes a run of Go benchmarks for a person: beside the revision that it was
+// against, or their own figures. c is nil if it was against none; notes are lines about what was
+// not measured.
 func BenchTerminal(w io.Writer, rec *record.Record, c *verdict.Changes, notes []string, color bool) error {
 	b := newBenchmarks(rec, c)
 	t := &terminal{color: color}
@@ -120,7 +121,8 @@ func BenchTerminal(w io.Writer, rec *record.Record, c *verdict.Changes, notes []
 
 const benchProof = "proof: none, a Go benchmark"
 
-// BenchMarker begins the Markdown of a run of Go benchmarks, so that a comment can be found and replaced.
+// BenchMarker begins the Markdown of a run of Go benchmarks, so that a comment can be found and
+// replaced.
 const BenchMarker = "<!-- postage bench -->"
 
 // BenchMarkdown is BenchTerminal as GitHub shows it, for a comment or a job's summary.
@@ -256,8 +258,8 @@ func (b *benchmarks) absolute() []column[*verdict.CaseResult] {
 	return columns
 }
 
-// spread is by how much processes of one and the same program differ: the slowest over the fastest, by the
-// median of their batches.
+// spread is by how much processes of one and the same program differ: the slowest over the fastest,
+// by the median of their batches.
 func (b *benchmarks) spread(c *verdict.CaseResult) string {
 	var times []float64
 	for _, block := range b.rec.BlocksOf(c.Name) {
@@ -276,8 +278,8 @@ func (b *benchmarks) spread(c *verdict.CaseResult) string {
 	return fmt.Sprintf("+%.1f%%", 100*(slices.Max(times)/slices.Min(times)-1))
 }
 
-// layouts is by how much function layouts of one and the same code differ: the slowest over the fastest, by the
-// median of their blocks' medians; "n/a" where there were not two.
+// layouts is by how much function layouts of one and the same code differ: the slowest over the
+// fastest, by the median of their blocks' medians; "n/a" where there were not two.
 func (b *benchmarks) layouts(row *record.Row) string {
 	times := map[int][]float64{}
 	for _, block := range b.rec.BlocksOf(row.Case) {

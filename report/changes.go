@@ -77,7 +77,8 @@ func changesNotes(b *strings.Builder, c *verdict.Changes) {
 	fmt.Fprintf(b, "> %s\n", plain(method(c)))
 }
 
-// headline is the comparison in a sentence: how many rows came to what, and under which thresholds they passed.
+// headline is the comparison in a sentence: how many rows came to what, and under which thresholds
+// they passed.
 func headline(c *verdict.Changes) string {
 	number, named := map[string]int{}, []string{"regressed", "inconclusive", "passed"}
 	if !c.Paired {
@@ -179,7 +180,8 @@ func changeColumns(c *verdict.Changes) []column[*verdict.Change] {
 	return columns
 }
 
-// layoutMatters says whether from one function layout to another the row's ratio moves by something.
+// layoutMatters says whether from one function layout to another the row's ratio moves by
+// something.
 func layoutMatters(r *verdict.Change) bool { return r.Spread != nil && *r.Spread >= 0.005 }
 
 func intervalText(i verdict.Interval) string {

@@ -26,7 +26,8 @@ func advice() *verdict.Changes {
 }
 
 // changes is a run against a revision with one of everything: a row that regressed in time, one in
-// allocations, one that is faster, rows that passed, and inconclusive ones; function layouts that matter.
+// allocations, one that is faster, rows that passed, and inconclusive ones; function layouts that
+// matter.
 func changes() *verdict.Changes {
 	rng := rand.New(rand.NewPCG(7, 5))
 	run := &recordtest.Run{Rand: rng, Cases: 2, Blocks: 16, Slower: slower, Allocs: more}

@@ -13,8 +13,8 @@ import (
 	"postage/verdict"
 )
 
-// MillionsTerminal prints what a million messages cost, encoded and decoded, by each contender, beside what they cost
-// now, and in a sentence what that comes to.
+// MillionsTerminal prints what a million messages cost, encoded and decoded, by each contender,
+// beside what they cost now, and in a sentence what that comes to.
 func MillionsTerminal(w io.Writer, rec *record.Record, stages []verdict.Stage, now string) error {
 	var cases []cost.Case
 	for _, c := range verdict.Analyze(rec).Cases {
@@ -43,7 +43,8 @@ func MillionsTerminal(w io.Writer, rec *record.Record, stages []verdict.Stage, n
 	return nil
 }
 
-// answer is what the cheapest ways save, in a sentence each: in money, and in CPU time where that is another.
+// answer is what the cheapest ways save, in a sentence each: in money, and in CPU time where that
+// is another.
 func answer(list []cost.Million, now string) string {
 	at := slices.IndexFunc(list, func(m cost.Million) bool { return m.Contender == now })
 	if at < 0 {

@@ -7,8 +7,8 @@ import (
 	"postage/cost"
 )
 
-// The answer names what is cheapest, and what takes the least CPU time where that is another; nothing, where what there
-// is now was not measured.
+// The answer names what is cheapest, and what takes the least CPU time where that is another;
+// nothing, where what there is now was not measured.
 func TestAnswer(t *testing.T) {
 	now := cost.Million{Contender: "codec=a", CPUSeconds: 61, Wire: 5.1e9, USD: 0.46}
 	small := cost.Million{Contender: "codec=b", CPUSeconds: 20, Wire: 1e9, USD: 0.09}

@@ -6,15 +6,17 @@ import (
 	"github.com/aclements/go-moremath/stats"
 )
 
-// Grouped is [Paired] of differences in groups, in each of which they all have a part of the group's own: blocks
-// of programs that have one function layout. What varies independently is the groups' means. They are few, and means
-// of several blocks, so the estimate is their mean, and interval and p-value are Student's.
+// Grouped is [Paired] of differences in groups, in each of which they all have a part of the
+// group's own: blocks of programs that have one function layout. What varies independently is the
+// groups' means. They are few, and means of several blocks, so the estimate is their mean, and
+// interval and p-value are Student's.
 //
 // spread is the standard deviation of the groups' own parts, as far as it is more than
 // what the differences within groups explain; 0 where no group has two.
 //
-// Note: to take all differences for independent misses in 25 and 42% of intervals where the groups' parts are as wide
-// as the differences within (8 and 4 groups, 40 differences); to do so only where no part is seen, in 7 and 9%.
+// Note: to take all differences for independent misses in 25 and 42% of intervals where the groups'
+// parts are as wide as the differences within (8 and 4 groups, 40 differences); to do so only where
+// no part is seen, in 7 and 9%.
 //
 // Source: Searle, Casella and McCulloch, "Variance Components", section 3.6.
 func Grouped(groups [][]float64, level float64) (s Shift, spread float64) {

@@ -6,9 +6,10 @@ import (
 	"testing"
 )
 
-// By hand: means 2, 3.5, 1 and 2.5 have the mean 2.25, the variance 3.25/3 and so the standard error 0.520416. Student's
-// distribution has a closed form for 3 degrees of freedom, and 3.182446 for its quantile of 97.5%. Within groups the
-// variance is 0.02, which explains 0.01 of that of the means.
+// By hand: means 2, 3.5, 1 and 2.5 have the mean 2.25, the variance 3.25/3 and so the standard
+// error 0.520416. Student's distribution has a closed form for 3 degrees of freedom, and 3.182446
+// for its quantile of 97.5%. Within groups the variance is 0.02, which explains 0.01 of that of the
+// means.
 func TestGroupedByHand(t *testing.T) {
 	s, spread := Grouped([][]float64{{1.9, 2.1}, {3.4, 3.6}, {0.9, 1.1}, {2.4, 2.6}}, 0.05)
 	se := math.Sqrt(3.25 / 3 / 4)
@@ -30,8 +31,9 @@ func TestGroupedByHand(t *testing.T) {
 	}
 }
 
-// Intervals cover 0 in 95% of comparisons whatever the groups' own part, where taking all differences
-// for independent misses in up to half of them; p-values are as rare as they say, far out too.
+// Intervals cover 0 in 95% of comparisons whatever the groups' own part, where taking all
+// differences for independent misses in up to half of them; p-values are as rare as they say, far
+// out too.
 func TestGroupedCovers(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	const trials = 2000

@@ -122,9 +122,9 @@ func collectionCosts(blocks []Batches) costs {
 	return c
 }
 
-// collectionCost is the slope of time over collections within blocks, but for the block
-// without, as a multiple of a batch that has none. Batches that lie far from where the others with as many collections
-// do are drawn in, so that one that met something else does not pass for a collection.
+// collectionCost is the slope of time over collections within blocks, but for the block without, as
+// a multiple of a batch that has none. Batches that lie far from where the others with as many
+// collections do are drawn in, so that one that met something else does not pass for a collection.
 func collectionCost(blocks []Batches, without int) float64 {
 	byCount := map[float64][]float64{}
 	for i, b := range blocks {

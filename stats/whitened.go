@@ -2,10 +2,10 @@ package stats
 
 import "math"
 
-// whitened are values without what each has of the one before it, the rest being as if
-// drawn anew: e[i] = x[i] - rho·x[i-1], for a series that changes at the cuts and nowhere
-// else. In a series of such values chance does what it does in random order, and a change
-// stays where it is. rho is that of the normal scores of the ranks: a run far out is not like its neighbours.
+// whitened are values without what each has of the one before it, the rest being as if drawn anew:
+// e[i] = x[i] - rho·x[i-1], for a series that changes at the cuts and nowhere else. In a series of
+// such values chance does what it does in random order, and a change stays where it is. rho is that
+// of the normal scores of the ranks: a run far out is not like its neighbours.
 func whitened(x []float64, cuts []int) []float64 {
 	var s energyScan
 	s.ranks(denseRanks(x))

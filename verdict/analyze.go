@@ -56,7 +56,8 @@ type Result struct {
 	FloorRatio *float64
 	BytesOp    *int64
 	AllocsOp   *int64
-	// InstructionsOp are those of the contender's process in user mode, nil where the machine does not count them.
+	// InstructionsOp are those of the contender's process in user mode, nil where the machine does
+	// not count them.
 	InstructionsOp *Interval
 	// Metrics are the row's other figures, by unit.
 	Metrics map[string]float64

@@ -21,16 +21,17 @@ const (
 	Passed Outcome = "passed"
 	// Inconclusive: neither can be said.
 	Inconclusive Outcome = "inconclusive"
-	// NotGated: old and new did not take turns, so that what lies between them need not be the code.
+	// NotGated: old and new did not take turns, so that what lies between them need not be the
+	// code.
 	NotGated Outcome = "not gated"
 )
 
-// familyLevel bounds the probability of calling any row changed when none is: slower in one comparison of a
-// hundred, faster in another.
+// familyLevel bounds the probability of calling any row changed when none is: slower in one
+// comparison of a hundred, faster in another.
 const familyLevel = 0.02
 
-// adviceMargin is what the whole interval between two runs must be beyond for a word. Even so a row of unchanged
-// code had one in 6 of 105 pairs of real runs (docs/method.md, Old code against new).
+// adviceMargin is what the whole interval between two runs must be beyond for a word. Even so a row
+// of unchanged code had one in 6 of 105 pairs of real runs (docs/method.md, Old code against new).
 const adviceMargin = 0.05
 
 // Changes is what two records say when they are compared.
@@ -53,18 +54,19 @@ type Changes struct {
 // Change is what two records say of a row.
 type Change struct {
 	Old, New *Result
-	// Anchor is [AnchorRounds] where old and new took turns. Else it is the contender, the case's baseline, that
-	// the row's time is a multiple of in each run, so that a machine that was slower as a whole cancels; "" for none.
+	// Anchor is [AnchorRounds] where old and new took turns. Else it is the contender, the case's
+	// baseline, that the row's time is a multiple of in each run, so that a machine that was slower
+	// as a whole cancels; "" for none.
 	Anchor string
 	// Ratio is new/old with its 95% interval.
 	Ratio Interval
 	// P is the p-value of no change after Holm over all rows.
 	P float64
-	// Seen is the smallest ratio that would have been found, 1.012 for 1.2%; +Inf where there are too few
-	// blocks. Threshold is that of the row's time, as a fraction.
+	// Seen is the smallest ratio that would have been found, 1.012 for 1.2%; +Inf where there are
+	// too few blocks. Threshold is that of the row's time, as a fraction.
 	Seen, Threshold float64
-	// Spread is the standard deviation of the ratio from one function layout to another, as a fraction, beyond
-	// what blocks of one layout differ by; nil where there was one layout.
+	// Spread is the standard deviation of the ratio from one function layout to another, as a
+	// fraction, beyond what blocks of one layout differ by; nil where there was one layout.
 	Spread *float64
 	// Verdict is faster, slower, same or undecided.
 	Verdict stats.Verdict
@@ -189,8 +191,8 @@ func (c *Changes) counts(old, new *Result) []Count {
 // spread is where most values of a count lie.
 type spread struct{ low, high float64 }
 
-// spreadOf is where the middle 80% of a row's values lie. It is one value where the contender does the same
-// each time, and remains so when a background goroutine allocated in a few of the batches.
+// spreadOf is where the middle 80% of a row's values lie. It is one value where the contender does
+// the same each time, and remains so when a background goroutine allocated in a few of the batches.
 func spreadOf(rec *record.Record, row *record.Row, figure func(s *record.Series, n int) []float64) spread {
 	var values []float64
 	for _, block := range rec.BlocksOf(row.Case) {

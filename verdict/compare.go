@@ -12,22 +12,23 @@ import (
 	"postage/stats"
 )
 
-// CompareRecords compares two records, row by row, as advice: what lies between two runs need not be the
-// code, and no interval from within them holds it (docs/method.md, Old code against new). Times are gated by
-// [ComparePaired] alone.
+// CompareRecords compares two records, row by row, as advice: what lies between two runs need not
+// be the code, and no interval from within them holds it (docs/method.md, Old code against new).
+// Times are gated by [ComparePaired] alone.
 //
-//  1. A row's time is taken as a multiple of the case's baseline's in the same run, so that a machine that was slower as
-//     a whole cancels. The baseline itself is compared by its times alone, and gets no word.
-//  2. The shift of the block values, which are not paired, is estimated by Hodges-Lehmann, with the exact
-//     interval and p-value of Mann-Whitney. A row is
-//     faster or slower if its whole interval is beyond 5%.
+//  1. A row's time is taken as a multiple of the case's baseline's in the same run, so that a
+//     machine that was slower as a whole cancels. The baseline itself is compared by its times
+//     alone, and gets no word.
+//  2. The shift of the block values, which are not paired, is estimated by Hodges-Lehmann, with the
+//     exact interval and p-value of Mann-Whitney. A row is faster or slower if its whole interval
+//     is beyond 5%.
 //  3. Counts (allocations, bytes, sizes) are compared exactly. Where the batches of a run
 //     do not agree on one, because the inputs differ or maps are laid out at random, it
 //     has to lie beyond the old batches by more than the batches of either run differ.
 //     Where the runs' seeds differ, so do their inputs, and counts are not compared.
 //
-// Not compared are controls, floors, which nobody would choose, and rows of another revision that one of the
-// runs had beside its own.
+// Not compared are controls, floors, which nobody would choose, and rows of another revision that
+// one of the runs had beside its own.
 func CompareRecords(old, new *record.Record, limits Thresholds) *Changes {
 	c := &Changes{Old: old, New: new, Limits: limits, AcrossMachines: old.Machine.Identity() != new.Machine.Identity()}
 	if c.AcrossMachines {

@@ -22,8 +22,9 @@ func change(t *testing.T, c *Changes, row string) *Change {
 	return nil
 }
 
-// Between two runs a row gets a word where its whole interval is beyond 5%, and is never gated, however slow: rows of
-// the same code move by as much with the state of the machine. The baseline gets none, and one of another version is said.
+// Between two runs a row gets a word where its whole interval is beyond 5%, and is never gated,
+// however slow: rows of the same code move by as much with the state of the machine. The baseline
+// gets none, and one of another version is said.
 func TestTwoRunsAreAdvice(t *testing.T) {
 	const base = "Encode/msg=0/op=encode/codec=base"
 	slower := map[string]float64{"Encode/msg=0/op=encode/codec=a": 1.2, "Encode/msg=0/op=encode/codec=b": 0.8, "Encode/msg=0/op=encode/codec=c": 1.055}

@@ -19,14 +19,16 @@ func IsAgainst(rec *record.Record) bool {
 	return slices.ContainsFunc(rec.Rows, func(r record.Row) bool { return r.OldOf != "" })
 }
 
-// ComparePaired compares the rows of a run with their old selves in the same run, which took turns with them.
+// ComparePaired compares the rows of a run with their old selves in the same run, which took turns
+// with them.
 //
 //  1. A block's value is that of its batches, new against old (see [BlockValues]).
-//  2. Where all programs have one function layout, the estimate is that of Hodges and Lehmann, and interval and
-//     p-value are those of Wilcoxon's signed-rank test; where the blocks drew among several, see [stats.Grouped].
-//  3. Regressed needs the p-value after Holm over all rows to be at most 2% (1% on the slower side), and the estimate to be at the
-//     threshold. Passed needs the upper bound under it. It is not adjusted, as passing
-//     falsely takes a row that is really beyond the threshold, one by one.
+//  2. Where all programs have one function layout, the estimate is that of Hodges and Lehmann, and
+//     interval and p-value are those of Wilcoxon's signed-rank test; where the blocks drew among
+//     several, see [stats.Grouped].
+//  3. Regressed needs the p-value after Holm over all rows to be at most 2% (1% on the slower
+//     side), and the estimate to be at the threshold. Passed needs the upper bound under it. It is
+//     not adjusted, as passing falsely takes a row that is really beyond the threshold, one by one.
 //  4. Counts are compared as by [CompareRecords].
 func ComparePaired(rec *record.Record, limits Thresholds) *Changes {
 	c := &Changes{Old: rec, New: rec, Limits: limits, Paired: true}
@@ -70,8 +72,8 @@ func ComparePaired(rec *record.Record, limits Thresholds) *Changes {
 	return c
 }
 
-// shift is by how much the row's values of a kind lie above the other's, and the standard deviation of that
-// from one function layout to another, nil where there was one.
+// shift is by how much the row's values of a kind lie above the other's, and the standard deviation
+// of that from one function layout to another, nil where there was one.
 func (p *pair) shift(kind record.Value, level float64) (stats.Shift, *float64) {
 	values := p.values(kind)
 	byLayout := map[int][]float64{}

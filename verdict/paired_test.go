@@ -10,8 +10,9 @@ import (
 	"postage/record/recordtest"
 )
 
-// paired is a run against a revision: 14 blocks, whose values move by 1%, in so many function layouts, each of which
-// moves each row on each side by spread besides. slower are factors on new times.
+// paired is a run against a revision: 14 blocks, whose values move by 1%, in so many function
+// layouts, each of which moves each row on each side by spread besides. slower are factors on new
+// times.
 func paired(rng *rand.Rand, cases, layouts int, spread float64, slower map[string]float64) *record.Record {
 	r := &recordtest.Run{Rand: rng, Cases: cases, Blocks: 16, Slower: slower, Jitter: true}
 	rec := r.Record()
@@ -23,8 +24,9 @@ func paired(rng *rand.Rand, cases, layouts int, spread float64, slower map[strin
 	return rec
 }
 
-// The same code passes, in 100 comparisons of 30 rows. Where function layouts move each side by 3%, some row regresses in
-// about the 1% that Holm's correction allows, and much more often if the layouts are not known.
+// The same code passes, in 100 comparisons of 30 rows. Where function layouts move each side by 3%,
+// some row regresses in about the 1% that Holm's correction allows, and much more often if the
+// layouts are not known.
 func TestSameCodeRegressesNoMoreThanAllowed(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 1))
 	for _, layouts := range []int{1, 8} {
@@ -59,8 +61,8 @@ func TestSameCodeRegressesNoMoreThanAllowed(t *testing.T) {
 	}
 }
 
-// A contender that takes 5% longer gates as regressed in at least 90 of 100 comparisons of 30 rows, and no other row
-// does; with 8 layouts that move it by 0.5% too.
+// A contender that takes 5% longer gates as regressed in at least 90 of 100 comparisons of 30 rows,
+// and no other row does; with 8 layouts that move it by 0.5% too.
 func TestSlowdownRegresses(t *testing.T) {
 	const slow = "Encode/msg=3/op=encode/codec=c"
 	rng := rand.New(rand.NewPCG(7, 2))
@@ -107,8 +109,8 @@ func TestLayoutSpread(t *testing.T) {
 	}
 }
 
-// A gate that was told no threshold of time takes 3%, or what could be seen of the row if that is more, at
-// most 10%; one that was told one keeps it.
+// A gate that was told no threshold of time takes 3%, or what could be seen of the row if that is
+// more, at most 10%; one that was told one keeps it.
 func TestThresholdOrSeen(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 4))
 	for spread, want := range map[float64]struct{ least, most float64 }{0: {0.03, 0.03}, 0.015: {0.03, 0.0999}, 0.2: {0.10, 0.10}} {
@@ -140,8 +142,8 @@ func TestFewBlocks(t *testing.T) {
 	}
 }
 
-// Instructions are gated beyond the threshold and what the blocks of a row differ by; shown with their spread; and where
-// the machine does not count them there are none.
+// Instructions are gated beyond the threshold and what the blocks of a row differ by; shown with
+// their spread; and where the machine does not count them there are none.
 func TestInstructions(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 9))
 	const row = "Encode/msg=0/op=encode/codec=a"

@@ -21,8 +21,8 @@ type Thresholds struct {
 	Size   float64 // the row's own figures, such as encoded-bytes
 	// Instructions are those executed, an operation, where the machine counts them.
 	Instructions float64
-	// OrSeen makes the threshold of a row's time what could be seen of it, at most 10%, where that is more than
-	// Time: of a gate that was told no time.
+	// OrSeen makes the threshold of a row's time what could be seen of it, at most 10%, where that
+	// is more than Time: of a gate that was told no time.
 	OrSeen bool
 }
 

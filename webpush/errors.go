@@ -8,7 +8,8 @@ var (
 	ErrGone = errors.New("webpush: the subscription is gone")
 	// ErrTooLarge: the message is longer than can be sent (413, or refused before sending).
 	ErrTooLarge = errors.New("webpush: the message is too large")
-	// ErrRateLimited: the push service wants fewer messages (429, or WNS's 406). See [SendError.RetryAfter].
+	// ErrRateLimited: the push service wants fewer messages (429, or WNS's 406). See
+	// [SendError.RetryAfter].
 	ErrRateLimited = errors.New("webpush: rate limited")
 	// ErrKeyMismatch: the subscription was made with a VAPID key that is not in the
 	// ring. Put the key back ([KeyRing]) or have the browser subscribe again.

@@ -41,7 +41,8 @@ func TestNothingFormatsASecret(t *testing.T) {
 			fmt.Fprintf(&log, verb+"\n", value)
 		}
 		if name == "Subscription" || name == "*Subscription" || name == "slice" || name == "map" || name == "struct" {
-			// slog writes these as JSON where they are not LogValuers themselves; JSON of a subscription is all of it, as documented.
+			// slog writes these as JSON where they are not LogValuers themselves; JSON of a
+			// subscription is all of it, as documented.
 			log.Reset()
 			for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d"} {
 				fmt.Fprintf(&log, verb+"\n", value)

@@ -1,8 +1,8 @@
 // Package pbfastgrpc has gRPC decode what it received without copying it twice.
 //
-// gRPC's own codec is fast already where pbfast's hook is on. It gathers what it received into one buffer, decodes that,
-// which copies the text of the message again, and gives the buffer back. This codec gathers it into memory that the message
-// keeps. Encoding is left to gRPC's codec.
+// gRPC's own codec is fast already where pbfast's hook is on. It gathers what it received into one
+// buffer, decodes that, which copies the text of the message again, and gives the buffer back. This
+// codec gathers it into memory that the message keeps. Encoding is left to gRPC's codec.
 //
 //	grpc.NewServer(grpc.ForceServerCodecV2(pbfastgrpc.Codec()))
 //	grpc.NewClient(address, grpc.WithDefaultCallOptions(grpc.ForceCodecV2(pbfastgrpc.Codec())))
@@ -14,8 +14,8 @@ import (
 	"google.golang.org/grpc/mem"
 )
 
-// Codec returns a codec for gRPC's content-subtype "proto". Messages without pbfast's methods are decoded by
-// gRPC's own.
+// Codec returns a codec for gRPC's content-subtype "proto". Messages without pbfast's methods are
+// decoded by gRPC's own.
 func Codec() encoding.CodecV2 { return codec{encoding.GetCodecV2(proto.Name)} }
 
 type codec struct{ encoding.CodecV2 }

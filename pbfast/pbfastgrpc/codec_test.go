@@ -60,7 +60,8 @@ func echo(t *testing.T, conn *grpc.ClientConn, m, into proto.Message) {
 	}
 }
 
-// Small messages and ones of many frames come back as they were sent, by this codec and by gRPC's own with the hook on.
+// Small messages and ones of many frames come back as they were sent, by this codec and by gRPC's
+// own with the hook on.
 func TestRoundTrip(t *testing.T) {
 	if !pbfast.Hooked(new(proto3.TestAllTypesProto3)) {
 		t.Fatal("the hook is off")

@@ -1,17 +1,18 @@
-// Package validutf8 tells whether text is UTF-8, several times as fast as [unicode/utf8] where the text is
-// not all ASCII. It accepts what that package accepts: RFC 3629, so no surrogates, nothing beyond
-// U+10FFFF and no overlong forms.
+// Package validutf8 tells whether text is UTF-8, several times as fast as [unicode/utf8] where the
+// text is not all ASCII. It accepts what that package accepts: RFC 3629, so no surrogates, nothing
+// beyond U+10FFFF and no overlong forms.
 //
-// It is a shift automaton: a state is a shift count, and a byte's row of the table is one 64-bit word that
-// holds, at each state's shift, the state that follows. A step is one load that depends on the text alone
-// and one shift, so the chain of steps is a cycle or two a byte and has no branch to mispredict. Text that is ASCII
-// is looked at eight bytes at a time, until the first byte that is not.
+// It is a shift automaton: a state is a shift count, and a byte's row of the table is one 64-bit
+// word that holds, at each state's shift, the state that follows. A step is one load that depends
+// on the text alone and one shift, so the chain of steps is a cycle or two a byte and has no branch
+// to mispredict. Text that is ASCII is looked at eight bytes at a time, until the first byte that
+// is not.
 package validutf8
 
 import "encoding/binary"
 
-// The states, as shifts into a row. Six bits each, so that a row's upper bits never matter: a shift count
-// is taken modulo 64 by the mask in step.
+// The states, as shifts into a row. Six bits each, so that a row's upper bits never matter: a shift
+// count is taken modulo 64 by the mask in step.
 const (
 	accept = 6 * iota // between characters
 	reject
@@ -77,8 +78,8 @@ func Valid(p []byte) bool {
 	return all < 0x80 || mixed(p)
 }
 
-// mixed runs the automaton. Where there is enough text it runs two at once, over the halves, since a processor has
-// time for a second chain of steps beside the first.
+// mixed runs the automaton. Where there is enough text it runs two at once, over the halves, since
+// a processor has time for a second chain of steps beside the first.
 func mixed(p []byte) bool {
 	left, right := uint64(accept), uint64(accept)
 	if len(p) >= 24 {

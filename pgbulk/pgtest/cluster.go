@@ -64,7 +64,8 @@ func startCluster(ctx context.Context, o Options) (_ *cluster, err error) {
 	if err := c.initdb(ctx, bin, who); err != nil {
 		return nil, err
 	}
-	// The port is free when asked for and may be taken a moment later, so that a failed start is tried again.
+	// The port is free when asked for and may be taken a moment later, so that a failed start is
+	// tried again.
 	for range 3 {
 		if c.port, err = freePort(); err != nil {
 			return nil, err
@@ -203,7 +204,8 @@ func (c *cluster) stop() error {
 }
 
 // startWatchdog starts a process that outlives this one by as long as it takes to stop the server
-// and to remove the folder. It has a session of its own, so that a signal to our process group does not reach it.
+// and to remove the folder. It has a session of its own, so that a signal to our process group does
+// not reach it.
 func (c *cluster) startWatchdog(bin string, who *identity) error {
 	const script = `read -r x; "$1/pg_ctl" -D "$2/data" stop -m immediate -t 10 >/dev/null 2>&1; rm -rf "$2"`
 	cmd := exec.Command("/bin/sh", "-c", script, "pgtest-watchdog", bin, c.dir)

@@ -1,16 +1,18 @@
 // Package pgtest brings up a scratch PostgreSQL for tests and takes it away again.
 //
-// It needs PostgreSQL's programs on the machine (Debian: apt-get install postgresql) and no running server:
+// It needs PostgreSQL's programs on the machine (Debian: apt-get install postgresql) and no running
+// server:
 //
 //	server, err := pgtest.Start(ctx, pgtest.Options{})
 //	…
 //	defer server.Stop()
 //	conn, err := pgx.Connect(ctx, server.DSN(pgtest.Unix))
 //
-// The server listens on a Unix socket and on loopback TCP at a free port, has a folder of its own for everything, runs as
-// an unprivileged user even when the caller is root (PostgreSQL refuses to run as root), has fsync off unless
-// asked for, and is up within a second or two. It is gone after Stop, and also after the calling process dies
-// of kill -9: a watchdog process notices the end of its input, stops the server and removes the folder.
+// The server listens on a Unix socket and on loopback TCP at a free port, has a folder of its own
+// for everything, runs as an unprivileged user even when the caller is root (PostgreSQL refuses to
+// run as root), has fsync off unless asked for, and is up within a second or two. It is gone after
+// Stop, and also after the calling process dies of kill -9: a watchdog process notices the end of
+// its input, stops the server and removes the folder.
 package pgtest
 
 import (
@@ -38,14 +40,16 @@ type Options struct {
 	Settings map[string]string
 }
 
-// ErrNone is wrapped by the errors of Find and Start when this machine has no PostgreSQL. A test may skip on it.
+// ErrNone is wrapped by the errors of Find and Start when this machine has no PostgreSQL. A test
+// may skip on it.
 var ErrNone = errors.New("no PostgreSQL on this machine")
 
-// Server is a PostgreSQL server that is up. Its methods may be called from several goroutines; Stop only once
-// nobody uses the server any more.
+// Server is a PostgreSQL server that is up. Its methods may be called from several goroutines; Stop
+// only once nobody uses the server any more.
 type Server struct{ cluster *cluster }
 
-// Start makes a server and returns once it answers. ctx bounds the start alone. The caller must Stop the server.
+// Start makes a server and returns once it answers. ctx bounds the start alone. The caller must
+// Stop the server.
 func Start(ctx context.Context, o Options) (*Server, error) {
 	if o.BinDir == "" {
 		var err error
@@ -62,13 +66,15 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	return &Server{c}, nil
 }
 
-// DSN returns the connection string for a transport, in libpq's keyword format. Its user is a superuser.
+// DSN returns the connection string for a transport, in libpq's keyword format. Its user is a
+// superuser.
 func (s *Server) DSN(t Transport) string { return s.cluster.dsn(t) }
 
 // Version is the server's version, such as "15.14".
 func (s *Server) Version() string { return s.cluster.version }
 
-// Dir is the server's folder, which the server's user owns. Its data is in "data", its log is the file "log".
+// Dir is the server's folder, which the server's user owns. Its data is in "data", its log is the
+// file "log".
 func (s *Server) Dir() string { return s.cluster.dir }
 
 // Stop shuts the server down at once and removes its folder.

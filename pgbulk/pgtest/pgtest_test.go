@@ -21,7 +21,8 @@ import (
 	"postage/pgbulk/pgtest"
 )
 
-// start makes a scratch cluster, or skips the test if there is no PostgreSQL. In CI that is a failure.
+// start makes a scratch cluster, or skips the test if there is no PostgreSQL. In CI that is a
+// failure.
 func start(t *testing.T, o pgtest.Options) *pgtest.Server {
 	t.Helper()
 	s, err := pgtest.Start(t.Context(), o)

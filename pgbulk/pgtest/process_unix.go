@@ -54,7 +54,8 @@ func (id *identity) apply(cmd *exec.Cmd) {
 	cmd.Env = environment()
 }
 
-// environment is ours without PostgreSQL's variables, which would lead its programs to the user's data.
+// environment is ours without PostgreSQL's variables, which would lead its programs to the user's
+// data.
 func environment() []string {
 	var env []string
 	for _, kv := range os.Environ() {
@@ -103,7 +104,8 @@ func startServer(cmd *exec.Cmd) (*process, error) {
 	return p, nil
 }
 
-// kill has the server shut down immediately, which is what SIGQUIT means to it, and waits for its end.
+// kill has the server shut down immediately, which is what SIGQUIT means to it, and waits for its
+// end.
 func kill(p *process) {
 	_ = syscall.Kill(p.pid, syscall.SIGQUIT)
 	select {

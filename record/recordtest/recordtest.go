@@ -95,8 +95,9 @@ func Against(rec *record.Record, factor float64) {
 	}
 }
 
-// Laid gives the blocks of a record's cases function layouts, from 1, and each old row a time of its own in each block,
-// by 1%, and in each layout, by what two sides differ by that each layout moves by spread.
+// Laid gives the blocks of a record's cases function layouts, from 1, and each old row a time of
+// its own in each block, by 1%, and in each layout, by what two sides differ by that each layout
+// moves by spread.
 func Laid(rec *record.Record, rng *rand.Rand, layouts int, spread float64) {
 	type place struct {
 		row    string

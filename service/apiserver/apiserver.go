@@ -1,22 +1,25 @@
-// Package apiserver brings up a real Kubernetes-style API server for a measurement or a test, and removes it afterwards.
+// Package apiserver brings up a real Kubernetes-style API server for a measurement or a test, and
+// removes it afterwards.
 //
 // There are three kinds:
 //
-//   - [Generic], Kubernetes' sample generic control plane with an etcd inside: all of kube-apiserver except
-//     what runs containers. Built from the module in generic/, a module of its own because it needs all of Kubernetes.
-//   - [KCP], github.com/kcp-dev/kcp, built from the module in kcp/, which holds nothing but go.mod and go.sum.
+//   - [Generic], Kubernetes' sample generic control plane with an etcd inside: all of
+//     kube-apiserver except what runs containers. Built from the module in generic/, a module of
+//     its own because it needs all of Kubernetes.
+//   - [KCP], github.com/kcp-dev/kcp, built from the module in kcp/, which holds nothing but go.mod
+//     and go.sum.
 //   - [User], any cluster of the user's, named by a kubeconfig.
 //
-// A server of the first two kinds is built once (see [Build]), runs as a process of its own on loopback ports, and
-// is gone after Stop, with its data. It is also gone after the calling process dies of kill -9: on Linux the
-// kernel ends it (PR_SET_PDEATHSIG), and on every Unix a watchdog process notices the end of its input, ends the server
-// and removes the folder.
+// A server of the first two kinds is built once (see [Build]), runs as a process of its own on
+// loopback ports, and is gone after Stop, with its data. It is also gone after the calling process
+// dies of kill -9: on Linux the kernel ends it (PR_SET_PDEATHSIG), and on every Unix a watchdog
+// process notices the end of its input, ends the server and removes the folder.
 //
-// etcd's data is on a file system in memory where there is one with room (/dev/shm), else in TMPDIR, and synced to disk
-// only if [Options].Fsync asks for it.
+// etcd's data is on a file system in memory where there is one with room (/dev/shm), else in
+// TMPDIR, and synced to disk only if [Options].Fsync asks for it.
 //
-// On a cluster of the user's, everything namespaced happens in one namespace that Start makes and Stop deletes, and
-// everything else has [Server.Prefix] before its name.
+// On a cluster of the user's, everything namespaced happens in one namespace that Start makes and
+// Stop deletes, and everything else has [Server.Prefix] before its name.
 package apiserver
 
 import (
@@ -42,8 +45,9 @@ type Options struct {
 	Kind Kind
 	// Fsync has etcd sync each write to disk, as a production server does.
 	Fsync bool
-	// Kubeconfig and Context name the cluster of the user's. There is no default for Kubeconfig, not even KUBECONFIG or
-	// ~/.kube/config: nothing is written to a cluster that nobody has named. An empty Context is the current one.
+	// Kubeconfig and Context name the cluster of the user's. There is no default for Kubeconfig,
+	// not even KUBECONFIG or ~/.kube/config: nothing is written to a cluster that nobody has named.
+	// An empty Context is the current one.
 	Kubeconfig, Context string
 	// Port of the API server on 127.0.0.1; a free one when 0.
 	Port int
@@ -55,7 +59,8 @@ type Options struct {
 	BuiltOnly bool
 }
 
-// ErrNotBuilt is wrapped by the error of Start for a server that is not built, if Options.BuiltOnly is set.
+// ErrNotBuilt is wrapped by the error of Start for a server that is not built, if Options.BuiltOnly
+// is set.
 var ErrNotBuilt = errors.New("not built")
 
 // Reach is how a process reaches a server: as JSON, it is handed on.
@@ -74,7 +79,8 @@ type Server struct {
 	user    *user
 }
 
-// Start brings a server up and returns once it is ready. ctx bounds the start alone. The caller must Stop it.
+// Start brings a server up and returns once it is ready. ctx bounds the start alone. The caller
+// must Stop it.
 func Start(ctx context.Context, o Options) (*Server, error) {
 	if o.FeatureGates == "" {
 		o.FeatureGates = "CBORServingAndStorage=true"
@@ -111,7 +117,8 @@ func start(ctx context.Context, o Options) (*Server, error) {
 // Reach is how to reach the server.
 func (s *Server) Reach() Reach { return s.reach }
 
-// Stop ends a server of ours and removes its data, or deletes our namespace and our objects from the user's.
+// Stop ends a server of ours and removes its data, or deletes our namespace and our objects from
+// the user's.
 func (s *Server) Stop() error {
 	var err error
 	if s.user != nil {

@@ -44,7 +44,8 @@ func testKind() Kind {
 	return Generic
 }
 
-// needServer skips a test where the server is not built, as building it takes minutes; in CI it must be.
+// needServer skips a test where the server is not built, as building it takes minutes; in CI it
+// must be.
 func needServer(t *testing.T) {
 	t.Helper()
 	if Built(testKind()) {
@@ -138,7 +139,8 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// running says whether a process is more than a zombie: not every PID 1, whose child the server then is, takes its end.
+// running says whether a process is more than a zombie: not every PID 1, whose child the server
+// then is, takes its end.
 func running(pid int) bool {
 	state, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err == nil && strings.Contains(string(state), ") Z ") {

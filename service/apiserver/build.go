@@ -19,8 +19,9 @@ import (
 // progressInterval is how often a build says how far it is.
 const progressInterval = 10 * time.Second
 
-// Build builds the server of a kind unless it is built. It takes minutes, a gigabyte of modules and nearly three of
-// memory the first time; Go's build cache makes it a matter of seconds once the packages have been compiled.
+// Build builds the server of a kind unless it is built. It takes minutes, a gigabyte of modules and
+// nearly three of memory the first time; Go's build cache makes it a matter of seconds once the
+// packages have been compiled.
 func Build(ctx context.Context, kind Kind, log io.Writer) error {
 	_, err := built(ctx, Options{Kind: kind, Log: log})
 	return err
@@ -52,7 +53,8 @@ func build(ctx context.Context, p *program, file string, log io.Writer) error {
 	began := time.Now()
 	fmt.Fprintf(log, "postage: building the API server %s, once: some 8 minutes the first time\n", p.kind)
 	product := filepath.Join(temporary, "server")
-	// -v names each package that is compiled, which is the progress; packages that are cached are not named.
+	// -v names each package that is compiled, which is the progress; packages that are cached are
+	// not named.
 	cmd := exec.CommandContext(ctx, "go", "build", "-v", "-buildvcs=false", "-o", product, p.pkg)
 	cmd.Dir = p.module
 	cmd.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=-mod=readonly")
@@ -80,7 +82,8 @@ func build(ctx context.Context, p *program, file string, log io.Writer) error {
 	return nil
 }
 
-// progress is what go build -v writes to its standard error. It says every now and then how far the build is.
+// progress is what go build -v writes to its standard error. It says every now and then how far the
+// build is.
 type progress struct {
 	log         io.Writer
 	began, next time.Time

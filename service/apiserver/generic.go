@@ -19,8 +19,9 @@ import (
 
 func genericKubeconfig(dir string) string { return filepath.Join(dir, "kubeconfig") }
 
-// genericArguments writes what the generic control plane needs to start: a certificate, the key that it signs
-// service accounts' tokens with, and the one user's token, and returns the arguments that name them.
+// genericArguments writes what the generic control plane needs to start: a certificate, the key
+// that it signs service accounts' tokens with, and the one user's token, and returns the arguments
+// that name them.
 func genericArguments(s *scratch, port int, fsync bool) ([]string, error) {
 	pair, err := tlscert.New(tlscert.ECDSAP256)
 	if err != nil {

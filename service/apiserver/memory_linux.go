@@ -8,8 +8,9 @@ func volatile(dir string) bool {
 	return unix.Statfs(dir, &fs) == nil && (fs.Type == unix.TMPFS_MAGIC || fs.Type == unix.RAMFS_MAGIC)
 }
 
-// inMemory is a folder whose file system is in memory and has room for etcd, "" if there is none. Containers usually have
-// 64 MB there, which etcd's log alone takes: the server would start, and die of it.
+// inMemory is a folder whose file system is in memory and has room for etcd, "" if there is none.
+// Containers usually have 64 MB there, which etcd's log alone takes: the server would start, and
+// die of it.
 func inMemory() string {
 	const shm, room = "/dev/shm", 512 << 20
 	if !volatile(shm) || !hasRoom(shm, room) {

@@ -21,7 +21,8 @@ import (
 // Label is on everything that is made on a server; its value is [Reach].Namespace.
 const Label = "postage-run"
 
-// Config is how client-go reaches the server: with no limiter of the client's own and no warnings printed.
+// Config is how client-go reaches the server: with no limiter of the client's own and no warnings
+// printed.
 func (r *Reach) Config() (*rest.Config, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = r.Kubeconfig
@@ -87,6 +88,6 @@ func createNamespace(ctx context.Context, config *rest.Config) (string, error) {
 	return name, nil
 }
 
-// hangUp closes the connections of a client of client-go's, through whose wrappers http.Client's own CloseIdleConnections
-// does not see.
+// hangUp closes the connections of a client of client-go's, through whose wrappers http.Client's
+// own CloseIdleConnections does not see.
 func hangUp(client *http.Client) { utilnet.CloseIdleConnectionsFor(client.Transport) }

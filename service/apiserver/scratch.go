@@ -18,7 +18,8 @@ import (
 	"postage/proc"
 )
 
-// startTimeout is how long a server may take to be ready. kcp takes half a minute on two idle cores.
+// startTimeout is how long a server may take to be ready. kcp takes half a minute on two idle
+// cores.
 const startTimeout = 5 * time.Minute
 
 // scratch is a server of ours and what belongs to it.
@@ -38,7 +39,8 @@ func startScratch(ctx context.Context, file string, o Options) (_ *scratch, err 
 	}
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	// The port is free when asked for and may be taken a moment later, so that a failed start is tried again.
+	// The port is free when asked for and may be taken a moment later, so that a failed start is
+	// tried again.
 	for range 3 {
 		var s *scratch
 		if s, err = startOnce(ctx, parent, file, o); err == nil {
@@ -90,8 +92,8 @@ func startOnce(ctx context.Context, parent, file string, o Options) (_ *scratch,
 	return s, nil
 }
 
-// parentFolder is where the server's folder is made: in memory, a folder that is "" if there is none, or on a disk if
-// writes are to be synced to one.
+// parentFolder is where the server's folder is made: in memory, a folder that is "" if there is
+// none, or on a disk if writes are to be synced to one.
 func parentFolder(o Options, memory string) (string, error) {
 	switch {
 	case o.Fsync && volatile(os.TempDir()):
@@ -136,8 +138,8 @@ func (s *scratch) run(file string, args []string) error {
 	return err
 }
 
-// environment is ours without what would change the server: another kubeconfig, feature gates, a Go runtime's settings
-// that are meant for the workers.
+// environment is ours without what would change the server: another kubeconfig, feature gates, a Go
+// runtime's settings that are meant for the workers.
 func environment() []string {
 	var env []string
 	for _, kv := range os.Environ() {
@@ -149,7 +151,8 @@ func environment() []string {
 	return env
 }
 
-// await returns when the server is ready and our namespace is made, or the server ends, or ctx does.
+// await returns when the server is ready and our namespace is made, or the server ends, or ctx
+// does.
 func (s *scratch) await(ctx context.Context) error {
 	r := s.reach()
 	last := errors.New("it has not written its kubeconfig")

@@ -19,7 +19,8 @@ type program struct {
 	pkg    string // the package to build, as go build in that folder wants it
 }
 
-// packages are what go build is given, by kind. kcp's comes from the module cache: its go.mod names it as a tool.
+// packages are what go build is given, by kind. kcp's comes from the module cache: its go.mod names
+// it as a tool.
 var packages = map[Kind]string{
 	Generic: ".",
 	KCP:     "github.com/kcp-dev/kcp/cmd/kcp",
@@ -37,8 +38,9 @@ func programOf(kind Kind) (*program, error) {
 	return &program{kind: kind, source: source, module: filepath.Join(source, "service", "apiserver", string(kind)), pkg: pkg}, nil
 }
 
-// sourceTree finds the repository, in whose nested modules the servers are described: above the current folder, or
-// else where this program was compiled. A nested module cannot be embedded in the program.
+// sourceTree finds the repository, in whose nested modules the servers are described: above the
+// current folder, or else where this program was compiled. A nested module cannot be embedded in
+// the program.
 func sourceTree() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -70,8 +72,8 @@ func isSource(dir string) bool {
 	return true
 }
 
-// file is where the server is kept: its name has a hash of the module's files and Go's version in it, so that
-// another version is another file.
+// file is where the server is kept: its name has a hash of the module's files and Go's version in
+// it, so that another version is another file.
 func (p *program) file() (string, error) {
 	var names []string
 	for _, pattern := range []string{"*.go", "go.mod", "go.sum"} {

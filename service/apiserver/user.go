@@ -50,8 +50,8 @@ func openUser(ctx context.Context, o Options) (*user, error) {
 	return &user{namespace, config}, nil
 }
 
-// answers finds out whether there is an API server at the address. An authentication plugin of the kubeconfig may take
-// no notice of a context, so its call is left behind when time is up.
+// answers finds out whether there is an API server at the address. An authentication plugin of the
+// kubeconfig may take no notice of a context, so its call is left behind when time is up.
 func answers(ctx context.Context, config *rest.Config) error {
 	ctx, cancel := context.WithTimeout(ctx, reachTimeout)
 	defer cancel()
@@ -71,8 +71,8 @@ func answers(ctx context.Context, config *rest.Config) error {
 	}
 }
 
-// Allowed says which of the verbs on a resource we may not use, nil if we may all. Namespaced resources are asked about
-// in our namespace.
+// Allowed says which of the verbs on a resource we may not use, nil if we may all. Namespaced
+// resources are asked about in our namespace.
 func (s *Server) Allowed(ctx context.Context, group, resource string, namespaced bool, verbs ...string) error {
 	config, err := s.reach.Config()
 	if err != nil {

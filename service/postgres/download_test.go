@@ -28,7 +28,8 @@ func hidden(t *testing.T) Options {
 	return Options{IgnoreEnvironment: true, find: func() (string, error) { return "", pgtest.ErrNone }}
 }
 
-// Without PostgreSQL, and without a repository to download it from, the error says how to install it.
+// Without PostgreSQL, and without a repository to download it from, the error says how to install
+// it.
 func TestNowhere(t *testing.T) {
 	o := hidden(t)
 	var said bytes.Buffer
@@ -73,7 +74,8 @@ func TestDownloadIsKept(t *testing.T) {
 	}
 }
 
-// An archive that was cut off behind the programs is an error, each time, and not in the way of a whole one.
+// An archive that was cut off behind the programs is an error, each time, and not in the way of a
+// whole one.
 func TestDownloadCutOff(t *testing.T) {
 	whole := tarOf(t)
 	jar, wholeJar := jarOf(t, compress(t, whole[:len(whole)-1024-512+5])), jarOf(t, compress(t, whole)) // within the last file

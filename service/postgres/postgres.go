@@ -1,12 +1,15 @@
-// Package postgres brings up a real PostgreSQL for a measurement or a test, and removes it afterwards.
+// Package postgres brings up a real PostgreSQL for a measurement or a test, and removes it
+// afterwards.
 //
 // Start looks for a server in this order and takes the first there is:
 //
-//  1. the user's own, named by [Options].DSN, POSTAGE_DSN or the PG* variables. Work is then confined to
-//     one schema that Start creates and Stop drops; a schema of that name which is not ours is refused.
-//  2. PostgreSQL's programs on this machine, with which package pgtest makes a scratch cluster in a temporary folder.
-//  3. the same with programs that github.com/fergusstrange/embedded-postgres downloads once, announced on
-//     [Options].Log and kept for the next time.
+//  1. the user's own, named by [Options].DSN, POSTAGE_DSN or the PG* variables. Work is then
+//     confined to one schema that Start creates and Stop drops; a schema of that name which is not
+//     ours is refused.
+//  2. PostgreSQL's programs on this machine, with which package pgtest makes a scratch cluster in a
+//     temporary folder.
+//  3. the same with programs that github.com/fergusstrange/embedded-postgres downloads once,
+//     announced on [Options].Log and kept for the next time.
 //
 // When there is none, the error says what was tried and how to install one.
 package postgres
@@ -21,12 +24,14 @@ import (
 	"postage/pgbulk/pgtest"
 )
 
-// Options say which server to use and how to set up a scratch cluster. The zero value is ready for use.
+// Options say which server to use and how to set up a scratch cluster. The zero value is ready for
+// use.
 type Options struct {
-	// DSN names the user's own server as a libpq URL or keyword string. When empty, POSTAGE_DSN is used, and
-	// then the PG* variables if PGHOST, PGHOSTADDR, PGSERVICE or PGDATABASE is set.
+	// DSN names the user's own server as a libpq URL or keyword string. When empty, POSTAGE_DSN is
+	// used, and then the PG* variables if PGHOST, PGHOSTADDR, PGSERVICE or PGDATABASE is set.
 	DSN string
-	// IgnoreEnvironment makes Start look at neither POSTAGE_DSN nor PG*: without a DSN it makes a scratch cluster.
+	// IgnoreEnvironment makes Start look at neither POSTAGE_DSN nor PG*: without a DSN it makes a
+	// scratch cluster.
 	IgnoreEnvironment bool
 	// Schema is the one that work on the user's own server is confined to. "postage" when empty.
 	Schema string
@@ -47,8 +52,8 @@ type Options struct {
 	Log io.Writer
 }
 
-// Server is a PostgreSQL server that is up. Its methods may be called from several goroutines; Stop only once
-// nobody uses the server any more.
+// Server is a PostgreSQL server that is up. Its methods may be called from several goroutines; Stop
+// only once nobody uses the server any more.
 type Server struct {
 	cluster *pgtest.Server // a scratch cluster, or
 	user    *userServer
@@ -96,8 +101,9 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	return &Server{cluster: c}, nil
 }
 
-// DSN returns the connection string for a transport, in libpq's keyword format for a scratch cluster and in the
-// user's own format otherwise, whose server has the one transport that it names. It always leads to a place that Start made and Stop removes.
+// DSN returns the connection string for a transport, in libpq's keyword format for a scratch
+// cluster and in the user's own format otherwise, whose server has the one transport that it names.
+// It always leads to a place that Start made and Stop removes.
 func (s *Server) DSN(t pgtest.Transport) string {
 	if s.user != nil {
 		return s.user.dsn
@@ -108,7 +114,8 @@ func (s *Server) DSN(t pgtest.Transport) string {
 // Scratch reports whether the server is a scratch cluster, not the user's own.
 func (s *Server) Scratch() bool { return s.cluster != nil }
 
-// Stop stops a scratch cluster and removes its folder, or drops the schema on the user's own server.
+// Stop stops a scratch cluster and removes its folder, or drops the schema on the user's own
+// server.
 func (s *Server) Stop() error {
 	if s.user != nil {
 		if err := s.user.close(); err != nil {

@@ -22,7 +22,8 @@ import (
 	"postage/service/postgres"
 )
 
-// start makes a scratch cluster, or skips the test if there is no PostgreSQL. In CI that is a failure.
+// start makes a scratch cluster, or skips the test if there is no PostgreSQL. In CI that is a
+// failure.
 func start(t *testing.T, o postgres.Options) *postgres.Server {
 	t.Helper()
 	o.IgnoreEnvironment, o.NoDownload = true, true
@@ -118,8 +119,8 @@ func TestUsersServer(t *testing.T) {
 	}
 }
 
-// TestSchemaIsFree has a connection that the server still takes for open when Stop returns, as it may for a moment: the
-// schema can be used by another run nevertheless.
+// TestSchemaIsFree has a connection that the server still takes for open when Stop returns, as it
+// may for a moment: the schema can be used by another run nevertheless.
 func TestSchemaIsFree(t *testing.T) {
 	s := start(t, postgres.Options{})
 	defer s.Stop()

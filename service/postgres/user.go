@@ -41,7 +41,8 @@ func userDSN(o Options) (dsn, from string, ok bool) {
 	return "", "", false
 }
 
-// openUserServer connects and makes the schema. A schema of ours that an earlier, killed run left is replaced.
+// openUserServer connects and makes the schema. A schema of ours that an earlier, killed run left
+// is replaced.
 func openUserServer(ctx context.Context, dsn, schema string) (*userServer, error) {
 	conn, err := pgx.Connect(ctx, dsn)
 	if err != nil {
@@ -94,7 +95,8 @@ func (u *userServer) close() error {
 	return errors.Join(err, unlocked, u.conn.Close(ctx))
 }
 
-// withSearchPath adds search_path, a run-time parameter that both pgx and lib/pq pass on, to a connection string.
+// withSearchPath adds search_path, a run-time parameter that both pgx and lib/pq pass on, to a
+// connection string.
 func withSearchPath(dsn, schema string) (string, error) {
 	if strings.HasPrefix(dsn, "postgres://") || strings.HasPrefix(dsn, "postgresql://") {
 		u, err := url.Parse(dsn)

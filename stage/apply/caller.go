@@ -11,7 +11,8 @@ import (
 	"postage/service/greeter/wire"
 )
 
-// caller does requests to the server; the floor's bytes are made beforehand, client-go's objects are encoded each time.
+// caller does requests to the server; the floor's bytes are made beforehand, client-go's objects
+// are encoded each time.
 type caller interface {
 	create(l *lane, name string) error
 	get(l *lane, name string) error

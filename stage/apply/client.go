@@ -22,8 +22,8 @@ type client struct {
 	wire   wire.Count // TCP's payload, so with the framing of TLS and HTTP/2
 }
 
-// openClient sets content type and limits on the config before the client is made of it; the page set them after,
-// see [openMistaken].
+// openClient sets content type and limits on the config before the client is made of it; the page
+// set them after, see [openMistaken].
 func openClient(r *apiserver.Reach, k *kind, m *media) (*client, error) {
 	config, err := r.Config()
 	if err != nil {
@@ -59,5 +59,6 @@ func newClient(config *rest.Config, namespace string, k *kind) (*client, error) 
 	return c, nil
 }
 
-// close closes the connection. http.Client's own CloseIdleConnections does not see through client-go's wrappers.
+// close closes the connection. http.Client's own CloseIdleConnections does not see through
+// client-go's wrappers.
 func (c *client) close() { utilnet.CloseIdleConnectionsFor(c.http.Transport) }

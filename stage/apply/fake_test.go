@@ -58,8 +58,8 @@ func insecure(host string) *rest.Config {
 	return &rest.Config{Host: host, TLSClientConfig: rest.TLSClientConfig{Insecure: true}}
 }
 
-// newFakeCluster is as much of an API server as the probes need: all content types but YAML, no Deployments, and no
-// permission for what is refused.
+// newFakeCluster is as much of an API server as the probes need: all content types but YAML, no
+// Deployments, and no permission for what is refused.
 func newFakeCluster(t *testing.T, refused ...string) *fake {
 	return newFake(t, func(w http.ResponseWriter, r *http.Request) {
 		text, _ := io.ReadAll(r.Body)
@@ -97,7 +97,8 @@ func newFakeCluster(t *testing.T, refused ...string) *fake {
 	})
 }
 
-// What we have no permission for is not asked for: the content types are probed by a kind that we may work with.
+// What we have no permission for is not asked for: the content types are probed by a kind that we
+// may work with.
 func TestRefusedIsNotAskedFor(t *testing.T) {
 	cluster := newFakeCluster(t, "configmaps")
 	file := filepath.Join(t.TempDir(), "kubeconfig")
@@ -208,7 +209,8 @@ func TestProxy(t *testing.T) {
 	}
 }
 
-// A watch that is refused, or that ends before it has told of all objects, is an error, after which the floor can be closed.
+// A watch that is refused, or that ends before it has told of all objects, is an error, after which
+// the floor can be closed.
 func TestWatchRefused(t *testing.T) {
 	for name, handler := range map[string]http.HandlerFunc{
 		"refused": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) },

@@ -26,7 +26,8 @@ import (
 	"postage/service/apiserver"
 )
 
-// With client-go's gate shut, a client that is told CBOR sends JSON without a word. The proof sees it, for every operation.
+// With client-go's gate shut, a client that is told CBOR sends JSON without a word. The proof sees
+// it, for every operation.
 func TestProofSeesSilentJSON(t *testing.T) {
 	needServer(t)
 	featurestesting.SetFeatureDuringTest(t, features.ClientsAllowCBOR, false)
@@ -140,8 +141,8 @@ func (l *liar) delete(ctx context.Context, name string) error {
 	return l.resource.delete(ctx, name)
 }
 
-// In the slice of the page's mistake, JSON is sent whatever is asked for, as the row says. A client without the mistake
-// fails its proof.
+// In the slice of the page's mistake, JSON is sent whatever is asked for, as the row says. A client
+// without the mistake fails its proof.
 func TestProofWantsTheMistake(t *testing.T) {
 	needServer(t)
 	in, err := newInstance(t.Context(), one(crud), byName("json"), func(in *instance) (caller, error) {
@@ -164,7 +165,8 @@ func TestProofWantsTheMistake(t *testing.T) {
 	}
 }
 
-// Who sets no content type at all gets protobuf from client-go's generated clients; that of the page's time sent JSON.
+// Who sets no content type at all gets protobuf from client-go's generated clients; that of the
+// page's time sent JSON.
 func TestClientGoDefault(t *testing.T) {
 	needServer(t)
 	r, err := reachOf(testServer(), false)
@@ -266,7 +268,8 @@ func TestServerWithoutCBOR(t *testing.T) {
 	}
 }
 
-// userConfig is a kubeconfig by which the tests' server is a cluster of the user's, who is someone else.
+// userConfig is a kubeconfig by which the tests' server is a cluster of the user's, who is someone
+// else.
 func userConfig(t *testing.T, impersonate string) string {
 	t.Helper()
 	r, err := reachOf(testServer(), false)
@@ -290,7 +293,8 @@ func userConfig(t *testing.T, impersonate string) string {
 	return file
 }
 
-// On a cluster of the user's everything is in one namespace and under one prefix, and is gone in the end.
+// On a cluster of the user's everything is in one namespace and under one prefix, and is gone in
+// the end.
 func TestClusterOfTheUsers(t *testing.T) {
 	needServer(t)
 	if testServer() == apiserver.User {

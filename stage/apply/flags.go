@@ -47,8 +47,9 @@ func (f *serverFlags) server() apiserver.Kind {
 	return apiserver.Generic
 }
 
-// cluster is the one of the user's: without a flag, the one that POSTAGE_KUBECONFIG and POSTAGE_CONTEXT name, and none if
-// those name none. What kubectl happens to be set to is not asked.
+// cluster is the one of the user's: without a flag, the one that POSTAGE_KUBECONFIG and
+// POSTAGE_CONTEXT name, and none if those name none. What kubectl happens to be set to is not
+// asked.
 func (f *serverFlags) cluster() (kubeconfig, context string) {
 	if f.kubeconfig != "" {
 		return f.kubeconfig, f.context
@@ -59,10 +60,12 @@ func (f *serverFlags) cluster() (kubeconfig, context string) {
 // serverPart is what the names of cases on an API server have in them.
 const serverPart = "/server="
 
-// namesServer finds the key server in a pattern: server=kcp, server!=generic, or /server:kcp in benchstat's syntax.
+// namesServer finds the key server in a pattern: server=kcp, server!=generic, or /server:kcp in
+// benchstat's syntax.
 var namesServer = regexp.MustCompile(`(^|[^a-z])server(!?=|:)`)
 
-// choose leaves out the cases of the API servers that are not asked for. Who names one in a pattern has asked for it.
+// choose leaves out the cases of the API servers that are not asked for. Who names one in a pattern
+// has asked for it.
 func (f *serverFlags) choose(c *lab.Choice) error {
 	if err := f.check(); err != nil || c.Resumed {
 		return err

@@ -9,8 +9,8 @@ import (
 	"postage/service/apiserver"
 )
 
-// Who names a server in a pattern, in whichever way, has asked for the rows that the pattern matches; the others have the
-// default server's.
+// Who names a server in a pattern, in whichever way, has asked for the rows that the pattern
+// matches; the others have the default server's.
 func TestServersNamed(t *testing.T) {
 	for pattern, want := range map[string][]string{
 		"Apply/op=get/kind=configmap":                 {"generic"},
@@ -44,7 +44,8 @@ func TestServersNamed(t *testing.T) {
 	}
 }
 
-// A first look has the serializers alone where the server is not built; who asks for it by name has it built.
+// A first look has the serializers alone where the server is not built; who asks for it by name has
+// it built.
 func TestFirstLookWithoutServer(t *testing.T) {
 	none := func(apiserver.Kind) bool { return false }
 	generic := func(k apiserver.Kind) bool { return k == apiserver.Generic }
@@ -78,7 +79,8 @@ func TestFirstLookWithoutServer(t *testing.T) {
 	}
 }
 
-// Who asks for a first look on another server is told that it has no row there, and sees the serializers alone.
+// Who asks for a first look on another server is told that it has no row there, and sees the
+// serializers alone.
 func TestFirstLookOfAnotherServer(t *testing.T) {
 	entries, err := lab.Select([]lab.Suite{Suite()}, nil)
 	if err != nil {

@@ -16,9 +16,9 @@ import (
 	"postage/service/greeter/wire"
 )
 
-// prebuilt is the floor's caller: the bytes of its requests are made beforehand, but for the object's name and the
-// change, which are written into them; of the responses nothing is read but their status and their length. It
-// speaks protobuf, the cheapest for the server.
+// prebuilt is the floor's caller: the bytes of its requests are made beforehand, but for the
+// object's name and the change, which are written into them; of the responses nothing is read but
+// their status and their length. It speaks protobuf, the cheapest for the server.
 type prebuilt struct {
 	in         *instance
 	raw        *raw
@@ -128,7 +128,8 @@ func (c *prebuilt) delete(_ *lane, name string) error {
 	return c.send(http.MethodDelete, c.collection+"/"+name, c.options)
 }
 
-// follow opens a watch, and a goroutine that reads its frames: a length of four bytes, then an event.
+// follow opens a watch, and a goroutine that reads its frames: a length of four bytes, then an
+// event.
 func (c *prebuilt) follow(objects int) error {
 	var ctx context.Context
 	ctx, c.cancel = context.WithCancel(c.in.ctx)

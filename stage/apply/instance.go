@@ -19,8 +19,9 @@ import (
 	"postage/service/apiserver"
 )
 
-// patience is how long an event of a watch may take before it counts as lost. A request has no such bound, which would
-// cost it a timer: the conductor's patience with a batch, or with a worker that sets itself up, is what ends it.
+// patience is how long an event of a watch may take before it counts as lost. A request has no such
+// bound, which would cost it a timer: the conductor's patience with a batch, or with a worker that
+// sets itself up, is what ends it.
 const patience = time.Minute
 
 // spec is what a case is about.
@@ -231,8 +232,8 @@ func eachOf(names []string, do func(string) error) error {
 	return errors.Join(errs...)
 }
 
-// Prepare makes the server ready for another batch: what the last one created is deleted, what it deleted is
-// made again.
+// Prepare makes the server ready for another batch: what the last one created is deleted, what it
+// deleted is made again.
 func (in *instance) Prepare() error {
 	if in.mistaken != nil {
 		in.mistaken.drain()
@@ -257,8 +258,8 @@ func (in *instance) Run(n int) error {
 	return nil
 }
 
-// MinOps is how many operations a batch should have at least: with fewer than a few for each lane, some lanes have
-// nothing to do for much of it.
+// MinOps is how many operations a batch should have at least: with fewer than a few for each lane,
+// some lanes have nothing to do for much of it.
 func (in *instance) MinOps() int {
 	if len(in.lanes) == 1 {
 		return 1
@@ -276,8 +277,8 @@ func (in *instance) Metrics() map[string]float64 {
 	return nil
 }
 
-// Counters are the bytes that went over the client's connection, as TLS had them, and the CPU time of all of the
-// server's process, etcd in it.
+// Counters are the bytes that went over the client's connection, as TLS had them, and the CPU time
+// of all of the server's process, etcd in it.
 func (in *instance) Counters() (map[string]float64, error) {
 	w := in.caller.wire()
 	counters := map[string]float64{"wire-out-B/op": float64(w.Out.Load()), "wire-in-B/op": float64(w.In.Load())}

@@ -185,7 +185,8 @@ func kindByName(name string) kind {
 	panic(fmt.Sprintf("apply: there is no kind %s", name))
 }
 
-// withDefaults gives what was made the fields that the server has filled in by itself. Only a Deployment has such fields.
+// withDefaults gives what was made the fields that the server has filled in by itself. Only a
+// Deployment has such fields.
 func (k *kind) withDefaults(want, got object) {
 	w, ok := want.(*appsv1.Deployment)
 	if !ok {

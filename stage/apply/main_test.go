@@ -23,8 +23,8 @@ func testServer() apiserver.Kind {
 // shared is the server that TestMain starts, nil if it is not built.
 var shared *lab.Running
 
-// TestMain starts the server that workers would be told of. Building one takes minutes, which is left to CI and to
-// `postage run apply`.
+// TestMain starts the server that workers would be told of. Building one takes minutes, which is
+// left to CI and to `postage run apply`.
 func TestMain(m *testing.M) {
 	os.Setenv(gate, "true")
 	if !apiserver.Built(testServer()) {

@@ -17,8 +17,8 @@ type media struct {
 	begins func(text []byte) bool
 }
 
-// The bytes that objects begin with. CBOR's is the tag for self-described data (RFC 8949, section 3.4.6), which the
-// API server insists on; protobuf's is Kubernetes' own.
+// The bytes that objects begin with. CBOR's is the tag for self-described data (RFC 8949, section
+// 3.4.6), which the API server insists on; protobuf's is Kubernetes' own.
 var (
 	cborMagic     = []byte{0xd9, 0xd9, 0xf7}
 	protobufMagic = []byte("k8s\x00")

@@ -15,7 +15,8 @@ import (
 
 const checks = "on the wire, beneath client-go, each request and each response is what the row says: Content-Type, Accept and the first bytes of the body; what was written is read back equal by a second client in another content type; what was read equals what that client wrote; nothing is left behind"
 
-// Prove does operations by the very Run, looks at them on the wire, and at what they did through the second client.
+// Prove does operations by the very Run, looks at them on the wire, and at what they did through
+// the second client.
 func (in *instance) Prove(ctx context.Context) error {
 	if err := in.Prepare(); err != nil {
 		return err
@@ -91,7 +92,8 @@ func firstType(accepts string) string {
 	return strings.TrimSpace(first)
 }
 
-// checkWork compares what there is on the server, and what came back, with what the operations were to do.
+// checkWork compares what there is on the server, and what came back, with what the operations were
+// to do.
 func (in *instance) checkWork(ctx context.Context) error {
 	switch in.op.name {
 	case "create":
@@ -181,8 +183,8 @@ func (in *instance) checkList() error {
 	return nil
 }
 
-// checkObject compares an object with the one of this name as it was made: all of it but what the server adds, which is
-// known by its fields.
+// checkObject compares an object with the one of this name as it was made: all of it but what the
+// server adds, which is known by its fields.
 func (in *instance) checkObject(got object, name, change string) error {
 	want := in.object(name, change)
 	got = got.DeepCopyObject().(object)

@@ -68,7 +68,8 @@ func kindOf(o runtime.Object) string {
 	return gvks[0].Kind
 }
 
-// bigConfigMap has 16 files of 64 KB of text with line breaks and quotes, which JSON and YAML have to escape.
+// bigConfigMap has 16 files of 64 KB of text with line breaks and quotes, which JSON and YAML have
+// to escape.
 func bigConfigMap(seed uint64) runtime.Object {
 	r := rand.New(rand.NewPCG(seed, 6))
 	const letters = "abcdefghijklmnopqrstuvwxyz      \n\""
@@ -158,8 +159,8 @@ func (in *serializing) once() error {
 
 const serializeChecks = "the bytes begin as the content type's do; client-go's codecs (for CBOR, apimachinery's, strict) decode them to an object equal to the one encoded; where decoding is measured, so does the serializer that is"
 
-// Prove has the bytes read by client-go's codecs, which find out for themselves what they are, and looks at what the
-// measured serializer decoded.
+// Prove has the bytes read by client-go's codecs, which find out for themselves what they are, and
+// looks at what the measured serializer decoded.
 func (in *serializing) Prove(context.Context) error {
 	in.result = nil
 	if err := in.once(); err != nil {
@@ -182,7 +183,8 @@ func (in *serializing) Prove(context.Context) error {
 	return in.check(in.result)
 }
 
-// check compares what was decoded with the object. Codecs take the kind from where it is told, and some leave it out.
+// check compares what was decoded with the object. Codecs take the kind from where it is told, and
+// some leave it out.
 func (in *serializing) check(decoded runtime.Object) error {
 	want := in.object.DeepCopyObject()
 	for _, o := range []runtime.Object{decoded, want} {

@@ -29,7 +29,8 @@ func (f *forgetful) Decode(text []byte, defaults *schema.GroupVersionKind, into 
 	return o, kind, err
 }
 
-// A serializer that understands nobody but itself is found out, whether encoding is measured or decoding.
+// A serializer that understands nobody but itself is found out, whether encoding is measured or
+// decoding.
 func TestSerializersMistake(t *testing.T) {
 	for _, decoding := range []bool{false, true} {
 		for _, m := range medias() {

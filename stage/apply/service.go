@@ -96,7 +96,8 @@ func running(ctx context.Context, s *apiserver.Server, variable string) (*lab.Ru
 		return nil, err
 	}
 	return &lab.Running{
-		// client-go's gate is for the workers: with it shut, a client that is told CBOR sends JSON without a word.
+		// client-go's gate is for the workers: with it shut, a client that is told CBOR sends JSON
+		// without a word.
 		Environment: []string{variable + "=" + string(text), gate + "=true"},
 		Serves: func(c *lab.Case, contender *lab.Contender) error {
 			for kind, err := range refused {
@@ -120,8 +121,8 @@ const gate = "KUBE_FEATURE_ClientsAllowCBOR"
 // verbs are what the operations need.
 var verbs = []string{"create", "get", "update", "list", "watch", "delete"}
 
-// probeKind says why the server does not serve a kind to us: it has no such resource, or we have no permission. An
-// object is created as a dry run, which also finds what admission has against it.
+// probeKind says why the server does not serve a kind to us: it has no such resource, or we have no
+// permission. An object is created as a dry run, which also finds what admission has against it.
 func probeKind(ctx context.Context, s *apiserver.Server, r *apiserver.Reach, k *kind) error {
 	json := byName("json")
 	c, err := openClient(r, k, &json)
@@ -149,8 +150,9 @@ func probeKind(ctx context.Context, s *apiserver.Server, r *apiserver.Reach, k *
 	return nil
 }
 
-// probeMedia says why the server does not take or does not give a content type, "" if it does both, by an object of a
-// kind that it serves. client-go is not asked, as it falls back to JSON by itself.
+// probeMedia says why the server does not take or does not give a content type, "" if it does both,
+// by an object of a kind that it serves. client-go is not asked, as it falls back to JSON by
+// itself.
 func probeMedia(ctx context.Context, r *apiserver.Reach, k *kind, m *media) (string, error) {
 	config, err := r.Config()
 	if err != nil {

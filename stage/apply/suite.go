@@ -10,8 +10,8 @@ import (
 	"postage/service/apiserver"
 )
 
-// Suite returns the stage's cases: for the default server, for kcp and for a cluster of the user's. A budget that is
-// too small leaves out the last.
+// Suite returns the stage's cases: for the default server, for kcp and for a cluster of the user's.
+// A budget that is too small leaves out the last.
 func Suite() lab.Suite {
 	use := new(serverFlags)
 	suite := lab.Suite{Stage: "apply", Doc: "Objects into a Kubernetes-style API server: which content type?", Flags: use.register, Choose: use.choose}
@@ -28,7 +28,8 @@ func Suite() lab.Suite {
 	return suite
 }
 
-// serverCases are the slices for one server; last are those that are long or that few servers serve.
+// serverCases are the slices for one server; last are those that are long or that few servers
+// serve.
 func serverCases(use *serverFlags, server apiserver.Kind) (first, last []lab.Case) {
 	relaxed, durable := newService(use, server, false), newService(use, server, true)
 	of := func(operation, kind string) spec {
@@ -60,7 +61,8 @@ func serverCases(use *serverFlags, server apiserver.Kind) (first, last []lab.Cas
 	return first, append(last, mistakeCase(of(crud, "configmap"), relaxed), mistakeCase(of(crud, "clusterrole"), relaxed))
 }
 
-// caseName is Apply/server=…/fsync=…/op=…/kind=…/inflight=…; a cluster of the user's says nothing of fsync.
+// caseName is Apply/server=…/fsync=…/op=…/kind=…/inflight=…; a cluster of the user's says nothing
+// of fsync.
 func (s *spec) caseName() string {
 	name := "Apply/server=" + string(s.server)
 	if s.server != apiserver.User {

@@ -51,7 +51,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// Every content type is proven on the wire for every operation and kind that the server has, and every serializer.
+// Every content type is proven on the wire for every operation and kind that the server has, and
+// every serializer.
 func TestEveryContenderProves(t *testing.T) {
 	for _, c := range Suite().Cases {
 		t.Run(strings.TrimPrefix(c.Name, "Apply/"), func(t *testing.T) {
@@ -92,7 +93,8 @@ func works(t *testing.T, contender lab.Contender) {
 		t.Error(err)
 	}
 	after := counters(t, in)
-	// Bytes are counted as they go, a running thread's time at the kernel's ticks only: two requests may end between two.
+	// Bytes are counted as they go, a running thread's time at the kernel's ticks only: two
+	// requests may end between two.
 	for more := 0; more < 100 && after[serverCPU] <= before[serverCPU] && before[serverCPU] > 0; more++ {
 		prepare(t, in)
 		if err := in.Run(2); err != nil {
@@ -224,8 +226,8 @@ func one(operation string) spec {
 	return spec{server: testServer(), op: opByName(operation), kind: kindByName("configmap"), inflight: 1}
 }
 
-// What a server adds to an object is overlooked, anything else is not. No server of ours has Deployments, so this one is
-// as kube-apiserver returns it.
+// What a server adds to an object is overlooked, anything else is not. No server of ours has
+// Deployments, so this one is as kube-apiserver returns it.
 func TestCheckObject(t *testing.T) {
 	in := &instance{spec: spec{kind: kindByName("deployment")}, worker: "w", reach: reach{}}
 	served := func() *appsv1.Deployment {

@@ -12,8 +12,8 @@ import (
 	"sync/atomic"
 )
 
-// tap sees every request as it goes to the connection and every response as it comes from it, beneath all of
-// client-go's negotiation. While it is off, a request costs one atomic load more.
+// tap sees every request as it goes to the connection and every response as it comes from it,
+// beneath all of client-go's negotiation. While it is off, a request costs one atomic load more.
 type tap struct {
 	next http.RoundTripper
 	on   atomic.Bool
@@ -130,7 +130,8 @@ func (e *exchange) check(m *media) error {
 	return nil
 }
 
-// checkWatch looks at a stream of events. Each holds an object in the content type; protobuf's has its length before it.
+// checkWatch looks at a stream of events. Each holds an object in the content type; protobuf's has
+// its length before it.
 func (e *exchange) checkWatch(m *media, got string) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()

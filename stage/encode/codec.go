@@ -80,8 +80,8 @@ func (l *loops[M, V]) decoder(o op) func(r *run[M, V], n int) error {
 	return l.decode
 }
 
-// decodeBy is the decoding loop of a library whose function is only known when the program runs, and is called
-// through a pointer anyway.
+// decodeBy is the decoding loop of a library whose function is only known when the program runs,
+// and is called through a pointer anyway.
 func decodeBy[M, V any, P interface{ *V }](unmarshal func(P, []byte) error) func(*run[M, V], int) error {
 	return func(r *run[M, V], n int) error {
 		for range n {
@@ -162,8 +162,8 @@ type message[M any] struct {
 	doc      string
 	headline bool
 	draw     func(*rand.Rand) M
-	// prepare, where set, is called before a contender is opened: it reads samples, which are used instead of
-	// what is drawn.
+	// prepare, where set, is called before a contender is opened: it reads samples, which are used
+	// instead of what is drawn.
 	prepare func() error
 	samples []M
 	count   int  // messages in a corpus, a power of two

@@ -15,8 +15,8 @@ import (
 	"postage/stage/encode/internal/pbhook"
 )
 
-// Messages go to a service of Connect and back, by each of its protocols and both of its own codecs, with pbfast behind
-// proto.Marshal and proto.Unmarshal.
+// Messages go to a service of Connect and back, by each of its protocols and both of its own
+// codecs, with pbfast behind proto.Marshal and proto.Unmarshal.
 func TestPbfastConnect(t *testing.T) {
 	if !pbfast.Hooked((*pbhook.Order)(nil)) {
 		t.Fatal("proto.Marshal does not use pbfast's methods")

@@ -12,9 +12,9 @@ import (
 	"postage/stage/encode/internal/plain"
 )
 
-// handwrittenOwned is handwritten without the tricks that a service cannot play: it encodes from a struct with a Go map and
-// checks that text is UTF-8, and decodes into a fresh struct that shares nothing with the input. That still is written for this
-// message alone.
+// handwrittenOwned is handwritten without the tricks that a service cannot play: it encodes from a
+// struct with a Go map and checks that text is UTF-8, and decodes into a fresh struct that shares
+// nothing with the input. That still is written for this message alone.
 func handwrittenOwned(form bind.Form[plain.Benchmark, plain.Benchmark]) contender[plain.Benchmark] {
 	return &codec[plain.Benchmark, plain.Benchmark]{
 		name:     "floor=handwritten/owned=yes",

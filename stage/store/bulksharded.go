@@ -11,7 +11,8 @@ import (
 	"postage/pgbulk"
 )
 
-// bulkSharded has pgbulk share the rows by their key over n connections of a pool, each of which commits by itself.
+// bulkSharded has pgbulk share the rows by their key over n connections of a pool, each of which
+// commits by itself.
 func bulkSharded(name, call string, n int, o pgbulk.Options) *contender {
 	write := pgbulk.UpsertSharded
 	if call == "insert" {

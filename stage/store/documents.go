@@ -53,8 +53,8 @@ func (w *writing) add(parts ...any) {
 	}
 }
 
-// document is an order of about size bytes. It is written as jsonb gives it back: shorter keys before longer ones, and a blank
-// after a colon or a comma.
+// document is an order of about size bytes. It is written as jsonb gives it back: shorter keys
+// before longer ones, and a blank after a colon or a comma.
 func (w *writing) document(size int) string {
 	w.Reset()
 	w.add(`{"id": `, w.IntN(1e9), `, "lines": [`)

@@ -13,8 +13,8 @@ const (
 	roomyName = "floor=precomputed/sndbuf=2MB"
 )
 
-// precomputed sends protocol bytes that were made beforehand in one write to each of n connections, and reads the
-// answers. Nobody who has rows, and not these bytes, can do that.
+// precomputed sends protocol bytes that were made beforehand in one write to each of n connections,
+// and reads the answers. Nobody who has rows, and not these bytes, can do that.
 func precomputed(name string, n int, set ...setUp) *contender {
 	return &contender{
 		name: name, module: pgxModule, floor: true,

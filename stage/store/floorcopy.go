@@ -10,7 +10,8 @@ import (
 
 const precomputedCopyName = "floor=precomputed-copy"
 
-// precomputedCopy sends COPY into the table, with its data in binary made beforehand, in one write: it bounds the ways that only insert.
+// precomputedCopy sends COPY into the table, with its data in binary made beforehand, in one write:
+// it bounds the ways that only insert.
 func precomputedCopy() *contender {
 	return &contender{
 		name: precomputedCopyName, module: pgxModule, floor: true, insertsOnly: true,

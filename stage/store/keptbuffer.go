@@ -44,9 +44,9 @@ func prepareAll(ctx context.Context, conn *pgx.Conn, list []statement) error {
 	return nil
 }
 
-// encodeAll appends the messages that run the statements: a Bind and an Execute for each, and
-// one Sync, which makes them one transaction. parameters is room to work in. Values that are not all strings are encoded as the
-// connection's type map does it, in binary.
+// encodeAll appends the messages that run the statements: a Bind and an Execute for each, and one
+// Sync, which makes them one transaction. parameters is room to work in. Values that are not all
+// strings are encoded as the connection's type map does it, in binary.
 func encodeAll(buffer []byte, parameters *[][]byte, list []statement, conn *pgx.Conn) (_ []byte, err error) {
 	for i, s := range list {
 		*parameters = (*parameters)[:0]

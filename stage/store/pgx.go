@@ -32,7 +32,8 @@ func pgxExec(name string, mode pgx.QueryExecMode, set ...setUp) *contender {
 // cached is the mode of pgx's connections unless a contender's name says another.
 const cached = pgx.QueryExecModeCacheStatement
 
-// onPgx opens a contender with one connection of pgx. begin does what comes before the first write, and returns what writes the rows.
+// onPgx opens a contender with one connection of pgx. begin does what comes before the first write,
+// and returns what writes the rows.
 func onPgx(mode pgx.QueryExecMode, begin func(context.Context, *pgx.Conn, *target) (func(context.Context) error, error), set ...setUp) func(context.Context, *target) (*writer, error) {
 	return func(ctx context.Context, t *target) (*writer, error) {
 		conn, err := pgxConnect(ctx, t, mode, set...)

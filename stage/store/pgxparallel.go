@@ -10,7 +10,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// pgxParallel is pgx's Exec over n connections at once, each with its part of the rows in a transaction of its own.
+// pgxParallel is pgx's Exec over n connections at once, each with its part of the rows in a
+// transaction of its own.
 func pgxParallel(name string, n int, set ...setUp) *contender {
 	return &contender{
 		name: name, module: pgxModule, settings: map[string]string{"transactions": fmt.Sprint(n)},

@@ -39,7 +39,8 @@ type setting struct {
 	fsync       bool
 }
 
-// unnamed is the compression of a column that is declared with none, as most are: it is the server's default.
+// unnamed is the compression of a column that is declared with none, as most are: it is the
+// server's default.
 const unnamed = "unnamed"
 
 // name is the case's.
@@ -121,8 +122,9 @@ func (s *server) others() string { return s.to.table + "_others" }
 
 func (s *server) target() *target { return &s.to }
 
-// prepare empties the table for rows that must be new; otherwise it takes away the versions of
-// rows that the last batch replaced, so that the table does not grow. Before that, rows that must have other values get them.
+// prepare empties the table for rows that must be new; otherwise it takes away the versions of rows
+// that the last batch replaced, so that the table does not grow. Before that, rows that must have
+// other values get them.
 func (s *server) prepare(ctx context.Context) error {
 	if s.phase == phaseTenth {
 		if _, err := s.control.Exec(ctx, "insert into "+s.to.table+" select * from "+s.others()+" where true"+onConflict); err != nil {

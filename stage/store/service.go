@@ -18,9 +18,9 @@ import (
 	"postage/service/postgres"
 )
 
-// newService is the run's PostgreSQL, a scratch cluster with or without fsync, or the user's
-// own server, see userDSN and package postgres. Where there is none it is downloaded once, which is announced,
-// from POSTAGE_PG_REPOSITORY if that is set; not if POSTAGE_PG_DOWNLOAD is "no".
+// newService is the run's PostgreSQL, a scratch cluster with or without fsync, or the user's own
+// server, see userDSN and package postgres. Where there is none it is downloaded once, which is
+// announced, from POSTAGE_PG_REPOSITORY if that is set; not if POSTAGE_PG_DOWNLOAD is "no".
 func newService(use *userDSN, fsync bool) *lab.Service {
 	return &lab.Service{Start: func(ctx context.Context, log io.Writer) (*lab.Running, error) {
 		o := postgres.Options{
@@ -47,8 +47,8 @@ func newService(use *userDSN, fsync bool) *lab.Service {
 	}}
 }
 
-// userDSN is the flag that names the user's own server, as a libpq URL or keyword string. It goes before POSTAGE_DSN,
-// the PG* variables and PostgreSQL's programs on this machine.
+// userDSN is the flag that names the user's own server, as a libpq URL or keyword string. It goes
+// before POSTAGE_DSN, the PG* variables and PostgreSQL's programs on this machine.
 type userDSN string
 
 func (d *userDSN) Set(dsn string) error {

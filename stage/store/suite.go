@@ -24,8 +24,9 @@ func Suite() lab.Suite {
 	}, volume{"10MB", 610}, volume{"100MB", 6100}, volume{"1GB", 65_000})
 }
 
-// workloads are those of the cases: the page's, a part of it that a run of a few minutes has the time
-// for on a server, one of small rows, one of documents as services have them, and one of typed columns.
+// workloads are those of the cases: the page's, a part of it that a run of a few minutes has the
+// time for on a server, one of small rows, one of documents as services have them, and one of typed
+// columns.
 type workloads struct{ page, part, small, json, typed workload }
 
 // suite returns the cases for workloads, and for volumes of the page's rows.
@@ -145,8 +146,9 @@ func bulkUnchanged(toast pgbulk.Compression) *contender {
 	return bulkWith(name, "upsert", pgbulk.Options{SkipUnchanged: true, Compression: toast})
 }
 
-// execModes are the other ways that pgx's Exec can be told to go. They differ in round trips, and in
-// whether the server is given parameters or one long text; compared at the sink, and in the page's case on a server.
+// execModes are the other ways that pgx's Exec can be told to go. They differ in round trips, and
+// in whether the server is given parameters or one long text; compared at the sink, and in the
+// page's case on a server.
 func execModes() []*contender {
 	return []*contender{
 		pgxExec(baseline+"/mode=cache-describe", pgx.QueryExecModeCacheDescribe),

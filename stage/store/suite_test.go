@@ -84,8 +84,8 @@ func TestEveryContenderProves(t *testing.T) {
 	}
 }
 
-// again says that a contender was proven in a case that differs in the server's settings alone, or the way to it. A few are proven in
-// every case.
+// again says that a contender was proven in a case that differs in the server's settings alone, or
+// the way to it. A few are proven in every case.
 func again(proven map[string]bool, caseName, contender string) bool {
 	var of []string
 	for _, key := range strings.Split(caseName, "/") {

@@ -34,7 +34,8 @@ type workload struct {
 // columns are the table's, in the order of a row's values. id is the key.
 var columns = []string{"id", "colA", "colB", "colC", "colD"}
 
-// types are those of the columns, for a colD of the given type unless the workload has types of its own.
+// types are those of the columns, for a colD of the given type unless the workload has types of its
+// own.
 func (w workload) types(column string) []string {
 	if w.data == dataTyped {
 		return []string{"int8", "timestamptz", "uuid", "numeric", "text"}

@@ -2,9 +2,10 @@
 //
 //	go run ./tools/rehome example.org/you/postage
 //
-// The modules are called postage, postage/pgbulk and so on, which no go get finds. Rehome changes the module and require
-// lines of every go.mod, the imports of every Go file, and the addresses that documents and scripts name. It works on the
-// checkout that it is run in, is run once, and is followed by a commit and one tag a module (v0.1.0, pgbulk/v0.1.0, webpush/v0.1.0).
+// The modules are called postage, postage/pgbulk and so on, which no go get finds. Rehome changes
+// the module and require lines of every go.mod, the imports of every Go file, and the addresses
+// that documents and scripts name. It works on the checkout that it is run in, is run once, and is
+// followed by a commit and one tag a module (v0.1.0, pgbulk/v0.1.0, webpush/v0.1.0).
 package main
 
 import (
@@ -171,7 +172,8 @@ func (m *move) imports(name string, text []byte) ([]byte, error) {
 	return format.Source(out) // a longer path can sort elsewhere
 }
 
-// prose moves addresses in documents and scripts: the placeholder, and import paths of packages that the repository has.
+// prose moves addresses in documents and scripts: the placeholder, and import paths of packages
+// that the repository has.
 func (m *move) prose(text []byte) []byte {
 	paths := regexp.MustCompile(`(^|[\s"'(=` + "`" + `])` + regexp.QuoteMeta(m.from) + `/([a-z]+)`)
 	text = paths.ReplaceAllFunc(text, func(found []byte) []byte {

@@ -57,8 +57,9 @@ func copied(t *testing.T) string {
 	return to
 }
 
-// A copy of this repository gets an address. All that imports something finds it there, and a module
-// outside, which knows the libraries from a module proxy alone, seals a message and upserts a row.
+// A copy of this repository gets an address. All that imports something finds it there, and a
+// module outside, which knows the libraries from a module proxy alone, seals a message and upserts
+// a row.
 func TestRehome(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds a program")
@@ -97,7 +98,8 @@ func TestRehome(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(outside, "main.go"), program, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	// A module cache of its own, as ours would keep what this test publishes. What is public comes from ours.
+	// A module cache of its own, as ours would keep what this test publishes. What is public comes
+	// from ours.
 	cache := t.TempDir()
 	env := []string{
 		"GOWORK=off", "GOFLAGS=-modcacherw", "GOMODCACHE=" + cache, "GONOSUMDB=" + address, "GONOPROXY=none", "GOPRIVATE=",
@@ -126,7 +128,8 @@ func TestRehome(t *testing.T) {
 	}
 }
 
-// summed are the modules that go.sum names, and those of them whose code it has, not only their go.mod.
+// summed are the modules that go.sum names, and those of them whose code it has, not only their
+// go.mod.
 func summed(t *testing.T, dir string) (code, named []string) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(dir, "go.sum"))
@@ -148,7 +151,8 @@ func summed(t *testing.T, dir string) (code, named []string) {
 	return slices.Compact(code), slices.Compact(named)
 }
 
-// publish puts a module into a folder that is laid out as a module proxy, see https://go.dev/ref/mod#goproxy-protocol.
+// publish puts a module into a folder that is laid out as a module proxy, see
+// https://go.dev/ref/mod#goproxy-protocol.
 func publish(t *testing.T, proxy, dir, modulePath, version string) {
 	t.Helper()
 	at := filepath.Join(proxy, filepath.FromSlash(modulePath), "@v")

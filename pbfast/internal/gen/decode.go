@@ -104,8 +104,8 @@ func (g *generator) decodeFields(msg *message) {
 	g.f("}\n}\nreturn nil\n}\n")
 }
 
-// tooDeepMaps has a map's field of another wire type be too deep where an entry would be: protobuf-go looks at the depth
-// before the type, and takes it for unknown only after that.
+// tooDeepMaps has a map's field of another wire type be too deep where an entry would be:
+// protobuf-go looks at the depth before the type, and takes it for unknown only after that.
 func (g *generator) tooDeepMaps(msg *message) {
 	var numbers []string
 	for _, f := range msg.fields {
@@ -156,8 +156,8 @@ func (g *generator) readChunk() {
 	g.f("} else if v, i = %s(p, i); i < 0 { %s }", g.rt("Chunk"), g.fail("ErrMalformed"))
 }
 
-// read declares v with a value that is no message, and returns the expression of its Go type. present says
-// that it is there even if empty.
+// read declares v with a value that is no message, and returns the expression of its Go type.
+// present says that it is there even if empty.
 func (g *generator) read(f *field, present bool) string {
 	switch wireOf(f.kind) {
 	case protowire.VarintType:
@@ -258,7 +258,8 @@ func (g *generator) decodeField(msg *message, f *field) {
 	}
 }
 
-// slot sets name to the field's place in the parts, which are made if they are not there, or to one of its own.
+// slot sets name to the field's place in the parts, which are made if they are not there, or to one
+// of its own.
 func (g *generator) slot(msg *message, f *field, name string) {
 	goType := g.goType(f)
 	if f.boxed() {
@@ -289,7 +290,8 @@ func (g *generator) into(f *field, target, parts string) {
 	g.f("if err := %s.pbfastDecode(d, v, %sdepth); err != nil { return err }", target, parts)
 }
 
-// fresh is a new message of the field's type on its own, and the argument for parts that are not there.
+// fresh is a new message of the field's type on its own, and the argument for parts that are not
+// there.
 func (g *generator) fresh(f *field) (expression, parts string) {
 	if child := g.model.local(f); child != nil {
 		parts = g.noParts(child)

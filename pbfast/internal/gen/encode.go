@@ -54,7 +54,8 @@ func (g *generator) encode(msg *message) {
 	}
 }
 
-// bounded says whether a message is of a few numbers: it is encoded forwards, as no length has to be known.
+// bounded says whether a message is of a few numbers: it is encoded forwards, as no length has to
+// be known.
 func bounded(msg *message) bool {
 	for _, f := range msg.fields {
 		if !simple(f) || f.text() {

@@ -38,8 +38,8 @@ const (
 	slicesPkg = protogen.GoImportPath("slices")
 )
 
-// Run generates a file beside that of protoc-gen-go for each file that was asked for. notes are what a
-// person should know: messages that are left to protobuf-go, with the reason.
+// Run generates a file beside that of protoc-gen-go for each file that was asked for. notes are
+// what a person should know: messages that are left to protobuf-go, with the reason.
 func Run(plugin *protogen.Plugin, options Options) (notes []string, err error) {
 	if o := options.Drop; o != "" && !slices.Contains(Checks, o) {
 		return nil, fmt.Errorf("there is no check %q to drop", o)

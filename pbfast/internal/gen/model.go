@@ -118,8 +118,8 @@ type model struct {
 	reused   map[*message]bool // those that have UnmarshalReuse, once that was asked
 }
 
-// newModel collects the messages of the files of one Go package that can be generated for. skipped are those
-// that cannot, with the reason.
+// newModel collects the messages of the files of one Go package that can be generated for. skipped
+// are those that cannot, with the reason.
 func newModel(files []*protogen.File, options Options) (m *model, skipped []string) {
 	m = &model{messages: map[protoreflect.FullName]*message{}}
 	var add func(file *protogen.File, list []*protogen.Message)
@@ -190,8 +190,8 @@ func (m *model) local(f *field) *message {
 	return m.messages[f.Message.Desc.FullName()]
 }
 
-// slotsOf sets the fields whose values are allocated together: optional scalars, then messages that do not contain
-// themselves, as long as there is room.
+// slotsOf sets the fields whose values are allocated together: optional scalars, then messages that
+// do not contain themselves, as long as there is room.
 func (m *model) slotsOf(msg *message) {
 	left := maxSlotBytes
 	add := func(f *field, size int) {
@@ -223,15 +223,16 @@ func slotBytes(f *field) int {
 	return 0
 }
 
-// The slots of a message are as large as this at most, with all that is within them. It bounds what two bytes of hostile
-// input make a decoder allocate, and what is wasted where most of what is optional is missing.
+// The slots of a message are as large as this at most, with all that is within them. It bounds what
+// two bytes of hostile input make a decoder allocate, and what is wasted where most of what is
+// optional is missing.
 const (
 	maxSlotBytes = 512
 	huge         = 1 << 30
 )
 
-// sizeOf estimates the bytes of a message's struct and all of its slots; it is huge for those that contain
-// themselves.
+// sizeOf estimates the bytes of a message's struct and all of its slots; it is huge for those that
+// contain themselves.
 func (m *model) sizeOf(msg *message, within []*message) int {
 	if slices.Contains(within, msg) {
 		return huge
@@ -261,9 +262,10 @@ func (m *model) sizeOf(msg *message, within []*message) int {
 	return size + min(slots, maxSlotBytes)
 }
 
-// hasText says how many fields of strings or bytes can be within a message: 0, 1 or 2 for more. Those within
-// messages that are repeated, or that others generate code for, count as more. Fields of text for which something was
-// asked do not count; aliased says whether there are such that are parts of the caller's input.
+// hasText says how many fields of strings or bytes can be within a message: 0, 1 or 2 for more.
+// Those within messages that are repeated, or that others generate code for, count as more. Fields
+// of text for which something was asked do not count; aliased says whether there are such that are
+// parts of the caller's input.
 func (m *model) hasText(msg *message) (count int, aliased bool) {
 	seen := map[*message]bool{}
 	n := 0

@@ -10,8 +10,8 @@ import (
 	"google.golang.org/protobuf/types/gofeaturespb"
 )
 
-// With the opaque API the struct's fields have other names and, in part, other types, and bits say which of them are
-// there. What is here follows protoc-gen-go's opaque.go.
+// With the opaque API the struct's fields have other names and, in part, other types, and bits say
+// which of them are there. What is here follows protoc-gen-go's opaque.go.
 
 const implPkg = protogen.GoImportPath("google.golang.org/protobuf/runtime/protoimpl")
 
@@ -91,7 +91,8 @@ func (g *generator) setPresent(f *field) {
 	g.f("%s.SetPresentNonAtomic(&m.XXX_presence[%d], %d, %d)", g.QualifiedGoIdent(implPkg.Ident("X")), index/32, index, size)
 }
 
-// elements is the expression of a list of messages that may be behind a pointer, which is not nil where it is asked for.
+// elements is the expression of a list of messages that may be behind a pointer, which is not nil
+// where it is asked for.
 func (f *field) elements() string {
 	if f.boxed() {
 		return "(*" + f.ref() + ")"
@@ -99,7 +100,8 @@ func (f *field) elements() string {
 	return f.ref()
 }
 
-// ifBoxed opens a block, if need be, in which a list that is behind a pointer is there, and returns what closes it.
+// ifBoxed opens a block, if need be, in which a list that is behind a pointer is there, and returns
+// what closes it.
 func (g *generator) ifBoxed(f *field) (end string) {
 	if !f.boxed() {
 		return ""

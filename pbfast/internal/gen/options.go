@@ -7,8 +7,8 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// Set takes one of the parameters own, alias and reuse, whose value is the full name of a message or, but for reuse, of
-// a field.
+// Set takes one of the parameters own, alias and reuse, whose value is the full name of a message
+// or, but for reuse, of a field.
 func (o *Options) Set(parameter, name string) error {
 	full := protoreflect.FullName(name)
 	if !full.IsValid() {
@@ -61,7 +61,8 @@ func (o *Options) known(plugin *protogen.Plugin) error {
 	return nil
 }
 
-// reusable says whether a message has UnmarshalReuse: it was asked for, or a message that holds it was.
+// reusable says whether a message has UnmarshalReuse: it was asked for, or a message that holds it
+// was.
 func (g *generator) reusable(msg *message) bool {
 	if g.options.Reuse {
 		return true

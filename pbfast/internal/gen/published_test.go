@@ -13,8 +13,8 @@ import (
 	"google.golang.org/protobuf/types/pluginpb"
 )
 
-// Schemas that services use are generated for, compiled, and hold the differential tests: OpenTelemetry's, and
-// some of googleapis. The times that are logged are those of a busy machine.
+// Schemas that services use are generated for, compiled, and hold the differential tests:
+// OpenTelemetry's, and some of googleapis. The times that are logged are those of a busy machine.
 func TestPublishedSchemas(t *testing.T) {
 	if os.Getenv("POSTAGE_INTEROP") == "" {
 		t.Skip("asks the module proxy for schemas: POSTAGE_INTEROP=1 asks for it")

@@ -56,7 +56,8 @@ func (g *generator) reuse(msg *message) {
 	g.decodeFields(msg)
 }
 
-// reuseMessage decodes v into a message that was there before, or merges it into one that has come in this input.
+// reuseMessage decodes v into a message that was there before, or merges it into one that has come
+// in this input.
 func (g *generator) reuseMessage(f *field) {
 	name := f.ref()
 	child := g.model.local(f)

@@ -92,8 +92,8 @@ func (g *generator) varint(f *field, value string) string {
 	return "uint64(" + value + ")"
 }
 
-// present is the condition under which a field that is no list, map or part of a oneof is encoded, and its
-// value then.
+// present is the condition under which a field that is no list, map or part of a oneof is encoded,
+// and its value then.
 func (g *generator) present(f *field) (condition, value string) {
 	value = f.ref()
 	switch {

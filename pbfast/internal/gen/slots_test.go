@@ -10,8 +10,8 @@ import (
 	"google.golang.org/protobuf/types/pluginpb"
 )
 
-// What is allocated with the first optional part of a message is bounded, however many parts there can be: two bytes
-// of input may ask for it.
+// What is allocated with the first optional part of a message is bounded, however many parts there
+// can be: two bytes of input may ask for it.
 func TestSlotsAreBounded(t *testing.T) {
 	field := func(number int, kind descriptorpb.FieldDescriptorProto_Type, typeName *string) *descriptorpb.FieldDescriptorProto {
 		return &descriptorpb.FieldDescriptorProto{

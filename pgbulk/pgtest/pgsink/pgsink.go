@@ -1,11 +1,12 @@
 // Package pgsink is a PostgreSQL server that stores nothing: it speaks the wire protocol
-// (https://www.postgresql.org/docs/current/protocol.html), reads all that a client writes, and answers as a server
-// would that does no work. What a client costs by itself is measured against it.
+// (https://www.postgresql.org/docs/current/protocol.html), reads all that a client writes, and
+// answers as a server would that does no work. What a client costs by itself is measured against
+// it.
 //
-// It lets everybody in without a password, prepares any statement, takes any COPY, and says that commands have affected
-// no row. The types of parameters and columns are those of [Server].Types by column name, or text. It
-// knows the statements that bulk writers use (INSERT with VALUES or unnest, COPY, BEGIN, COMMIT and the like)
-// and is no parser of SQL.
+// It lets everybody in without a password, prepares any statement, takes any COPY, and says that
+// commands have affected no row. The types of parameters and columns are those of [Server].Types by
+// column name, or text. It knows the statements that bulk writers use (INSERT with VALUES or
+// unnest, COPY, BEGIN, COMMIT and the like) and is no parser of SQL.
 package pgsink
 
 import (
@@ -239,9 +240,9 @@ func (s *session) execute(sql string) {
 	s.send('C', []byte(tag+"\x00"))
 }
 
-// attributes answers pgbulk's question about a table: name, not null (the first column, its key), type for a cast and for a
-// definition, compression, collation, storage, whether COPY is as good as INSERT, whether temporary tables may be made, and whether
-// it has a default.
+// attributes answers pgbulk's question about a table: name, not null (the first column, its key),
+// type for a cast and for a definition, compression, collation, storage, whether COPY is as good as
+// INSERT, whether temporary tables may be made, and whether it has a default.
 func (s *session) attributes() {
 	for i, c := range s.columns {
 		notNull := "f"
@@ -315,7 +316,8 @@ func (s *Server) describe(sql string) []uint32 {
 	return types
 }
 
-// parameters are the types of a statement's parameters: their cast's, or that of the column at their place in VALUES.
+// parameters are the types of a statement's parameters: their cast's, or that of the column at
+// their place in VALUES.
 func (s *Server) parameters(sql string) []uint32 {
 	var columns []string
 	if m := into.FindStringSubmatch(sql); m != nil {

@@ -1,5 +1,5 @@
-// Package hello is the message of the send stage and the ways to turn it into bytes. Its generated code is made
-// with that of stage/encode, by go generate there.
+// Package hello is the message of the send stage and the ways to turn it into bytes. Its generated
+// code is made with that of stage/encode, by go generate there.
 package hello
 
 import (

@@ -1,4 +1,5 @@
-// Command encodegen writes the generated code of the encode stage's own messages: see package codegen.
+// Command encodegen writes the generated code of the encode stage's own messages: see package
+// codegen.
 //
 //	cd stage/encode && go generate
 package main

@@ -8,7 +8,7 @@ import (
 	"github.com/mus-format/mus-go/ord"
 )
 
-//lint:file-ignore U1000 what brought messages ask for: code that is generated for them uses it, and the built-in messages have no such fields
+//lint:file-ignore U1000 only code generated for brought messages calls some of these
 
 func sameFloat(a, b float32) bool {
 	return math.Float32bits(a) == math.Float32bits(b) || a != a && b != b
