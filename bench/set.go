@@ -46,6 +46,7 @@ type Set struct {
 	// Commit and OldCommit are what the sides are built of; OldCommit is "" without Options.Against.
 	Commit, OldCommit string
 	sources           []*build.Source
+	pairs             map[string]pair // by case, those with an old side
 }
 
 // Close removes what was built and checked out, but for what is cached.
@@ -69,7 +70,7 @@ type side struct {
 
 // New finds, builds and lists the benchmarks.
 func New(ctx context.Context, o Options) (set *Set, err error) {
-	set = &Set{}
+	set = &Set{pairs: map[string]pair{}}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, set.Close())
@@ -214,6 +215,7 @@ func (s *Set) join(o Options, now, old *side) {
 					e = old.entry(c, p, *was, cpu)
 					e.Role, e.Old = record.RoleContender, true
 					s.Entries = append(s.Entries, e)
+					s.pairs[c.Name] = pair{half{now.binaries[p.Path], one, cpu}, half{old.binaries[p.Path], *was, cpu}}
 				}
 			}
 		}

@@ -30,6 +30,7 @@ type benchFlags struct {
 	cpus                             []int
 	layouts                          int
 	json, markdown, gate, list       bool
+	profile                          bool
 }
 
 func benchCommand() *cobra.Command {
@@ -52,7 +53,7 @@ passed, 1 some regressed, 2 there is no answer, 3 inconclusive.`,
   postage bench -bench 'Marshal|Unmarshal' encoding/json
   postage bench ./codec -col /codec -baseline codec=json
   postage bench ./codec -bench '^BenchmarkMarshal$' --bisect v1.2.0..main
-  postage bench ./codec --against HEAD~1 --gate --markdown >> "$GITHUB_STEP_SUMMARY"`,
+  postage bench ./codec --against HEAD~1 --gate --profile --markdown >> "$GITHUB_STEP_SUMMARY"`,
 		RunE: func(cmd *cobra.Command, args []string) error { return runBench(cmd, args, flags) },
 	}
 	f := cmd.Flags()
@@ -72,11 +73,12 @@ passed, 1 some regressed, 2 there is no answer, 3 inconclusive.`,
 	f.StringVar(&flags.out, "out", "", "`file` for the record (default a dated one in "+runsFolder+")")
 	f.BoolVar(&flags.gate, "gate", false, "fail if a benchmark regressed")
 	f.StringVar(&flags.thresholds, "thresholds", "", thresholdsUsage)
+	f.BoolVar(&flags.profile, "profile", false, "profile both sides of the benchmarks that changed, in more processes, and keep the profiles beside the record")
 	f.BoolVar(&flags.json, "json", false, "print JSON")
 	f.BoolVar(&flags.markdown, "markdown", false, "print Markdown, as a comment that can be found again and replaced")
 	f.BoolVar(&flags.list, "list", false, "print the benchmarks, and measure nothing")
 	cmd.MarkFlagsMutuallyExclusive("json", "markdown")
-	for _, other := range []string{"against", "gate", "json", "markdown", "list", "out", "cpu"} {
+	for _, other := range []string{"against", "gate", "json", "markdown", "list", "out", "cpu", "profile"} {
 		cmd.MarkFlagsMutuallyExclusive("bisect", other)
 	}
 	return cmd
@@ -111,6 +113,8 @@ func runBench(cmd *cobra.Command, packages []string, flags benchFlags) (err erro
 		return fmt.Errorf("--layouts %d: must be at least 1", flags.layouts)
 	case flags.gate && flags.against == "" && flags.old == "":
 		return hinted(errors.New("--gate compares with a revision, and there is none"), "add --against main, or whatever the code is to be compared with")
+	case flags.profile && flags.against == "" && flags.old == "":
+		return hinted(errors.New("--profile is of benchmarks that changed, and there is nothing to compare with"), "add --against main, or use `go test -cpuprofile`")
 	case flags.old != "" && flags.new == "", flags.new != "" && (flags.against != "" || flags.bisect != "" || len(packages) > 0):
 		return hinted(errors.New("--new is measured alone or beside --old, and neither goes with packages, --against or --bisect"), "postage bench --old old.test --new new.test")
 	case (flags.column == "") != (flags.baseline == "") || flags.column != "" && (flags.against != "" || flags.old != "" || flags.bisect != "" || len(flags.cpus) > 0):
@@ -171,6 +175,11 @@ func runBench(cmd *cobra.Command, packages []string, flags benchFlags) (err erro
 	if err := printBench(cmd, rec, changes, set.Notes, flags); err != nil || interrupted != nil {
 		return errors.Join(err, interrupted)
 	}
+	if flags.profile {
+		if err := profileBench(cmd, set, changes, strings.TrimSuffix(out, ".txt")+"-profiles", flags); err != nil {
+			return err
+		}
+	}
 	return benchStatus(cmd, rec, changes, flags.gate)
 }
 
@@ -217,6 +226,52 @@ func printBench(cmd *cobra.Command, rec *record.Record, changes *verdict.Changes
 		return report.BenchMarkdown(cmd.OutOrStdout(), rec, changes, notes)
 	}
 	return report.BenchTerminal(cmd.OutOrStdout(), rec, changes, notes, colorful(cmd))
+}
+
+// mostProfiled is how many benchmarks are profiled, some 10 s each.
+const mostProfiled = 10
+
+// profileBench profiles the benchmarks that changed, the most important first, and prints what
+// moved.
+func profileBench(cmd *cobra.Command, set *bench.Set, changes *verdict.Changes, folder string, flags benchFlags) error {
+	profiled := 0
+	for i := range changes.Rows {
+		r := &changes.Rows[i]
+		if !report.BenchChanged(r) {
+			continue
+		}
+		if profiled++; profiled > mostProfiled {
+			say(cmd, "postage: more than %d benchmarks changed: the others are not profiled, -bench selects them", mostProfiled)
+			break
+		}
+		slower := time.Duration(max(r.Old.NSOp.Value, r.New.NSOp.Value))
+		found, err := set.Profile(cmd.Context(), r.New.Row.Case, slower, folder)
+		if cmd.Context().Err() != nil {
+			return lab.ErrInterrupted
+		} else if err != nil {
+			say(cmd, "postage: %v", err)
+			continue
+		}
+		p := &report.BenchProfile{Case: r.New.Row.Case, Old: found.Old, New: found.New, OldSamples: found.OldSamples, NewSamples: found.NewSamples}
+		for _, m := range found.Moved {
+			p.Moved = append(p.Moved, report.MovedFunction(m))
+		}
+		switch {
+		case flags.json:
+			say(cmd, "postage: profiles saved as %s and %s", p.Old, p.New)
+		case flags.markdown:
+			err = report.BenchProfileMarkdown(cmd.OutOrStdout(), p)
+		default:
+			err = report.BenchProfileTerminal(cmd.OutOrStdout(), p, colorful(cmd))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if profiled == 0 {
+		say(cmd, "postage: nothing changed, and nothing is profiled")
+	}
+	return nil
 }
 
 // benchStatus is the error that gives the exit code.

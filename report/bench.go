@@ -50,14 +50,14 @@ func newBenchmarks(rec *record.Record, c *verdict.Changes) *benchmarks {
 		return b
 	}
 	for i := range c.Rows {
-		if r := &c.Rows[i]; len(c.Rows) <= fewBenchmarks || benchmarkChanged(r) {
+		if r := &c.Rows[i]; len(c.Rows) <= fewBenchmarks || BenchChanged(r) {
 			b.shown = append(b.shown, r)
 		} else {
 			b.folded = append(b.folded, r)
 		}
 	}
 	slices.SortStableFunc(b.shown, func(x, y *verdict.Change) int {
-		return boolCompare(benchmarkChanged(y), benchmarkChanged(x))
+		return boolCompare(BenchChanged(y), BenchChanged(x))
 	})
 	return b
 }
@@ -72,8 +72,8 @@ func boolCompare(a, b bool) int {
 	return -1
 }
 
-// benchmarkChanged says whether a row's time or one of its counts is another now.
-func benchmarkChanged(r *verdict.Change) bool {
+// BenchChanged says whether a row's time or one of its counts is another now.
+func BenchChanged(r *verdict.Change) bool {
 	return r.Verdict == stats.Faster || r.Verdict == stats.Slower || r.Outcome == verdict.Regressed ||
 		slices.ContainsFunc(r.Counts, func(c verdict.Count) bool { return c.Old != c.New })
 }

@@ -1,0 +1,169 @@
+package bench
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/pprof/profile"
+
+	"postage/proc"
+)
+
+const (
+	// profileBlocks are the processes of each side that are profiled; each takes about profileTime.
+	profileBlocks = 6
+	profileTime   = 500 * time.Millisecond
+	// mostMoved is how many functions are told of.
+	mostMoved = 10
+)
+
+// pair is a benchmark on both sides.
+type pair struct{ now, old half }
+
+type half struct {
+	binary *Binary
+	of     Benchmark
+	cpu    int
+}
+
+// Profile says where a benchmark's processes spend their CPU time, before and now.
+type Profile struct {
+	Old, New               string // files of profiles
+	OldSamples, NewSamples int64
+	Moved                  []Moved // the functions whose share moved most, the furthest first
+}
+
+// Moved is a function and its share of the samples: those taken in the function itself.
+type Moved struct {
+	Function        string
+	Old, New        float64
+	Move, HalfWidth float64 // New - Old, with the half-width of its 95% interval
+}
+
+// Profile runs the case's benchmark in more processes, untimed, each side in turn and in several layouts, and
+// writes a CPU profile of each side into the folder. The operations take so long each, about; both sides do as many.
+func (s *Set) Profile(ctx context.Context, caseName string, operation time.Duration, folder string) (*Profile, error) {
+	of, ok := s.pairs[caseName]
+	if !ok {
+		return nil, fmt.Errorf("profile %s: it has no old side", caseName)
+	}
+	if err := os.MkdirAll(folder, 0o777); err != nil {
+		return nil, err
+	}
+	n := int(max(1, profileTime/max(1, operation)))
+	patience := max(time.Minute, 100*profileTime, 100*operation)
+	var old, now []*profile.Profile
+	for block := range profileBlocks {
+		for _, side := range []struct {
+			half
+			to *[]*profile.Profile
+		}{{of.old, &old}, {of.now, &now}} {
+			one, err := side.profile(ctx, block, n, patience)
+			if err != nil {
+				return nil, fmt.Errorf("profile %s: %w", caseName, err)
+			}
+			*side.to = append(*side.to, one)
+		}
+	}
+	p := &Profile{}
+	name := strings.NewReplacer("/", "_", " ", "_", ":", "_").Replace(strings.TrimPrefix(caseName, "Bench/pkg="))
+	shares := map[string]*Moved{}
+	for _, side := range []struct {
+		all     []*profile.Profile
+		suffix  string
+		file    *string
+		samples *int64
+		share   func(*Moved) *float64
+	}{
+		{old, ".old.pprof", &p.Old, &p.OldSamples, func(m *Moved) *float64 { return &m.Old }},
+		{now, ".new.pprof", &p.New, &p.NewSamples, func(m *Moved) *float64 { return &m.New }},
+	} {
+		merged, err := profile.Merge(side.all)
+		if err != nil {
+			return nil, err
+		}
+		*side.file = filepath.Join(folder, name+side.suffix)
+		if err := writeProfile(*side.file, merged); err != nil {
+			return nil, err
+		}
+		for _, sample := range merged.Sample {
+			*side.samples += sample.Value[0]
+			function := functionOf(sample)
+			if shares[function] == nil {
+				shares[function] = &Moved{Function: function}
+			}
+			*side.share(shares[function]) += float64(sample.Value[0])
+		}
+	}
+	if p.OldSamples == 0 || p.NewSamples == 0 {
+		return nil, fmt.Errorf("profile %s: no samples: it uses no CPU time", caseName)
+	}
+	for _, m := range shares {
+		m.Old, m.New = m.Old/float64(p.OldSamples), m.New/float64(p.NewSamples)
+		m.Move = m.New - m.Old
+		m.HalfWidth = 1.96 * math.Sqrt(m.Old*(1-m.Old)/float64(p.OldSamples)+m.New*(1-m.New)/float64(p.NewSamples))
+		p.Moved = append(p.Moved, *m)
+	}
+	slices.SortFunc(p.Moved, func(a, b Moved) int {
+		return cmp.Or(cmp.Compare(math.Abs(b.Move), math.Abs(a.Move)), cmp.Compare(a.Function, b.Function))
+	})
+	p.Moved = p.Moved[:min(mostMoved, len(p.Moved))]
+	return p, nil
+}
+
+// profile is the CPU profile of one process of n operations.
+func (h *half) profile(ctx context.Context, block, n int, patience time.Duration) (*profile.Profile, error) {
+	f, err := os.CreateTemp("", "postage-profile-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.Remove(f.Name())
+	if err := f.Close(); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("hang: it does not end within %v", patience))
+	defer cancel()
+	arguments := []string{"-test.run=^$", "-test.bench=" + h.of.pattern(), "-test.benchtime=" + strconv.Itoa(n) + "x", "-test.paniconexit0", "-test.timeout=0", "-test.cpuprofile=" + f.Name()}
+	if h.cpu > 0 {
+		arguments = append(arguments, "-test.cpu="+strconv.Itoa(h.cpu))
+	}
+	cmd := exec.CommandContext(ctx, h.binary.Layouts[block%len(h.binary.Layouts)], arguments...)
+	proc.OwnGroup(cmd)
+	cmd.Dir, cmd.WaitDelay = h.binary.Package.Folder, time.Second
+	if text, err := cmd.CombinedOutput(); ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	} else if err != nil {
+		return nil, fmt.Errorf("its process ended (%w): %s", err, why(string(text)))
+	}
+	text, err := os.ReadFile(f.Name())
+	if err != nil {
+		return nil, err
+	}
+	return profile.ParseData(text)
+}
+
+// functionOf is the function that a sample was taken in, one that was inlined there too.
+func functionOf(s *profile.Sample) string {
+	if len(s.Location) == 0 || len(s.Location[0].Line) == 0 || s.Location[0].Line[0].Function == nil {
+		return "(not known)"
+	}
+	return s.Location[0].Line[0].Function.Name
+}
+
+func writeProfile(name string, p *profile.Profile) error {
+	var text bytes.Buffer
+	if err := p.Write(&text); err != nil {
+		return err
+	}
+	return os.WriteFile(name, text.Bytes(), 0o666)
+}
