@@ -22,8 +22,8 @@ import (
 )
 
 // The benchmarks write the page's upsert, 1000 rows of 16 KB, in several ways to a protocol sink in
-// a process of its own, which is what the client costs by itself. Ratios are better read from
-// Postage's stage store, whose contenders take turns.
+// another process: that is the cost of the client alone. Postage's stage store gives better ratios,
+// because its contenders take turns.
 
 // contender is a way to write the page's rows.
 type contender struct {
@@ -144,7 +144,7 @@ var contenders = []contender{
 	}),
 }
 
-// startSink starts the sink, which is this test binary once more (see TestSinkProcess).
+// startSink starts the sink, which is this test binary again (see TestSinkProcess).
 func startSink(t testing.TB) (dsn string) {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "pgsink")

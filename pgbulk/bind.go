@@ -14,8 +14,8 @@ const savepoint = "pgbulk"
 // row at fault begins there.
 func (w *writer) saves() bool { return w.inTx && w.options.LocateWithin > 0 }
 
-// bindChunk sends the chunk as one INSERT. The statement is parsed only if its number of rows is
-// another than before.
+// bindChunk sends the chunk as one INSERT. The statement is parsed again only if its number of rows
+// has changed.
 func (w *writer) bindChunk() error {
 	if w.keyOrder() && !w.alone && !w.again {
 		return errKeyOrder
@@ -49,8 +49,8 @@ func (w *writer) bindChunk() error {
 		c.write(s, 0, c.rows())
 	}
 	w.executeRows()
-	// Before the chunk is used again; and a Parse sets statement_timeout going, until the Execute,
-	// however long the source thinks.
+	// The chunk is about to be used again. And statement_timeout runs from the Parse to the
+	// Execute, however long the source of rows takes between them.
 	if lent || parse {
 		s.flush()
 	}
@@ -73,7 +73,7 @@ func (w *writer) startBind() {
 	}
 }
 
-// bindRow sends a row as a statement by itself, with its large values straight from where they are.
+// bindRow sends a row as a statement of its own. Large values are sent without a copy.
 func (w *writer) bindRow(row []any) error {
 	if w.keyOrder() {
 		return errKeyOrder

@@ -30,8 +30,8 @@ func (c *chunk) reset(first int) {
 	c.first, c.data, c.refs, c.referred, c.ends = first, c.data[:0], c.refs[:0], 0, c.ends[:0]
 }
 
-// grow makes room for about size bytes more in data: a little at first, then for all of the chunk
-// at once if that is not much, and otherwise for more and more.
+// grow makes room for about size more bytes in data: a little at first, then for the whole chunk if
+// that is small, otherwise for more each time.
 func (c *chunk) grow(size, limit int) {
 	const little, much = 32 << 10, 1 << 20
 	if need := len(c.data) + size; need > little && need > cap(c.data) {
@@ -82,7 +82,7 @@ func (c *chunk) appendRow(dst []byte, i int) []byte {
 }
 
 // appendKey appends the fields of the i-th row that are its key. ok is false if one of them is
-// NULL, unless NULLs are alike: then the row is in conflict with none.
+// NULL, unless NULLs are alike: such a row conflicts with no other.
 func (c *chunk) appendKey(dst []byte, i int, isKey []bool, nullsAlike bool) (key []byte, ok bool) {
 	start, end := c.start(i), c.ends[i]
 	at, refs := start.data, c.refs[start.refs:end.refs]

@@ -24,8 +24,8 @@ func (c Compression) check() error {
 }
 
 // compressing has write run while the server's default for compression is the options'. The setting
-// is local to a transaction, which is made if the caller has none, so that behind a pooler it holds
-// for the very statements that it is meant for. In the caller's transaction it is put back.
+// is local to a transaction, which is begun if the caller has none: behind a pooler it then applies
+// to the right statements. In the caller's transaction it is put back.
 func (p *plan) compressing(ctx context.Context, write func() (Result, error)) (result Result, err error) {
 	b := pool.Get().(*buffers)
 	defer b.put()

@@ -12,7 +12,7 @@ import (
 )
 
 // SQL is a piece of SQL that goes into a statement as it stands, such as a predicate. It is part of
-// the program: never make one of what a user typed. In it, t is the row of the table and excluded
+// the program: never build it from what a user typed. In it, t is the row of the table and excluded
 // the row of the call:
 //
 //	pgbulk.Options{SetTo: map[string]pgbulk.SQL{"n": "t.n + excluded.n"}, Where: "t.version < excluded.version"}
@@ -75,7 +75,7 @@ func (t *Table) checkConflict(o *Options, op Operation) error {
 	return t.checkSet(o)
 }
 
-// checkSet refuses columns to be set that cannot be.
+// checkSet refuses to set columns that cannot be set.
 func (t *Table) checkSet(o *Options) error {
 	for i, c := range o.Set {
 		switch {
@@ -99,7 +99,7 @@ func (t *Table) checkSet(o *Options) error {
 	return nil
 }
 
-// fillSet has an update set all columns that it is not told otherwise about.
+// fillSet has an update set all columns that the options do not exclude.
 func (o *Options) fillSet(t *Table) {
 	if o.Set != nil {
 		return
@@ -159,7 +159,7 @@ func (t *Table) onConflict(o *Options) string {
 	if o.TargetWhere != "" {
 		b.WriteString("where (" + string(o.TargetWhere) + ") ")
 	}
-	// A row that is all key has nothing to be updated.
+	// A row with key columns only has nothing to update.
 	if o.Conflict == DoNothing || o.setNothing() {
 		b.WriteString("do nothing")
 		return b.String()

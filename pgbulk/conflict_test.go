@@ -116,9 +116,9 @@ func TestIdentityIsRefused(t *testing.T) {
 	}
 }
 
-// TestConstraintKeyTwice: the constraint's columns are looked up, so that a key that comes again in
-// another statement is found, with both rows. Of an expression the server alone knows, and Auto
-// leaves it to one statement.
+// TestConstraintKeyTwice: the constraint's columns are looked up, so that a key that occurs again
+// in another statement is found, with both rows. Only the server can evaluate an expression, so
+// Auto leaves that to one statement.
 func TestConstraintKeyTwice(t *testing.T) {
 	conn := connect(t)
 	rows := make([][]any, 3000)
@@ -151,7 +151,7 @@ func TestConstraintKeyTwice(t *testing.T) {
 	})
 }
 
-// TestConflictRefusals are settings that are refused before the connection is asked for: there is
+// TestConflictRefusals are settings that are refused before a connection is asked for: there is
 // none.
 func TestConflictRefusals(t *testing.T) {
 	table := pgbulk.Table{Name: pgx.Identifier{"t"}, Columns: []string{"id", "a"}, Key: []string{"id"}}

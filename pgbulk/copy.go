@@ -10,8 +10,8 @@ import (
 )
 
 // stageName is the temporary table's name, or its beginning: in the caller's transaction there is
-// one for each set of columns, for all calls. To make one a call and drop it would leave locks on
-// eight relations each time, until the transaction ends.
+// one for each set of columns, for all calls. Creating and dropping one for each call would leave
+// locks on eight relations each time, until the transaction ends.
 const stageName = "pgbulk_stage"
 
 // startCopy begins the exchange with the statements before and after the rows, all in one simple
@@ -55,9 +55,9 @@ func (w *writer) script() string {
 	return b.String()
 }
 
-// sameTypes is a statement that fails if the columns have other types than they had for an earlier
-// call, or nothing if there was none. The bytes of a value of one type may well be those of
-// another, and COPY would not know.
+// sameTypes is a statement that fails if the types of the columns have changed since an earlier
+// call. It is empty if there was none. The same bytes can be valid for both types, so COPY would
+// not notice.
 func (w *writer) sameTypes() string {
 	if !w.kept {
 		return ""
@@ -67,7 +67,7 @@ func (w *writer) sameTypes() string {
 	for i, c := range w.columns {
 		types[i] = "(" + literal(c.name) + "," + literal(w.layout.attributes[i].cast) + ")"
 	}
-	// With the number in it, the text is not made a number of before its time.
+	// The cast depends on n, so that the server does not evaluate it while planning.
 	return fmt.Sprintf(`select from (select count(*) as n from pg_catalog.pg_attribute a where a.attrelid = %s::regclass and not a.attisdropped
 	and (a.attname::text, format_type(a.atttypid, -1)) in (%s)) as same where case when n = %d then false
 	else ('the table was altered: only ' || n || ' of %[3]d columns have the types that they had')::int = 0 end; `,
@@ -76,10 +76,10 @@ func (w *writer) sameTypes() string {
 
 // createStage is the statements that make the stage, and gives it its name. Its values are not
 // compressed (external): a large one is, once, on the way into the table. With the table's own
-// storage one that compresses would move on as it is, and spare a twentieth of the server's time;
-// but one that does not would be tried twice, which costs half as much again, and one that is not
-// taken (SkipUnchanged) would be compressed for nothing. It is not made by LIKE, for which one must
-// be allowed to read all of the table.
+// storage, a value that compresses would be moved as it is, which saves 5% of the server's time.
+// But one that does not compress would be tried twice, which costs 50% more, and one that is not
+// written (SkipUnchanged) would be compressed for nothing. CREATE TABLE LIKE is not used: it needs
+// the right to read the whole table.
 func (w *writer) createStage() string {
 	columns := strings.Join(w.stageColumns(), ", ")
 	w.stage = stageName
@@ -100,8 +100,8 @@ func (w *writer) createStage() string {
 	return b.String()
 }
 
-// ifMissing has statements run if there is no temporary table of a name. CREATE TABLE IF NOT EXISTS
-// would say something each time that there is one.
+// ifMissing runs statements if there is no temporary table of that name. CREATE TABLE IF NOT EXISTS
+// would send a notice each time that there is one.
 func ifMissing(table, sql string) string {
 	tag := "$do$"
 	for strings.Contains(sql, tag) {
@@ -148,7 +148,7 @@ func (w *writer) insertSelect(where string) string {
 }
 
 // orderBy sorts the rows that come out of a SELECT by the table's key, so that two calls that
-// update the same rows lock them in the same order, and neither waits for the other in a circle.
+// update the same rows lock them in the same order and cannot deadlock.
 func (w *writer) orderBy() string {
 	var key []string
 	for i, is := range w.isKey {

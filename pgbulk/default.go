@@ -9,11 +9,11 @@ import (
 //
 //	pgbulk.Slice([][]any{{1, "given"}, {2, pgbulk.Default}})
 //
-// It is for what inserts, by Bind, and by Unnest, which sends such rows as Bind does. COPY has no
-// way to say it: Auto takes Bind if it sees one in time, which for Insert is in the first row, and
-// else it is an error that names the row. Rows that leave out other columns than the row before
-// begin another statement. A column that is to have its DEFAULT in all rows is better left out of
-// Table.Columns.
+// It works for calls that insert, with Bind, and with Unnest, which sends such rows as Bind does.
+// COPY cannot express it: Auto takes Bind if it sees a Default in time, which for Insert means in
+// the first row; later it is an error that names the row. A row that leaves out other columns than
+// the row before begins another statement. A column that is to have its DEFAULT in all rows is
+// better left out of Table.Columns.
 var Default defaultMark
 
 type defaultMark struct{}
@@ -38,8 +38,8 @@ func leftOut(row []any) (columns []bool) {
 	return columns
 }
 
-// leaveOut has the chunk be of rows that leave out the same columns as a row. What is in it is sent
-// if they are others.
+// leaveOut keeps to one chunk only rows that leave out the same columns. If row leaves out others,
+// what is in the chunk is sent.
 func (w *writer) leaveOut(row []any) error {
 	if w.strategy == Copy {
 		return nil // an error when it is encoded

@@ -65,8 +65,8 @@ func TestDefault(t *testing.T) {
 	}
 }
 
-// TestDefaultRefused: where DEFAULT cannot be said it is an error that names the row and the
-// column, and no row is in.
+// TestDefaultRefused: where DEFAULT cannot be sent, it is an error that names the row and the
+// column, and no row is written.
 func TestDefaultRefused(t *testing.T) {
 	conn := connect(t)
 	table := pgbulk.Table{Name: newTable(t, conn, "id int primary key, a text default 'none', j json default '1'"), Columns: []string{"id", "a", "j"}, Key: []string{"id"}}
@@ -121,7 +121,7 @@ func TestDefaultProperty(t *testing.T) {
 			run("create table " + name + " (" + definition + ")")
 		}
 		for i, k := range use {
-			// A value of the type as its default: whatever the server makes of one.
+			// A value of the type as its default, as the server reads it.
 			run(fmt.Sprintf("insert into %s (id, c%d) values (-1, $1)", theirs, i), k.draw(shrinking{t}))
 			literal := ""
 			if err := conn.QueryRow(ctx, fmt.Sprintf("delete from %s returning quote_literal(c%d::text)", theirs, i)).Scan(&literal); err != nil {

@@ -32,10 +32,11 @@ type attribute struct {
 	toasts     bool   // large values of its type may be stored apart from the row
 }
 
-// layoutQuery asks about a table's columns. COPY into a table under row-level security is refused;
-// it does not apply rules; into a view it works only by triggers; it overrides identity columns
-// that are GENERATED ALWAYS (https://www.postgresql.org/docs/current/sql-copy.html); and in binary
-// it looks up how the type of every column is read, even of those that are not copied.
+// layoutQuery asks about a table's columns. COPY
+// (https://www.postgresql.org/docs/current/sql-copy.html) refuses a table under row-level security,
+// does not apply rules, needs triggers to write to a view, and overrides identity columns that are
+// GENERATED ALWAYS. In binary it looks up the input function of every column's type, even of
+// columns that are not copied.
 func layoutQuery(major int) string {
 	generated := "a.attgenerated <> ''"
 	if major < 12 {
@@ -52,9 +53,9 @@ func layoutQuery(major int) string {
 	where a.attrelid = $1::text::regclass and a.attnum > 0 and not a.attisdropped`
 }
 
-// describe asks the server for a table's columns, in one round trip, and in another about its
-// indexes if a key may have NULLs. The types come from the description of a query: there a domain
-// is the type that it is based on, which is what has a codec.
+// describe asks the server for a table's columns, in one round trip, and for its indexes in another
+// if a key may have NULLs. The types come from the description of a query, which gives a domain's
+// base type: that is the type with a codec.
 func describe(ctx context.Context, conn *pgx.Conn, t *Table, o *Options, b *buffers) (*layout, error) {
 	pc := conn.PgConn()
 	name := t.Name.Sanitize()

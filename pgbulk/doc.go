@@ -27,18 +27,18 @@
 //   - Unnest: INSERT ... SELECT unnest(...) with an array a column as parameters, pipelined as Bind
 //     is.
 //
-// A call is atomic: all rows are in, or none. Outside of a transaction it makes one of its own;
-// inside the caller's transaction (a pgx.Tx, or a connection on which BEGIN was run) it is part of
-// that one, which a failed call leaves aborted, as any failed statement does. An error is an
-// [*Error] that says which row and column it is about, and whether the connection had to be closed.
-// A connection is never handed back out of step with the protocol.
+// A call is atomic: all rows are written, or none. Outside a transaction it begins its own. Inside
+// the caller's transaction (a pgx.Tx, or a connection on which BEGIN was run) it is part of that
+// one, which a failed call leaves aborted, as any failed statement does. An error is an [*Error]
+// that says which row and column it is about, and whether the connection had to be closed. A
+// connection is never handed back out of step with the protocol.
 //
 // This package is opinionated:
 //
 //   - It writes to the net.Conn below pgx itself and reads with [pgconn.PgConn.ReceiveMessage], in
 //     a goroutine of its own if writing takes long, so that a server with much to say never waits
 //     for a client that is busy writing. TLS, pools, notices, notifications and the connection's
-//     tracers go on working.
+//     tracers still work.
 //   - A Unix socket that large values are written to gets a send buffer of up to 2 MB (SO_SNDBUF,
 //     Linux only).
 //   - Strings and bytes for text, json, jsonb and bytea columns go to the socket as they are.
@@ -47,8 +47,7 @@
 //   - A context that ends cancels the statement on the server, and the connection stays usable if
 //     the server answers within [CancelGrace].
 //
-// Note: hijacking the connection (pgconn.PgConn.Hijack) was tried on paper and rejected: it kills
-// the *pgx.Conn that pools and transactions hold. Writing by pgconn's Pipeline was rejected too:
-// its buffer grows with the message. An empty one is what locks the connection while the source of
-// rows is asked.
+// Note: hijacking the connection (pgconn.PgConn.Hijack) was rejected: it makes the *pgx.Conn that
+// pools and transactions hold useless. Writing with pgconn's Pipeline was rejected too: its buffer
+// grows with the message. An empty Pipeline locks the connection while the source of rows runs.
 package pgbulk

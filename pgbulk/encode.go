@@ -138,7 +138,7 @@ type column struct {
 	shape  shape
 }
 
-// codecFormat is the format that a value's codec is asked for.
+// codecFormat is the format in which the codec is to encode a value.
 func (c *column) codecFormat() int16 {
 	if c.shape == shapeLabel {
 		return textFormat
@@ -210,7 +210,7 @@ func (e *encoder) append(dst []byte, i int, v any) ([]byte, error) {
 }
 
 // write writes the i-th value of a row to the stream, without a copy of its own if it is plain.
-// lent says that the stream now refers to bytes that their owner may change after this row.
+// lent reports that the stream now refers to bytes that the caller may change after this row.
 func (e *encoder) write(s *stream, i int, v any) (lent bool, err error) {
 	c := &e.columns[i]
 	p, ok := c.shape.plain(v)
@@ -245,8 +245,8 @@ func (e *encoder) write(s *stream, i int, v any) (lent bool, err error) {
 	return false, nil
 }
 
-// minLent is the size in bytes from which on it pays to write out all there is after a row for the
-// sake of one value that may change, rather than to copy it.
+// minLent is the size in bytes at which flushing the stream after a row becomes cheaper than
+// copying a value that may change.
 const minLent = bufferSize / 2
 
 // constant reports whether the bytes of a plain value are a string's, which never change.
@@ -258,8 +258,8 @@ func constant(v any) bool {
 	return false
 }
 
-// size is a lower bound of what a row takes, which counts its plain values alone, and how much of
-// it a chunk would only refer to. It costs next to nothing.
+// size returns a lower bound of a row's size in bytes, counting only its plain values, and how much
+// of it a chunk would only refer to. It is cheap.
 func (e *encoder) size(row []any) (n, referred int) {
 	n = 4 * len(row)
 	for i, v := range row {
@@ -273,16 +273,16 @@ func (e *encoder) size(row []any) (n, referred int) {
 	return n, referred
 }
 
-// refers reports whether a chunk refers to the i-th value of a row, whose plain bytes are s. Keys
-// it always holds itself.
+// refers reports whether a chunk refers to the i-th value of a row, whose plain bytes are s. A
+// chunk always copies keys.
 func (e *encoder) refers(i int, s string, v any) bool {
 	return len(s) >= minReferred && constant(v) && !e.isKey[i]
 }
 
 // encode has the type map append v. The result is nil for NULL.
 //
-// A value that has no binary encoding is given as text by its owner, such as a string for a number.
-// If that is sure to be read as the server would, we parse it and encode what comes out.
+// A value without a binary encoding is text, such as a string for a number. If pgx is known to read
+// it as the server does, it is parsed here and the result is encoded.
 func (e *encoder) encode(c *column, v any, dst []byte) (out []byte, err error) {
 	out, err = e.encodeAs(c, c.codecFormat(), v, dst)
 	if err == nil || c.codecFormat() != binaryFormat {
@@ -293,7 +293,7 @@ func (e *encoder) encode(c *column, v any, dst []byte) (out []byte, err error) {
 		return nil, err
 	}
 	if !readsAlike(c.oid, text) {
-		return nil, fmt.Errorf("%w: only the server can read %.50q: for it to be sent as text, the first value of the column must be such a text too", err, text)
+		return nil, fmt.Errorf("%w: only the server can read %.50q: to send a column as text, make its first value such a text too", err, text)
 	}
 	var parsed any
 	if scanErr := e.m.Scan(c.oid, textFormat, []byte(text), &parsed); scanErr != nil {
@@ -332,4 +332,4 @@ func (e *encoder) encodeAs(c *column, format int16, v any, dst []byte) (out []by
 
 func tooLarge(n int) error { return fmt.Errorf("a value of %d bytes: %w", n, ErrTooLarge) }
 
-var errTooMany = errors.New("the row has another number of values than there are columns")
+var errTooMany = errors.New("the row has more or fewer values than there are columns")

@@ -11,19 +11,19 @@ import (
 )
 
 // ErrTooLarge is wrapped by the error about a value, or the parameters of one statement, of more
-// than PostgreSQL takes: a message and a value have less than 1 GB
+// than PostgreSQL takes: a message and a value are smaller than 1 GB
 // (https://www.postgresql.org/docs/current/limits.html). Nothing of such a value has been sent.
 var ErrTooLarge = errors.New("more than PostgreSQL's limit of 1 GB")
 
-// Error is the error of all calls. It wraps what went wrong: a [*pgconn.PgError] if the server said
-// so, the context's cause if that ended, the source's error, or that of the network.
+// Error is the error of all calls. It wraps the cause: a [*pgconn.PgError] from the server, the
+// context's cause if it ended, the error of the source of rows, or a network error.
 type Error struct {
 	Op    string // "exec", or the Operation
 	Table string // quoted; "" for Exec
 
-	// Row is the row that the error is about, counted from 0, and LastRow the same; -1 if the error
-	// is not about a row or the row is not known. If all that is known is that it is one of
-	// several, they are Row to LastRow. For Exec they are -1.
+	// Row and LastRow are the first and last row, counted from 0, that the error may be about. They
+	// are equal if the row is known, and -1 if it is not, if the error is not about a row, and for
+	// Exec.
 	Row, LastRow int
 	// FirstRow is, if the key of Row is twice in one call, the row that had it first; else -1.
 	FirstRow int
@@ -31,13 +31,13 @@ type Error struct {
 	// it is about none or not known.
 	Column string
 
-	// Unlocated says, of an error about the values of a row that is not known, why it is not known.
+	// Unlocated says why the row of an error about a row's values is not known.
 	Unlocated string
 
-	// Closed says that the connection was closed, because it could not be brought back into step.
+	// Closed reports that the connection was closed, because it was out of step with the protocol.
 	Closed bool
-	// Uncertain says that the connection was lost after everything had been sent and before the
-	// server's answer: the rows may be in, all of them, or not, none of them.
+	// Uncertain reports that the connection was lost after everything had been sent and before the
+	// server answered: either all rows are written or none.
 	Uncertain bool
 
 	Err error
@@ -101,8 +101,7 @@ func newError(op, table string, err error) *Error {
 	return e
 }
 
-// number finds the line number in COPY's context, whatever the language: "COPY t, line 3, column
-// c".
+// number finds the line number in COPY's context, in any language: "COPY t, line 3, column c".
 var number = regexp.MustCompile(`^, \D*(\d+)`)
 
 // copyPosition reads row and column out of the context of an error in COPY ... FROM. PostgreSQL

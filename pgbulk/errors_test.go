@@ -89,7 +89,7 @@ func TestErrorPosition(t *testing.T) {
 	}
 }
 
-// TestErrorOfNoRow has errors that no row is to blame for.
+// TestErrorOfNoRow has errors that no row causes.
 func TestErrorOfNoRow(t *testing.T) {
 	conn := connect(t)
 	rows := pgbulk.Values(seq(100, func(i int) []any { return []any{i, "x"} }))
@@ -105,8 +105,8 @@ func TestErrorOfNoRow(t *testing.T) {
 	}
 }
 
-// TestErrorPositionInContext has the server tell all parameters with its errors, and none of them
-// is to blame.
+// TestErrorPositionInContext has the server list all parameters with its errors, none of which is
+// the cause.
 func TestErrorPositionInContext(t *testing.T) {
 	conn := connect(t)
 	must(t, conn, "set log_parameter_max_length_on_error = 100")

@@ -11,17 +11,17 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
-// Exec runs one statement, like pgx's Exec, with its parameters streamed: strings and bytes go from
-// where they are to the socket, small ones by way of a buffer of 64 KB. Other values are encoded
-// first, by the connection's type map, and are held until they are sent. Rows that the statement
-// returns are discarded. COPY ... FROM STDIN is an error: it is for Insert.
+// Exec runs one statement, like pgx's Exec, with its parameters streamed: large strings and byte
+// slices go to the socket without a copy, small ones through a buffer of 64 KB. Other values are
+// encoded first, by the connection's type map, and are held until they are sent. Rows that the
+// statement returns are discarded. COPY ... FROM STDIN is an error: use Insert.
 //
 // The server is asked for the parameters' types first. With the connection's DefaultQueryExecMode
 // cache_describe and cache_statement the answer is kept for the next call with the same text, the
-// last 32 of them; with cache_statement the statement is prepared too. In no mode does a statement
-// run that another exchange parsed, unless its name is made of its text and types: behind a pooler
-// that gives each transaction another backend, all of them are safe. With cache_statement a call in
-// a transaction can fail there, with SQLSTATE 26000 and without having run.
+// last 32 of them; with cache_statement the statement is prepared too. All modes are safe behind a
+// pooler that gives each transaction another backend: a statement that an earlier exchange parsed
+// is run only by a name made from its text and types. With cache_statement a call in a transaction
+// can fail behind such a pooler, with SQLSTATE 26000 and without having run.
 //
 // A pgx.QueryRewriter, such as pgx.NamedArgs, may be the only argument. The error is an *Error,
 // whose Column is the parameter, such as "$3".

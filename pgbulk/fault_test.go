@@ -17,8 +17,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// spoiled are rows of a version with something wrong in one of them, or the rows as they are if the
-// kind of fault is none of the source's.
+// spoiled are rows of a version with a fault in one of them, or the rows as they are if the fault
+// is not the source's.
 func (v *versioned) spoiled(kind string, row, version int) iter.Seq2[[]any, error] {
 	return func(yield func([]any, error) bool) {
 		for i := range v.rows {
@@ -55,8 +55,8 @@ func recovered(conn *pgx.Conn, call func() error) (err error) {
 
 // settleTimeout ends a statement_timeout.
 func settleTimeout(conn *pgx.Conn) {
-	// This may itself run into the timeout, and PostgreSQL may lay one that comes at the last
-	// moment at the door of the next statement.
+	// This may itself run into the timeout, and PostgreSQL may report a late timeout for the next
+	// statement.
 	for range 10 {
 		_, err1 := conn.Exec(context.Background(), "set statement_timeout = 0")
 		_, err2 := conn.Exec(context.Background(), "select 1")
@@ -66,8 +66,8 @@ func settleTimeout(conn *pgx.Conn) {
 	}
 }
 
-// TestRandomFaults has something go wrong at a random point, very often. TestRandomFaultsSharded is
-// the rest of the thousand.
+// TestRandomFaults injects faults at random points, very often. TestRandomFaultsSharded is the rest
+// of the thousand.
 func TestRandomFaults(t *testing.T) {
 	n := 700
 	if testing.Short() {

@@ -100,9 +100,9 @@ func TestSlowSource(t *testing.T) {
 	}
 }
 
-// TestLocalizedSeverity has a server that reports an error in its own language and is gone before
-// it says that it is ready: the error is certain, whatever it is called. All tests can have a real
-// server that speaks German, where its translations are installed:
+// TestLocalizedSeverity has a server that reports an error in its own language and closes the
+// connection before it says that it is ready: the error is certain in any language. All tests can
+// have a real server that speaks German, where its translations are installed:
 //
 //	LANGUAGE=de PGOPTIONS='-c lc_messages=C.UTF-8' go test ./pgbulk
 func TestLocalizedSeverity(t *testing.T) {
@@ -223,8 +223,8 @@ func cancelled(t *testing.T, what string, call func(context.Context, *pgx.Conn) 
 	return nil, nil
 }
 
-// TestServerHangs has a server that neither reads nor answers: the call must end in the end, and
-// say that the connection is closed.
+// TestServerHangs has a server that neither reads nor answers: the call must still end, and say
+// that the connection is closed.
 func TestServerHangs(t *testing.T) {
 	observer := connect(t)
 	v := newVersioned(t, observer, 1000, 20_000)

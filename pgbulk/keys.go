@@ -2,9 +2,9 @@ package pgbulk
 
 import "hash/maphash"
 
-// keys remembers the keys of a call's rows, so that one that comes again in a later statement is
-// found. It holds hashes of 96 bits, 16 bytes a row; that two different keys of a call have the
-// same one is not to be expected. What it finds is put to the server, which has the last word.
+// keys remembers the keys of a call's rows, to find one that occurs again in a later statement. It
+// holds 96-bit hashes, 16 bytes a row. Two different keys with the same hash are unlikely, and
+// harmless: the server decides whether the keys are equal.
 type keys struct {
 	slots  []keySlot // a power of two, at most three quarters in use
 	used   int

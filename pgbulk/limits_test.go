@@ -52,8 +52,7 @@ func TestManyParameters(t *testing.T) {
 	}
 }
 
-// TestChunkMemory lets a chunk be as large as can be: what it takes goes by the rows that there
-// are.
+// TestChunkMemory sets the largest chunk size: memory must depend on the rows, not on the limit.
 func TestChunkMemory(t *testing.T) {
 	conn := connect(t)
 	table := pgbulk.Table{Name: newTable(t, conn, "id int primary key, a text"), Columns: []string{"id", "a"}, Key: []string{"id"}}

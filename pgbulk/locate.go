@@ -14,10 +14,10 @@ import (
 // explain finds out which row and column a failed call's error is about, and rolls back a
 // transaction of ours.
 //
-// The server tells the position of a value that it cannot read. Of a row that a constraint or a
-// trigger refuses it does not; the rows are then tried again, by halves, in a transaction that is
-// rolled back or (the caller's) left aborted. So each row is tried at most twice more, and the
-// search ends when its time is over.
+// The server reports the position of a value that it cannot read, but not of a row that a
+// constraint or a trigger refuses. For that, the rows are tried again, by halves, in a transaction
+// that is rolled back or (the caller's) left aborted. Each row is tried at most twice more, and the
+// search has a time limit.
 func (w *writer) explain(e *Error) {
 	e.Uncertain = w.uncertain
 	defer w.rollback()
@@ -53,7 +53,7 @@ func (w *writer) explain(e *Error) {
 	}
 }
 
-// What keeps a row from being located.
+// Why a row cannot be located.
 const (
 	foundLate = "the server found it when all rows were in, as it does for foreign keys, deferred constraints and AFTER triggers"
 	rowsGone  = "the rows of that statement are not kept"
@@ -124,7 +124,7 @@ func (w *writer) twiceInStage() (first, second int) {
 		}
 	}
 	keys, where := strings.Join(key, ", "), ""
-	if !w.layout.nullsAlike { // as GROUP BY takes them for
+	if !w.layout.nullsAlike { // as GROUP BY does
 		where = "where row(" + keys + ") is not null"
 	}
 	sql := fmt.Sprintf(`select n[1], n[2] from (select array_agg(n order by n) as n from
@@ -159,11 +159,11 @@ func (w *writer) explainBind(e *Error, pgErr *pgconn.PgError) {
 		e.FirstRow, e.Row, e.LastRow = w.pairFirst, w.pairSecond, w.pairSecond
 		return
 	}
-	// Of an earlier statement it is not known any more which columns it left out.
+	// Which columns an earlier statement left out is no longer known.
 	if n, ok := bindPosition(pgErr); ok && (!w.mixed || w.chunk.first == first) {
 		n--
 		if w.strategy == Unnest && first < last {
-			e.Column = w.columns[n%len(w.columns)].name // which row of the column is not told
+			e.Column = w.columns[n%len(w.columns)].name // the server does not say which row
 		} else if row := first + n/w.params(); row <= last {
 			e.Row, e.LastRow, e.Column = row, row, w.parameterColumn(n%w.params()).name
 			return
@@ -220,8 +220,8 @@ func (w *writer) tryRows(from, to int) error {
 }
 
 // halve finds the row that makes try fail with the given code, among n rows which fail together. If
-// the search does not come to its end it returns those that are left, from one to before another.
-// It leaves the transaction aborted.
+// its time runs out it returns the rows that are left, [from, to). It leaves the transaction
+// aborted.
 func (w *writer) halve(code string, n int, try func(from, to int) error) (from, to int) {
 	const point = savepoint + "_try"
 	defer w.abort()

@@ -23,8 +23,8 @@ var (
 	noneOf error // why there is none
 )
 
-// compressed is lz4, or pglz where the server was built without it: a call that names a method goes
-// the same way with either.
+// compressed is lz4, or pglz where the server was built without it: calls take the same path with
+// either.
 var compressed = pgbulk.LZ4
 
 func TestMain(m *testing.M) {
@@ -173,7 +173,7 @@ func contextWithTimeout(t testing.TB, d time.Duration) (context.Context, context
 // callFunc is Insert or Upsert.
 type callFunc = func(context.Context, pgbulk.DB, pgbulk.Table, pgbulk.Rows, pgbulk.Options) (pgbulk.Result, error)
 
-// inCI makes what is missing a failure, where a test is skipped elsewhere.
+// inCI fails a test in CI that would be skipped elsewhere.
 func inCI(t testing.TB, why string) {
 	t.Helper()
 	if os.Getenv("CI") == "true" {

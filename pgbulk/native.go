@@ -43,8 +43,8 @@ func (h shape) appendValue(dst []byte, v any) (out []byte, ok bool) {
 	return dst, false
 }
 
-// ownPlans reports whether the type map encodes values of Go's types as pgx does by itself: whether
-// nothing that the program has put before pgx's own wrappers takes such values.
+// ownPlans reports whether the type map encodes values of Go's types as pgx does by default:
+// whether the program has registered no wrapper that takes such values first.
 func ownPlans(m *pgtype.Map) bool {
 	is := func(i int, f pgtype.TryWrapEncodePlanFunc) bool {
 		return i < len(m.TryWrapEncodePlanFuncs) && reflect.ValueOf(m.TryWrapEncodePlanFuncs[i]).Pointer() == reflect.ValueOf(f).Pointer()

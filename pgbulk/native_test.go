@@ -173,7 +173,7 @@ func (p *secretPlan) Encode(v any, buf []byte) ([]byte, error) {
 
 type loudCodec struct{ pgtype.Int8Codec }
 
-// TestNativeCustom registers what encodes values otherwise than pgx does. It must be asked.
+// TestNativeCustom registers codecs that encode values differently from pgx. They must be used.
 func TestNativeCustom(t *testing.T) {
 	wrapping := func(takes func(v any) bool) *pgtype.Map {
 		m := pgtype.NewMap()

@@ -9,9 +9,8 @@ import (
 	"postage/pgbulk"
 )
 
-// TestKeyOrder has a trigger write down in which order rows are locked: by key, whatever the
-// source's order, where one statement has them all. Calls that lock in the same order do not wait
-// for each other in a circle.
+// TestKeyOrder has a trigger record the order in which rows are locked: by key, whatever the
+// source's order, if one statement has them all. Calls that lock in the same order do not deadlock.
 func TestKeyOrder(t *testing.T) {
 	conn := connect(t)
 	for _, c := range []struct {
@@ -90,8 +89,8 @@ func TestRetries(t *testing.T) {
 			{pgbulk.Slice(rows), 2, false, "40P01"},
 			{pgbulk.Slice(rows), 0, false, "40P01"},
 			{once.Repeatable(), 5, false, ""},
-			{once, 3, false, "rows that can come again"},
-			{pgbulk.Slice(rows), 3, true, "a transaction of their own"},
+			{once, 3, false, "rows that can be read again"},
+			{pgbulk.Slice(rows), 3, true, "only outside a transaction"},
 			{pgbulk.Slice(rows), -1, false, "negative"},
 		} {
 			must(t, conn, "select setval('"+tries+"', 1, false); truncate "+table.Name.Sanitize())

@@ -6,20 +6,20 @@ import (
 )
 
 const (
-	// minReferred is the size in bytes from which on a value is not copied but referred to. For a
-	// smaller one an entry of its own in the vector costs more than the copy.
+	// minReferred is the size in bytes from which a value is referred to instead of copied. For a
+	// smaller one, an entry in the vector costs more than the copy.
 	minReferred = 2 << 10
 	// maxHeld is how many bytes are referred to before they are written, and so how long a CopyData
 	// message is.
 	maxHeld = 1 << 20
-	// maxEntries is how many entries a vector has: more than 1024 the kernel does not take at once
+	// maxEntries is how many entries a vector has: the kernel takes at most 1024 at once
 	// (UIO_MAXIOV).
 	maxEntries = 1024
 )
 
 // outbox holds what goes out in one vectored write (writev): parts of the buffer, and between them
-// values that stay where they are. Plain TCP and Unix sockets can do that; TLS has to copy anyway,
-// and for it there is only the buffer.
+// values that stay where they are. Plain TCP and Unix sockets can do that. TLS copies anyway, so it
+// uses the buffer alone.
 type outbox struct {
 	vectored bool
 	parts    [][]byte
@@ -52,7 +52,7 @@ func (o *outbox) refer(p string) {
 
 func (o *outbox) full() bool { return o.held >= maxHeld || len(o.parts) >= maxEntries-2 }
 
-// empty forgets the parts, so that nothing is kept from being collected.
+// empty drops the parts, so that they can be garbage collected.
 func (o *outbox) empty() {
 	clear(o.parts)
 	o.parts, o.held, o.mark = o.parts[:0], 0, 0

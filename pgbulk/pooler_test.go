@@ -141,14 +141,14 @@ func (p *pooler) connect(t testing.TB, mode pgx.QueryExecMode) *pgx.Conn {
 		t.Fatal(err)
 	}
 	config.DefaultQueryExecMode = mode
-	for range 1000 { // a pooler whose servers are being killed may turn a client away
+	for range 1000 { // a pooler whose servers are being killed may refuse a client
 		conn, err := pgx.ConnectConfig(context.Background(), config)
 		if err == nil {
 			return conn
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
-	t.Error("pgbouncer turns everyone away")
+	t.Error("pgbouncer refuses every client")
 	return nil
 }
 
@@ -213,7 +213,7 @@ var poolerCalls = []poolerCall{
 		})
 	}},
 	{"transaction", func(ctx context.Context, conn *pgx.Conn, table pgx.Identifier, id int) error {
-		// The row by Exec, and another by way of a temporary table, which goes again.
+		// The row by Exec, and another through a temporary table, which is dropped again.
 		return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
 			if _, err := pgbulk.Exec(ctx, tx, "insert into "+table.Sanitize()+" values ($1, $2)", id, table[0]); err != nil {
 				return err
@@ -234,7 +234,7 @@ func poolerWrite(write func(context.Context, pgbulk.DB, pgbulk.Table, pgbulk.Row
 	}
 }
 
-// outcome is what became of the calls of one cell of the table.
+// outcome counts how the calls of one cell of the table ended.
 type outcome struct{ calls, wrong, lost, ghosts, uncertain, killed, refused int }
 
 // supports are the settings with and without prepared statements.
@@ -247,8 +247,8 @@ func supports(t *testing.T, major, minor int) map[string]string {
 }
 
 // TestPooler has clients that write to one of two tables each, through a PgBouncer with two server
-// connections, one of which is killed now and then. No row may come to be in the other client's
-// table, and what a call says must be so. It prints the table in docs/pgbulk.md.
+// connections, one of which is killed now and then. No row may end up in the other client's table,
+// and what a call reports must be true. It prints the table in docs/pgbulk.md.
 func TestPooler(t *testing.T) {
 	program, major, minor := pgbouncer(t)
 	settings := supports(t, major, minor)

@@ -113,8 +113,7 @@ func blob(r source) []byte {
 	return b
 }
 
-// long is a word, or now and then a text of about as many bytes as it takes for it not to be
-// copied, or many more.
+// long is a word, or sometimes a text just long enough not to be copied, or much longer.
 func long(r source) string {
 	w := r.word()
 	if r.intn(16) > 0 {

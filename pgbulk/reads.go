@@ -8,9 +8,9 @@ import (
 )
 
 // readsAlike reports whether a text is one that pgx and the server are known to read alike for a
-// type, so that it may be parsed here and sent in binary. pgx's own scanners are more lenient than
-// the server, which is no harm where a text comes from the server, and here would store another
-// value than was given: "X1F" as varbit, "10:99:99" as time. All other text only the server reads.
+// type, so that it may be parsed here and sent in binary. pgx's scanners are more lenient than the
+// server. That is harmless for text from the server, but here it would store a value that was not
+// given: "X1F" as varbit, "10:99:99" as time. All other text is left for the server to read.
 func readsAlike(oid uint32, text string) bool {
 	switch oid {
 	case pgtype.Int2OID, pgtype.Int4OID, pgtype.Int8OID:
@@ -18,7 +18,7 @@ func readsAlike(oid uint32, text string) bool {
 	case pgtype.OIDOID:
 		return len(text) < 11 && digits(text)
 	case pgtype.Float4OID, pgtype.Float8OID:
-		// No exponent: what is too small for the type is an error there, and 0 here.
+		// No exponent: a number too small for the type is an error on the server, and 0 here.
 		return len(text) < 32 && decimal(text)
 	case pgtype.NumericOID:
 		return len(text) < 1000 && decimal(text)

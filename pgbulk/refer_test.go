@@ -12,8 +12,8 @@ import (
 	"postage/pgbulk"
 )
 
-// TestReusedBytes has a source that writes every row over the one before it, in the same memory, as
-// it may: large values are sent from where they are, and must have been by then.
+// TestReusedBytes has a source that overwrites each row with the next, as it may: large values are
+// sent without a copy, and must have been sent before that.
 func TestReusedBytes(t *testing.T) {
 	conn := connect(t)
 	table := pgbulk.Table{Name: newTable(t, conn, "id int primary key, a bytea, b text, c jsonb"), Columns: []string{"id", "a", "b", "c"}, Key: []string{"id"}}

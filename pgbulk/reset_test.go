@@ -16,7 +16,7 @@ import (
 	"postage/pgbulk/pgtest"
 )
 
-// proxy passes bytes to the server and back, and cuts connections after as many as it is told.
+// proxy passes bytes to the server and back, and cuts connections after a given number of them.
 type proxy struct {
 	listener net.Listener
 	left     atomic.Int64 // bytes to the server until the cut, over all connections; negative is never
@@ -96,8 +96,7 @@ func (p *proxy) pass(from, to net.Conn, left *atomic.Int64) {
 			return
 		}
 		if cut {
-			// No farewell: a reset on both sides, as of a cable that was pulled and plugged in
-			// again.
+			// No orderly close: a reset on both sides, as when a cable was unplugged.
 			from.(*net.TCPConn).SetLinger(0)
 			to.(*net.TCPConn).SetLinger(0)
 			return

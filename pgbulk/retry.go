@@ -7,25 +7,25 @@ import (
 	"time"
 )
 
-// Repeatable says of a source that it can be gone through again and gives the same rows: see
-// Options.Retries. Of [Slice] that is known.
+// Repeatable declares that the source can be run again and then gives the same rows: see
+// Options.Retries. [Slice] needs no such declaration.
 func (r Rows) Repeatable() Rows {
 	r.again = true
 	return r
 }
 
-// retrying makes a call, and makes it again as often as Options.Retries says if the server undid it
-// for another transaction's sake.
+// retrying makes a call, and repeats it up to Options.Retries times if the server undid it because
+// of another transaction.
 func (p *plan) retrying(ctx context.Context, rows Rows, call func() (Result, error)) (Result, error) {
 	switch {
 	case p.options.Retries == 0:
 		return call()
 	case !rows.again:
-		return Result{}, p.error(errors.New("Options.Retries needs rows that can come again: use Slice, or Rows.Repeatable"))
+		return Result{}, p.error(errors.New("Options.Retries needs rows that can be read again: use Slice, or Rows.Repeatable"))
 	case p.returned != nil:
 		return Result{}, p.error(errors.New("Options.Retries and Returning exclude each other: rows that were handed out cannot be taken back"))
 	case p.conn.PgConn().TxStatus() != 'I':
-		return Result{}, p.error(errors.New("Options.Retries works only for calls that are a transaction of their own: retry your whole transaction instead"))
+		return Result{}, p.error(errors.New("Options.Retries works only outside a transaction: retry your whole transaction instead"))
 	}
 	for attempt := 0; ; attempt++ {
 		result, err := call()

@@ -13,8 +13,8 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
-// Returning has a call hand out the rows that it wrote, as they are in the table then: with what
-// defaults and triggers made of them, for Delete as they were. See [Return] and [ReturnInserted].
+// Returning has a call hand out the rows that it wrote, as they then are in the table, after
+// defaults and triggers; for Delete, as they were. See [Return] and [ReturnInserted].
 //
 // Rows come while others are still being sent, and are not collected: memory stays the same however
 // many there are. They are handed out one at a time, in another goroutine than the one in which the
@@ -23,9 +23,9 @@ import (
 // for the source. Rows that the call leaves alone, because of DoNothing or Options.Where, are not
 // handed out, and their order is not promised; a field with the key says which is which.
 //
-// It takes a round trip more before the rows, and one more for the commit if there is no
-// transaction yet. Insert cannot copy straight into the table then: it is as Upsert in what it
-// costs and in the strategy that Auto chooses.
+// It takes one more round trip before the rows, and another for the commit if there is no
+// transaction yet. Insert cannot then copy straight into the table: it costs what Upsert does, and
+// Auto chooses as for Upsert.
 type Returning struct {
 	row      reflect.Type
 	inserted bool
@@ -39,9 +39,8 @@ type handler struct {
 	each     func() error
 }
 
-// Return has each called with every row that was written. T is a struct; its fields are matched
-// with the table's columns as [Structs] does, and those columns are returned. The role needs SELECT
-// on them.
+// Return calls each with every row that was written. T is a struct; its fields are matched with the
+// table's columns as [Structs] does, and those columns are returned. The role needs SELECT on them.
 func Return[T any](each func(row T) error) *Returning {
 	return &Returning{row: reflect.TypeFor[T](), open: func() handler {
 		row := new(T)
@@ -49,9 +48,9 @@ func Return[T any](each func(row T) error) *Returning {
 	}}
 }
 
-// ReturnInserted is Return that tells, for Upsert, the rows that were inserted from those that were
-// updated. Before PostgreSQL 18 that cannot be told of partitioned tables and views: there it is an
-// error, before anything is sent.
+// ReturnInserted is like Return, and for Upsert reports whether each row was inserted or updated.
+// Before PostgreSQL 18 that is not known for partitioned tables and views: it is then an error,
+// before anything is sent.
 func ReturnInserted[T any](each func(row T, inserted bool) error) *Returning {
 	return &Returning{row: reflect.TypeFor[T](), inserted: true, open: func() handler {
 		row, inserted := new(T), new(bool)
@@ -217,7 +216,7 @@ func (t *returner) hand() (err error) {
 	return t.each()
 }
 
-// refused says that the exchange's rows were returned to someone who did not want them.
+// refused reports that the function for returned rows failed.
 func (s *stream) refused() bool { return s.returner != nil && s.returner.err != nil }
 
 // resultFormats is how many bytes the formats of what is returned take in a Bind message.

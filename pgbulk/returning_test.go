@@ -106,7 +106,7 @@ func TestReturning(t *testing.T) {
 // row: no row is written.
 func TestReturningFailures(t *testing.T) {
 	conn := connect(t)
-	refusal := errors.New("I do not like this one")
+	refusal := errors.New("the receiver refuses this row")
 	type id struct{ ID int }
 	for _, s := range strategies {
 		for _, inTx := range []bool{false, true} {

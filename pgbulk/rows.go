@@ -11,11 +11,11 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
-// Rows is where rows come from: see [Values], [Slice], [Structs] and [Fallible]. A source is run
-// through once for a call (see Options.Retries), in the goroutine of the caller, and each row is
-// done with before the next one is asked for, so that an iterator may yield the same slice again
-// and again. An iterator that panics makes the call panic, with the rows undone. It must not use
-// the connection that is being written to.
+// Rows is a source of rows: see [Values], [Slice], [Structs] and [Fallible]. It is run once for a
+// call (but see Options.Retries), in the caller's goroutine. Each row is finished with before the
+// next is asked for, so an iterator may yield the same slice again and again. If the iterator
+// panics, the rows are undone and the call panics. It must not use the connection that is being
+// written to.
 type Rows struct {
 	columns []string // of a struct
 	again   bool     // it can be gone through more than once
@@ -34,7 +34,7 @@ func Values(rows iter.Seq[[]any]) Rows {
 	})
 }
 
-// Slice are rows that are all there already.
+// Slice are rows that are all in memory.
 func Slice(rows [][]any) Rows {
 	return Fallible(func(yield func([]any, error) bool) {
 		for _, r := range rows {

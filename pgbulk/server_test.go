@@ -382,8 +382,8 @@ func TestShardedCallsAtOnce(t *testing.T) {
 	}
 }
 
-// A server without the method, or too old for any, is told from the settings that it has, and
-// nothing is written.
+// A server without the method, or too old for any, is recognised by its settings, and nothing is
+// written.
 func TestCompressionNotThere(t *testing.T) {
 	conn := connect(t)
 	table := newTable(t, conn, "id int primary key")

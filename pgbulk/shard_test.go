@@ -16,7 +16,7 @@ import (
 	"postage/pgbulk/pgtest"
 )
 
-// watched are rows that tell whether the call stopped asking for them.
+// watched are rows that report whether the call stopped asking for them.
 func watched(rows iter.Seq2[[]any, error]) (_ iter.Seq2[[]any, error], stopped func() bool) {
 	stop := false
 	return func(yield func([]any, error) bool) {

@@ -12,25 +12,25 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// Shard is what became of the rows that went over one of the connections of a call of
-// UpsertSharded.
+// Shard is the outcome for the rows that went over one connection of UpsertSharded.
 type Shard struct {
 	Result
-	// Err is why the shard's rows are not in, nil if they are. It is an *Error, whose rows are
-	// counted as in the call.
+	// Err is why the shard's rows were not written, nil if they were. It is an *Error, whose rows
+	// are counted as in the call.
 	Err error
 }
 
-// errUndone is the error of a shard that was given up because another one failed.
+// errUndone is the error of a shard that was abandoned because another one failed.
 var errUndone = errors.New("given up because another shard failed")
 
-// UpsertSharded is Upsert over n connections of a pool at once, for where the server's work is the
-// cost. Rows with the same key go over the same connection, in their order; o holds for each shard.
+// UpsertSharded is Upsert over n connections of a pool at once, for when the server's work is the
+// bottleneck. Rows with the same key go over the same connection, in their order; o applies to each
+// shard.
 //
 // It is not one transaction but n: other sessions see one shard's rows before another's. An error
-// while rows are being sent undoes all shards. Only when all rows have been sent the shards commit,
-// side by side and each by itself, and if one of them fails then, the others' rows are in. The
-// shards say what became of each; the error joins theirs.
+// while rows are being sent undoes all shards. Once all rows have been sent, the shards commit at
+// the same time, independently: if one of them fails then, the rows of the others stay written. The
+// result has the outcome of each shard; the error joins their errors.
 //
 // Give ctx a deadline if rows with different keys can wait for each other (a second unique index, a
 // trigger that locks): shards are filled by turns, and the server cannot see that one of them waits
@@ -43,8 +43,8 @@ func UpsertSharded(ctx context.Context, db *pgxpool.Pool, n int, t Table, rows R
 	return sharded(ctx, db, n, OpUpsert, t, rows, o)
 }
 
-// InsertSharded is Insert over n connections of a pool at once, as UpsertSharded is Upsert. Rows go
-// to the shards by the table's key, or in turn if it has none.
+// InsertSharded is Insert over n connections of a pool at once, as UpsertSharded is Upsert. Rows
+// are shared out by the table's key, or in turn if it has none.
 func InsertSharded(ctx context.Context, db *pgxpool.Pool, n int, t Table, rows Rows, o Options) ([]Shard, error) {
 	return sharded(ctx, db, n, OpInsert, t, rows, o)
 }
@@ -83,9 +83,9 @@ type distributor struct {
 	n       int
 }
 
-// shard is a connection at work. Its call runs as a coroutine, which has a turn for each of its
-// rows: rows need not be copied to get from one goroutine to another, and keep to the promise that
-// each is done with before the next is asked for.
+// shard is a connection at work. Its call runs as a coroutine, resumed for each of its rows: so
+// rows need not be copied between goroutines, and each is finished with before the next is asked
+// for.
 type shard struct {
 	plan    *plan
 	resume  func() (struct{}, bool)
@@ -261,8 +261,8 @@ type turn struct {
 	calls int // that have it, or wait for it
 }
 
-// takeTurn waits until no other call is taking several connections of the pool. Two calls with half
-// of their connections each would wait for each other.
+// takeTurn waits until no other call is taking several connections of the pool. Otherwise two
+// calls, each with half of its connections, could deadlock.
 func takeTurn(ctx context.Context, db *pgxpool.Pool) (done func(), err error) {
 	turns.Lock()
 	t := turns.of[db]

@@ -14,8 +14,8 @@ import (
 // statement is the text of a statement and what its parameters are.
 //
 // Its description comes from an exchange of its own, and behind a pooler the next exchange may meet
-// another backend. So what is run is either parsed in the very exchange that binds it, with the
-// types that were described, or has a name that nothing else can have: see [statementName].
+// another backend. So a statement is either parsed in the exchange that binds it, with the types
+// that were described, or has a name that no other statement can have: see [statementName].
 type statement struct {
 	sql    string
 	name   string // "" is the unnamed one, which lasts until the next Parse
@@ -36,8 +36,8 @@ type statements struct {
 const (
 	statementsKey = "postage/pgbulk statements"
 	keptPerConn   = 32
-	// mayLose is how many statements a connection may lose before it gives them no names any more:
-	// one to DISCARD ALL and its like, more to a pooler.
+	// mayLose is how many statements a connection may lose before it stops naming them. DISCARD ALL
+	// and the like lose one; a pooler loses more.
 	mayLose = 2
 )
 
@@ -105,8 +105,8 @@ func (all *statements) forget(st *statement) {
 	}
 }
 
-// lose notes that the server did not have a statement that was parsed before. If that goes on,
-// names are given up.
+// lose notes that the server did not have a statement that was parsed before. After mayLose of
+// them, statements get no more names.
 func (all *statements) lose(st *statement) {
 	st.parsed = false
 	if all.lost++; all.lost < mayLose {
@@ -120,7 +120,7 @@ func (all *statements) lose(st *statement) {
 	}
 }
 
-// stale says what an error before a statement began to run tells about what is known of it.
+// stale is how an error before a statement began to run shows that what is known of it is outdated.
 type stale int
 
 const (
@@ -130,7 +130,7 @@ const (
 	misjudged              // its parameters may have changed their types
 )
 
-// staleness is what the error of a statement that was known before tells. SQLSTATE 26000 is
+// staleness reads the error of a statement that was known before. SQLSTATE 26000 is
 // invalid_sql_statement_name, 0A000 is "cached plan must not change result type", and class 42 is
 // syntax error or access rule violation.
 func staleness(e *pgconn.PgError) stale {

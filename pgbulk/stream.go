@@ -18,21 +18,20 @@ import (
 // bufferSize is the size of the one buffer that all but large values is written through, in bytes.
 const bufferSize = 64 << 10
 
-// CancelGrace is how long a call whose context has ended waits for the server to answer to the
-// cancel request, so that the connection can be used again. After that it is closed.
+// CancelGrace is how long a call whose context has ended waits for the server to answer the cancel
+// request, so that the connection stays usable. After that the connection is closed.
 const CancelGrace = 2 * time.Second
 
 // stream is one exchange with the server: all that is written up to one Sync or in one simple
 // Query, and all that is answered up to the ReadyForQuery message.
 //
-// The caller's goroutine writes, straight to the net.Conn below pgconn, and then reads, through
-// pgconn, which so keeps track of the transaction's status, and handles notices, notifications and
+// The caller's goroutine writes, straight to the net.Conn below pgconn. Then it reads, through
+// pgconn, which keeps track of the transaction's status and handles notices, notifications and
 // parameters. If a write waits for longer than readAfter, or the exchange takes longer, a second
-// goroutine reads from then on: that is what rules out the deadlock of two sides that both wait for
-// the other to read, and what tells early that the server has refused a row. It is not there from
-// the beginning because as long as any goroutine waits for a socket or a timer, the runtime has a
-// thread that is woken up each time that the server has read something, which can take a fifth of a
-// process's CPU time.
+// goroutine reads from then on. It prevents the deadlock of two sides that both wait for the other
+// to read, and sees early that the server has refused a row. It is not started at once: while any
+// goroutine waits for a socket or a timer, the runtime keeps a thread that wakes up each time the
+// server reads something, which can take a fifth of a process's CPU time.
 type stream struct {
 	pc  *pgconn.PgConn
 	nc  net.Conn
@@ -86,11 +85,11 @@ func open(ctx context.Context, pc *pgconn.PgConn, b *buffers) *stream {
 	return s
 }
 
-// readAfter is how long an exchange goes on before the server's messages are read while others are
-// still being written.
+// readAfter is how long an exchange runs before the server's messages are read while it is still
+// being written.
 const readAfter = 50 * time.Millisecond
 
-// readSoon has the server's messages read if the write that now waits does so for long.
+// readSoon starts reading the server's messages if the current write waits for long.
 func (s *stream) readSoon() {
 	if s.reader == nil {
 		s.reader = time.AfterFunc(readAfter, s.readNow)
@@ -117,8 +116,8 @@ func (s *stream) read() {
 			} else {
 				s.readErr = err
 			}
-			// pgconn may say goodbye on a connection that it found broken. It must not do so
-			// between two halves of a message of ours.
+			// pgconn may send Terminate on a connection that it found broken. It must not do so in
+			// the middle of one of our messages.
 			s.nc.Close()
 			return
 		}
@@ -241,7 +240,8 @@ func (s *stream) write() {
 	}
 	if s.err != nil {
 		s.stop.Store(true)
-		// The server may have said why before it hung up: leave it a moment to be read.
+		// The server may have said why before it closed the connection: leave a moment to read
+		// that.
 		s.nc.SetReadDeadline(time.Now().Add(CancelGrace))
 	}
 }
@@ -269,8 +269,8 @@ func (s *stream) free() []byte {
 	return s.buf[s.n:s.n]
 }
 
-// made takes over what was appended to the buffer. It reports false if there was not enough room
-// for it.
+// made accepts what was appended to the buffer. It reports false if there was not enough room for
+// it.
 func (s *stream) made(out []byte) bool {
 	if len(out) > len(s.buf)-s.n {
 		return false
@@ -426,7 +426,7 @@ func (s *stream) endCopy() {
 	s.complete = s.err == nil
 }
 
-// failCopy has the server undo the copy. If it is not copying any more it ignores the message.
+// failCopy has the server undo the copy. A server that is no longer copying ignores the message.
 func (s *stream) failCopy() {
 	const why = "given up by the client"
 	s.copying = false
@@ -453,8 +453,8 @@ func (s *stream) sync() {
 	s.complete = s.err == nil
 }
 
-// giveUp ends an exchange that is not to be gone through with, so that the server undoes it. why is
-// nil if the stream itself knows: the server reported an error, or the context ended.
+// giveUp abandons an exchange, so that the server undoes it. why is nil if the stream itself knows:
+// the server reported an error, or the context ended.
 func (s *stream) giveUp(why error) {
 	s.gaveUp = why
 	if s.copying {
@@ -521,12 +521,12 @@ func (s *stream) close() error {
 	}
 }
 
-// because joins the reasons there are, the most telling one first.
+// because joins the reasons for a failure, the most useful first.
 func (s *stream) because(cause error) error {
 	var reason error
 	switch {
 	case s.pgErr != nil && s.pgErr.Code == invalidCursorName && cause != nil:
-		// That is the portal that giveUp names, and no news.
+		// That is the error about giveUp's portal, which we caused.
 	case s.pgErr != nil:
 		reason = s.pgErr
 	case s.readErr != nil:
@@ -559,8 +559,8 @@ func (s *stream) uncertain() bool {
 	return s.complete && !s.ready && (s.pgErr == nil || severity(s.pgErr) != "ERROR")
 }
 
-// severity is an error's, whatever language the server speaks. Before PostgreSQL 9.6 it tells only
-// the translation.
+// severity is an error's severity, in English whatever the server's language. Before PostgreSQL 9.6
+// there is only the translation.
 func severity(e *pgconn.PgError) string {
 	if e.SeverityUnlocalized != "" {
 		return e.SeverityUnlocalized

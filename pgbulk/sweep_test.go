@@ -17,9 +17,9 @@ import (
 	"postage/pgbulk"
 )
 
-// TestSweep finds out from which size of a row on, and which number of rows, one strategy is better
-// than another. It prints the CPU time of client and backend together, in ms, medians of nine calls
-// in random order; wall time would tell as much about what else the machine does.
+// TestSweep finds the row size and the number of rows from which one strategy is better than
+// another. It prints the CPU time of client and backend together, in ms, medians of nine calls in
+// random order; wall time would depend on what else the machine does.
 //
 //	POSTAGE_SWEEP=1 go test -run TestSweep -v ./pgbulk
 func TestSweep(t *testing.T) {

@@ -27,27 +27,26 @@ type Strategy string
 
 // The strategies. The zero value is Auto.
 const (
-	// Auto is Copy for a plain insert, and for many small rows: those of more than one statement
-	// (Options.ChunkBytes) and of less than 800 bytes on average. For large rows it is Bind. For
-	// small ones it is Unnest where Copy is not worth its temporary table, which is from 30 rows to
-	// those of one statement, or cannot make it, and Bind if they are fewer. Values that only text
-	// can be sent for, and those left to their DEFAULT, take Bind.
+	// Auto is Copy for a plain insert, and for many small rows: more than one statement of them
+	// (Options.ChunkBytes), of less than 800 bytes on average. Large rows take Bind. Small rows
+	// take Unnest from 30 rows up to one statement of them, or if the temporary table cannot be
+	// made; fewer than 30 take Bind. Values that can only be sent as text, or are left to their
+	// DEFAULT, take Bind.
 	Auto Strategy = ""
 	// Bind sends INSERT ... VALUES statements with the rows as parameters. A statement has at most
 	// 65,535 parameters and about Options.ChunkBytes of values; all are sent under one Sync and
-	// succeed or fail together. A key that comes twice in a call that updates is PostgreSQL's
-	// error, in different statements too: hashes of the keys are remembered for that, 16 to 43
-	// bytes a row. Keys that only the database takes for equal (case-insensitive text, 1.0 and
-	// 1.00) are found only within a statement.
+	// succeed or fail together. A key that occurs twice in a call that updates is PostgreSQL's
+	// error, even if the rows are in different statements: for that, hashes of the keys are kept,
+	// 16 to 43 bytes a row. Keys that only the database considers equal (case-insensitive text, 1.0
+	// and 1.00) are found only within a statement.
 	Bind Strategy = "bind"
 	// Copy sends the rows as COPY data in binary format, straight into the table for a plain insert
 	// and otherwise into a temporary table that one INSERT ... SELECT reads. A key that is twice in
 	// the call is PostgreSQL's error.
 	Copy Strategy = "copy"
-	// Unnest is Bind with statements that have an array a column as their parameters, which the
-	// server turns into rows: it parses one short statement, whatever the number of rows. Where
-	// unnest cannot give a column back (an array, or a type whose arrays the connection's type map
-	// does not know), it is Bind.
+	// Unnest is Bind with one array per column as parameters, which the server turns into rows: it
+	// parses one short statement, whatever the number of rows. It is Bind if unnest cannot give a
+	// column back (an array, or a type whose arrays the connection's type map does not know).
 	Unnest Strategy = "unnest"
 )
 
@@ -69,50 +68,47 @@ type Options struct {
 	// SetTo are the columns that an update sets to what an expression says, such as "t.n +
 	// excluded.n".
 	SetTo map[string]SQL
-	// Where is which of the rows that exist are touched, such as "t.version < excluded.version".
-	// The others stay as they are and are not counted in Result.Affected.
+	// Where restricts which existing rows are changed, such as "t.version < excluded.version". The
+	// others stay as they are and are not counted in Result.Affected.
 	Where SQL
 	// Returning has the rows handed out as they are in the table then.
 	Returning *Returning
-	// SkipUnchanged leaves a row alone that has the values of Set already, byte for byte: it is
-	// read, and not written, compressed and logged once more, and expressions of SetTo do not run
-	// for it. Result.Affected does not count it.
+	// SkipUnchanged leaves alone a row that already has the values of Set, byte for byte: it is
+	// read, but not written, compressed or logged again. Result.Affected does not count it.
 	SkipUnchanged bool
-	// Compression is how values of the call are compressed whose column names no method, in place
-	// of the server's default_toast_compression. It changes how they are stored, and nothing else.
-	// It takes a transaction, in which the call is made, and two round trips more, or three in the
-	// caller's transaction.
+	// Compression is how values are compressed whose column names no method, in place of the
+	// server's default_toast_compression. It changes only how they are stored. It puts the call in
+	// a transaction and takes two more round trips, or three in the caller's transaction.
 	Compression Compression
 	// Order is the order in which an upsert locks the rows that exist. Calls that lock the same
 	// rows in the same order do not deadlock.
 	Order Order
-	// Retries is how often a call that is a transaction of its own is made again when the server
-	// has undone it because of another transaction: serialization failure (SQLSTATE 40001) and
-	// deadlock (40P01). The rows must be able to come again: [Slice]'s can, and those of which
-	// [Rows.Repeatable] says so.
+	// Retries is how often a call outside a transaction is repeated when the server has undone it
+	// because of another transaction: serialization failure (SQLSTATE 40001) and deadlock (40P01).
+	// The rows must come from [Slice] or be [Rows.Repeatable].
 	Retries int
-	// OverridingSystem has values go into columns that are GENERATED ALWAYS AS IDENTITY.
+	// OverridingSystem writes values into columns that are GENERATED ALWAYS AS IDENTITY.
 	OverridingSystem bool
 	// ChunkRows is how many rows a statement of the Bind strategy has at most; 0 means as many as
 	// ChunkBytes and the protocol allow.
 	ChunkRows int
 	// ChunkBytes is how many bytes of values a statement of the Bind strategy has at most, unless
-	// its only row has more; 512 MB at the most. Auto decides when it has seen as much. 0 means
+	// its only row has more. Auto decides when it has seen that many. The limit is 512 MB. 0 means
 	// [DefaultChunkBytes].
 	ChunkBytes int
-	// LocateWithin is how long a call whose rows a constraint or a trigger has refused may search
-	// for the one at fault, which the server does not name. It tries them again, by halves, in a
-	// transaction that is not kept: triggers fire again, for each row at most twice. 0 means
-	// [DefaultLocateWithin], and less than 0 that there is no search; the error then says so.
+	// LocateWithin is how long a call may search for the row that a constraint or a trigger
+	// refused, which the server does not name. It tries the rows again, by halves, in a transaction
+	// that is rolled back: triggers fire again, at most twice for each row. 0 means
+	// [DefaultLocateWithin]; below 0 there is no search, and the error says so.
 	LocateWithin time.Duration
 }
 
 // Order is the order in which an upsert goes through its rows.
 type Order int
 
-// The orders. The zero value sorts by key where that costs next to nothing: where one statement of
-// Bind or Unnest has all rows (Options.ChunkBytes), none are returned, and the server fills in no
-// other columns, perhaps from a sequence.
+// The orders. The zero value sorts by key where that is nearly free: where one statement of Bind or
+// Unnest has all rows (Options.ChunkBytes), no rows are returned, and the server fills in no other
+// columns, such as from a sequence.
 const (
 	DefaultOrder Order = iota
 	// KeyOrder has the server sort the rows by their key. Auto takes Copy for more than one
@@ -176,7 +172,7 @@ func (t *Table) check(o *Options, op Operation) error {
 	if o.ChunkBytes == 0 {
 		o.ChunkBytes = DefaultChunkBytes
 	}
-	o.ChunkBytes = min(o.ChunkBytes, maxValue/2) // so that a message never becomes too long for many rows' sake
+	o.ChunkBytes = min(o.ChunkBytes, maxValue/2) // so that many rows never make a message too long
 	if limit := maxParams / len(t.Columns); o.ChunkRows == 0 || o.ChunkRows > limit {
 		o.ChunkRows = limit
 	}

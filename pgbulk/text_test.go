@@ -12,8 +12,8 @@ import (
 	"postage/pgbulk"
 )
 
-// texts are for each type a value that is not text, and texts of which some are read by pgx's
-// scanners otherwise than by the server.
+// texts are, for each type, a value that is not text, and texts, some of which pgx's scanners read
+// differently from the server.
 var texts = []struct {
 	sql   string
 	value any
@@ -62,8 +62,8 @@ var texts = []struct {
 }
 
 // TestTexts writes each text as the first of a column, which must come out as when plain SQL reads
-// it, and again after a value that is not text, when it may also be refused. So it goes with texts
-// that are made of them at random.
+// it, and again after a value that is not text, when it may also be refused. Random mutations of
+// these texts are tested too.
 func TestTexts(t *testing.T) {
 	conn := connect(t)
 	must(t, conn, types)

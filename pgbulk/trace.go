@@ -41,9 +41,8 @@ func traceQuery(ctx context.Context, conn *pgx.Conn, sql string, args []any) (co
 var errNoEnd = errors.New("pgbulk: the source of rows panicked or ended the goroutine")
 
 // traced runs a call between the tracer's two calls. An insert that lets conflicts fail and returns
-// nothing is traced as pgx's CopyFrom, whichever strategy it takes, if the tracer knows of that;
-// all else as one query, whose text is the statement for a single row, and whose arguments are not
-// told.
+// nothing is traced as pgx's CopyFrom, with any strategy, if the tracer supports that. All other
+// calls are traced as one query, with the statement for a single row and without arguments.
 func (p *plan) traced(ctx context.Context, call func(context.Context) (Result, error)) (result Result, err error) {
 	tracer := tracerOf(p.conn)
 	if tracer == nil {

@@ -13,7 +13,7 @@ import (
 	"postage/pgbulk/pgtest"
 )
 
-// queries is a tracer that keeps what it is told of queries.
+// queries is a tracer that keeps what it is told about queries.
 type queries struct{ told []string }
 
 type startedKey struct{}

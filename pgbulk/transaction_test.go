@@ -7,7 +7,7 @@ import (
 )
 
 // TestManyCallsInTransaction counts what many calls in one transaction leave with the server:
-// locks, which there is a table for, and subtransactions, of which it keeps 64 at hand.
+// locks, for which it has a table, and subtransactions, of which it caches 64.
 func TestManyCallsInTransaction(t *testing.T) {
 	conn := connect(t)
 	for _, s := range strategies {

@@ -23,8 +23,8 @@ func (o *Options) checkUnchanged(op Operation) error {
 //
 // It compares bytes (*<> of two records,
 // https://www.postgresql.org/docs/current/functions-comparisons.html#COMPOSITE-TYPE-COMPARISON) and
-// not values: every type can, json too, and what is equal without being the same, such as 1.0 and
-// 1.00, is written.
+// not values: that works for every type, json too, and values that are equal but not the same, such
+// as 1.0 and 1.00, are written.
 func (o *Options) fillWhere() {
 	if !o.SkipUnchanged || len(o.Set) == 0 {
 		return

@@ -7,9 +7,9 @@ import (
 )
 
 // Update updates the rows of a table whose key a row of the call has. Set, SetTo and Where of the
-// options say what is set, and which rows are touched. A key that exists nowhere is no error, and
-// one with a NULL is nowhere: Result.Affected is how many rows were updated. A key that comes twice
-// in the call is an error, SQLSTATE 21000, as in Upsert. The error is an *Error.
+// options say what is set, and which rows are touched. A key that does not exist is no error, and a
+// key with a NULL never exists: Result.Affected is how many rows were updated. A key that occurs
+// twice in the call is an error, SQLSTATE 21000, as in Upsert. The error is an *Error.
 //
 // The table's key here need not have an index, though without one the server reads the whole table.
 func Update(ctx context.Context, db DB, t Table, rows Rows, o Options) (Result, error) {
@@ -18,7 +18,7 @@ func Update(ctx context.Context, db DB, t Table, rows Rows, o Options) (Result, 
 
 // Delete deletes the rows of a table whose key a row of the call has, and for which Where of the
 // options holds. The table's columns are the key if they are left out; more of them serve Where
-// alone, such as "t.version = excluded.version". A key that exists nowhere, or comes twice, is no
+// alone, such as "t.version = excluded.version". A key that does not exist, or occurs twice, is no
 // error: Result.Affected is how many rows were deleted. The error is an *Error.
 func Delete(ctx context.Context, db DB, t Table, rows Rows, o Options) (Result, error) {
 	return call(ctx, db, OpDelete, t, rows, o)
@@ -66,10 +66,10 @@ const times = "pgbulk_times"
 
 // byKeyParts are the parts of an UPDATE or DELETE statement.
 //
-// Where two rows have the same key, PostgreSQL's UPDATE ... FROM takes either one. Like INSERT ...
-// ON CONFLICT it is to fail, with the same SQLSTATE: that of a subquery with two rows where there
-// may be one. MERGE would do so by itself, but does not exist before PostgreSQL 15, nor for every
-// kind of table.
+// Where two rows have the same key, PostgreSQL's UPDATE ... FROM takes either one. It should fail,
+// as INSERT ... ON CONFLICT does and with the same SQLSTATE: that of a subquery with two rows where
+// one is allowed. MERGE would, but does not exist before PostgreSQL 15, nor for every kind of
+// table.
 func (t *Table) byKeyParts(op Operation, o *Options) (head, tail string) {
 	same, given := make([]string, len(t.Key)), make([]string, len(t.Key))
 	for i, k := range t.Key {

@@ -60,8 +60,8 @@ func TestUpdateAndDelete(t *testing.T) {
 }
 
 // TestUpdateKeyTwice: PostgreSQL's UPDATE ... FROM would take either row. It is an error instead,
-// also where the database alone knows that the keys are the same, and with both rows where the
-// client or the staging table can tell.
+// even if only the database knows that the keys are equal, and names both rows if the client or the
+// staging table knows.
 func TestUpdateKeyTwice(t *testing.T) {
 	conn := connect(t)
 	for _, s := range []pgbulk.Strategy{pgbulk.Bind, pgbulk.Copy} {

@@ -7,7 +7,7 @@ import (
 	"unsafe"
 )
 
-// vector writes parts with writev(2) itself: net.Buffers does not tell when a write has to wait.
+// vector calls writev(2) itself: net.Buffers does not report when a write has to wait.
 type vector struct {
 	entries []syscall.Iovec
 	waits   func() // called each time that the socket has no room
@@ -73,9 +73,9 @@ func (v *vector) consume(n int) {
 	}
 }
 
-// enlarge has a Unix socket take up to size bytes that the server has not read yet, if the kernel
-// allows that (net.core.wmem_max) and it does not so already: its own choice is 208 KB, and a
-// writer that sleeps less often spends less. TCP finds its size by itself.
+// enlarge gives a Unix socket a send buffer of size bytes, if the kernel allows that
+// (net.core.wmem_max) and the buffer is smaller. The default is 208 KB, and a writer that sleeps
+// less often uses less CPU time. TCP finds its size by itself.
 func enlarge(nc net.Conn, size int) {
 	c, ok := nc.(*net.UnixConn)
 	if !ok {

@@ -128,8 +128,8 @@ func (v *versioned) check(t testing.TB, observer, conn *pgx.Conn, err error, bef
 		t.Fatalf("error of type %T: %v", err, err)
 	}
 	if conn.IsClosed() {
-		// The server may take a moment to see that the client is gone; only then it is settled what
-		// it did.
+		// The server may take a moment to see that the client is gone; only then is its outcome
+		// final.
 		gone(t, observer, conn.PgConn().PID())
 	} else if status := conn.PgConn().TxStatus(); status != 'I' {
 		t.Fatalf("transaction status %c after %v", status, err)

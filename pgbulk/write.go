@@ -18,14 +18,14 @@ type Result struct {
 	Strategy Strategy // that was taken
 }
 
-// Upsert writes rows to a table. A row whose key exists is updated, or whatever o.Conflict says.
+// Upsert writes rows to a table. A row whose key exists is updated, or treated as o.Conflict says.
 // The error is an *Error.
 func Upsert(ctx context.Context, db DB, t Table, rows Rows, o Options) (Result, error) {
 	return call(ctx, db, OpUpsert, t, rows, o)
 }
 
-// Insert writes rows to a table. The key, if it is given, counts only for another o.Conflict than
-// Fail. The error is an *Error.
+// Insert writes rows to a table. The key, if given, matters only if o.Conflict is not Fail. The
+// error is an *Error.
 func Insert(ctx context.Context, db DB, t Table, rows Rows, o Options) (Result, error) {
 	return call(ctx, db, OpInsert, t, rows, o)
 }
@@ -182,8 +182,8 @@ type writer struct {
 }
 
 // settle looks at the first value of each column that is not NULL. As in pgx, a string may stand
-// for a value of any type; if it is such a text, and one that only the server can be trusted to
-// read, the column is sent as text. It reports whether one is.
+// for a value of any type. If only the server can be trusted to read such a string, the column is
+// sent as text. settle reports whether there is such a column.
 func (w *writer) settle(row []any) (text bool) {
 	open := w.open[:0]
 	for _, i := range w.open {
@@ -208,8 +208,8 @@ func (w *writer) settle(row []any) (text bool) {
 	return text
 }
 
-// textLate settles the strategy anew when a column turns out to be text after the first row. What
-// is in the chunk are NULLs there.
+// textLate chooses the strategy again when a column turns out to be text after the first row. The
+// chunk has only NULLs in that column.
 func (w *writer) textLate() {
 	switch {
 	case w.strategy == Copy && w.options.Strategy == Copy:
@@ -235,8 +235,8 @@ func (w *writer) choose(row []any) {
 	order := w.options.Order
 	w.sorts = w.watching && !w.op.byKey() && (order == KeyOrder || order == DefaultOrder && w.returned == nil && !w.layout.fills)
 	text := slices.ContainsFunc(w.columns, func(c column) bool { return c.format != binaryFormat })
-	// COPY in binary needs the help of a table whose columns are text, and INSERT's where COPY does
-	// otherwise than INSERT.
+	// COPY in binary needs a temporary table if columns are sent as text, or where COPY and INSERT
+	// behave differently.
 	plain := !w.staging
 	w.staging = w.staging || text || !w.layout.direct
 	switch {
@@ -258,13 +258,12 @@ func (w *writer) choose(row []any) {
 // run goes through the rows.
 func (w *writer) run(source func(yield func([]any, error) bool)) error {
 	finished := false
-	// Someone who uses the connection from within the source is told that it is busy, before
-	// anything gets between our messages.
+	// A source that uses the connection is told that it is busy, before anything gets between our
+	// messages.
 	w.hold = w.pc.StartPipeline(context.Background())
 	defer w.hold.Close()
 	defer func() {
-		// The source panicked, or ended the goroutine. Undo what was sent, and let it go on its
-		// way.
+		// The source panicked, or ended the goroutine. Undo what was sent, and let that continue.
 		if !finished && w.stream != nil {
 			w.stream.giveUp(errors.New("the source of rows panicked"))
 			w.end()
@@ -335,8 +334,8 @@ func (w *writer) row(row []any) error {
 	}
 	size, referred := w.size(row)
 	if w.strategy == Copy {
-		// With columns that had no value yet some rows are held back: COPY cannot change its mind
-		// about them.
+		// While a column has had no value, some rows are held back: COPY cannot change a column's
+		// format later.
 		if len(w.open) > 0 && size <= w.options.ChunkBytes-w.chunk.size() {
 			w.chunk.grow(size-referred, w.options.ChunkBytes)
 			return w.add(&w.chunk, row)
@@ -391,16 +390,15 @@ func (w *writer) row(row []any) error {
 	return errAgain
 }
 
-// largeRow is the size in bytes from which on rows are better off with Bind. Copying into a
-// temporary table has the server write every row twice, which costs more than the parsing of
-// statements does once a row is larger than about this; see docs/pgbulk.md for the measurement.
+// largeRow is the size in bytes from which Bind is better. Copying into a temporary table has the
+// server write every row twice, which costs more than the parsing of statements does once a row is
+// larger than about this; see docs/pgbulk.md for the measurement.
 const largeRow = 800
 
-// unnestRows is the number of rows from which on small rows are better off with Unnest than with
-// Bind.
+// unnestRows is the number of small rows from which Unnest is better than Bind.
 const unnestRows = 30
 
-// settleParameters has Auto take Bind or Unnest, where it does not take Copy.
+// settleParameters chooses Bind or Unnest, when Auto does not take Copy.
 func (w *writer) settleParameters() {
 	switch {
 	case w.strategy == Auto && w.arrays != nil && w.out == nil && w.chunk.rows() >= unnestRows && !w.large(0):
@@ -415,9 +413,9 @@ func (w *writer) large(size int) bool {
 	return (w.chunk.size()+size)/(w.chunk.rows()+1) >= largeRow
 }
 
-// twice reports whether an earlier statement has the key of row n, which would then update what
-// that one wrote, where a single statement would fail. To have the server fail with its own error,
-// the row is to be sent twice in one statement.
+// twice reports whether an earlier statement has the key of row n. A single statement would fail; a
+// second one would update what the first wrote. To get the server's own error, the row is sent
+// twice in one statement.
 func (w *writer) twice(key []byte) bool {
 	first, again := w.keys.add(key, w.n)
 	if !again {
@@ -433,8 +431,8 @@ func (w *writer) twice(key []byte) bool {
 	return true
 }
 
-// errAgain ends a call whose last statement is bound to fail.
-var errAgain = errors.New("a key comes twice in one call")
+// errAgain ends a call whose last statement is certain to fail.
+var errAgain = errors.New("a key occurs twice in one call")
 
 // last sends what is left when the source has ended.
 func (w *writer) last() error {

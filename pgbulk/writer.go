@@ -7,9 +7,9 @@ import (
 )
 
 // Writer takes rows one by one, where a program has no iterator to hand over: rows of a message
-// queue, or of a file that is read elsewhere. It asks the server about the table once. A row is
-// sent as the rows of [Insert] and its like are, and is done with when Write returns: memory stays
-// the same however many there are.
+// queue, or of a file that is read elsewhere. It asks the server about the table once. Rows are
+// sent as by [Insert] and the other calls, and Write does not keep a row after it returns: memory
+// does not grow with the number of rows.
 //
 //	w, err := pgbulk.NewWriter[Account](ctx, pool, pgbulk.OpUpsert, table, pgbulk.WriterOptions{CommitEvery: 10_000})
 //	if err != nil { ... }
@@ -40,12 +40,12 @@ type Writer[T any] struct {
 // WriterOptions are the settings of a Writer.
 type WriterOptions struct {
 	Options
-	// CommitEvery is after how many rows Write commits what there is; 0 is never, but by Flush. It
-	// is refused in a transaction of the caller's, which only the caller can commit.
+	// CommitEvery is after how many rows Write commits; 0 means that only Flush does. It is refused
+	// in the caller's transaction, which only the caller can commit.
 	CommitEvery int
 }
 
-// NewWriter takes a connection and asks the server about the table. ctx is that of all that the
+// NewWriter takes a connection and asks the server about the table. ctx applies to all that the
 // Writer does. The error is an *Error.
 func NewWriter[T any](ctx context.Context, db DB, op Operation, t Table, o WriterOptions) (*Writer[T], error) {
 	w := &Writer[T]{ctx: ctx, every: o.CommitEvery}
@@ -57,7 +57,7 @@ func NewWriter[T any](ctx context.Context, db DB, op Operation, t Table, o Write
 	case o.CommitEvery < 0:
 		err = p.error(errors.New("CommitEvery is negative"))
 	case o.CommitEvery > 0 && p.conn.PgConn().TxStatus() != 'I':
-		err = p.error(errors.New("CommitEvery does not work in a transaction of the caller's, which the Writer cannot commit"))
+		err = p.error(errors.New("CommitEvery does not work in the caller's transaction, which the Writer cannot commit"))
 	default:
 		err = p.describe(ctx)
 	}
@@ -80,9 +80,9 @@ func rowsOf[T any](rows iter.Seq[T]) Rows {
 // errNotFlushed is the error of a call that Close cut short.
 var errNotFlushed = errors.New("closed before it was flushed")
 
-// Write sends a row, or keeps it to be sent with others. After an error nothing since the last
-// commit is in, and the Writer is of no more use: all further calls return the same error. Its row
-// counts from the Writer's first.
+// Write sends a row, or keeps it to be sent with others. After an error, nothing since the last
+// commit is written and all further calls return the same error. Its row number counts from the
+// Writer's first row.
 func (w *Writer[T]) Write(row T) error {
 	if w.err != nil {
 		return w.err
@@ -103,8 +103,8 @@ func (w *Writer[T]) Write(row T) error {
 	return nil
 }
 
-// Flush commits the rows that were written since the last time. In a transaction of the caller's
-// they are in it then. Without any it does nothing.
+// Flush commits the rows since the last commit. In the caller's transaction it sends them, and the
+// caller commits. Without rows it does nothing.
 func (w *Writer[T]) Flush() error {
 	if w.err != nil || w.resume == nil {
 		return w.err
@@ -114,8 +114,8 @@ func (w *Writer[T]) Flush() error {
 	return w.finish()
 }
 
-// Committed is what the calls that Flush or CommitEvery ended have done so far, all together: after
-// an error, where to go on.
+// Committed is the total of what Flush and CommitEvery have committed: after an error, where to
+// resume.
 func (w *Writer[T]) Committed() Result { return w.total }
 
 // Close gives the connection back. Rows that were written since the last Flush or commit are

@@ -145,8 +145,8 @@ func TestWriterClose(t *testing.T) {
 	}
 }
 
-// TestWriterAlteredTable: the table was described once. What becomes of its columns later must not
-// have bytes be taken for what they are not: those of an int8 are a float8's too.
+// TestWriterAlteredTable: the table is described once. If its columns change later, bytes must not
+// be read as the wrong type: those of an int8 are valid for a float8 too.
 func TestWriterAlteredTable(t *testing.T) {
 	for _, s := range strategies {
 		for _, op := range []pgbulk.Operation{pgbulk.OpInsert, pgbulk.OpUpsert} {

@@ -32,7 +32,7 @@ const (
 
 // Options say how to set up the server. The zero value is ready for use.
 type Options struct {
-	// BinDir is the folder of initdb and postgres. When empty, Find looks for it.
+	// BinDir is the folder of initdb and postgres. If it is empty, Find looks for them.
 	BinDir string
 	// Fsync has the server sync its files to disk, as a production server does. Off by default.
 	Fsync bool
@@ -44,8 +44,8 @@ type Options struct {
 // may skip on it.
 var ErrNone = errors.New("no PostgreSQL on this machine")
 
-// Server is a PostgreSQL server that is up. Its methods may be called from several goroutines; Stop
-// only once nobody uses the server any more.
+// Server is a running PostgreSQL server. Its methods may be called from several goroutines; call
+// Stop when nothing uses the server any more.
 type Server struct{ cluster *cluster }
 
 // Start makes a server and returns once it answers. ctx bounds the start alone. The caller must

@@ -1,12 +1,11 @@
 // Package pgsink is a PostgreSQL server that stores nothing: it speaks the wire protocol
 // (https://www.postgresql.org/docs/current/protocol.html), reads all that a client writes, and
-// answers as a server would that does no work. What a client costs by itself is measured against
-// it.
+// answers as a server that does no work. It serves to measure the cost of a client alone.
 //
-// It lets everybody in without a password, prepares any statement, takes any COPY, and says that
-// commands have affected no row. The types of parameters and columns are those of [Server].Types by
-// column name, or text. It knows the statements that bulk writers use (INSERT with VALUES or
-// unnest, COPY, BEGIN, COMMIT and the like) and is no parser of SQL.
+// It asks for no password, prepares any statement, takes any COPY, and reports that commands
+// affected no rows. The types of parameters and columns are those of [Server].Types by column name,
+// or text. It knows the statements that bulk writers use (INSERT with VALUES or unnest, COPY,
+// BEGIN, COMMIT and the like) and does not parse SQL.
 package pgsink
 
 import (
@@ -29,8 +28,8 @@ type Server struct {
 	Types map[string]uint32
 
 	open sync.WaitGroup
-	// described are the parameters' types of statements seen before, by text: drivers that
-	// prepare a statement again for each use should not wait for a sink that thinks.
+	// described are the parameters' types of statements seen before, by text: drivers that prepare
+	// a statement again for each use should not wait for the sink.
 	described sync.Map
 }
 
@@ -47,7 +46,7 @@ func (s *Server) Serve(l net.Listener) error {
 		}
 		s.open.Go(func() {
 			defer c.Close()
-			// A client that breaks off ends its connection, and nothing else.
+			// An error ends this client's connection only.
 			_ = (&session{server: s, r: bufio.NewReaderSize(c, 256<<10), w: bufio.NewWriter(c), status: 'I', statements: map[string]string{}}).run()
 		})
 	}
@@ -306,7 +305,7 @@ var (
 		"text": 25, "varchar": 1043, "jsonb": 3802, "json": 114, "bytea": 17, "int": 23}
 )
 
-// describe is parameters with a memory.
+// describe is parameters, cached.
 func (s *Server) describe(sql string) []uint32 {
 	if types, ok := s.described.Load(sql); ok {
 		return types.([]uint32)
