@@ -30,33 +30,35 @@ import (
 
 // loadFlags are what `postage load` is asked for.
 type loadFlags struct {
-	rate           rateFlag
-	duration, wait time.Duration
-	timeout        time.Duration
-	proto          string
-	verb, method   string
-	conns, streams int
-	cpu            int
-	body           string
-	headers        []string
-	protoFile, slo string
-	arrivals       string
-	stages         string
-	targets, data  string
-	parsedStages   []load.Stage
-	warmUp         time.Duration
-	csv, hlog      string
-	html           string
-	cert, key      string
-	config         string
-	asserts        []string
-	assertions     []load.Objective
-	secure         bool
-	insecure       bool
-	ca             string
-	json           bool
-	hgrm           string
-	stall          string
+	rate            rateFlag
+	duration, wait  time.Duration
+	timeout         time.Duration
+	proto           string
+	verb, method    string
+	conns, streams  int
+	cpu             int
+	body            string
+	headers         []string
+	protoFile, slo  string
+	arrivals        string
+	stages          string
+	targets, data   string
+	parsedStages    []load.Stage
+	warmUp          time.Duration
+	csv, hlog       string
+	html            string
+	prometheus      string
+	prometheusWrite string
+	cert, key       string
+	config          string
+	asserts         []string
+	assertions      []load.Objective
+	secure          bool
+	insecure        bool
+	ca              string
+	json            bool
+	hgrm            string
+	stall           string
 }
 
 // loadCommand is the open-loop load generator.
@@ -112,6 +114,8 @@ Exit status: 0 all was answered by success and, at a rate, the latencies are val
 	flags.StringVar(&f.csv, "csv", "", "write a line for each second to `file`")
 	flags.StringVar(&f.html, "html", "", "write a page with plots of latency and rate over time, and of the distribution, to `file`")
 	flags.StringVar(&f.hlog, "hdr-log", "", "write the distribution of each second to `file`, as HdrHistogram's log")
+	flags.StringVar(&f.prometheus, "prometheus", "", "serve the metrics to Prometheus on `address`, such as :9464, at /metrics")
+	flags.StringVar(&f.prometheusWrite, "prometheus-write", "", "send the metrics every second to `URL` by Prometheus' remote write")
 	flags.StringVar(&f.config, "config", "", "YAML `file` with any of these by their names, and url; what is given here goes before it")
 	flags.StringVar(&f.stall, "server-stall", "", "the built-in server stands still for `length/interval`, such as 200ms/2s")
 	return cmd
@@ -171,8 +175,8 @@ func (f *loadFlags) check(args []string) error {
 		return errors.New("--warm-up must be at least 0")
 	case (f.cert == "") != (f.key == ""):
 		return errors.New("--cert and --key go together")
-	case f.slo != "" && (f.csv != "" || f.hlog != "" || f.html != ""):
-		return errors.New("--csv, --hdr-log and --html are of one run, and --slo has many")
+	case f.slo != "" && (f.csv != "" || f.hlog != "" || f.html != "" || f.prometheus != "" || f.prometheusWrite != ""):
+		return errors.New("--csv, --hdr-log, --html and --prometheus are for one run, and --slo makes several")
 	case f.cpu < 0:
 		return errors.New("--cpu must be at least 0, which is all")
 	case f.slo != "" && f.rate == 0:

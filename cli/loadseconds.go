@@ -22,6 +22,7 @@ type loadSeconds struct {
 	csv    *csv.Writer
 	hlog   *hdrhistogram.HistogramLogWriter
 	page   []report.LoadSecond // nil where no page is asked for
+	export *loadExport         // nil where none is
 	files  []*os.File
 	failed error
 }
@@ -57,6 +58,10 @@ func (f *loadFlags) openSeconds(stderr io.Writer) (*loadSeconds, error) {
 		s.note(s.hlog.OutputStartTime(s.began.UnixMilli()))
 		s.note(s.hlog.OutputLegend())
 	}
+	var err error
+	if s.export, err = f.openExport(); err != nil {
+		return nil, errors.Join(err, s.close())
+	}
 	return s, nil
 }
 
@@ -79,6 +84,9 @@ func (s *loadSeconds) told(in load.Interval) {
 		fmt.Fprintf(s.live.w, "%4.0fs  %.0f answers a second, %d failed, p50 %.3g ms, p99 %.3g ms, max %.3g ms\n", in.To.Seconds(),
 			float64(in.Done)/(in.To-in.From).Seconds(), in.Failed, ms(h.ValueAtQuantile(50)), ms(h.ValueAtQuantile(99)), ms(h.Max()))
 		s.live.drawn = 1
+	}
+	if s.export != nil {
+		s.export.told(in)
 	}
 	if s.page != nil {
 		ns := func(us int64) float64 { return float64(us) * 1e3 }
@@ -111,7 +119,7 @@ func (s *loadSeconds) told(in load.Interval) {
 // close ends the files and says what went wrong with them.
 func (s *loadSeconds) close() error {
 	s.live.close()
-	err := s.failed
+	err := errors.Join(s.failed, s.export.close())
 	for _, f := range s.files {
 		err = errors.Join(err, f.Close())
 	}

@@ -12,9 +12,12 @@ type Interval struct {
 	From, To time.Duration // since the run began
 	Done     int64         // answers, errors included
 	Failed   int64
-	// Latency is that of the answers in microseconds, as Result.Latency is. It is good
-	// until the next interval.
+	// Latency is that of the answers, in microseconds (Result.Latency is in nanoseconds). It
+	// is good until the next interval.
 	Latency *hdrhistogram.Histogram
+	// Statuses and Errors are as Result has them, of all that came since the run began.
+	Statuses map[int]int64
+	Errors   map[string]int64
 }
 
 // tellIntervals tells of each interval, until what it returns is called, which tells of the last.
@@ -30,7 +33,7 @@ func (r *run) tellIntervals() (stop func()) {
 	var from time.Duration
 	tell := func() {
 		to := time.Since(r.start)
-		in := Interval{From: from, To: to, Latency: sum}
+		in := Interval{From: from, To: to, Latency: sum, Statuses: map[int]int64{}, Errors: map[string]int64{}}
 		sum.Reset()
 		for _, t := range r.tallies {
 			t.mu.Lock()
@@ -38,6 +41,12 @@ func (r *run) tellIntervals() (stop func()) {
 			t.interval.Reset()
 			in.Failed += t.intervalFailures
 			t.intervalFailures = 0
+			for status, n := range t.statuses {
+				in.Statuses[status] += n
+			}
+			for why, n := range t.errors {
+				in.Errors[why] += n
+			}
 			t.mu.Unlock()
 		}
 		in.Done = sum.TotalCount()

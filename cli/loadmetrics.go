@@ -1,0 +1,258 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/exp/api/remote"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"postage/load"
+)
+
+// latencyBounds are the upper bounds of the classic buckets, in seconds.
+var latencyBounds = []float64{
+	.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 25, 60,
+}
+
+// nativeSchema is the resolution of the native histogram: eight buckets to a factor of two.
+const nativeSchema = 3
+
+// loadMetrics are a load's figures as Prometheus collects them. They are of the last whole second.
+type loadMetrics struct {
+	proto             string
+	began             time.Time
+	latency           *prometheus.Desc
+	answers, failures *prometheus.Desc
+
+	mu       sync.Mutex
+	count    uint64
+	sum      float64
+	classic  map[float64]uint64
+	native   map[int]int64
+	statuses map[int]int64
+	errors   map[string]int64
+}
+
+func newLoadMetrics(proto string) *loadMetrics {
+	desc := func(name, help string, labels ...string) *prometheus.Desc {
+		return prometheus.NewDesc("postage_load_"+name, help, labels, nil)
+	}
+	m := &loadMetrics{
+		proto: proto, began: time.Now(), classic: map[float64]uint64{}, native: map[int]int64{},
+		latency:  desc("latency_seconds", "From when a request was due, or sent at --rate max, to its answer, failures included."),
+		answers:  desc("answers_total", "Answers by the status of HTTP or gRPC.", "status"),
+		failures: desc("failures_total", "Requests that failed, by reason.", "reason"),
+	}
+	for _, bound := range latencyBounds {
+		m.classic[bound] = 0
+	}
+	return m
+}
+
+// told takes an interval's figures in.
+func (m *loadMetrics) told(in load.Interval) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.statuses, m.errors = in.Statuses, in.Errors
+	for _, bar := range in.Latency.Distribution() {
+		if bar.Count == 0 {
+			continue
+		}
+		seconds := float64(bar.From+bar.To) / 2e6
+		m.count += uint64(bar.Count)
+		m.sum += seconds * float64(bar.Count)
+		for _, bound := range latencyBounds {
+			if seconds <= bound {
+				m.classic[bound] += uint64(bar.Count)
+			}
+		}
+		m.native[int(math.Ceil(math.Log2(seconds)*(1<<nativeSchema)))] += bar.Count
+	}
+}
+
+// Describe and Collect are Prometheus'.
+func (m *loadMetrics) Describe(to chan<- *prometheus.Desc) {
+	to <- m.latency
+	to <- m.answers
+	to <- m.failures
+}
+
+func (m *loadMetrics) Collect(to chan<- prometheus.Metric) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	to <- bothHistograms{
+		prometheus.MustNewConstHistogram(m.latency, m.count, m.sum, m.classic),
+		prometheus.MustNewConstNativeHistogram(m.latency, m.count, m.sum, m.native, nil, 0, nativeSchema, 0, m.began),
+	}
+	for status, n := range m.statuses {
+		to <- prometheus.MustNewConstMetric(m.answers, prometheus.CounterValue, float64(n), load.StatusName(m.proto, status))
+	}
+	for why, n := range m.errors {
+		to <- prometheus.MustNewConstMetric(m.failures, prometheus.CounterValue, float64(n), why)
+	}
+}
+
+// bothHistograms is a classic histogram that has the buckets of a native one too, so that
+// servers can take the one that they know.
+type bothHistograms struct {
+	prometheus.Metric
+	native prometheus.Metric
+}
+
+func (b bothHistograms) Write(to *dto.Metric) error {
+	var native dto.Metric
+	if err := errors.Join(b.Metric.Write(to), b.native.Write(&native)); err != nil {
+		return err
+	}
+	h, n := to.Histogram, native.Histogram
+	h.Schema, h.ZeroThreshold, h.ZeroCount, h.PositiveSpan, h.PositiveDelta = n.Schema, n.ZeroThreshold, n.ZeroCount, n.PositiveSpan, n.PositiveDelta
+	h.CreatedTimestamp = n.CreatedTimestamp
+	return nil
+}
+
+// loadExport gives a load's metrics to Prometheus: when asked, or by remote write.
+type loadExport struct {
+	*loadMetrics
+	registry *prometheus.Registry
+	server   *http.Server
+	api      *remote.API
+	labels   model.LabelSet // of what is written
+	wake     chan struct{}  // something new is to be written
+	written  chan struct{}  // closed when all is
+	failed   error          // the last failure to write; read after written is closed
+}
+
+// openExport listens, and begins to write, as the flags say. It is nil if they do not.
+func (f *loadFlags) openExport() (*loadExport, error) {
+	if f.prometheus == "" && f.prometheusWrite == "" {
+		return nil, nil
+	}
+	e := &loadExport{loadMetrics: newLoadMetrics(f.proto), registry: prometheus.NewPedanticRegistry()}
+	e.registry.MustRegister(e.loadMetrics)
+	if f.prometheusWrite != "" {
+		u, err := url.Parse(f.prometheusWrite)
+		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+			return nil, hinted(fmt.Errorf("--prometheus-write %q is not a URL", f.prometheusWrite), "want one such as http://localhost:9090/api/v1/write")
+		}
+		e.api, err = remote.NewAPI(u.String(), remote.WithAPIPath(""), remote.WithAPIHTTPClient(&http.Client{Timeout: 5 * time.Second}),
+			remote.WithAPIBackoff(remote.BackoffConfig{Min: 100 * time.Millisecond, Max: time.Second, MaxRetries: 3}))
+		if err != nil {
+			return nil, fmt.Errorf("--prometheus-write: %w", err)
+		}
+		host, _ := os.Hostname()
+		e.labels = model.LabelSet{"job": "postage_load", "instance": model.LabelValue(cmp.Or(host, "unknown"))}
+		e.wake, e.written = make(chan struct{}, 1), make(chan struct{})
+		go e.writeAll()
+	}
+	if f.prometheus != "" {
+		listener, err := net.Listen("tcp", f.prometheus)
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("--prometheus: %w", err), e.close())
+		}
+		mux := http.NewServeMux()
+		mux.Handle("/metrics", promhttp.HandlerFor(e.registry, promhttp.HandlerOpts{}))
+		e.server = &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
+		go func() { _ = e.server.Serve(listener) }()
+	}
+	return e, nil
+}
+
+func (e *loadExport) told(in load.Interval) {
+	e.loadMetrics.told(in)
+	if e.api != nil {
+		select {
+		case e.wake <- struct{}{}:
+		default: // it will be written with what is not yet
+		}
+	}
+}
+
+// close writes what is left, and stops listening.
+func (e *loadExport) close() (err error) {
+	if e == nil {
+		return nil
+	}
+	if e.server != nil {
+		err = e.server.Close()
+	}
+	if e.api != nil {
+		close(e.wake)
+		<-e.written
+		if e.failed != nil {
+			err = errors.Join(err, fmt.Errorf("--prometheus-write: %w", e.failed))
+		}
+	}
+	return err
+}
+
+// writeAll writes whenever there is something new.
+func (e *loadExport) writeAll() {
+	defer close(e.written)
+	for range e.wake {
+		e.failed = e.write()
+	}
+}
+
+// write sends the figures of now as remote write 1.0, which every receiver takes.
+func (e *loadExport) write() error {
+	families, err := e.registry.Gather()
+	if err != nil {
+		return err
+	}
+	now := model.Now()
+	samples, err := expfmt.ExtractSamples(&expfmt.DecodeOptions{Timestamp: now}, families...)
+	if err != nil {
+		return err
+	}
+	_, err = e.api.Write(context.Background(), remote.WriteV1MessageType, encodeWrite(samples, e.labels))
+	return err
+}
+
+// encodeWrite is https://github.com/prometheus/prometheus/blob/main/prompb/remote.proto's
+// WriteRequest, whose generated code would bring all of Prometheus with it.
+func encodeWrite(samples model.Vector, labels model.LabelSet) writeRequest {
+	var out writeRequest
+	message := func(to []byte, field protowire.Number, m []byte) []byte {
+		return protowire.AppendBytes(protowire.AppendTag(to, field, protowire.BytesType), m)
+	}
+	for _, s := range samples {
+		var series []byte
+		all := model.LabelSet(s.Metric).Merge(labels)
+		names := make([]model.LabelName, 0, len(all))
+		for name := range all {
+			names = append(names, name)
+		}
+		slices.Sort(names) // as the protocol wants them
+		for _, name := range names {
+			label := message(nil, 1, []byte(name))
+			series = message(series, 1, message(label, 2, []byte(all[name])))
+		}
+		sample := protowire.AppendFixed64(protowire.AppendTag(nil, 1, protowire.Fixed64Type), math.Float64bits(float64(s.Value)))
+		sample = protowire.AppendVarint(protowire.AppendTag(sample, 2, protowire.VarintType), uint64(s.Timestamp))
+		out = message(out, 1, message(series, 2, sample))
+	}
+	return out
+}
+
+// writeRequest is a message that is encoded already, as remote.API takes it.
+type writeRequest []byte
+
+func (w writeRequest) Size() int { return len(w) }
+
+func (w writeRequest) MarshalToSizedBuffer(to []byte) (int, error) { return copy(to, w), nil }
