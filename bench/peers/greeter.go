@@ -1,3 +1,5 @@
+//go:build linux
+
 package main
 
 import (
@@ -16,46 +18,33 @@ import (
 	"net"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"time"
 )
 
-// A server is postage's own, in a process of its own: `postage serve greeter`.
-type server struct {
+// A greeter is postage's own server, in a process of its own: `postage serve greeter`.
+type greeter struct {
 	addr  string
-	ca    string // path of its certificate, "" without TLS
 	cmd   *exec.Cmd
 	stdin io.Closer
 }
 
-// serverConfig is what it is told in its first line.
-type serverConfig struct {
-	Server     string       `json:"server"`
-	Body       string       `json:"body"`
-	Cert       *certificate `json:"cert,omitempty"`
-	Stall      int64        `json:"stall_ms,omitempty"`
-	StallEvery int64        `json:"stall_every_ms,omitempty"`
-
-	tls bool
+// greeterConfig is what it is told in its first line.
+type greeterConfig struct {
+	Server     string `json:"server"`
+	Body       string `json:"body"`
+	Stall      int64  `json:"stall_ms,omitempty"`
+	StallEvery int64  `json:"stall_every_ms,omitempty"`
 }
+
+func (s *greeter) url() string { return "http://" + s.addr + "/" }
 
 type certificate struct {
 	Cert []byte `json:"cert"`
 	Key  []byte `json:"key"`
 }
 
-func startServer(program string, config serverConfig) (*server, error) {
-	s := &server{cmd: exec.Command(program, "serve", "greeter")}
-	if config.tls {
-		var err error
-		if config.Cert, err = newCertificate(); err != nil {
-			return nil, err
-		}
-		s.ca = filepath.Join(filepath.Dir(program), "ca.pem")
-		if err := os.WriteFile(s.ca, config.Cert.Cert, 0o600); err != nil {
-			return nil, err
-		}
-	}
+func startGreeter(program string, config greeterConfig) (*greeter, error) {
+	s := &greeter{cmd: exec.Command(program, "serve", "greeter")}
 	stdin, err := s.cmd.StdinPipe()
 	if err != nil {
 		return nil, err
@@ -90,7 +79,7 @@ func startServer(program string, config serverConfig) (*server, error) {
 }
 
 // close ends the server, which it does with its standard input.
-func (s *server) close() error {
+func (s *greeter) close() error {
 	err := s.stdin.Close()
 	return errors.Join(err, s.cmd.Wait())
 }

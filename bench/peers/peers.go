@@ -1,0 +1,84 @@
+//go:build linux
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// A peer is a generator, or nginx, and how to get it.
+type peer struct {
+	name    string
+	install string // a command
+}
+
+// all are the programs that are used. Those in Go are built, at the versions of go.mod.
+var all = []peer{
+	{"postage", "go build ./cmd/postage"},
+	{"wrk", "apt-get install wrk"},
+	{"h2load", "apt-get install nghttp2-client"},
+	{"vegeta", "go build github.com/tsenart/vegeta/v12"},
+	{"k6", "go build go.k6.io/k6"},
+	{"fortio", "go build fortio.org/fortio"},
+	{"oha", "cargo install --locked --version 1.16.0 oha"},
+	{"ghz", "go build github.com/bojand/ghz/cmd/ghz"},
+}
+
+// names are the programs' as the tables have them.
+var names = map[string]string{"postage": "postage load", "wrk": "wrk", "h2load": "h2load", "vegeta": "vegeta", "k6": "k6", "fortio": "fortio", "oha": "oha", "ghz": "ghz"}
+
+func peerNames() (names []string) {
+	for _, p := range all[1:] {
+		names = append(names, p.name)
+	}
+	return names
+}
+
+// peers are the programs' paths by their names; what is missing is not there.
+type peers struct {
+	paths  map[string]string
+	folder string
+}
+
+// install finds or makes the programs that were asked for, and says what is missing.
+func install(ctx context.Context, folder, wanted string) (peers, error) {
+	p := peers{map[string]string{}, folder}
+	for _, one := range all {
+		if one.name != "postage" && !among(wanted, one.name) {
+			continue
+		}
+		path := filepath.Join(folder, one.name)
+		if build, ok := strings.CutPrefix(one.install, "go build "); ok {
+			fmt.Fprintln(os.Stderr, "peers: build", one.name)
+			cmd := exec.CommandContext(ctx, "go", "build", "-o", path, build)
+			if one.name == "postage" {
+				cmd.Dir = filepath.Join("..", "..")
+			} else {
+				cmd.Env = append(os.Environ(), "GOWORK=off") // a workspace loads older modules too, which are ambiguous
+			}
+			if text, err := cmd.CombinedOutput(); err != nil {
+				return p, fmt.Errorf("build %s: %w\n%s", one.name, err, text)
+			}
+		} else if found, err := exec.LookPath(one.name); err == nil {
+			path = found
+		} else {
+			fmt.Fprintf(os.Stderr, "peers: %s is left out, as it is not installed: %s\n", one.name, one.install)
+			continue
+		}
+		p.paths[one.name] = path
+	}
+	return p, errors.Join(
+		os.WriteFile(filepath.Join(folder, "script.js"), []byte(script), 0o600),
+		os.WriteFile(filepath.Join(folder, "hello.proto"), []byte(protoFile), 0o600))
+}
+
+// write writes the file that tells vegeta where to send to.
+func (p peers) write(url string) error {
+	return os.WriteFile(filepath.Join(p.folder, "targets"), []byte("GET "+url+"\n"), 0o600)
+}

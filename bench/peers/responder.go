@@ -1,0 +1,249 @@
+//go:build linux
+
+package main
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"os"
+	"runtime"
+	"sync/atomic"
+	"syscall"
+)
+
+// A responder answers every request with the same bytes. It is one thread that waits for
+// many connections at once and looks at no more of a request than where it ends, so it is
+// done with a request sooner than any client is.
+type responder struct {
+	epoll    int
+	answered atomic.Int64
+	conns    map[int32]*responderConn
+	stop     atomic.Bool
+	stopped  chan struct{}
+	listens  map[int32]protocol
+	fds      []int
+}
+
+type protocol int
+
+const (
+	http1 protocol = iota
+	http2
+	grpc
+)
+
+type responderConn struct {
+	protocol protocol
+	in       []byte // what has come and is not a whole request yet
+	out      []byte
+	begun    bool // HTTP/2's preface has come
+}
+
+const responseBody = `{"secure":"raw"}`
+
+var response1 = fmt.Appendf(nil, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(responseBody), responseBody)
+
+// startResponder listens once for each protocol and returns the addresses in that order.
+func startResponder() (*responder, []string, error) {
+	epoll, err := syscall.EpollCreate1(syscall.EPOLL_CLOEXEC)
+	if err != nil {
+		return nil, nil, os.NewSyscallError("epoll_create1", err)
+	}
+	r := &responder{epoll: epoll, conns: map[int32]*responderConn{}, listens: map[int32]protocol{}, stopped: make(chan struct{})}
+	var addrs []string
+	for p := http1; p <= grpc; p++ {
+		fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_NONBLOCK|syscall.SOCK_CLOEXEC, 0)
+		if err != nil {
+			return nil, nil, os.NewSyscallError("socket", err)
+		}
+		r.fds = append(r.fds, fd)
+		if err := syscall.Bind(fd, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
+			return nil, nil, os.NewSyscallError("bind", err)
+		}
+		if err := syscall.Listen(fd, 4096); err != nil {
+			return nil, nil, os.NewSyscallError("listen", err)
+		}
+		name, err := syscall.Getsockname(fd)
+		if err != nil {
+			return nil, nil, os.NewSyscallError("getsockname", err)
+		}
+		r.listens[int32(fd)] = p
+		addrs = append(addrs, fmt.Sprintf("127.0.0.1:%d", name.(*syscall.SockaddrInet4).Port))
+		if err := r.watch(fd); err != nil {
+			return nil, nil, err
+		}
+	}
+	go r.loop()
+	return r, addrs, nil
+}
+
+func (r *responder) watch(fd int) error {
+	event := syscall.EpollEvent{Events: syscall.EPOLLIN, Fd: int32(fd)}
+	return os.NewSyscallError("epoll_ctl", syscall.EpollCtl(r.epoll, syscall.EPOLL_CTL_ADD, fd, &event))
+}
+
+func (r *responder) close() error {
+	r.stop.Store(true)
+	<-r.stopped
+	for _, fd := range append(r.fds, r.epoll) {
+		_ = syscall.Close(fd)
+	}
+	for fd := range r.conns {
+		_ = syscall.Close(int(fd))
+	}
+	return nil
+}
+
+func (r *responder) loop() {
+	runtime.LockOSThread()
+	defer close(r.stopped)
+	events := make([]syscall.EpollEvent, 256)
+	buf := make([]byte, 64<<10)
+	for !r.stop.Load() {
+		n, err := syscall.EpollWait(r.epoll, events, 100)
+		if err != nil && err != syscall.EINTR {
+			return
+		}
+		for _, event := range events[:max(n, 0)] {
+			if p, ok := r.listens[event.Fd]; ok {
+				r.accept(int(event.Fd), p)
+			} else {
+				r.serve(event.Fd, buf)
+			}
+		}
+	}
+}
+
+func (r *responder) accept(fd int, p protocol) {
+	conn, _, err := syscall.Accept4(fd, syscall.SOCK_NONBLOCK|syscall.SOCK_CLOEXEC)
+	if err != nil {
+		return
+	}
+	_ = syscall.SetsockoptInt(conn, syscall.IPPROTO_TCP, syscall.TCP_NODELAY, 1)
+	r.conns[int32(conn)] = &responderConn{protocol: p}
+	if r.watch(conn) != nil {
+		r.drop(int32(conn))
+	}
+}
+
+func (r *responder) drop(fd int32) {
+	delete(r.conns, fd)
+	_ = syscall.Close(int(fd))
+}
+
+func (r *responder) serve(fd int32, buf []byte) {
+	c := r.conns[fd]
+	n, err := syscall.Read(int(fd), buf)
+	if err == syscall.EAGAIN || err == syscall.EINTR {
+		return
+	}
+	if n <= 0 {
+		r.drop(fd)
+		return
+	}
+	data := buf[:n]
+	if len(c.in) > 0 {
+		c.in = append(c.in, data...)
+		data = c.in
+	}
+	c.out = c.out[:0]
+	var requests int
+	var left []byte
+	if c.protocol == http1 {
+		requests, left = c.http1(data)
+	} else {
+		requests, left = c.http2(data)
+	}
+	c.in = append(c.in[:0], left...)
+	r.answered.Add(int64(requests))
+	for out := c.out; len(out) > 0; {
+		n, err := syscall.Write(int(fd), out)
+		if err != nil && err != syscall.EAGAIN && err != syscall.EINTR {
+			r.drop(fd)
+			return
+		}
+		out = out[max(n, 0):] // a client that does not read holds all up, but none does that
+	}
+}
+
+// http1 answers requests, which have no body.
+func (c *responderConn) http1(data []byte) (requests int, left []byte) {
+	for {
+		end := bytes.Index(data, []byte("\r\n\r\n"))
+		if end < 0 {
+			return requests, data
+		}
+		data = data[end+4:]
+		c.out = append(c.out, response1...)
+		requests++
+	}
+}
+
+// Types and flags of HTTP/2's frames.
+const (
+	frameData, frameHeaders, frameSettings, framePing, frameWindowUpdate = 0, 1, 4, 6, 8
+
+	flagEndStream, flagAck, flagEndHeaders = 1, 1, 4
+)
+
+const preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+
+// grpcHeader is the header of a gRPC answer: status 200 and the content type, which is not
+// indexed; grpcTrailer is its trailer.
+var (
+	grpcHeader  = "\x88\x0f\x10\x10application/grpc"
+	grpcTrailer = "\x00\x0bgrpc-status\x010"
+)
+
+// http2 answers requests when they end. What they say is not read.
+func (c *responderConn) http2(data []byte) (requests int, left []byte) {
+	if !c.begun {
+		if len(data) < len(preface) {
+			return 0, data
+		}
+		data = data[len(preface):]
+		c.begun = true
+		c.frame(frameSettings, 0, 0, "\x00\x03\x00\x00\x04\x00") // 1024 streams at a time
+	}
+	taken := 0
+	for len(data) >= 9 {
+		length := int(data[0])<<16 | int(data[1])<<8 | int(data[2])
+		if len(data) < 9+length {
+			break
+		}
+		kind, flags, id := data[3], data[4], binary.BigEndian.Uint32(data[5:])
+		payload := data[9 : 9+length]
+		data = data[9+length:]
+		switch {
+		case kind == frameSettings && flags&flagAck == 0:
+			c.frame(frameSettings, flagAck, 0, "")
+		case kind == framePing && flags&flagAck == 0:
+			c.frame(framePing, flagAck, 0, string(payload))
+		case kind == frameData:
+			taken += length
+		}
+		if (kind == frameData || kind == frameHeaders) && flags&flagEndStream != 0 {
+			requests++
+			if c.protocol == grpc {
+				c.frame(frameHeaders, flagEndHeaders, id, grpcHeader)
+				c.frame(frameData, 0, id, "\x00\x00\x00\x00\x00") // an empty message
+				c.frame(frameHeaders, flagEndHeaders|flagEndStream, id, grpcTrailer)
+			} else {
+				c.frame(frameHeaders, flagEndHeaders, id, "\x88")
+				c.frame(frameData, flagEndStream, id, responseBody)
+			}
+		}
+	}
+	if taken > 0 {
+		c.frame(frameWindowUpdate, 0, 0, string(binary.BigEndian.AppendUint32(nil, uint32(taken))))
+	}
+	return requests, data
+}
+
+func (c *responderConn) frame(kind, flags byte, id uint32, payload string) {
+	n := len(payload)
+	c.out = append(c.out, byte(n>>16), byte(n>>8), byte(n), kind, flags)
+	c.out = binary.BigEndian.AppendUint32(c.out, id)
+	c.out = append(c.out, payload...)
+}
