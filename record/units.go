@@ -3,6 +3,7 @@ package record
 // The units of figures that more than one package looks for. Others are free.
 const (
 	EncodedBytes = "encoded-bytes"    // of what an operation encodes
+	PackedBytes  = "packed-bytes"     // of what an operation encodes, compressed
 	RowsWritten  = "rows"             // of a table, an operation
 	ClientCPU    = "client-cpu-ns/op" // CPU time of the contender's process
 	Instructions = "instructions/op"  // of all the contender's process, in user mode

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"postage/internal/words"
 	"postage/record"
 	"postage/stats"
 	"postage/verdict"
@@ -50,6 +51,10 @@ func answers(cases []*caseOfRun) []answerView {
 			continue
 		}
 		k := record.KeysOf(c.Name)
+		if picks := c.Picks(); picks != nil {
+			all = append(all, answerView{Lead: "For your", Subject: k.Get(c.says.Message), Rest: " message in " + record.Short(k.Without(c.says.Message, c.says.Does).Join("/")) + ":", Clauses: []clauseView{c.packed(picks)}})
+			continue
+		}
 		verb, known := c.says.Verbs[k.Get(c.says.Does)]
 		message := k.Get(c.says.Message)
 		if !known || message == "" {
@@ -110,6 +115,28 @@ func (c *caseOfRun) clause(verb verdict.Verb) (who, text string) {
 	}
 	return record.Short(best.Row.Contender) + " " + verb.Does, text
 }
+
+// packed says which way of packing is best at which bandwidth.
+func (c *caseOfRun) packed(picks []verdict.Pick) clauseView {
+	first := record.Short(picks[0].Row.Contender)
+	if slices.ContainsFunc(picks, func(p verdict.Pick) bool { return p.Ratio != nil && math.IsInf(p.Ratio.HalfWidth, 0) }) {
+		return clauseView{c.id, "there", "are too few blocks to say what pays"}
+	}
+	if len(picks) == 1 {
+		return clauseView{c.id, first, "is best at every bandwidth"}
+	}
+	text := "is best above " + bandwidth(picks[1].Below)
+	for i, p := range picks[1:] {
+		below := "that"
+		if i > 0 {
+			below = bandwidth(p.Below)
+		}
+		text += fmt.Sprintf(", %s below %s (%s bytes)", record.Short(p.Row.Contender), below, words.Integer(int64(math.Round(p.Metrics[record.PackedBytes]))))
+	}
+	return clauseView{c.id, first, text}
+}
+
+func bandwidth(mbit float64) string { return scaled(1e3*mbit, "kbit/s", "Mbit/s", "Gbit/s") }
 
 // rivals are the contenders with figures: those that were found faster than the baseline
 // first, those found slower last, each the fastest first.

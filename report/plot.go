@@ -190,12 +190,20 @@ type point struct {
 	X, Y, LabelX, LabelY       float64
 }
 
+// sizeOf is what a message takes on the wire.
+func sizeOf(r *verdict.Result) (size float64, ok bool) {
+	if size, ok = r.Metrics[record.PackedBytes]; !ok {
+		size, ok = r.Metrics[record.EncodedBytes]
+	}
+	return size, ok
+}
+
 func newScatter(results []*verdict.Result) *scatter {
 	s := &scatter{Width: plotWidth, Height: 380, Left: 64, Right: 870, Top: 12, Bottom: 330}
 	var sized []*verdict.Result
 	var sizes, speeds []float64
 	for _, r := range results {
-		size, ok := r.Metrics[record.EncodedBytes]
+		size, ok := sizeOf(r)
 		if !ok || size <= 0 || r.Row.Role == record.RoleFloor {
 			continue
 		}
@@ -213,7 +221,8 @@ func newScatter(results []*verdict.Result) *scatter {
 	type box struct{ x0, y0, x1, y1 float64 }
 	var taken []box
 	for _, r := range sized {
-		p := point{Class: verdictClass(r), X: x.at(r.NSOp.Value), Y: y.at(r.Metrics[record.EncodedBytes]),
+		size, _ := sizeOf(r)
+		p := point{Class: verdictClass(r), X: x.at(r.NSOp.Value), Y: y.at(size),
 			Hint: r.Row.Contender}
 		taken = append(taken, box{p.X - 5, p.Y - 5, p.X + 5, p.Y + 5})
 		s.Points = append(s.Points, p)

@@ -243,6 +243,11 @@ func columnsOf(c *verdict.CaseResult) []column[*verdict.Result] {
 				return "n/a"
 			}})
 	}
+	if units[record.PackedBytes] {
+		columns = append(columns,
+			column[*verdict.Result]{"packed bytes", false, metric(record.PackedBytes)},
+			column[*verdict.Result]{"pays below Mbit/s", false, func(r *verdict.Result) string { return paysText(c, r) }})
+	}
 	if units[record.RowsWritten] {
 		columns = append(columns, column[*verdict.Result]{"rows/s", false, func(r *verdict.Result) string {
 			if speed, ok := rowsPerSecond(r); ok {
@@ -252,6 +257,7 @@ func columnsOf(c *verdict.CaseResult) []column[*verdict.Result] {
 		}})
 	}
 	delete(units, record.EncodedBytes)
+	delete(units, record.PackedBytes)
 	delete(units, record.RowsWritten)
 	for _, unit := range slices.Sorted(maps.Keys(units)) {
 		title := unit
@@ -261,6 +267,26 @@ func columnsOf(c *verdict.CaseResult) []column[*verdict.Result] {
 		columns = append(columns, column[*verdict.Result]{title, false, metric(unit)})
 	}
 	return columns
+}
+
+// paysText is the bandwidth below which a row of packed messages pays.
+func paysText(c *verdict.CaseResult, r *verdict.Result) string {
+	below, ok := c.PaysBelow(r)
+	switch {
+	case !ok && r == c.Baseline:
+		return ""
+	case !ok:
+		return "n/a"
+	case below.Value == 0:
+		return "never"
+	case math.IsInf(r.Ratio.HalfWidth, 0):
+		return grouped(below.Value) + " (no interval yet)"
+	case math.IsInf(below.Low, 1):
+		return "always"
+	case math.IsInf(below.High, 1):
+		return fmt.Sprintf("at least %s", grouped(below.Low))
+	}
+	return fmt.Sprintf("%s (%s to %s)", grouped(below.Value), grouped(below.Low), grouped(below.High))
 }
 
 func name(r *verdict.Result) string { return r.Row.Contender }

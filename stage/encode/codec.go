@@ -168,6 +168,9 @@ type message[M any] struct {
 	samples []M
 	count   int  // messages in a corpus, a power of two
 	scalar  bool // nothing in it could share memory with its input
+	// noDictionary says, by codecs, why no dictionary can be trained on the corpus; "" is for all codecs.
+	noDictionary map[string]string
+	now          string // a brought message's codec of today
 	// edges and text, where set, make messages by which decoders' treatment of rare
 	// values is proven.
 	edges func() []edge[M]
@@ -183,6 +186,8 @@ type message[M any] struct {
 type contender[M any] interface {
 	// rows returns the contender's rows in the message's case for the operation.
 	rows(msg *message[M], o op) []lab.Contender
+	// packCase returns the case of its bytes compressed, nil if it has none.
+	packCase(msg *message[M]) *lab.Case
 }
 
 func (c *codec[M, V]) rows(msg *message[M], o op) []lab.Contender {
@@ -296,8 +301,8 @@ func (c *codec[M, V]) values(messages []M) []*V {
 
 // encoded returns messages as the codec's decoder gets them, each in memory of its own.
 func (in *instance[M, V]) encoded(messages []M) ([][]byte, error) {
-	inputs := make([][]byte, len(messages))
 	if in.codec.protobuf {
+		inputs := make([][]byte, len(messages))
 		for i := range messages {
 			data, err := in.msg.marshal(&messages[i])
 			if err != nil {
@@ -307,6 +312,12 @@ func (in *instance[M, V]) encoded(messages []M) ([][]byte, error) {
 		}
 		return inputs, nil
 	}
+	return in.encode(messages)
+}
+
+// encode returns messages as the codec encodes them, each in memory of its own.
+func (in *instance[M, V]) encode(messages []M) ([][]byte, error) {
+	inputs := make([][]byte, len(messages))
 	r := &run[M, V]{originals: messages, values: in.codec.values(messages)}
 	for i := range messages {
 		if err := in.loops.encode(r, 1); err != nil {

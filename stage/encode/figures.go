@@ -15,6 +15,7 @@ func figures() verdict.Figures {
 			"encode":       {Does: "encodes", Do: "encode"},
 			"decode":       {Does: "decodes", Do: "decode"},
 			"decode-reuse": {Does: "decodes into a used message", Do: "decode into a used message"},
+			"pack":         {Does: "packs", Do: "pack"},
 			"validate":     {Does: "decodes and validates", Do: "decode and validate"},
 		},
 		Known: map[string]string{"codec=json": "encoding/json"},

@@ -16,16 +16,18 @@ import (
 
 // Suite returns the stage's cases.
 func Suite() lab.Suite {
-	suite := lab.Suite{Stage: "encode", Doc: "Struct to bytes and back: which codec?", Figures: figures(), Bring: codegen.Bring}
+	suite := lab.Suite{Stage: "encode", Doc: "Struct to bytes and back: which codec?", Figures: figures(), Bring: codegen.Bring, Choose: choosePacked}
 	suite.Cases = append(suite.Cases, cases(bind.Benchmark(), message[plain.Benchmark]{
 		name: "benchmark", doc: "the published page's message of strings, bytes, a map and ten parts",
 		draw: drawBenchmark, count: 1,
+		noDictionary: map[string]string{"": "there is one message only: nothing is left to train a dictionary on"},
 	}, handwritten(), handwrittenOwned(bind.Benchmark().Plain), polyglotGo(bind.Benchmark().Polyglot),
 		pageValidation[polymsg.Benchmark](polyglotGo(bind.Benchmark().Polyglot)),
 		pageValidation[pb.Benchmark](protobuf[plain.Benchmark, pb.Benchmark](bind.Benchmark().Protobuf, false)))...)
 	suite.Cases = append(suite.Cases, cases(bind.Tiny(), message[plain.Tiny]{
 		name: "tiny", doc: "three scalars",
 		draw: drawTiny, count: 256, scalar: true,
+		noDictionary: map[string]string{baseline: "the messages have nothing in common for a dictionary to hold"},
 	})...)
 	suite.Cases = append(suite.Cases, cases(bind.Order(), message[plain.Order]{
 		name: "order", doc: "a business document of one to two kilobytes",
@@ -39,6 +41,7 @@ func Suite() lab.Suite {
 	suite.Cases = append(suite.Cases, cases(bind.Blob(), message[plain.Blob]{
 		name: "blob", doc: "64 KiB of bytes",
 		draw: drawBlob, count: 256,
+		noDictionary: map[string]string{baseline: "the messages have nothing in common for a dictionary to hold"},
 	})...)
 	return suite
 }

@@ -88,6 +88,11 @@ func casesOf[M any](msg *message[M], rows []contender[M]) []lab.Case {
 		}
 		out = append(out, c)
 	}
+	for _, contender := range rows {
+		if c := contender.packCase(msg); c != nil {
+			out = append(out, *c)
+		}
+	}
 	return out
 }
 

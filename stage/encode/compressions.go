@@ -1,0 +1,133 @@
+package encode
+
+import (
+	"bytes"
+	"compress/gzip"
+	"io"
+
+	klauspost "github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/s2"
+	"github.com/klauspost/compress/snappy"
+	"github.com/klauspost/compress/zstd"
+	"github.com/pierrec/lz4/v4"
+)
+
+const (
+	moduleCompress = "github.com/klauspost/compress"
+	moduleLZ4      = "github.com/pierrec/lz4/v4"
+)
+
+// A compression is one way to make encoded messages smaller.
+type compression struct {
+	name, module string
+	settings     map[string]string
+	dictionary   bool // it is opened with one
+	open         func(dictionary []byte) (packer, error)
+}
+
+// compressions are those that messages are packed by. Each message is whole in itself; encoders, decoders and buffers are kept.
+var compressions = []compression{
+	{name: packBaseline, open: func([]byte) (packer, error) { return packer{}, nil }},
+	{name: "pack=gzip/level=6", open: func([]byte) (packer, error) {
+		w, err := gzip.NewWriterLevel(nil, 6)
+		return streams(w, new(gzip.Reader)), err
+	}},
+	{name: "pack=gzip/level=6/library=klauspost", module: moduleCompress, open: func([]byte) (packer, error) {
+		w, err := klauspost.NewWriterLevel(nil, 6)
+		return streams(w, new(klauspost.Reader)), err
+	}},
+	{name: "pack=zstd/level=1", module: moduleCompress, settings: zstdSettings("fastest"), open: zstdAt(zstd.SpeedFastest)},
+	{name: "pack=zstd/level=3", module: moduleCompress, settings: zstdSettings("default"), open: zstdAt(zstd.SpeedDefault)},
+	{name: "pack=zstd/level=3/dictionary=trained", module: moduleCompress, settings: zstdSettings("default"), open: zstdAt(zstd.SpeedDefault), dictionary: true},
+	{name: "pack=s2", module: moduleCompress, settings: block, open: func([]byte) (packer, error) {
+		return blocks(s2.MaxEncodedLen, s2.Encode, s2.Decode), nil
+	}},
+	{name: "pack=snappy", module: moduleCompress, settings: block, open: func([]byte) (packer, error) {
+		return blocks(snappy.MaxEncodedLen, snappy.Encode, snappy.Decode), nil
+	}},
+	{name: "pack=lz4", module: moduleLZ4, settings: map[string]string{"format": "frame", "block": "64KB"}, open: func([]byte) (packer, error) {
+		w := lz4.NewWriter(nil)
+		return streams(w, lz4Reader{lz4.NewReader(nil)}), w.Apply(lz4.BlockSizeOption(lz4.Block64Kb))
+	}},
+}
+
+var block = map[string]string{"format": "block"}
+
+// zstdSettings say what the library calls a level.
+func zstdSettings(level string) map[string]string {
+	return map[string]string{"encoder-level": level, "concurrency": "1"}
+}
+
+func zstdAt(level zstd.EncoderLevel) func([]byte) (packer, error) {
+	return func(dictionary []byte) (packer, error) {
+		w := []zstd.EOption{zstd.WithEncoderLevel(level), zstd.WithEncoderConcurrency(1)}
+		r := []zstd.DOption{zstd.WithDecoderConcurrency(1)}
+		if dictionary != nil {
+			w, r = append(w, zstd.WithEncoderDict(dictionary)), append(r, zstd.WithDecoderDicts(dictionary))
+		}
+		encoder, err := zstd.NewWriter(nil, w...)
+		if err != nil {
+			return packer{}, err
+		}
+		decoder, err := zstd.NewReader(nil, r...)
+		if err != nil {
+			return packer{}, err
+		}
+		return packer{
+			pack:   func(dst, src []byte) ([]byte, error) { return encoder.EncodeAll(src, dst[:0]), nil },
+			unpack: func(dst, src []byte) ([]byte, error) { return decoder.DecodeAll(src, dst[:0]) },
+		}, nil
+	}
+}
+
+// streams packs by a writer and unpacks by a reader that are reset for each message.
+func streams(w interface {
+	io.WriteCloser
+	Reset(io.Writer)
+}, r interface {
+	io.Reader
+	Reset(io.Reader) error
+}) packer {
+	var out, back bytes.Buffer
+	var in bytes.Reader
+	return packer{
+		pack: func(_, src []byte) ([]byte, error) {
+			out.Reset()
+			w.Reset(&out)
+			if _, err := w.Write(src); err != nil {
+				return nil, err
+			}
+			err := w.Close()
+			return out.Bytes(), err
+		},
+		unpack: func(_, src []byte) ([]byte, error) {
+			in.Reset(src)
+			if err := r.Reset(&in); err != nil {
+				return nil, err
+			}
+			back.Reset()
+			_, err := back.ReadFrom(r)
+			return back.Bytes(), err
+		},
+	}
+}
+
+type lz4Reader struct{ *lz4.Reader }
+
+func (r lz4Reader) Reset(from io.Reader) error {
+	r.Reader.Reset(from)
+	return nil
+}
+
+// blocks packs into memory that is as large as the worst case, and unpacks into what has room.
+func blocks(worst func(int) int, encode func(dst, src []byte) []byte, decode func(dst, src []byte) ([]byte, error)) packer {
+	return packer{
+		pack: func(dst, src []byte) ([]byte, error) {
+			if n := worst(len(src)); cap(dst) < n {
+				dst = make([]byte, n)
+			}
+			return encode(dst[:cap(dst)], src), nil
+		},
+		unpack: func(dst, src []byte) ([]byte, error) { return decode(dst[:cap(dst)], src) },
+	}
+}

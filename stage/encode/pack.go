@@ -1,0 +1,269 @@
+package encode
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	"github.com/klauspost/compress/zstd"
+
+	"postage/lab"
+	"postage/record"
+)
+
+// opPack encodes and compresses, then decompresses, decodes and reads every field. Each codec has a case of its own,
+// whose baseline sends what it encoded as it is.
+const opPack op = "pack"
+
+const packBaseline = "pack=none"
+
+// packed are the codecs that have a case: one of each usual format, as compressing costs the same whichever library
+// made the bytes. A brought message's codec of today joins them.
+var packed = []string{baseline, "codec=json", "codec=msgp", "codec=cbor"}
+
+// A packer compresses and decompresses into dst, grown if it has to be, and keeps what it needs from one message to the next.
+type packer struct {
+	pack, unpack func(dst, src []byte) ([]byte, error)
+}
+
+func (c *codec[M, V]) packCase(msg *message[M]) *lab.Case {
+	if c.floor || !c.does(opEncode) || !c.does(opDecode) || c.name != msg.now && !slices.Contains(packed, c.name) {
+		return nil
+	}
+	out := &lab.Case{
+		Name:     "Encode/msg=" + msg.name + "/op=" + string(opPack) + "/" + c.name,
+		Doc:      "What does it cost to encode " + msg.doc + ", to compress it, and to turn it back and read every field?",
+		Baseline: packBaseline,
+	}
+	for _, how := range compressions {
+		row := lab.Contender{
+			Name:     how.name,
+			Module:   how.module,
+			Settings: record.KeysOf(how.name).Settings(how.settings),
+			Checks:   "what another reader unpacks is what was encoded, and every field of every message is the original's and was read",
+			Open: func(_ context.Context, env lab.Env) (lab.Instance, error) {
+				in, err := newPacking(c, msg, how, env.Seed)
+				if err != nil {
+					return nil, fmt.Errorf("encode: %s: %w", msg.name, err)
+				}
+				return in, nil
+			},
+		}
+		if why := cmp.Or(msg.noDictionary[""], msg.noDictionary[c.name]); how.dictionary && why != "" {
+			row.NotPossible, row.Checks, row.Open = why, "", nil
+		}
+		out.Contenders = append(out.Contenders, row)
+	}
+	return out
+}
+
+// A packing is a codec and a compression at work.
+type packing[M, V any] struct {
+	in          *instance[M, V] // encodes
+	back        run[M, V]       // decodes
+	how         compression
+	dictionary  []byte
+	packer      packer
+	wire, plain []byte // what packing and unpacking left
+	wireBytes   float64
+}
+
+func newPacking[M, V any](c *codec[M, V], msg *message[M], how compression, seed uint64) (*packing[M, V], error) {
+	in, err := newInstance(c, msg, opEncode, seed)
+	if err != nil {
+		return nil, err
+	}
+	measured, training := msg.halves(seed)
+	in.run.originals, in.run.values = measured, c.values(measured)
+	p := &packing[M, V]{in: in, how: how}
+	p.back = run[M, V]{originals: measured, inputs: make([][]byte, len(measured)), use: c.form.Read}
+	if how.dictionary {
+		if p.dictionary, err = p.train(training); err != nil {
+			return nil, fmt.Errorf("no dictionary: %w", err)
+		}
+	}
+	if p.packer, err = how.open(p.dictionary); err != nil {
+		return nil, fmt.Errorf("open %s: %w", how.name, err)
+	}
+	return p, nil
+}
+
+// halves divides the corpus into what is measured, whose length is a power of two, and what dictionaries are trained on.
+func (msg *message[M]) halves(seed uint64) (measured, training []M) {
+	if msg.samples == nil {
+		corpus := msg.corpus(seed)
+		half := (len(corpus) + 1) / 2
+		return corpus[:half], corpus[half:]
+	}
+	order := rand.New(rand.NewPCG(seed, 0)).Perm(len(msg.samples))
+	half := (len(order) + 1) / 2
+	for i := range max(1, msg.count/2) {
+		measured = append(measured, msg.samples[order[i%half]])
+	}
+	for _, i := range order[half:] {
+		training = append(training, msg.samples[i])
+	}
+	return measured, training
+}
+
+const (
+	dictionaryBytes = 32 << 10
+	trainingBytes   = 100 * dictionaryBytes // what zstd's authors recommend
+)
+
+// train makes a zstd dictionary of the training half: some messages as they are, and tables of what compressing the others
+// takes. Messages that are measured too are left out.
+//
+// Note: package dict of the same module picks pieces instead. Its dictionaries differ from one process to the next, and
+// orders as JSON are 15% larger by them.
+func (p *packing[M, V]) train(training []M) ([]byte, error) {
+	seen := map[string]bool{}
+	inputs, err := p.in.encode(p.in.run.originals)
+	if err != nil {
+		return nil, err
+	}
+	for _, data := range inputs {
+		seen[string(data)] = true
+	}
+	if inputs, err = p.in.encode(training); err != nil {
+		return nil, err
+	}
+	inputs = slices.DeleteFunc(inputs, func(data []byte) bool { return seen[string(data)] })
+	if len(inputs) < 2 {
+		return nil, errors.New("too few messages to train it on that are not measured")
+	}
+	var history []byte
+	held := 0
+	for ; held < len(inputs)/2 && len(history) < dictionaryBytes; held++ {
+		history = append(history, inputs[held]...)
+	}
+	history = history[:min(len(history), dictionaryBytes)]
+	inputs = inputs[held:]
+	total := 0
+	for i, data := range inputs {
+		if total += len(data); total > trainingBytes {
+			inputs = inputs[:i+1]
+			break
+		}
+	}
+	var dictionary []byte
+	err = recovered(func() (err error) {
+		dictionary, err = zstd.BuildDict(zstd.BuildDictOptions{ID: 1 << 15, Contents: inputs, History: history, Offsets: [3]int{1, 4, 8}, Level: zstd.SpeedDefault})
+		return err
+	})
+	return dictionary, err
+}
+
+func (p *packing[M, V]) Run(n int) error {
+	in, back := p.in, &p.back
+	for range n {
+		i := in.run.next & (len(back.inputs) - 1)
+		err := in.loops.encode(&in.run, 1)
+		if err != nil {
+			return err
+		}
+		data := in.run.out
+		if p.packer.pack != nil {
+			if p.wire, err = p.packer.pack(p.wire, data); err != nil {
+				return err
+			}
+			if p.plain, err = p.packer.unpack(p.plain, p.wire); err != nil {
+				return err
+			}
+			data = p.plain
+		}
+		back.inputs[i], back.next = data, i
+		if err := in.loops.decode(back, 1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Prove implements [postage/lab.Instance].
+func (p *packing[M, V]) Prove(ctx context.Context) error {
+	if check := p.in.codec.check; check != nil {
+		if err := check(); err != nil {
+			return err
+		}
+	}
+	reader, err := p.how.open(p.dictionary)
+	if err != nil {
+		return err
+	}
+	plain, wire := 0, 0
+	p.in.run.next = 0
+	for i := range p.in.run.originals {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		for _, b := range [][]byte{p.in.run.out, p.wire, p.plain} {
+			scribble(b[:cap(b)])
+		}
+		original := &p.in.run.originals[i]
+		p.back.last = nil
+		before := p.back.sum
+		if err := p.Run(1); err != nil {
+			return fmt.Errorf("pack: message %d: %w", i, err)
+		}
+		if err := p.in.same(p.back.last, original); err != nil {
+			return fmt.Errorf("pack: message %d: %w", i, err)
+		}
+		want, err := p.in.msg.read(original, original)
+		if err != nil {
+			return err
+		}
+		if got := p.back.sum - before; got != want {
+			return fmt.Errorf("pack: message %d: fields read sum up to %d, want %d: not every field was read", i, got, want)
+		}
+		plain += len(p.in.run.out)
+		if reader.unpack == nil {
+			wire += len(p.in.run.out)
+			continue
+		}
+		wire += len(p.wire)
+		got, err := reader.unpack(nil, p.wire)
+		if err != nil {
+			return fmt.Errorf("pack: message %d: another reader: %w", i, err)
+		}
+		if !bytes.Equal(got, p.in.run.out) {
+			return fmt.Errorf("pack: message %d: another reader unpacks something else", i)
+		}
+	}
+	p.in.run.next = 0
+	p.in.bytes = float64(plain) / float64(len(p.in.run.originals))
+	p.wireBytes = float64(wire) / float64(len(p.in.run.originals))
+	return nil
+}
+
+// Metrics returns mean sizes before and after packing, and what of a dictionary both ends have to hold.
+func (p *packing[M, V]) Metrics() map[string]float64 {
+	metrics := map[string]float64{record.EncodedBytes: p.in.bytes, record.PackedBytes: p.wireBytes}
+	if p.dictionary != nil {
+		metrics["dictionary-bytes"] = float64(len(p.dictionary))
+	}
+	return metrics
+}
+
+func (p *packing[M, V]) Close() error { return nil }
+
+// choosePacked leaves packed messages out of what is measured unless a pattern names them.
+func choosePacked(c *lab.Choice) error {
+	asked := func(pattern string) bool { return pattern == lab.All || strings.Contains(pattern, string(opPack)) }
+	if c.Resumed || slices.ContainsFunc(c.Patterns, asked) {
+		return nil
+	}
+	rows := len(c.Entries)
+	c.Entries = slices.DeleteFunc(c.Entries, func(e lab.Entry) bool {
+		return record.KeysOf(e.Case.Name).Get("op") == string(opPack)
+	})
+	if len(c.Entries) < rows {
+		c.Note = "encode: without packed messages; op=pack measures them"
+	}
+	return nil
+}

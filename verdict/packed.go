@@ -1,0 +1,88 @@
+package verdict
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"postage/record"
+)
+
+// PaysBelow is the bandwidth in Mbit/s below which a row is ahead of its case's baseline: what it sends less saves more time
+// on the wire than it takes more of CPU time, both ends counted. It is 0 for a row that sends no less, and infinite for one that
+// takes no more time. It is false where sizes or times are not known.
+func (c *CaseResult) PaysBelow(r *Result) (Interval, bool) {
+	at, ok := c.cost(r)
+	base, baseOK := c.cost(c.Baseline)
+	if !ok || !baseOK || r.Ratio == nil {
+		return Interval{}, false
+	}
+	saved := base.bits - at.bits
+	if saved <= 0 {
+		return Interval{}, true
+	}
+	below := func(ratio float64) float64 {
+		if ratio <= 1 {
+			return math.Inf(1)
+		}
+		return saved / ((ratio - 1) * base.ns) * 1e3
+	}
+	return Interval{below(r.Ratio.Ratio), below(r.Ratio.High), below(r.Ratio.Low)}, true
+}
+
+// packedCost is what a message costs to send: CPU time, and bits to wait for.
+type packedCost struct{ ns, bits float64 }
+
+func (c *CaseResult) cost(r *Result) (packedCost, bool) {
+	if c.Baseline == nil || c.Baseline.NSOp == nil || r.NSOp == nil {
+		return packedCost{}, false
+	}
+	size, sized := r.Metrics[record.PackedBytes]
+	cpu, timed := c.Baseline.Metrics[record.ClientCPU]
+	if r.Ratio != nil {
+		cpu *= r.Ratio.Ratio
+	}
+	return packedCost{cpu, 8 * size}, sized && timed
+}
+
+// A Pick is the row that takes the least time, of CPU and on the wire, at bandwidths below a limit, down to that of the next.
+type Pick struct {
+	*Result
+	Below float64 // Mbit/s, infinite for the first
+}
+
+// Picks are the rows of a case of packed messages that are best at some bandwidth, from the highest bandwidth down; none
+// for other cases.
+func (c *CaseResult) Picks() []Pick {
+	costs := map[*Result]packedCost{}
+	var rows []*Result
+	for _, r := range c.Ways() {
+		if cost, ok := c.cost(r); ok {
+			costs[r], rows = cost, append(rows, r)
+		}
+	}
+	if len(rows) < 2 {
+		return nil
+	}
+	best := slices.MinFunc(rows, func(a, b *Result) int {
+		return cmp.Or(cmp.Compare(costs[a].ns, costs[b].ns), cmp.Compare(costs[a].bits, costs[b].bits))
+	})
+	picks := []Pick{{best, math.Inf(1)}}
+	for {
+		var next Pick
+		for _, r := range rows {
+			saved := costs[best].bits - costs[r].bits
+			if saved <= 0 {
+				continue
+			}
+			if below := saved / (costs[r].ns - costs[best].ns) * 1e3; below > next.Below || below == next.Below && costs[r].bits < costs[next.Result].bits {
+				next = Pick{r, below}
+			}
+		}
+		if next.Result == nil {
+			return picks
+		}
+		best = next.Result
+		picks = append(picks, next)
+	}
+}
