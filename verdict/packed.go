@@ -8,9 +8,10 @@ import (
 	"postage/record"
 )
 
-// PaysBelow is the bandwidth in Mbit/s below which a row is ahead of its case's baseline: what it sends less saves more time
-// on the wire than it takes more of CPU time, both ends counted. It is 0 for a row that sends no less, and infinite for one that
-// takes no more time. It is false where sizes or times are not known.
+// PaysBelow is the bandwidth in Mbit/s below which a row is ahead of its case's baseline: what it
+// sends less saves more time on the wire than it takes more of CPU time, both ends counted. It is 0
+// for a row that sends no less, and infinite for one that takes no more time. It is false where
+// sizes or times are not known.
 func (c *CaseResult) PaysBelow(r *Result) (Interval, bool) {
 	at, ok := c.cost(r)
 	base, baseOK := c.cost(c.Baseline)
@@ -45,14 +46,15 @@ func (c *CaseResult) cost(r *Result) (packedCost, bool) {
 	return packedCost{cpu, 8 * size}, sized && timed
 }
 
-// A Pick is the row that takes the least time, of CPU and on the wire, at bandwidths below a limit, down to that of the next.
+// A Pick is the row that takes the least time, of CPU and on the wire, at bandwidths below a limit,
+// down to that of the next.
 type Pick struct {
 	*Result
 	Below float64 // Mbit/s, infinite for the first
 }
 
-// Picks are the rows of a case of packed messages that are best at some bandwidth, from the highest bandwidth down; none
-// for other cases.
+// Picks are the rows of a case of packed messages that are best at some bandwidth, from the highest
+// bandwidth down; none for other cases.
 func (c *CaseResult) Picks() []Pick {
 	costs := map[*Result]packedCost{}
 	var rows []*Result

@@ -9,7 +9,8 @@ import (
 	"postage/stats"
 )
 
-// packedCase has rows of 1000 ns for the baseline of 1000 bytes; sizes and ratios are those of the others.
+// packedCase has rows of 1000 ns for the baseline of 1000 bytes; sizes and ratios are those of the
+// others.
 func packedCase(others ...[2]float64) *CaseResult {
 	row := func(name string, role record.Role, size, ratio float64) *Result {
 		r := &Result{
@@ -30,7 +31,8 @@ func packedCase(others ...[2]float64) *CaseResult {
 	return c
 }
 
-// A row that saves 500 bytes, 4000 bits, and takes 1000 ns more is even at 4 bits a nanosecond: 4000 Mbit/s.
+// A row that saves 500 bytes, 4000 bits, and takes 1000 ns more is even at 4 bits a nanosecond:
+// 4000 Mbit/s.
 func TestPaysBelow(t *testing.T) {
 	inf := math.Inf(1)
 	for _, test := range []struct {

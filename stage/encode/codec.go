@@ -168,7 +168,8 @@ type message[M any] struct {
 	samples []M
 	count   int  // messages in a corpus, a power of two
 	scalar  bool // nothing in it could share memory with its input
-	// noDictionary says, by codecs, why no dictionary can be trained on the corpus; "" is for all codecs.
+	// noDictionary says, by codecs, why no dictionary can be trained on the corpus; "" is for all
+	// codecs.
 	noDictionary map[string]string
 	now          string // a brought message's codec of today
 	// edges and text, where set, make messages by which decoders' treatment of rare

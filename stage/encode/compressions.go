@@ -25,7 +25,8 @@ type compression struct {
 	open         func(dictionary []byte) (packer, error)
 }
 
-// compressions are those that messages are packed by. Each message is whole in itself; encoders, decoders and buffers are kept.
+// compressions are those that messages are packed by. Each message is whole in itself; encoders,
+// decoders and buffers are kept.
 var compressions = []compression{
 	{name: packBaseline, open: func([]byte) (packer, error) { return packer{}, nil }},
 	{name: "pack=gzip/level=6", open: func([]byte) (packer, error) {

@@ -16,17 +16,18 @@ import (
 	"postage/record"
 )
 
-// opPack encodes and compresses, then decompresses, decodes and reads every field. Each codec has a case of its own,
-// whose baseline sends what it encoded as it is.
+// opPack encodes and compresses, then decompresses, decodes and reads every field. Each codec has a
+// case of its own, whose baseline sends what it encoded as it is.
 const opPack op = "pack"
 
 const packBaseline = "pack=none"
 
-// packed are the codecs that have a case: one of each usual format, as compressing costs the same whichever library
-// made the bytes. A brought message's codec of today joins them.
+// packed are the codecs that have a case: one of each usual format, as compressing costs the same
+// whichever library made the bytes. A brought message's codec of today joins them.
 var packed = []string{baseline, "codec=json", "codec=msgp", "codec=cbor"}
 
-// A packer compresses and decompresses into dst, grown if it has to be, and keeps what it needs from one message to the next.
+// A packer compresses and decompresses into dst, grown if it has to be, and keeps what it needs
+// from one message to the next.
 type packer struct {
 	pack, unpack func(dst, src []byte) ([]byte, error)
 }
@@ -93,7 +94,8 @@ func newPacking[M, V any](c *codec[M, V], msg *message[M], how compression, seed
 	return p, nil
 }
 
-// halves divides the corpus into what is measured, whose length is a power of two, and what dictionaries are trained on.
+// halves divides the corpus into what is measured, whose length is a power of two, and what
+// dictionaries are trained on.
 func (msg *message[M]) halves(seed uint64) (measured, training []M) {
 	if msg.samples == nil {
 		corpus := msg.corpus(seed)
@@ -116,11 +118,11 @@ const (
 	trainingBytes   = 100 * dictionaryBytes // what zstd's authors recommend
 )
 
-// train makes a zstd dictionary of the training half: some messages as they are, and tables of what compressing the others
-// takes. Messages that are measured too are left out.
+// train makes a zstd dictionary of the training half: some messages as they are, and tables of what
+// compressing the others takes. Messages that are measured too are left out.
 //
-// Note: package dict of the same module picks pieces instead. Its dictionaries differ from one process to the next, and
-// orders as JSON are 15% larger by them.
+// Note: package dict of the same module picks pieces instead. Its dictionaries differ from one
+// process to the next, and orders as JSON are 15% larger by them.
 func (p *packing[M, V]) train(training []M) ([]byte, error) {
 	seen := map[string]bool{}
 	inputs, err := p.in.encode(p.in.run.originals)
@@ -241,7 +243,8 @@ func (p *packing[M, V]) Prove(ctx context.Context) error {
 	return nil
 }
 
-// Metrics returns mean sizes before and after packing, and what of a dictionary both ends have to hold.
+// Metrics returns mean sizes before and after packing, and what of a dictionary both ends have to
+// hold.
 func (p *packing[M, V]) Metrics() map[string]float64 {
 	metrics := map[string]float64{record.EncodedBytes: p.in.bytes, record.PackedBytes: p.wireBytes}
 	if p.dictionary != nil {
