@@ -18,7 +18,7 @@ const (
 	bodyTimeout    = 5 * time.Second // for the rest of an answer once its status is here
 )
 
-// An answer is what came of one attempt.
+// An answer is the outcome of one attempt.
 type answer struct {
 	status        int // 0 if none came
 	location      string
@@ -39,7 +39,7 @@ func (c *Client) attempt(limit *timeLimit, sub Subscription, h Header, body []by
 	ctx := limit.start(c.timeout)
 	defer limit.stop()
 	var trace *writeTrace
-	if _, ok := c.transport.(*http.Transport); !ok { // who knows what it looks at, or goes on with until the context ends
+	if _, ok := c.transport.(*http.Transport); !ok { // it may read the deadline, or keep working until the context ends
 		defer limit.end()
 		trace = new(writeTrace)
 		ctx = trace.in(deadlineContext{ctx, limit.until})
@@ -50,7 +50,7 @@ func (c *Client) attempt(limit *timeLimit, sub Subscription, h Header, body []by
 		if cause := context.Cause(ctx); cause == context.DeadlineExceeded && errors.Is(err, context.Canceled) {
 			err = cause
 		}
-		// Nobody can have taken a message whose body was never read to its end.
+		// A message whose body was not read to its end cannot have been taken.
 		return answer{err: err, written: sent.stop() && trace.written()}
 	}
 	defer response.Body.Close()
@@ -95,7 +95,7 @@ func readReason(response *http.Response, limit *timeLimit) string {
 		return ""
 	}
 	limit.shorten(bodyTimeout)
-	b, _ := io.ReadAll(io.LimitReader(response.Body, maxReasonBytes+maxEndpointBytes)) //nolint:errcheck // what came is enough
+	b, _ := io.ReadAll(io.LimitReader(response.Body, maxReasonBytes+maxEndpointBytes)) //nolint:errcheck // a partial body is enough
 	return string(b)
 }
 
@@ -112,7 +112,7 @@ func (t *writeTrace) in(ctx context.Context) context.Context {
 	})
 }
 
-// written assumes the worst of a RoundTripper that does not trace.
+// written assumes that a RoundTripper which does not trace has sent the request.
 func (t *writeTrace) written() bool {
 	return t == nil || t.headersWritten.Load() || !t.traced.Load()
 }
@@ -146,7 +146,7 @@ func cleanText(text string, sub Subscription, authorization string, maxBytes int
 func (s Subscription) secrets() []string {
 	u, err := url.Parse(s.Endpoint())
 	if err != nil {
-		return nil // cannot be: it was parsed when the subscription was made
+		return nil // impossible: it was parsed when the subscription was made
 	}
 	path := u.EscapedPath()
 	parts := []string{u.String(), s.Endpoint(), u.RequestURI(), path, path[strings.LastIndexByte(path, '/')+1:], u.RawQuery}

@@ -6,11 +6,10 @@ import (
 	"strings"
 )
 
-// decodeBase64 reads any of the four base64 alphabets of RFC 4648: standard or
-// URL-safe, padded or not. Browsers write unpadded URL-safe, older code and
-// databases hold the other three. A text that mixes alphabets, is padded
-// wrongly, holds line breaks, or whose last character carries stray bits is
-// refused. The error never quotes the text.
+// decodeBase64 reads any of the four base64 alphabets of RFC 4648: standard or URL-safe, padded or
+// not. Browsers write unpadded URL-safe, older code and databases hold the other three. A text that
+// mixes alphabets, is padded wrongly, holds line breaks, or whose last character has unused bits
+// set is refused. The error never quotes the text.
 func decodeBase64(text string) ([]byte, error) {
 	if strings.ContainsAny(text, "\r\n") {
 		return nil, errors.New("base64 holds a line break") // Go's decoder would skip it

@@ -11,23 +11,22 @@ const (
 	defaultBacklog = 65536
 	tickTime       = 250 * time.Millisecond
 
-	// The requests under way to the services that KnownPushService knows, and to all
-	// others, are bounded apart, in multiples of the concurrency: nothing that a
-	// stranger's endpoint does takes room from a big service.
+	// Requests to the services that KnownPushService knows and requests to all others have separate
+	// limits, in multiples of the concurrency: a stranger's endpoint takes no room from a big
+	// service.
 	knownFactor   = 16
 	unknownFactor = 4
 )
 
-// Broadcast sends msg to each of subs and yields what became of it, in the order
-// in which answers come. subs is run as results are taken and never collected.
+// Broadcast sends msg to each of subs and yields the results, in the order in which answers come.
+// subs is run as results are taken and never collected.
 //
-// No service can hold the others up. At most [Config.Concurrency] requests to an
-// origin are under way at once, and fewer while it throttles, fails or does not answer.
-// A service that throttles is paused for as long as it asks, and one that fails for a
-// time that doubles; its messages wait, and those to other services are sent. A message
-// waits for a service that accepts nothing at most Retry.MaxRetryAfter at a time and
-// [Config.Patience] in all. Then its result is the last refusal, or [Deferred] if it was
-// never sent.
+// No service can delay the others. At most [Config.Concurrency] requests to an origin are under way
+// at once, and fewer while it throttles, fails or does not answer. A service that throttles is
+// paused for as long as it asks, and one that fails for a time that doubles; its messages wait, and
+// those to other services are sent. A message waits for a service that accepts nothing at most
+// Retry.MaxRetryAfter at a time and [Config.Patience] in all. Then its result is the last refusal,
+// or [Deferred] if it was never sent.
 //
 // Every subscription is yielded exactly once. When ctx ends, requests under way
 // are stopped, and all subscriptions without a result, the rest of subs included, are
@@ -35,10 +34,10 @@ const (
 // may have arrived. If the loop over the results is left early, requests under way are
 // stopped and their results are lost.
 //
-// subs runs in the goroutine that ranges over the results, and results are yielded
-// between its elements: a sequence that blocks delays them. A slow loop body slows the
-// sending, since a request counts as under way until its result has been taken. When
-// the loop has ended, nothing of the broadcast runs any more.
+// subs runs in the goroutine that ranges over the results, and results are yielded between its
+// elements: a sequence that blocks delays them. A slow loop body slows the sending, since a request
+// counts as under way until its result has been taken. When the loop has ended, the broadcast has
+// no goroutine left.
 func (c *Client) Broadcast(ctx context.Context, subs iter.Seq[Subscription], msg []byte, opts Options) iter.Seq2[Subscription, Result] {
 	return c.BroadcastIndexed(ctx, func(yield func(int64, Subscription) bool) {
 		i := int64(0)
@@ -102,7 +101,7 @@ type broadcast struct {
 	done    cursor
 	next    int64 // the number after the last given
 	pending int   // results to come
-	stalled int   // of which so many wait for services that are silent or paused, as of the last tick
+	stalled int   // of which this many waited for silent or paused services at the last tick
 }
 
 func (b *broadcast) run(subs iter.Seq2[int64, Subscription]) {

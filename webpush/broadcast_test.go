@@ -32,7 +32,7 @@ func audience(t testing.TB, service *pushtest.Server, n int) ([]*pushtest.Browse
 	return browsers, subs
 }
 
-// TestBroadcast sends to browsers of every fate and accounts for each.
+// TestBroadcast sends to browsers that end in every way, and accounts for each.
 func TestBroadcast(t *testing.T) {
 	service := newService(t)
 	client := newClient(t, service, webpush.Config{Reuse: webpush.KeyPerBroadcast(), Concurrency: 8})
@@ -164,7 +164,7 @@ func TestBroadcastCanceled(t *testing.T) {
 				t.Errorf("%v", result.Err)
 			}
 			if len(browsers[i].Messages()) != 0 && !e.MaybeSent {
-				t.Errorf("delivered, but the result says surely not: %v", result.Err)
+				t.Errorf("delivered, but the result says certainly not: %v", result.Err)
 			}
 		} else if len(browsers[i].Messages()) != 1 {
 			t.Error("accepted, but not delivered")

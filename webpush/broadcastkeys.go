@@ -7,8 +7,8 @@ import (
 	"weak"
 )
 
-// broadcastKeys is the mode [KeyPerBroadcast]: a single message gets a key pair of
-// its own, and each broadcast shares one.
+// broadcastKeys is the mode [KeyPerBroadcast]: each single message and each broadcast has its own
+// key pair.
 type broadcastKeys struct {
 	freshKeys
 	now     func() time.Time

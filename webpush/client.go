@@ -57,9 +57,9 @@ type Config struct {
 	// has at most 4 times as many.
 	Concurrency int
 
-	// Backlog is how many messages of a broadcast may wait at once, so that those to
-	// other services pass those to a slow one; 0 is 65536. Half of them may wait for
-	// services that are silent or paused; more are [Deferred].
+	// Backlog is how many messages of a broadcast may wait at once, so that messages to other
+	// services can overtake those to a slow one; 0 is 65536. At most half of them may wait for
+	// services that are silent or paused; further ones are [Deferred].
 	Backlog int
 
 	// Patience is how long messages of a broadcast wait for a service that accepts
@@ -74,9 +74,8 @@ type Config struct {
 	// [LogAttempts].
 	OnAttempt AttemptHook
 
-	// OnGone is called with each subscription that a push service says has ended
-	// (404 or 410), by Send and Broadcast alike and from several goroutines at once:
-	// delete it there.
+	// OnGone is called with each subscription that a push service says has ended (404 or 410), by
+	// Send and Broadcast, and from several goroutines at once: delete the subscription in it.
 	OnGone func(context.Context, Subscription)
 
 	// Now is the clock; nil is time.Now.
@@ -160,10 +159,9 @@ func (c *Client) Sealer() *Sealer { return c.sealer }
 // Signer is the client's signer.
 func (c *Client) Signer() *Signer { return c.signer }
 
-// AppendMessage prepares a message without building a request: it appends the
-// body to dst and returns it with the header fields, for those who send by
-// other means. The request is a POST to [Subscription.Endpoint] with these
-// fields, "Content-Encoding: aes128gcm" and the body.
+// AppendMessage prepares a message without building a request: it appends the body to dst and
+// returns it with the header fields, for programs that send by other means. The request is a POST
+// to [Subscription.Endpoint] with these fields, "Content-Encoding: aes128gcm" and the body.
 func (c *Client) AppendMessage(dst, msg []byte, sub Subscription, opts Options) ([]byte, Header, error) {
 	h, err := c.header(sub, &opts)
 	if err != nil {
@@ -231,7 +229,7 @@ func (c *Client) String() string {
 	return "webpush.Client(" + c.sealer.reuse.String() + ", " + c.signer.keys.String() + ")"
 }
 
-// Format prints what String does, whatever the verb.
+// Format prints the same as String, for every verb.
 func (c *Client) Format(f fmt.State, _ rune) { writeRedacted(f, c.String()) }
 
 // LogValue is what String gives.

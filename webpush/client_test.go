@@ -168,7 +168,7 @@ func TestNewRequest(t *testing.T) {
 	}
 }
 
-// faultCase is one thing that can go wrong and what must come of it.
+// faultCase is one thing that can go wrong and the outcome it must have.
 type faultCase struct {
 	name       string
 	faults     []pushtest.Fault
@@ -442,7 +442,7 @@ func TestCancelDuringSend(t *testing.T) {
 			}
 		})
 	}
-	service := newService(t) // a wait that the context would not survive is not begun
+	service := newService(t) // a wait longer than the context's deadline is not begun
 	client := newClient(t, service, webpush.Config{Retry: webpush.Retry{Base: time.Hour, Max: time.Hour}})
 	service.Inject(pushtest.Status(429))
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

@@ -31,7 +31,7 @@ const (
 	hasExpiry
 )
 
-// endpointBase is what subscriptions share. Its zero value is no endpoint.
+// endpointBase is what subscriptions share. The zero value means no endpoint.
 type endpointBase struct {
 	origin    string
 	host      string // as the endpoint has it
@@ -164,7 +164,7 @@ func (s Subscription) requestURL() url.URL {
 	}
 	u, err := url.Parse(endpoint)
 	if err != nil {
-		return url.URL{} // cannot be: it was parsed when the subscription was made
+		return url.URL{} // impossible: it was parsed when the subscription was made
 	}
 	u.Host = base.host
 	return *u

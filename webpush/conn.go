@@ -12,13 +12,12 @@ import (
 // takes about 1 KB.
 const maxUnsentBytes = 64 << 10
 
-// A conn sends together what is written to it at about the same time. net/http
-// flushes after a request's header fields and again after its body, two system calls
-// a message. Here Write copies the bytes, and a goroutine sends them when those that
-// are ready to run have had their turn.
+// A conn sends together what is written to it at about the same time. net/http flushes after a
+// request's header fields and again after its body, two system calls a message. Here Write copies
+// the bytes, and a goroutine sends them after the other runnable goroutines have had their turn.
 //
-// So a write that succeeds says only that nothing had failed before. When sending
-// fails the connection is closed, and its reader learns of it.
+// So a successful write means only that nothing has failed so far. When sending fails, the
+// connection is closed and its reader gets an error.
 type conn struct {
 	net.Conn
 	open *atomic.Int64 // counts open connections
@@ -84,7 +83,7 @@ func (c *conn) send() {
 	c.sending = false
 }
 
-// failLocked makes err what every later write fails with.
+// failLocked makes every later write fail with err.
 func (c *conn) failLocked(err error) {
 	c.err = err
 	c.open.Add(-1)
@@ -98,7 +97,7 @@ func (c *conn) Close() error {
 	if c.err == nil {
 		c.failLocked(net.ErrClosed)
 		if len(c.unsent) > 0 && !c.writing {
-			c.Conn.SetWriteDeadline(time.Now().Add(time.Second)) //nolint:errcheck // as far as it goes
+			c.Conn.SetWriteDeadline(time.Now().Add(time.Second)) //nolint:errcheck // best effort
 			c.Conn.Write(c.unsent)                               //nolint:errcheck // likewise
 		}
 	}

@@ -1,7 +1,7 @@
 package webpush
 
-// A cursor follows which of a growing row of numbers have been marked, and how far
-// all have been.
+// A cursor keeps which of a growing sequence of numbers have been marked, and up to which all have
+// been.
 type cursor struct {
 	base  int64 // a multiple of 64; all below it are marked
 	words []uint64

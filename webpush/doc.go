@@ -11,9 +11,9 @@
 //     key and a fresh salt, HKDF, AES-128-GCM, one record.
 //  3. [Signer.Authorization] gives the VAPID header of the subscription's
 //     origin, signed once and cached for hours.
-//  4. [Client.Send] and [Client.Broadcast] post the result, try again where the
-//     push service asked for it, and say what became of every message.
-//     [Client.NewRequest] stops before the network.
+//  4. [Client.Send] and [Client.Broadcast] post the result, try again where the push service asked
+//     for it, and report the outcome of every message. [Client.NewRequest] stops before the
+//     network.
 //
 // This package is opinionated. The default makes a new ECDH key pair and a new
 // salt for every message, as RFC 8291 section 3.1 says. To trade
@@ -25,9 +25,8 @@
 // No secret (private key, authentication secret, endpoint path, token) appears
 // in an error or in the formatted or logged form of any type here.
 //
-// Note: what was left out. The older "aesgcm" coding is not made: every browser
-// of the last years reads aes128gcm. Messages of more than one record are not
-// made: RFC 8291 section 4 forbids them. Salts are not drawn in batches: a
-// virtual machine restored twice from one snapshot would use a batch twice, and
-// with a reused key that would be fatal.
+// Note: what was left out. The older "aesgcm" coding is not made: every current browser reads
+// aes128gcm. Messages of more than one record are not made: RFC 8291 section 4 forbids them. Salts
+// are not drawn in batches: a virtual machine restored twice from one snapshot would use a batch
+// twice, and with a reused key that would reveal messages.
 package webpush

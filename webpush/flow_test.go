@@ -19,7 +19,7 @@ import (
 	"postage/webpush/pushtest"
 )
 
-// several is a transport that goes by the service that a request is for.
+// several is a transport that picks another transport by the request's service.
 func several(t *testing.T, services ...*pushtest.Server) http.RoundTripper {
 	t.Helper()
 	transports := make(map[string]*http.Transport)
@@ -154,8 +154,8 @@ func TestLongRetryAfterIsObeyed(t *testing.T) {
 	}
 }
 
-// TestCircuitBreaker breaks a service and mends it: meanwhile little is sent to it,
-// and afterwards everything.
+// TestCircuitBreaker has a service fail and recover: while it fails little is sent to it, and
+// afterwards everything.
 func TestCircuitBreaker(t *testing.T) {
 	service := newService(t)
 	transport := service.Transport()
@@ -285,7 +285,7 @@ func TestIndexAndCursor(t *testing.T) {
 	}
 }
 
-// TestHooks logs attempts and prunes what is gone.
+// TestHooks logs attempts and deletes subscriptions that are gone.
 func TestHooks(t *testing.T) {
 	service := newService(t)
 	var log bytes.Buffer

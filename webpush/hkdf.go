@@ -14,16 +14,16 @@ import (
 // needs: every output is at most one hash long, so that HKDF-Expand is one
 // HMAC over info and the byte 1.
 //
-// A hash.Hash spends about half of the time of so short a message on buffering,
-// padding and copying itself. Here the message is laid out in whole blocks, its
-// SHA-256 padding included (FIPS 180-4 section 5.1.1), hashed by one Write, and
-// the digest is read from the state that the hash gives for saving. Where that
-// state does not look as expected (it is compared once), sha256.Sum256 is used.
+// For such a short message a hash.Hash spends about half of its time on buffering, padding and
+// copying itself. Here the message is laid out in whole blocks, its SHA-256 padding included (FIPS
+// 180-4 section 5.1.1), hashed by one Write, and the digest is read from the state that the hash
+// gives for saving. Where that state does not look as expected (it is compared once), sha256.Sum256
+// is used.
 //
 // SHA-256 runs in constant time, and nothing here branches on a secret.
 type schedule struct {
 	digest hash.Hash
-	state  encoding.BinaryAppender // digest again, or nil if its state is of no use
+	state  encoding.BinaryAppender // digest again, or nil if its state cannot be used
 
 	block [4 * sha256.BlockSize]byte // the HMAC's padded key, a message, padding
 	saved [128]byte                  // a digest's state is 108 bytes

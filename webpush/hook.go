@@ -45,7 +45,7 @@ func (a Attempt) Attrs() []slog.Attr {
 	return attrs
 }
 
-// Attrs are the result's attributes, likewise. error.type is the outcome, so that it
+// Attrs are the result's attributes, named in the same way. error.type is the outcome, so that it
 // has few values and no secret.
 func (r AttemptResult) Attrs() []slog.Attr {
 	attrs := []slog.Attr{slog.String("webpush.outcome", r.Outcome.String()), slog.Duration("http.client.request.duration", r.Elapsed)}

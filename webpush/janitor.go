@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// maxSweepInterval is by how much a kept key may outlive its ttl in memory, where
-// nothing asks for it any more.
+// maxSweepInterval is how long an unused key may stay in memory after its ttl.
 const maxSweepInterval = 15 * time.Second
 
 // A janitor runs sweep from time to time in a goroutine of its own, so that a

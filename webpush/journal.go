@@ -127,11 +127,11 @@ func (j *Journal) take(line []byte) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("an outcome of no kind we know: %q", l.Outcome)
+	return fmt.Errorf("unknown outcome %q", l.Outcome)
 }
 
-// Final reports whether the message is not to be sent again: it was accepted, may have
-// been, or never will be. Otherwise it was certainly not accepted, and may be later.
+// Final reports whether the message must not be sent again: it was accepted, may have been, or
+// never will be. Otherwise it was certainly not accepted, and may be sent later.
 func (r Result) Final() bool {
 	e, ok := errors.AsType[*SendError](r.Err)
 	return isFinal(r.Outcome(), ok && e.MaybeSent)

@@ -19,9 +19,9 @@ func newKeyPool(n int) *keyPool {
 	return p
 }
 
-// fill makes keys until the pool is full, waits for one to be taken, and ends
-// when the pool is closed. Should the system's random generator fail, it ends
-// too, and senders make their own keys and see the error.
+// fill makes keys until the pool is full, waits for one to be taken, and ends when the pool is
+// closed. If the system's random generator fails, it ends too, and senders make their own keys and
+// see the error.
 func (p *keyPool) fill() {
 	for {
 		key, err := newLocalKey()

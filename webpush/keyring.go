@@ -33,7 +33,7 @@ func NewKeyRing(current *VAPIDKeys, older ...*VAPIDKeys) (*KeyRing, error) {
 	return r, nil
 }
 
-// Current is the key pair that new subscriptions are to be made with.
+// Current is the key pair for new subscriptions.
 func (r *KeyRing) Current() *VAPIDKeys { return (*r.keys.Load())[0] }
 
 // Keys lists the key pairs, the current one first.
@@ -76,7 +76,7 @@ func (r *KeyRing) Retire(publicKey string) error {
 	return nil
 }
 
-// update replaces the list by what change makes of a copy of it.
+// update replaces the list by the result of change on a copy of it.
 func (r *KeyRing) update(change func([]*VAPIDKeys) []*VAPIDKeys) {
 	for {
 		old := r.keys.Load()
@@ -95,7 +95,7 @@ func (r *KeyRing) String() string {
 	return fmt.Sprintf("webpush.KeyRing(%d, current public %s)", len(*r.keys.Load()), r.Current().public)
 }
 
-// Format prints what String does, whatever the verb.
+// Format prints the same as String, for every verb.
 func (r *KeyRing) Format(f fmt.State, _ rune) { writeRedacted(f, r.String()) }
 
 // LogValue is what String gives.

@@ -38,10 +38,10 @@ func (freshKeys) agree(s *schedule, sub Subscription, _ time.Time) error {
 
 func (freshKeys) close() {}
 
-// fresh reports whether something made at the time made may still be used. The
-// wall clock decides, so that sleep counts; if it was set back to before the
-// making, nobody knows the age and the answer is no. Who read the clock a moment
-// before the maker did, and asks after it, does not see a clock that was set back.
+// fresh reports whether something made at the time made may still be used. The wall clock decides,
+// so that sleep counts; if it was set back to before made, the age is unknown and the answer is no.
+// A caller that read the clock just before the key was made, and asks just after, does not count as
+// a clock that was set back.
 func fresh(made, now time.Time, ttl time.Duration) bool {
 	const moment = time.Second
 	age := now.Round(0).Sub(made.Round(0))

@@ -52,7 +52,7 @@ func exitCode(err error) int {
 // childConcurrency bounds what a killed sender has under way.
 const childConcurrency = 8
 
-// childBroadcast sends to the subscriptions in a folder, going by the journal there.
+// childBroadcast sends to the subscriptions in a folder, with the journal there.
 func childBroadcast(folder string) error {
 	var subs []webpush.Subscription
 	file, err := os.Open(filepath.Join(folder, "subs.ndjson"))
@@ -121,8 +121,8 @@ func rootPEM(service *pushtest.Server) string {
 	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: service.Certificate().Raw}))
 }
 
-// TestKilled kills a sender with signal 9 in the middle, three times, and starts it
-// again: nothing is lost, and nothing is sent twice but what was under way.
+// TestKilled kills a sender with signal 9 in the middle, three times, and starts it again: nothing
+// is lost, and nothing is sent twice except what was under way.
 func TestKilled(t *testing.T) {
 	const n, kills = 1500, 3
 	service := newService(t, pushtest.Always(pushtest.Slow(2*time.Millisecond)))

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// stallTime is how long a service may leave every request unanswered before its places
-// are lent to others.
+// stallTime is how long a service may leave every request unanswered before others may use its
+// places.
 const stallTime = 2 * time.Second
 
 // A lane is a broadcast's messages to one origin: those waiting, and a window of
@@ -40,8 +40,7 @@ type waiting struct {
 	index int64
 }
 
-// A fifo is a queue in blocks: a million messages leave nothing behind while it grows,
-// and give memory back while it is drained.
+// A fifo is a queue in blocks: growing copies nothing, and draining frees memory.
 type fifo struct {
 	blocks [][]waiting // none is empty, but for a first that has been taken up to head
 	head   int
@@ -208,7 +207,7 @@ func (l *lane) next(free *delivery) *delivery {
 	if len(l.late) > 0 && !l.late[0].notBefore.After(now) {
 		return heap.Pop(&l.late).(*delivery)
 	}
-	if l.fresh.len() == 0 { // cannot be: something is due
+	if l.fresh.len() == 0 { // impossible: something is due
 		return nil
 	}
 	w := l.fresh.pop()
@@ -264,8 +263,8 @@ func (l *lane) took(d *delivery, r Result, wait time.Duration, done bool) bool {
 	return true
 }
 
-// tick checks from time to time whether the lane is stalled, and whether it is any use
-// to wait. It returns the messages that are not to wait any longer.
+// tick checks whether the lane is stalled, and whether waiting is still useful. It returns the
+// messages that are not to wait any longer.
 func (l *lane) tick(now time.Time) (given []*delivery) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -361,7 +360,7 @@ func (p *pool) lend(n int) int {
 	return n
 }
 
-// wakeLocked wakes those who wait, as many as there is room for, and unlocks.
+// wakeLocked wakes as many waiting lanes as there is room for, and unlocks.
 func (p *pool) wakeLocked() {
 	n := min(max(p.max-p.used, 0), len(p.waiting))
 	woken := append([]*lane(nil), p.waiting[:n]...)

@@ -37,7 +37,7 @@ func newLocalKey() (*localKey, error) {
 func (k *localKey) agree(s *schedule, sub Subscription) error {
 	theirs, err := ecdh.P256().NewPublicKey(sub.appendPublic(s.theirs[:0])) // a hundredth of what ECDH takes
 	if err != nil {
-		return errors.New("webpush: the subscription's key is not on the curve") // cannot be: it was checked
+		return errors.New("webpush: the subscription's key is not on the curve") // impossible: it was checked
 	}
 	secret, err := k.private.ECDH(theirs)
 	if err != nil {

@@ -5,9 +5,9 @@ import "sync"
 // An lru is a map of bounded size that forgets what was used longest ago. It is
 // safe for concurrent use. Values are returned as copies.
 //
-// Entries are numbered, and refer to each other by number: where neither K nor V
-// holds a pointer the garbage collector has nothing to look at, however many there
-// are. They lie in chunks, so that none is ever copied: a value may be a key.
+// Entries are numbered, and refer to each other by number: where neither K nor V holds a pointer
+// the garbage collector has nothing to look at, however many there are. They are stored in chunks,
+// so that none is ever copied: a value may be a secret key.
 type lru[K comparable, V any] struct {
 	mu      sync.Mutex
 	closed  bool // nothing is put in any more

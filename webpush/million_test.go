@@ -338,7 +338,7 @@ func childSender() error {
 	return json.NewEncoder(os.Stdout).Encode(report)
 }
 
-// crowdOf gives the subscriptions of a job, those of the origins mixed: endpoint, keys.
+// crowdOf gives the subscriptions of a job, with those of the origins mixed: endpoint, keys.
 func crowdOf(job senderJob, each func(endpoint, p256dh, auth string) error) error {
 	points := make([]string, 512) // making a key pair takes longer than anything else here
 	for i := range points {

@@ -81,7 +81,7 @@ func (h Header) String() string {
 		authorization, h.ContentType, h.TTL, h.Urgency, h.Topic)
 }
 
-// Format prints what String does, whatever the verb.
+// Format prints the same as String, for every verb.
 func (h Header) Format(f fmt.State, _ rune) { writeRedacted(f, h.String()) }
 
 // LogValue is what String gives.

@@ -15,10 +15,9 @@ const (
 
 // An origin is what a client knows of a push service: whether it may be sent to.
 //
-// A service that throttles is left alone for as long as it asked for. One that
-// fails is left alone for a while that doubles each time (a circuit breaker); the
-// first message after it decides. One message that is refused says nothing of the
-// others: services throttle single devices too.
+// A service that throttles is left alone for as long as it asked for. One that fails is left alone
+// for a while that doubles each time (a circuit breaker); the first message after it decides. One
+// refused message says nothing about the others: services throttle single devices too.
 type origin struct {
 	mu        sync.Mutex
 	until     time.Time // paused
@@ -29,7 +28,7 @@ type origin struct {
 
 func newOrigin() *origin { return new(origin) }
 
-// pause is how long the origin is to be left alone yet, 0 if it is not.
+// pause is how much longer the origin is paused, 0 if it is not.
 func (o *origin) pause(now time.Time) time.Duration {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -53,16 +53,15 @@ func PadNone() Padding { return Padding{} }
 // any other fails.
 func PadToBlock(sizeBytes int) Padding {
 	if sizeBytes == 0 {
-		sizeBytes = -1 // not the zero value: it has to fail
+		sizeBytes = -1 // not the zero value, so that sealing fails
 	}
 	return Padding{block: sizeBytes}
 }
 
-// PadToFit pads every message to the longest that all known push services
-// deliver, [MaxCompatibleMessageBytes]: all messages up to that length look alike,
-// each is about three kilobytes on the network, and none is lost on the way to
-// Firefox for Android. A longer message fails as too large. It is the one to
-// choose for hiding lengths.
+// PadToFit pads every message to the longest that all known push services deliver,
+// [MaxCompatibleMessageBytes]: all messages up to that length look alike, each is about three
+// kilobytes on the network, and none is lost on the way to Firefox for Android. A longer message
+// fails as too large. Choose it to hide lengths.
 func PadToFit() Padding { return Padding{block: maxCompatiblePlaintextBytes, fits: true} }
 
 // PadToMax pads every body to 4096 bytes. All messages then look alike, and

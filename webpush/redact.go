@@ -6,8 +6,8 @@ import (
 	"log/slog"
 )
 
-// writeRedacted is the body of every Format method here: whatever the verb and
-// its flags, the safe text is printed and nothing else.
+// writeRedacted is the body of every Format method here: for every verb and flag it prints only the
+// safe text.
 func writeRedacted(f fmt.State, text string) {
 	io.WriteString(f, text) //nolint:errcheck // fmt.State has nowhere to report it
 }

@@ -37,7 +37,7 @@ func (b *requestBody) Read(p []byte) (int, error) {
 
 func (*requestBody) Close() error { return nil }
 
-// sentBody is what is known of a request's body and its copies.
+// sentBody records how far a request's body and its copies were read.
 type sentBody struct{ whole, stopped atomic.Bool }
 
 // stop ends all reading and reports whether the body was read to its end before.

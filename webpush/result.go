@@ -35,7 +35,7 @@ type Receipt struct {
 	ServerKey string
 }
 
-// An Outcome is what became of a message.
+// An Outcome is how the sending of a message ended.
 type Outcome uint8
 
 // The outcomes.
@@ -85,7 +85,7 @@ func (o Outcome) sentinel() error {
 	return nil
 }
 
-// A Result is what became of one message of a broadcast.
+// A Result is the outcome of one message of a broadcast.
 type Result struct {
 	Receipt Receipt // filled in if Err is nil
 	Err     error   // nil, or a [*SendError]
@@ -119,8 +119,8 @@ type SendError struct {
 	// Status is the HTTP status of the last answer, 0 if there was none.
 	Status int
 
-	// Reason is what the service said in the body, up to 1024 bytes, printable,
-	// with the endpoint and the token taken out should they occur.
+	// Reason is what the service said in the body, up to 1024 printable bytes, without the endpoint
+	// and the token.
 	Reason string
 
 	// RetryAfter is how long the service asked to wait, or will still be paused; 0 if
@@ -134,9 +134,8 @@ type SendError struct {
 	// Attempts is how many requests were made; 0 means that none was.
 	Attempts int
 
-	// MaybeSent reports that the service may have taken the message all the
-	// same: an attempt ended without an answer after it was sent, or with a 500,
-	// 502 or 504. Sending again may show it twice.
+	// MaybeSent reports that the service may still have taken the message: an attempt ended without
+	// an answer after it was sent, or with a 500, 502 or 504. Sending again may show it twice.
 	MaybeSent bool
 
 	// Err is the cause, if it is not the service's answer.
@@ -160,7 +159,7 @@ func (e *SendError) Error() string {
 		text += fmt.Sprintf(" after %d attempts", e.Attempts)
 	}
 	if e.MaybeSent {
-		text += ", perhaps delivered all the same"
+		text += ", perhaps delivered anyway"
 	}
 	if e.Reason != "" {
 		text += fmt.Sprintf(": %q", e.Reason)

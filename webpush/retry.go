@@ -71,7 +71,7 @@ func (r *Retry) wait(attempts int, a *answer) (time.Duration, bool) {
 	return backoff/2 + rand.N(backoff/2+1), true
 }
 
-// sleep waits for d. It fails at once if ctx ends before that would be over.
+// sleep waits for d. It fails at once if ctx's deadline is earlier.
 func sleep(ctx context.Context, d time.Duration) error {
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < d {
 		return context.DeadlineExceeded
@@ -97,8 +97,8 @@ func sleepUnless(ctx context.Context, d time.Duration, tooLong bool) error {
 // maxDelaySeconds keeps a delay within a time.Duration: about 68 years.
 const maxDelaySeconds = 1<<31 - 1
 
-// parseRetryAfter reads Retry-After: seconds or an HTTP date (RFC 9110
-// section 10.2.3). What is neither is as if it were not there.
+// parseRetryAfter reads Retry-After: seconds or an HTTP date (RFC 9110 section 10.2.3). Any other
+// value is ignored.
 func parseRetryAfter(value string, now time.Time) (time.Duration, bool) {
 	value = strings.TrimSpace(value)
 	if seconds, ok := parseSeconds(value); ok {

@@ -77,11 +77,10 @@ func SessionKeys(ttl time.Duration, max int) Reuse {
 	return Reuse{mode: modeSession, ttl: ttl, max: max}
 }
 
-// PregeneratedKeys makes up to n (1 to 65536) key pairs ahead of time in the
-// background and uses each for one message. It follows RFC 8291 section 3.1:
-// the key is new, it is only older. Someone who reads the memory can open the next n
-// bodies, for any recipient, and none sent before. It moves work off the
-// path of a message; it does not save any.
+// PregeneratedKeys makes up to n (1 to 65536) key pairs ahead of time in the background and uses
+// each for one message. It follows RFC 8291 section 3.1: the key is new, but was made earlier.
+// Someone who reads the memory can open the next n bodies, for any recipient, and none sent before.
+// It moves work off the path of a message; it does not save any.
 func PregeneratedKeys(n int) Reuse { return Reuse{mode: modePregenerated, max: n} }
 
 // String is the mode with its settings, as it would be written in Go.

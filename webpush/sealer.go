@@ -63,10 +63,9 @@ func (s *Sealer) Close() error {
 // ErrClosed is the error of a [Sealer] or [Client] that has been closed.
 var ErrClosed = errors.New("webpush: closed")
 
-// AppendEncrypt encrypts msg to sub, appends the body of the push request to
-// dst and returns the longer slice. The body is one record of the aes128gcm
-// content coding (RFC 8188, RFC 8291 section 4): [OverheadBytes] longer than
-// msg and its padding, at most [MaxBodyBytes].
+// AppendEncrypt encrypts msg to sub, appends the body of the push request to dst and returns the
+// extended slice. The body is one record of the aes128gcm content coding (RFC 8188, RFC 8291
+// section 4): [OverheadBytes] longer than msg and its padding, at most [MaxBodyBytes].
 //
 // With room for the body in dst it allocates the two objects of the AES-GCM
 // cipher, and whatever the ECDH of the mode allocates. msg is not written to,
@@ -142,7 +141,7 @@ func (s *Sealer) String() string {
 	return "webpush.Sealer(" + s.reuse.String() + ")"
 }
 
-// Format prints what String does, whatever the verb.
+// Format prints the same as String, for every verb.
 func (s *Sealer) Format(f fmt.State, _ rune) { writeRedacted(f, s.String()) }
 
 // LogValue is what String gives.

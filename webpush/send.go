@@ -93,8 +93,8 @@ func (d *delivery) pass(ctx context.Context) (r Result, ok bool) {
 	}
 }
 
-// deferred is the result of a message that its origin is not to get now: what the
-// last attempt was refused with, if there was one.
+// deferred is the result of a message that is not sent to its origin now: the last attempt's
+// refusal, if there was one.
 func (d *delivery) deferred(now time.Time) Result {
 	if d.waiting.Err != nil {
 		return d.waiting
@@ -179,7 +179,7 @@ func (d *delivery) stamp() (err error) {
 	d.sentAt = now
 	if d.begun.IsZero() {
 		d.begun = now
-	} else if left := d.opts.ttl() - now.Sub(d.begun); left > 0 { // 0 stays as it is: now or never
+	} else if left := d.opts.ttl() - now.Sub(d.begun); left > 0 { // 0 stays 0: deliver at once or not at all
 		if text, err := ttlHeader(left); err == nil {
 			d.header.TTL = text
 		}
@@ -204,8 +204,8 @@ func (d *delivery) attempt(ctx context.Context) answer {
 	return a
 }
 
-// livesFor reports whether the message is still of use after the wait: a browser
-// gets it no later than its TTL after the first attempt, or never.
+// livesFor reports whether the message is still useful after the wait: a browser gets it no later
+// than its TTL after the first attempt, or never.
 func (d *delivery) livesFor(wait time.Duration) bool {
 	return time.Since(d.begun)+wait < d.opts.ttl()
 }

@@ -25,10 +25,9 @@ type SignerConfig struct {
 	// an address, or an https URL (RFC 8292 section 2.1). Required.
 	Subject string
 
-	// TokenLife is how long a token is valid: between 2 and 24 hours (RFC 8292
-	// section 2), of which ten minutes are left to clocks that differ; 0 is 12
-	// hours. It is replaced when an hour, or a quarter of its life if that is
-	// less, is left.
+	// TokenLife is how long a token is valid: between 2 and 24 hours (RFC 8292 section 2), of which
+	// ten minutes are kept in reserve for clocks that differ; 0 is 12 hours. It is replaced when an
+	// hour, or a quarter of its life if that is less, is left.
 	TokenLife time.Duration
 
 	// MaxOrigins bounds the cache; 0 is 1024. Endpoints come from strangers and
@@ -43,11 +42,10 @@ type SignerConfig struct {
 	Now func() time.Time
 }
 
-// A Signer makes the Authorization header of VAPID (RFC 8292) and keeps one
-// token for each origin and key pair. The first message that needs a token signs
-// it. Others to the same origin use the old token until then, or wait if it can no
-// longer be used; messages to other origins never wait, and reading a token takes no
-// lock.
+// A Signer makes the Authorization header of VAPID (RFC 8292) and keeps one token for each origin
+// and key pair. The first message that needs a token signs it. Others to the same origin use the
+// old token meanwhile, or wait if it can no longer be used; messages to other origins never wait,
+// and reading a token takes no lock.
 //
 // A token is used only while it expires in more than ten minutes, and in less than 24
 // hours minus ten minutes. So a service whose clock is wrong by ten minutes does not
@@ -184,7 +182,7 @@ func (s *Signer) String() string {
 	return "webpush.Signer(" + s.keys.String() + ")"
 }
 
-// Format prints what String does, whatever the verb.
+// Format prints the same as String, for every verb.
 func (s *Signer) Format(f fmt.State, _ rune) { writeRedacted(f, s.String()) }
 
 // LogValue is what String gives.

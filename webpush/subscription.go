@@ -112,8 +112,8 @@ func jsonError(err error) error {
 	return errors.New("not JSON")
 }
 
-// NewSubscription makes a subscription of its parts, for those who store them
-// in columns. The checks are those of [ParseSubscription].
+// NewSubscription makes a subscription from its parts, for programs that store them in columns. The
+// checks are those of [ParseSubscription].
 func NewSubscription(endpoint, p256dh, auth string, options ...SubscriptionOption) (Subscription, error) {
 	var o subscriptionOptions
 	for _, option := range options {
@@ -188,8 +188,7 @@ func (s Subscription) appendPublic(dst []byte) []byte {
 // auth is the authentication secret.
 func (s Subscription) auth() string { return s.data[authAt:flagsAt] }
 
-// keys identifies the browser: another one has other keys, and so has the same one
-// when it subscribes again.
+// keys identifies the browser's subscription: every subscription has different keys.
 func (s Subscription) keys() string { return s.data[:flagsAt] }
 
 // id is a hash of the keys.
@@ -239,9 +238,8 @@ func (s Subscription) Expires() (time.Time, bool) {
 	return time.UnixMilli(int64(binary.BigEndian.Uint64([]byte(s.data[flagsAt+1:][:8])))), true
 }
 
-// Fingerprint is 16 hexadecimal digits that tell subscriptions apart in logs
-// and reveal nothing of their keys: half of a hash of p256dh and auth. It is
-// another one when the browser subscribes again.
+// Fingerprint is 16 hexadecimal digits that tell subscriptions apart in logs and reveal nothing of
+// their keys: half of a hash of p256dh and auth. It changes when the browser subscribes again.
 func (s Subscription) Fingerprint() string {
 	if s.IsZero() {
 		return ""
@@ -291,7 +289,7 @@ func (s Subscription) String() string {
 	return "webpush.Subscription(" + s.Origin() + " " + s.Fingerprint() + ")"
 }
 
-// Format prints what String does, whatever the verb.
+// Format prints the same as String, for every verb.
 func (s Subscription) Format(f fmt.State, _ rune) { writeRedacted(f, s.String()) }
 
 // LogValue is what String gives.

@@ -7,9 +7,9 @@ import (
 	"sync/atomic"
 )
 
-// A table is a map of bounded size for what is read by every message and added to
-// seldom, such as what is known of an origin: reading takes no lock, adding copies
-// the map. When it is full it forgets the eighth that was used longest ago.
+// A table is a map of bounded size for what every message reads and few add to, such as what is
+// known of an origin: reading takes no lock, adding copies the map. When it is full it forgets the
+// eighth that was used longest ago.
 type table[K comparable, V any] struct {
 	max     int
 	mu      sync.Mutex // held while adding
@@ -45,7 +45,7 @@ func (t *table[K, V]) add(key K, now int64, create func() V) *tableEntry[V] {
 	defer t.mu.Unlock()
 	entries := *t.entries.Load()
 	if e, ok := entries[key]; ok {
-		return e // another was quicker
+		return e // another goroutine added it first
 	}
 	entries = maps.Clone(entries)
 	if len(entries) >= t.max {

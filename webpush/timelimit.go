@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// A timeLimit bounds the time of requests that are made one after the other. They
-// share a context until it has ended, as one with a timer for each request takes five
-// allocations and a lock that all requests of a broadcast share.
+// A timeLimit bounds the time of requests that are made one after the other. They share a context
+// until it has ended: a context with a timer for each request would take five allocations and a
+// lock that all requests of a broadcast share.
 type timeLimit struct {
 	parent context.Context
 	ctx    context.Context // nil if the next request needs a new one
@@ -50,7 +50,7 @@ func (l *timeLimit) end() {
 	}
 }
 
-// A deadlineContext tells the deadline at which its context will be ended.
+// A deadlineContext reports the deadline at which its context will be canceled.
 type deadlineContext struct {
 	context.Context
 	deadline time.Time

@@ -18,10 +18,9 @@ import (
 // maxTokenLife is the longest a token may be valid (RFC 8292 section 2).
 const maxTokenLife = 24 * time.Hour
 
-// tokenSlack is by how much a token keeps away from both ends of what a push
-// service takes: the request has to arrive, and clocks differ. A token that
-// expires in exactly 24 hours is refused by a service whose clock is a second
-// behind ours.
+// tokenSlack is a token's margin to both limits of what a push service accepts: the request has to
+// arrive, and clocks differ. A token that expires in exactly 24 hours is refused by a service whose
+// clock is a second behind ours.
 const tokenSlack = 10 * time.Minute
 
 // longestToken is how far ahead a token of ours expires at most.
@@ -36,9 +35,9 @@ type token struct {
 	expires int64  // seconds since 1970
 }
 
-// usable reports whether a push service would take t now, also one whose clock
-// is off by a few minutes: it expires neither within tokenSlack nor later than a
-// token made now could. The second fails after the clock was set back.
+// usable reports whether a push service would take t now, even if its clock is off by a few
+// minutes: it expires neither within tokenSlack nor later than a token made now could. The second
+// fails after the clock was set back.
 func (t *token) usable(now int64) bool {
 	left := t.expires - now
 	return left > int64(tokenSlack/time.Second) && left <= int64(longestToken/time.Second)

@@ -21,12 +21,11 @@ const maxConnections = 256
 // example. It multiplexes the messages of an origin over HTTP/2 and notices when a
 // connection has died.
 //
-// Endpoints come from strangers, and may name hosts of your own network. Before a
-// connection is made to a host that [KnownPushService] does not know, the address
-// that it was resolved to is given to allow; nil is [PublicAddress]. The address is
-// that of this very connection, so a name that resolves to another the second time
-// gains nothing. Where the environment names a proxy (http.ProxyFromEnvironment), the
-// proxy resolves the names, and has to do the refusing.
+// Endpoints come from strangers, and may name hosts of your own network. Before a connection is
+// made to a host that [KnownPushService] does not know, the address that it was resolved to is
+// given to allow; nil is [PublicAddress]. The address is that of this very connection, so a name
+// that resolves to another address the second time gains nothing. Where the environment names a
+// proxy (http.ProxyFromEnvironment), the proxy resolves the names, and has to do the refusing.
 //
 // Beyond 256 connections those that are idle are closed, HTTP/2's included, which
 // http.Transport.MaxIdleConns does not close.
@@ -52,10 +51,10 @@ func NewTransport(allow func(netip.Addr) bool) *http.Transport {
 	return g.transport
 }
 
-// PublicAddress reports whether an address is one of the internet's: not loopback,
-// private (RFC 1918, RFC 4193), shared (RFC 6598), link-local, multicast,
-// unspecified, for benchmarks or documentation, or reserved; nor one of those
-// within an IPv6 address (RFC 6052, RFC 3056, RFC 4380).
+// PublicAddress reports whether an address is a public internet address: not loopback, private (RFC
+// 1918, RFC 4193), shared (RFC 6598), link-local, multicast, unspecified, for benchmarks or
+// documentation, or reserved; nor one of those within an IPv6 address (RFC 6052, RFC 3056, RFC
+// 4380).
 func PublicAddress(a netip.Addr) bool {
 	a = a.Unmap()
 	if a.Zone() != "" || !a.IsGlobalUnicast() || a.IsPrivate() {
@@ -75,7 +74,7 @@ func PublicAddress(a netip.Addr) bool {
 
 var nat64 = netip.MustParsePrefix("64:ff9b::/96")
 
-// notPublic is what is left of the registries of RFC 6890.
+// notPublic has the remaining prefixes of the registries of RFC 6890.
 var notPublic = func() (prefixes []netip.Prefix) {
 	for _, text := range []string{
 		"0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "240.0.0.0/4",

@@ -97,9 +97,8 @@ func ParseVAPIDKeys(private, public string) (*VAPIDKeys, error) {
 	return keys, nil
 }
 
-// hasPublic reports whether public is the pair's public key. The comparison
-// takes the same time wherever they differ: the pair's public key is derived
-// from the secret.
+// hasPublic reports whether public is the pair's public key. The comparison takes constant time,
+// because the pair's public key is derived from the secret.
 func (k *VAPIDKeys) hasPublic(public []byte) bool {
 	return subtle.ConstantTimeCompare(k.publicRaw[:], public) == 1
 }
@@ -111,9 +110,9 @@ func (k *VAPIDKeys) PublicKey() string { return k.public }
 // PrivateKey is the private key as unpadded base64url of its 32 bytes, the form
 // that [ParseVAPIDKeys] reads. It is the secret itself.
 func (k *VAPIDKeys) PrivateKey() string {
-	raw, err := k.private.Bytes() // not ours to overwrite: crypto/ecdsa may keep this very slice
+	raw, err := k.private.Bytes() // must not be overwritten: crypto/ecdsa may keep this slice
 	if err != nil {
-		return "" // cannot be: the key was checked when it was made
+		return "" // impossible: the key was checked when it was made
 	}
 	return encodeBase64(raw)
 }
@@ -126,7 +125,7 @@ func (k *VAPIDKeys) String() string {
 	return "webpush.VAPIDKeys(public " + k.public + ")"
 }
 
-// Format prints what String does, whatever the verb.
+// Format prints the same as String, for every verb.
 func (k *VAPIDKeys) Format(f fmt.State, _ rune) { writeRedacted(f, k.String()) }
 
 // LogValue is what String gives.

@@ -46,7 +46,7 @@ func run(ctx context.Context, args []string, stderr io.Writer) error {
 	flags := flag.NewFlagSet("example", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	addr := flags.String("addr", "localhost:8080", "address to listen on")
-	keyFile := flags.String("keys", "vapid.pem", "VAPID private key, made if it is not there")
+	keyFile := flags.String("keys", "vapid.pem", "VAPID private key file, made if it does not exist")
 	subject := flags.String("subject", "", `who runs this: "mailto:" and your address, or an https URL (required)`)
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -106,7 +106,7 @@ func newHandler(client *webpush.Client, publicKey string) http.Handler {
 	h := &handler{client: client, publicKey: publicKey, subs: make(map[string]webpush.Subscription)}
 	files, err := fs.Sub(page, "page")
 	if err != nil {
-		panic(err) // the directory is embedded
+		panic(err) // impossible: the directory is embedded
 	}
 	mux := http.NewServeMux()
 	mux.Handle("GET /", http.FileServerFS(files))
@@ -137,7 +137,7 @@ func (h *handler) subscribe(w http.ResponseWriter, r *http.Request) {
 func (h *handler) send(w http.ResponseWriter, r *http.Request) {
 	var in struct{ Title, Body string }
 	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 8<<10)).Decode(&in); err != nil {
-		http.Error(w, "not the JSON it should be", http.StatusBadRequest)
+		http.Error(w, "not a subscription as JSON", http.StatusBadRequest)
 		return
 	}
 	notification := webpush.Notification{Title: in.Title, Body: in.Body, Navigate: "http://" + r.Host + "/"}

@@ -1,6 +1,5 @@
-// Package interop checks package webpush against other people's Web Push: npm's
-// http_ece and PyPI's http_ece open what we seal, and our receiver opens what
-// npm's web-push seals.
+// Package interop tests package webpush against other implementations: npm's http_ece and PyPI's
+// http_ece open what we seal, and our receiver opens what npm's web-push seals.
 //
 // The tests install both at the versions pinned in package-lock.json and
 // requirements.txt, so they need npm, python3 and their registries. They run if

@@ -17,7 +17,7 @@ type Exchange struct {
 	Closing <-chan struct{}           // closed when the server is
 }
 
-// A Fault answers one request in a way of its own. Write more of them as needed.
+// A Fault answers one request in its own way. Write more of them as needed.
 type Fault func(*Exchange)
 
 // OK is no fault: it lets one request pass between two faults.
@@ -143,7 +143,7 @@ func abort(w http.ResponseWriter) {
 	panic(http.ErrAbortHandler)
 }
 
-// A blindWriter is a ResponseWriter that nobody sees.
+// A blindWriter is a ResponseWriter whose output is discarded.
 type blindWriter struct{ header http.Header }
 
 func (w *blindWriter) Header() http.Header         { return w.header }

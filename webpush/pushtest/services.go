@@ -16,11 +16,11 @@ import (
 // WNSThrottled is how Windows Push Notification Services (Edge) say "too many":
 // 406, not 429, and Retry-After.
 //
-// Source: learn.microsoft.com, "Push notification service request and response
-// headers", response codes: "406 Not Acceptable: The cloud service exceeded its
-// throttle limit", send again after Retry-After. Seen with "X-WNS-Status:
-// appthrottled" and "Retry-After: 900" in web-push-libs/web-push-csharp issue 93;
-// microsoft/WindowsAppSDK issue 3501 has it as a bug, not mended.
+// Source: learn.microsoft.com, "Push notification service request and response headers", response
+// codes: "406 Not Acceptable: The cloud service exceeded its throttle limit", send again after
+// Retry-After. Seen with "X-WNS-Status: appthrottled" and "Retry-After: 900" in
+// web-push-libs/web-push-csharp issue 93; microsoft/WindowsAppSDK issue 3501 reports it as a bug,
+// not fixed.
 func WNSThrottled(retryAfter time.Duration) Fault {
 	return func(x *Exchange) {
 		h := x.Writer.Header()
@@ -91,10 +91,9 @@ func AutopushBridge() Fault {
 	}
 }
 
-// AcceptThenStatus takes the message and answers with a status all the same, as a
-// gateway does whose own connection to the service broke (502, 504) or a server
-// that failed after it had stored the message (500): RFC 9110 section 15.6 says of
-// none of them that the request had no effect.
+// AcceptThenStatus takes the message and still answers with a status, as a gateway does whose own
+// connection to the service broke (502, 504) or a server that failed after it had stored the
+// message (500): RFC 9110 section 15.6 says of none of them that the request had no effect.
 func AcceptThenStatus(code int) Fault {
 	return func(x *Exchange) {
 		x.Accept(&blindWriter{header: make(http.Header)})

@@ -35,11 +35,10 @@ var (
 	ErrTooLong = errors.New("receiver: vapid token valid for more than 24 hours")
 )
 
-// VerifyVAPID checks the Authorization header of a push request (RFC 8292):
-// the scheme, the ES256 signature by the key in k, that aud is audience (the
-// push service's origin), and that exp lies ahead of now by at most 24 hours.
-// It does not know which key may send to which subscription; compare
-// [Claims.PublicKey].
+// VerifyVAPID checks the Authorization header of a push request (RFC 8292): the scheme, the ES256
+// signature by the key in k, that aud is audience (the push service's origin), and that exp lies
+// ahead of now by at most 24 hours. It does not check which key may send to which subscription;
+// compare [Claims.PublicKey].
 func VerifyVAPID(authorization, audience string, now time.Time) (Claims, error) {
 	token, key, err := credentials(authorization)
 	if err != nil {
@@ -144,7 +143,7 @@ func decodePart(part string, into any) error {
 		return errors.New("not base64url")
 	}
 	if err := json.Unmarshal(b, into); err != nil {
-		return errors.New("not the JSON it should be")
+		return errors.New("not valid JSON claims")
 	}
 	return nil
 }
