@@ -116,7 +116,7 @@ func New(ctx context.Context, o Options) (set *Set, err error) {
 	var old *side
 	if before != nil {
 		if old, err = o.side(ctx, before); err != nil {
-			return set, fmt.Errorf("--against %s: %w", o.Against, err)
+			return set, fmt.Errorf("--against %s; without it the new code is measured alone: %w", o.Against, err)
 		}
 	}
 	set.join(o, now, old)
@@ -186,7 +186,7 @@ func (s *Set) join(o Options, now, old *side) {
 			continue
 		}
 		if old != nil && old.failed[p.Path] != nil {
-			s.note("%s does not build at %s: %v", p.Path, o.Against, old.failed[p.Path])
+			s.note("%s does not build at %s; postage bench %s measures the new code alone: %v", p.Path, o.Against, p.Path, old.failed[p.Path])
 			continue
 		}
 		if o.Column != "" {
@@ -285,6 +285,7 @@ func (s *side) entry(c *lab.Case, p Package, one Benchmark, cpu int) lab.Entry {
 		Checks:      Proof,
 		NotPossible: one.Failed,
 		Start: func(_ context.Context, layout int) (lab.Runner, error) {
+			layout %= len(b.Layouts) // an old Go has one
 			if b.Plain != "" {
 				return &plain{binary: b, file: b.Layouts[layout], pattern: one.pattern(), cpu: cpu}, nil
 			}

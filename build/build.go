@@ -23,7 +23,8 @@ type Target struct {
 
 // Layouts builds the target in so many function layouts, those of the linker's seeds 1, 2, 3 …, and
 // returns the programs' files, which stay until Close at least. The same seeds are other layouts in
-// other code. With one layout it is that which the linker gives it without being told.
+// other code. With one layout it is the one that the linker gives it without being told, and so it
+// is in a Go release before 1.22, whose linker knows no other.
 //
 // Packages are compiled once; a layout more is one linking more. Debugging information is left out.
 // An error holds what the compiler said.
@@ -69,7 +70,12 @@ func (s *Source) Layouts(ctx context.Context, target Target, layouts int) ([]str
 		return os.Rename(product, files[i])
 	}
 	// The first compiles, the others link what it has compiled.
-	if err := build(0); err != nil {
+	err = build(0)
+	if err != nil && len(files) > 1 && strings.Contains(err.Error(), "flag provided but not defined: -randlayout") {
+		files = files[:1] // an old Go
+		err = build(0)
+	}
+	if err != nil {
 		return nil, err
 	}
 	errs := make([]error, len(files))

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -23,7 +24,7 @@ import (
 type benchFlags struct {
 	bench, against, bisect, old, new string
 	column, baseline                 string
-	out, thresholds                  string
+	out, thresholds, resume          string
 	budget, patience                 time.Duration
 	precision                        percent
 	seed                             uint64
@@ -53,8 +54,18 @@ passed, 1 some regressed, 2 there is no answer, 3 inconclusive.`,
   postage bench -bench 'Marshal|Unmarshal' encoding/json
   postage bench ./codec -col /codec -baseline codec=json
   postage bench ./codec -bench '^BenchmarkMarshal$' --bisect v1.2.0..main
-  postage bench ./codec --against HEAD~1 --gate --profile --markdown >> "$GITHUB_STEP_SUMMARY"`,
-		RunE: func(cmd *cobra.Command, args []string) error { return runBench(cmd, args, flags) },
+  postage bench ./codec --against HEAD~1 --gate --profile --markdown >> "$GITHUB_STEP_SUMMARY"
+  postage bench --resume .postage/runs/latest --budget 10m`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if flags.resume == "" {
+				return runBench(cmd, args, flags, nil)
+			}
+			of, err := benchToResume(cmd, args, &flags)
+			if err != nil {
+				return err
+			}
+			return runBench(cmd, of.packages, flags, of)
+		},
 	}
 	f := cmd.Flags()
 	f.StringVar(&flags.bench, "bench", ".", "measure the benchmarks that match the regular `expression`, as go test has it")
@@ -71,6 +82,7 @@ passed, 1 some regressed, 2 there is no answer, 3 inconclusive.`,
 	f.IntSliceVar(&flags.cpus, "cpu", nil, "`list` of GOMAXPROCS to run each benchmark with, as go test has it")
 	f.IntVar(&flags.layouts, "layouts", 0, "function layouts to build each test binary in, 1 for the linker's own alone\n(default 16 for up to 4 packages, 8 for up to 16, else 4)")
 	f.StringVar(&flags.out, "out", "", "`file` for the record (default a dated one in "+runsFolder+")")
+	f.StringVar(&flags.resume, "resume", "", "go on with the run in `file`, in the folder where it was begun, with the budget it has left or the one given")
 	f.BoolVar(&flags.gate, "gate", false, "fail if a benchmark regressed")
 	f.StringVar(&flags.thresholds, "thresholds", "", thresholdsUsage)
 	f.BoolVar(&flags.profile, "profile", false, "profile both sides of the benchmarks that changed, in more processes, and keep the profiles beside the record")
@@ -78,7 +90,7 @@ passed, 1 some regressed, 2 there is no answer, 3 inconclusive.`,
 	f.BoolVar(&flags.markdown, "markdown", false, "print Markdown, as a comment that can be found again and replaced")
 	f.BoolVar(&flags.list, "list", false, "print the benchmarks, and measure nothing")
 	cmd.MarkFlagsMutuallyExclusive("json", "markdown")
-	for _, other := range []string{"against", "gate", "json", "markdown", "list", "out", "cpu", "profile"} {
+	for _, other := range []string{"against", "gate", "json", "markdown", "list", "out", "cpu", "profile", "resume"} {
 		cmd.MarkFlagsMutuallyExclusive("bisect", other)
 	}
 	return cmd
@@ -105,7 +117,72 @@ func asGoFlags(args []string) []string {
 	return args
 }
 
-func runBench(cmd *cobra.Command, packages []string, flags benchFlags) (err error) {
+// benchRun is a run of benchmarks to go on with.
+type benchRun struct {
+	name     string // the record's file
+	rec      *record.Record
+	budget   time.Duration
+	packages []string
+}
+
+// whatIsMeasured are the flags that say what a run measures: its record has them.
+var whatIsMeasured = []string{"bench", "against", "col", "baseline", "old", "new", "cpu"}
+
+// arguments are the packages and flags that a run's record keeps.
+func (f *benchFlags) arguments(cmd *cobra.Command, packages []string, against string) []string {
+	kept := slices.Clone(packages)
+	for _, name := range whatIsMeasured {
+		value := cmd.Flags().Lookup(name).Value.String()
+		switch {
+		case name == "against":
+			value = against // what a branch names may be another commit later
+		case name == "cpu":
+			value = strings.Trim(value, "[]")
+		}
+		if value != "" {
+			kept = append(kept, "-"+name+"="+value)
+		}
+	}
+	return kept
+}
+
+// benchToResume loads the record and sets the flags as they were.
+func benchToResume(cmd *cobra.Command, packages []string, flags *benchFlags) (*benchRun, error) {
+	for _, name := range append([]string{"layouts", "seed", "precision", "out", "list"}, whatIsMeasured...) {
+		if cmd.Flags().Changed(name) || len(packages) > 0 {
+			return nil, hinted(errors.New("--resume goes on with what its record says: packages and flags that say what to measure do not go with it"),
+				"only --budget, --timeout, --gate, --thresholds, --profile, --json and --markdown do")
+		}
+	}
+	of := &benchRun{}
+	var err error
+	if of.name, of.rec, of.budget, err = unfinished(cmd, flags.resume, flags.budget); err != nil {
+		return nil, err
+	}
+	if !isBench(of.rec) {
+		return nil, hinted(fmt.Errorf("%s is not a record of `postage bench`", of.name), "postage run --resume "+flags.resume)
+	}
+	for _, argument := range of.rec.Run.Patterns {
+		name, value, isFlag := strings.Cut(strings.TrimPrefix(argument, "-"), "=")
+		if !isFlag || !strings.HasPrefix(argument, "-") {
+			of.packages = append(of.packages, argument)
+		} else if err := cmd.Flags().Set(name, value); err != nil {
+			return nil, fmt.Errorf("%s: %s: %w", of.name, argument, err)
+		}
+	}
+	if flags.new != "" {
+		of.packages = nil
+	}
+	flags.layouts = max(1, of.rec.Run.Layouts)
+	return of, cmd.Flags().Set("layouts", strconv.Itoa(flags.layouts))
+}
+
+func isBench(rec *record.Record) bool {
+	return slices.ContainsFunc(rec.Rows, func(r record.Row) bool { return r.Stage == bench.Stage })
+}
+
+// runBench measures; a run to go on with is nil for a new one.
+func runBench(cmd *cobra.Command, packages []string, flags benchFlags, resumed *benchRun) (err error) {
 	switch {
 	case flags.budget <= 0:
 		return fmt.Errorf("--budget %v: must be more than 0", flags.budget)
@@ -154,20 +231,20 @@ func runBench(cmd *cobra.Command, packages []string, flags benchFlags) (err erro
 	if len(set.Entries) == 0 {
 		return errors.Join(errors.New("there is no benchmark to measure"), noteErrors(set))
 	}
-	plan := lab.NewPlan(set.Entries, flags.budget)
-	rec, out, err := newRun(plan, record.Run{
-		Patterns: append(packages, "-bench="+flags.bench), Seed: flags.seed, Precision: float64(flags.precision), Budget: flags.budget, Commit: set.Commit,
-	}, flags.out, "bench-")
+	entries, rec, out, err := beginBench(cmd, set, packages, flags, resumed)
 	if err != nil {
 		return err
 	}
-	say(cmd, "postage: %s", plan.Describe(flags.budget))
-	interrupted := conduct(cmd, plan.All(), rec, out, flags.patience)
+	interrupted := conduct(cmd, entries, rec, out, flags.patience)
 	if interrupted != nil && !errors.Is(interrupted, lab.ErrInterrupted) {
 		return interrupted
 	}
 	pointLatest(out)
-	say(cmd, "postage: record saved as %s", out)
+	if interrupted != nil {
+		say(cmd, "postage: interrupted; go on with: postage bench --resume %s", out)
+	} else {
+		say(cmd, "postage: record saved as %s", out)
+	}
 	var changes *verdict.Changes
 	if verdict.IsAgainst(rec) {
 		changes = verdict.ComparePaired(rec, limits)
@@ -181,6 +258,29 @@ func runBench(cmd *cobra.Command, packages []string, flags benchFlags) (err erro
 		}
 	}
 	return benchStatus(cmd, rec, changes, flags.gate)
+}
+
+// beginBench is what to measure, and the record and the file that it goes into.
+func beginBench(cmd *cobra.Command, set *bench.Set, packages []string, flags benchFlags, resumed *benchRun) ([]lab.Entry, *record.Record, string, error) {
+	if resumed == nil {
+		plan := lab.NewPlan(set.Entries, flags.budget)
+		rec, out, err := newRun(plan, record.Run{
+			Patterns: flags.arguments(cmd, packages, set.OldCommit), Seed: flags.seed, Precision: float64(flags.precision), Budget: flags.budget, Commit: set.Commit,
+		}, flags.out, "bench-")
+		if err == nil {
+			say(cmd, "postage: %s", plan.Describe(flags.budget))
+		}
+		return plan.All(), rec, out, err
+	}
+	rec := resumed.rec
+	entries, err := lab.Resume(rec, set.Entries, record.ThisMachine(0), resumed.budget)
+	if err == nil {
+		err = record.Reserve(resumed.name)
+	}
+	if err == nil {
+		say(cmd, "postage: going on with %s, which has %d blocks, for %v", resumed.name, len(rec.Blocks), resumed.budget.Round(time.Second))
+	}
+	return entries, rec, resumed.name, err
 }
 
 func noteErrors(set *bench.Set) error {

@@ -116,7 +116,7 @@ func addRun(cmd *cobra.Command, db *history.DB, name string) error {
 		return nil
 	}
 	if a.Partial {
-		say(cmd, "postage: %s is partial: the run was not completed; `postage run --resume` goes on with it", filepath.Base(file))
+		say(cmd, "postage: %s is partial: the run was not completed; --resume goes on with it", filepath.Base(file))
 	}
 	if a.Without > 0 {
 		say(cmd, "postage: %s without figures left out", rowCount(a.Without))

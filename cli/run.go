@@ -162,22 +162,32 @@ func (p program) runRun(cmd *cobra.Command, patterns []string, flags runFlags) (
 	return measure(cmd, plan.All(), rec, out, p.printer(&flags))
 }
 
+// unfinished is a record that a run is to go on with, its file, and for how long.
+func unfinished(cmd *cobra.Command, file string, given time.Duration) (name string, rec *record.Record, budget time.Duration, err error) {
+	// The record that "latest" points at is written to, not the link.
+	if name, err = filepath.EvalSymlinks(file); err != nil {
+		return "", nil, 0, fmt.Errorf("--resume: %w", err)
+	}
+	if rec, err = record.Load(name); err != nil {
+		return "", nil, 0, err
+	}
+	budget = rec.Run.Budget - rec.Run.Elapsed
+	if cmd.Flags().Changed("budget") {
+		budget = given
+	} else if rec.Run.Complete {
+		return "", nil, 0, hinted(fmt.Errorf("%s: the run is complete", name), "give --budget to measure it further")
+	}
+	return name, rec, max(budget, 0), nil
+}
+
 // resumeRun goes on with a run that was not completed.
 func (p program) resumeRun(cmd *cobra.Command, flags runFlags) (err error) {
-	// The record that "latest" points at is written to, not the link.
-	name, err := filepath.EvalSymlinks(flags.resume)
-	if err != nil {
-		return fmt.Errorf("--resume: %w", err)
-	}
-	rec, err := record.Load(name)
+	name, rec, budget, err := unfinished(cmd, flags.resume, flags.budget)
 	if err != nil {
 		return err
 	}
-	budget := rec.Run.Budget - rec.Run.Elapsed
-	if cmd.Flags().Changed("budget") {
-		budget = flags.budget
-	} else if rec.Run.Complete {
-		return hinted(fmt.Errorf("%s: the run is complete", name), "give --budget to measure it further")
+	if isBench(rec) {
+		return hinted(fmt.Errorf("%s is a record of `postage bench`", name), "postage bench --resume "+flags.resume)
 	}
 	var both sides
 	if commit := revisionOf(rec); commit != "" {
@@ -187,7 +197,11 @@ func (p program) resumeRun(cmd *cobra.Command, flags runFlags) (err error) {
 		}
 		defer func() { err = errors.Join(err, remove()) }()
 	}
-	entries, err := lab.Resume(rec, p.suites, both.old, both.now, record.ThisMachine(0), max(budget, 0))
+	all := lab.Entries(p.suites)
+	if both.old != nil {
+		all = lab.Against(all, both.old, both.now)
+	}
+	entries, err := lab.Resume(rec, all, record.ThisMachine(0), budget)
 	if err != nil {
 		return err
 	}
@@ -197,7 +211,7 @@ func (p program) resumeRun(cmd *cobra.Command, flags runFlags) (err error) {
 	if err := record.Reserve(name); err != nil {
 		return err
 	}
-	say(cmd, "postage: going on with %s, which has %d blocks, for %v", name, len(rec.Blocks), max(budget, 0).Round(time.Second))
+	say(cmd, "postage: going on with %s, which has %d blocks, for %v", name, len(rec.Blocks), budget.Round(time.Second))
 	return measure(cmd, entries, rec, name, p.printer(&flags))
 }
 

@@ -119,14 +119,14 @@ func TestAgainst(t *testing.T) {
 	}
 	// Resumed, the old rows want their revision.
 	rec.Run.Complete = false
-	if _, err := Resume(rec, testSuites(), nil, nil, rec.Machine, time.Minute); err == nil {
+	if _, err := Resume(rec, Entries(testSuites()), rec.Machine, time.Minute); err == nil {
 		t.Error("resumed without the old revision")
 	}
 	other := &Build{Commands: [][]string{{"/dev/null"}}, Modules: now.Modules}
-	if _, err := Resume(rec, testSuites(), old, other, rec.Machine, time.Minute); err == nil || !strings.Contains(err.Error(), "another build") {
+	if _, err := Resume(rec, Against(Entries(testSuites()), old, other), rec.Machine, time.Minute); err == nil || !strings.Contains(err.Error(), "another build") {
 		t.Errorf("resumed with another build: %v", err)
 	}
-	resumed, err := Resume(rec, testSuites(), old, now, rec.Machine, time.Minute)
+	resumed, err := Resume(rec, Against(Entries(testSuites()), old, now), rec.Machine, time.Minute)
 	if err != nil || len(resumed) != len(plan.Entries) {
 		t.Errorf("resumed %d of %d rows: %v", len(resumed), len(plan.Entries), err)
 	}

@@ -103,7 +103,7 @@ func (r *run) process(ctx context.Context, e *Entry, layout int) (answerer, erro
 		runner, err := e.Contender.Start(ctx, layout)
 		return &remote{Runner: runner}, err
 	case e.Build != nil:
-		command = e.Build.Commands[layout]
+		command = e.Build.Commands[layout%len(e.Build.Commands)] // an old Go has one
 	}
 	return startChild(command, r.environment())
 }

@@ -74,3 +74,17 @@ func TestForetell(t *testing.T) {
 		}
 	}
 }
+
+// A run whose last block took it beyond its budget has nothing left to share out: its rounds stay
+// what they were, and no case is said to be left out.
+func TestNothingIsSharedOutPastTheBudget(t *testing.T) {
+	var notes []string
+	r := &run{Conductor: &Conductor{Observe: func(s Status) { notes = append(notes, s.Note) }}, deadline: time.Now().Add(-time.Second),
+		rec: &record.Record{Run: record.Run{Rounds: 24}}}
+	for _, name := range []string{"one", "two"} {
+		r.cases = append(r.cases, &runCase{name: name, blocks: looks[0], round: make([]time.Duration, looks[0]), fixed: make([]time.Duration, looks[0])})
+	}
+	if err := r.measure(t.Context()); err != nil || r.rec.Run.Rounds != 24 || r.cases[1].waits || len(notes) > 0 {
+		t.Errorf("%v, %d rounds, waits %t, told %q", err, r.rec.Run.Rounds, r.cases[1].waits, notes)
+	}
+}

@@ -140,7 +140,9 @@ func (r *run) left() time.Duration { return time.Until(r.deadline) }
 
 func (r *run) measure(ctx context.Context) error {
 	for {
-		r.fit()
+		if r.left() > 0 { // else there is nothing to share out
+			r.fit()
+		}
 		cs := best(r.cases, r.rec.Run.Rounds, r.left())
 		if cs == nil || r.left() <= 0 {
 			return ctx.Err()

@@ -368,7 +368,7 @@ func TestInterruptKeepsFinishedBlocks(t *testing.T) {
 	// have had.
 	c.Observe = nil
 	rec.Run.Precision = 0.5
-	entries, err := Resume(rec, testSuites(), nil, nil, rec.Machine, time.Minute)
+	entries, err := Resume(rec, Entries(testSuites()), rec.Machine, time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -428,22 +428,22 @@ func TestResumeRefusesToMix(t *testing.T) {
 	_, rec := prepared(t, time.Minute, "op=plain")
 	other := rec.Machine
 	other.CPU = "another processor"
-	if _, err := Resume(rec, testSuites(), nil, nil, other, time.Minute); err == nil {
+	if _, err := Resume(rec, Entries(testSuites()), other, time.Minute); err == nil {
 		t.Error("resumed on another machine")
 	}
 	other = rec.Machine
 	other.Go = "go0.1"
-	if _, err := Resume(rec, testSuites(), nil, nil, other, time.Minute); err == nil {
+	if _, err := Resume(rec, Entries(testSuites()), other, time.Minute); err == nil {
 		t.Error("resumed with another Go")
 	}
 	program := rec.Run.Program
 	rec.Run.Program = "0123456789abcdef"
-	if _, err := Resume(rec, testSuites(), nil, nil, rec.Machine, time.Minute); err == nil {
+	if _, err := Resume(rec, Entries(testSuites()), rec.Machine, time.Minute); err == nil {
 		t.Error("resumed with another build")
 	}
 	rec.Run.Program = program
 	rec.Rows[0].Name = "Test/op=plain/is=gone"
-	if _, err := Resume(rec, testSuites(), nil, nil, rec.Machine, time.Minute); err == nil {
+	if _, err := Resume(rec, Entries(testSuites()), rec.Machine, time.Minute); err == nil {
 		t.Error("resumed a row that the program does not have")
 	}
 }

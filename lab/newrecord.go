@@ -9,6 +9,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"postage/record"
@@ -23,10 +24,9 @@ func NewRecord(plan Plan, run record.Run, machine record.Machine) *record.Record
 		run.GOMAXPROCS = runtime.GOMAXPROCS(0)
 	}
 	run.Modules = Modules()
+	run.Program = programOf(plan.All())
 	if now := nowOf(plan.Entries); now != nil {
-		run.Program, run.Layouts = program(now.Commands[0][0]), len(now.Commands)
-	} else {
-		run.Program = ThisProgram()
+		run.Layouts = len(now.Commands)
 	}
 	rec := &record.Record{Run: run, Machine: machine}
 	for i := range plan.Entries {
@@ -94,6 +94,28 @@ func program(name string) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
+// programOf is the SHA-256 of the program that the entries run in, but for old ones; of those
+// of all programs, where there are several.
+func programOf(entries []Entry) string {
+	var files []string
+	for i := range entries {
+		if b := entries[i].Build; b != nil && !entries[i].Old && !slices.Contains(files, b.Commands[0][0]) {
+			files = append(files, b.Commands[0][0])
+		}
+	}
+	switch len(files) {
+	case 0:
+		return ThisProgram()
+	case 1:
+		return program(files[0])
+	}
+	h := sha256.New()
+	for _, file := range files {
+		fmt.Fprintln(h, program(file))
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
 // Modules are the versions, by path, of the modules that this program is built from.
 func Modules() map[string]string {
 	if info, ok := debug.ReadBuildInfo(); ok {
@@ -116,27 +138,19 @@ func ModulesOf(info *debug.BuildInfo) map[string]string {
 
 // Resume prepares a record that was not completed to be measured further, for the
 // budget given, and returns the entries of its rows. It refuses what would mix
-// figures of two machines or two builds. old and now are those that the run was against,
-// nil if against none.
-func Resume(rec *record.Record, suites []Suite, old, now *Build, machine record.Machine, budget time.Duration) ([]Entry, error) {
+// figures of two machines or two builds. all are the entries that this program has.
+func Resume(rec *record.Record, all []Entry, machine record.Machine, budget time.Duration) ([]Entry, error) {
 	if here, there := machine.Identity(), rec.Machine.Identity(); here != there {
 		return nil, fmt.Errorf("resume: the record is of another machine (%s) than this (%s)", there, here)
 	}
 	if rec.Machine.Go != machine.Go {
 		return nil, fmt.Errorf("resume: the record was measured with %s, this program is built with %s", rec.Machine.Go, machine.Go)
 	}
-	here := ThisProgram()
-	if now != nil {
-		here = program(now.Commands[0][0])
-	}
+	here := programOf(all)
 	if rec.Run.Program != "" && rec.Run.Program != here {
 		return nil, fmt.Errorf("resume: the record was measured by another build of this program (SHA-256 %.12s…) than this (%.12s…): its blocks and those to come would be of two programs", rec.Run.Program, here)
 	}
 	byName := map[string]Entry{}
-	all := Entries(suites)
-	if old != nil {
-		all = Against(all, old, now)
-	}
 	for _, e := range all {
 		byName[e.Row()] = e
 	}
@@ -150,6 +164,9 @@ func Resume(rec *record.Record, suites []Suite, old, now *Build, machine record.
 		}
 		if now := newRow(&e, "", modules).Module; now != row.Module {
 			return nil, fmt.Errorf("resume: row %s was measured with %q, this program has %q", row.Name, row.Module, now)
+		}
+		if old := newRow(&e, "", modules).Revision; old != row.Revision {
+			return nil, fmt.Errorf("resume: the old code of row %s was %s, and is %s", row.Name, row.Revision, old)
 		}
 		if row.Proof.Is(record.ProofNotMeasured) {
 			row.Proof = record.ProofOK

@@ -60,7 +60,8 @@ type Run struct {
 	GOMAXPROCS int    `json:"gomaxprocs"`
 	Commit     string `json:"commit,omitempty"`
 	// Program is the SHA-256 of the program that measured, in hexadecimal: of the first, where
-	// there is one a function layout, as many as Layouts.
+	// there is one a function layout, as many as Layouts; of all their sums, where a run has
+	// several programs.
 	Program string `json:"program,omitempty"`
 	Layouts int    `json:"layouts,omitempty"`
 	// Modules are the versions of every Go module in the program, by path.

@@ -35,7 +35,7 @@ func Markdown(w io.Writer, rec *record.Record, stages []verdict.Stage) error {
 		fmt.Fprintf(&b, ">\n> %s\n", plain(self))
 	}
 	if !rec.Run.Complete {
-		fmt.Fprintf(&b, ">\n> **partial:** %s\n", partialText)
+		fmt.Fprintf(&b, ">\n> **partial:** %s\n", partialText(rec))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

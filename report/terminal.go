@@ -311,11 +311,17 @@ func (t *terminal) footer(rec *record.Record) {
 		t.printf("%s\n", t.paint(dim, self))
 	}
 	if !rec.Run.Complete {
-		t.printf("%s %s\n", t.paint(yellow, "partial:"), partialText)
+		t.printf("%s %s\n", t.paint(yellow, "partial:"), partialText(rec))
 	}
 }
 
-const partialText = "the run was not completed: `postage run --resume FILE` goes on with it"
+func partialText(rec *record.Record) string {
+	command := "run"
+	if slices.ContainsFunc(rec.Rows, func(r record.Row) bool { return r.Stage == "bench" }) {
+		command = "bench"
+	}
+	return "the run was not completed: `postage " + command + " --resume FILE` goes on with it"
+}
 
 // machineText says what a record was measured with.
 func machineText(rec *record.Record) string {
