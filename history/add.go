@@ -25,25 +25,25 @@ import (
 // ErrNoFigures is wrapped by the error of adding a record in which no row has figures.
 var ErrNoFigures = errors.New("no row of it has figures")
 
-// Outcome is what became of a record that was added.
+// Outcome is how adding a record ended.
 type Outcome string
 
 const (
 	Added     Outcome = "added"
-	There     Outcome = "already there" // the very same record
+	There     Outcome = "already there" // the same record
 	Continued Outcome = "continued"     // a run that was there has more blocks now
 	Behind    Outcome = "behind"        // a run that is there with more blocks; nothing was changed
 )
 
-// Addition is what became of a record that was added.
+// Addition is the result of adding a record.
 type Addition struct {
 	Record  int64 // its number in the history
 	Outcome Outcome
 	Partial bool // the run was not completed
 	Figures int  // rows stored
 	Without int  // rows that have no figures and are not stored
-	// NewAnchors are the anchors of cases that had another one on this machine before:
-	// the ratios from here on are no continuation of those before.
+	// NewAnchors are the anchors of cases that had another one on this machine before: their ratios
+	// do not continue the earlier ones.
 	NewAnchors []NewAnchor
 }
 
@@ -53,9 +53,8 @@ type NewAnchor struct {
 	Old, New trend.Anchor
 }
 
-// Add stores the figures of a record under the name that it is to be listed by. To add a
-// record again changes nothing. Of a run that was resumed, the figures take the place
-// of those from before.
+// Add stores the figures of a record under the name that it is listed by. Adding a record again
+// changes nothing. The figures of a run that was resumed replace its earlier ones.
 //
 // When Add has returned without an error, the record is on disk.
 func (db *DB) Add(ctx context.Context, rec *record.Record, name string) (Addition, error) {
@@ -85,7 +84,7 @@ func (a *adder) prepare() error {
 	a.done.Partial = !a.rec.Run.Complete
 	a.cases = verdict.Analyze(a.rec).Cases
 	for i := range a.cases {
-		// A contender of another revision is named after that, and does not come again.
+		// A contender of another revision is named after that revision, and does not recur.
 		a.cases[i].Rows = slices.DeleteFunc(a.cases[i].Rows, func(r *verdict.Result) bool { return r.Row.OldOf != "" })
 		for _, r := range a.cases[i].Rows {
 			if r.NSOp == nil {
@@ -234,9 +233,9 @@ type frozen struct {
 	row *record.Row
 }
 
-// anchor is what a case's rows are taken as a multiple of: the contender that was frozen
-// first among those that the record has figures of, else its baseline, which is frozen
-// now. It is nil if that has no figures either.
+// anchor is the contender that a case's rows are divided by: of those with figures in the record,
+// the one that was frozen first; else the baseline, which is frozen now. It is nil if that has no
+// figures either.
 func (a *adder) anchor(ctx context.Context, machine int64, c *verdict.CaseResult) (*frozen, error) {
 	known, err := a.anchors(ctx, machine, c.Name)
 	if err != nil {
@@ -270,8 +269,8 @@ func (a *adder) anchor(ctx context.Context, machine int64, c *verdict.CaseResult
 	return &frozen{id, chosen.Row}, a.insert(ctx, "postage_anchor (id, machine_id, case_name, contender, version)", [][]any{{id, machine, c.Name, now.Contender, now.Version}})
 }
 
-// unusual says with what settings an anchor was measured that others are not: it is another
-// anchor then, with other inputs.
+// unusual describes unusual settings of the run: with them the anchor is a different one, because
+// its inputs differ.
 func unusual(rec *record.Record) (text string) {
 	if rec.Run.Seed != record.DefaultSeed {
 		text += fmt.Sprintf(", seed %d", rec.Run.Seed)
@@ -336,7 +335,7 @@ func (a *adder) figure(row int64, r *verdict.Result, anchor *frozen) ([]any, err
 	return []any{row, a.done.Record, anchorID, ratio, low, high, r.NSOp.Value, known(r.NSOp.Low), known(r.NSOp.High), r.Blocks, count(r.AllocsOp), count(r.BytesOp), r.Row.Module, string(metrics)}, nil
 }
 
-// known is x as a database takes it: NULL where it is not finite.
+// known is x for the database: NULL if it is not finite.
 func known(x float64) any {
 	if math.IsNaN(x) || math.IsInf(x, 0) {
 		return nil
@@ -379,13 +378,13 @@ func (a *adder) exec(ctx context.Context, statement string, args ...any) error {
 	return err
 }
 
-// next is a table's next number. No other writer takes the same, as only one writes at a time.
+// next is a table's next number. Only one writer runs at a time, so none takes the same.
 func (a *adder) next(ctx context.Context, table string) (id int64, err error) {
 	err = a.queryRow(ctx, "SELECT coalesce(max(id), 0) + 1 FROM "+table).Scan(&id)
 	return id, err
 }
 
-// id is the number of a value in a table of values, which gets it if it has it not yet.
+// id is the number of a value in a table of values. The value is added if it is missing.
 func (a *adder) id(ctx context.Context, table, column, value string) (id int64, err error) {
 	err = a.queryRow(ctx, "SELECT id FROM "+table+" WHERE "+column+" = $1", value).Scan(&id)
 	if !errors.Is(err, sql.ErrNoRows) {
@@ -397,7 +396,7 @@ func (a *adder) id(ctx context.Context, table, column, value string) (id int64, 
 	return id, a.insert(ctx, table+" (id, "+column+")", [][]any{{id, value}})
 }
 
-// insertedAtOnce is how many rows one statement inserts: a server is asked once for so many.
+// insertedAtOnce is how many rows one statement inserts, in one round trip.
 const insertedAtOnce = 50
 
 // insert inserts rows into a table, given with its columns.

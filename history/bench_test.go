@@ -69,7 +69,7 @@ func largeHistory(b *testing.B, place string) *DB {
 	return db
 }
 
-// cpuTime is the processor time that this program took so far, 0 where that is not known.
+// cpuTime is the processor time that this program has used, 0 if it is not known.
 func cpuTime() time.Duration {
 	d, _ := proc.CPU()
 	return d
@@ -85,9 +85,9 @@ func benchRecord(rng *rand.Rand, hour int) *record.Record {
 	return rec
 }
 
-// The targets: adding one takes under 100 ms, showing a trend under 200 ms. Open is measured
-// with them, as the command opens the history each time. On a machine that does other things
-// too, client-cpu-ns/op (this process's, the server's not included) says more than ns/op.
+// The targets: adding one takes under 100 ms, showing a trend under 200 ms. Open is measured with
+// them, as the command opens the history each time. On a busy machine client-cpu-ns/op (this
+// process's, without the server's) says more than ns/op.
 func BenchmarkHistory(b *testing.B) {
 	places := map[string]func(*testing.B) string{
 		"sqlite":     func(b *testing.B) string { return filepath.Join(b.TempDir(), "history.db") },

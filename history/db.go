@@ -1,4 +1,4 @@
-// Package history keeps what runs measured, over months and machines, and tells how each row
+// Package history keeps what runs measured, over months and machines, and shows how each row
 // changed.
 //
 //  1. [Open] opens a database: a file (SQLite) or a server that a team shares (PostgreSQL).
@@ -8,12 +8,12 @@
 //     the program or the machine.
 //  3. [DB.Trend] reads a row's figures over all runs, and package trend finds the changes.
 //
-// The anchor of a case on a machine is its baseline as of the first record: the contender
-// and its module version. Later records are compared with the same contender, whichever is
-// their baseline; if it has another version there, that is another anchor.
+// The anchor of a case on a machine is its baseline in the first record: the contender and its
+// module version. Later records are compared with the same contender, even if their baseline is
+// another; in another version it is a new anchor.
 //
-// Note: the batches of a record are not stored. They are some hundred times as much as the
-// figures, no trend needs them, and the record's file holds them.
+// Note: the batches of a record are not stored. They take about a hundred times the space of the
+// figures, no trend needs them, and the record's file has them.
 package history
 
 import (
@@ -113,9 +113,9 @@ func connect(place string) (*DB, error) {
 
 // sqliteName is a file's name with the settings of each connection.
 //
-// With a write-ahead log readers and a writer do not wait for each other, and a commit is
-// one sync. synchronous=FULL makes each commit sync, so that it survives a loss of power.
-// A transaction takes the write lock as it begins, so that none fails when it comes to write.
+// With a write-ahead log readers and a writer do not wait for each other, and a commit is one sync.
+// synchronous=FULL makes each commit sync, so that it survives a loss of power. A transaction takes
+// the write lock when it begins, so that it does not fail at its first write.
 func sqliteName(place string) string {
 	settings := url.Values{"_pragma": {"busy_timeout(20000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)"}, "_txlock": {"immediate"}}
 	path := (&url.URL{Path: filepath.ToSlash(place)}).EscapedPath()
@@ -128,7 +128,7 @@ func sqliteName(place string) string {
 // Close closes the history.
 func (db *DB) Close() error { return db.db.Close() }
 
-// dialect is in what SQLite and PostgreSQL differ.
+// dialect is how SQLite and PostgreSQL differ.
 type dialect int
 
 const (
@@ -159,11 +159,11 @@ func (db *DB) write(ctx context.Context, do func(tx *sql.Tx) error) (err error) 
 	}
 	defer func() {
 		if err != nil {
-			_ = tx.Rollback() // err says what went wrong first
+			_ = tx.Rollback() // err is what failed first
 		}
 	}()
 	if db.kind == postgreSQL {
-		// What was acknowledged must be on disk, whatever the server's default.
+		// An acknowledged record must be on disk, whatever the server's default.
 		if _, err := tx.ExecContext(ctx, "SET LOCAL synchronous_commit = on"); err != nil {
 			return err
 		}

@@ -213,7 +213,7 @@ func TestOtherInputs(t *testing.T) {
 	})
 }
 
-// Adders that know nothing of each other, each with a connection of its own.
+// Independent adders, each with its own connection.
 func TestConcurrentAdders(t *testing.T) {
 	everywhere(t, func(t *testing.T, place string) {
 		const adders, each = 3, 8

@@ -26,7 +26,7 @@ func (db *DB) migrate(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// A schema that is up to date is found so without the write lock.
+	// Checking a schema that is up to date needs no write lock.
 	if version, err := db.version(ctx, db.db); err == nil && version == len(files) {
 		return nil
 	}
@@ -39,7 +39,7 @@ func (db *DB) migrate(ctx context.Context) error {
 			return err
 		}
 		if version > len(files) {
-			return fmt.Errorf("its schema is of version %d, this program knows up to %d: it was written by a newer Postage", version, len(files))
+			return fmt.Errorf("its schema has version %d, this program knows up to %d: it was written by a newer Postage", version, len(files))
 		}
 		for i, file := range files[version:] {
 			number := version + i + 1

@@ -66,9 +66,9 @@ func (db *DB) Trend(ctx context.Context, row string) ([]*trend.Trend, error) {
 
 // Trends gives the trends of several rows to a function, in their order.
 func (db *DB) Trends(ctx context.Context, rows []string, take func(*trend.Trend)) error {
-	// The records and the figures are read apart and put together here: joined, the
-	// database would look up each figure's record by itself. A record that is added
-	// meanwhile is not among the first, so none lacks what is read after them.
+	// The records and the figures are read separately and joined here: the database would look up
+	// the record of each figure. A record that is added meanwhile is not in the list, so its
+	// figures are ignored.
 	runs, err := db.runs(ctx)
 	if err != nil {
 		return fmt.Errorf("trend: read the records: %w", err)
@@ -167,7 +167,7 @@ func (db *DB) runs(ctx context.Context) ([]run, error) {
 	return runs, rows.Err()
 }
 
-// figures are a row's, so many at most, and where among them each record's are.
+// figures are a row's figures, at most that many, and where each record's are among them.
 func (db *DB) figures(ctx context.Context, row string, anchors map[int64]trend.Anchor, most int) (points []trend.Point, at map[int64]int, err error) {
 	rows, err := db.db.QueryContext(ctx, db.kind.sql(`SELECT record_id, anchor_id, ratio, ratio_low, ratio_high, ns, ns_low, ns_high, blocks, allocs, bytes, module, metrics
 		FROM postage_figure WHERE row_id = (SELECT id FROM postage_row WHERE name = $1)`), row)

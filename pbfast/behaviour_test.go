@@ -31,8 +31,8 @@ func sample() *proto3.TestAllTypesProto3 {
 	}
 }
 
-// What else Go programs do with messages goes on working with proto.Marshal and proto.Unmarshal
-// replaced.
+// Everything else that Go programs do with messages still works with proto.Marshal and
+// proto.Unmarshal replaced.
 func TestTheRestOfProtobuf(t *testing.T) {
 	m := sample()
 	data, err := proto.Marshal(m)
@@ -140,8 +140,8 @@ func TestUTF8(t *testing.T) {
 	}
 }
 
-// A message whose size was asked for may have grown since: that is an error of its owner's, not of
-// memory.
+// A message may have grown since its size was computed: that is the caller's error, but must not
+// corrupt memory.
 func TestStaleSize(t *testing.T) {
 	m := &proto3.TestAllTypesProto3{OptionalString: "x"}
 	o := proto.MarshalOptions{UseCachedSize: true}

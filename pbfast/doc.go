@@ -1,6 +1,6 @@
-// Package pbfast is the run time of what protoc-gen-pbfast generates: methods on the messages that
-// protoc-gen-go makes, behind proto.Marshal and proto.Unmarshal, and to call directly. See
-// docs/pbfast.md.
+// Package pbfast is the run time of the code that protoc-gen-pbfast generates: fast methods on the
+// messages that protoc-gen-go makes. proto.Marshal and proto.Unmarshal use them, and they can be
+// called directly. See docs/pbfast.md.
 //
-// What is here is for generated code, but for [Hooked].
+// Everything here except [Hooked] is for generated code.
 package pbfast

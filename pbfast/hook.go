@@ -25,10 +25,10 @@ func Original(m protoreflect.Message) *protoiface.Methods {
 // Hook makes proto.Marshal, proto.Unmarshal and proto.Size of messages like m use the given
 // methods. It is for generated code, from an init function.
 //
-// protobuf-go keeps one table of methods for a type, in its MessageInfo, and asks it for every
-// operation; it does not promise to. So Hook first puts methods there that only note that they were
-// called, asks proto for all three operations, and sets what it was given only if each was.
-// Otherwise the table is left as it was found, the reason goes to standard error once, and the
+// protobuf-go keeps one table of methods for a type, in its MessageInfo, and uses it for every
+// operation, but does not promise to. So Hook first puts methods there that only note that they
+// were called, asks proto for all three operations, and sets the given methods only if each was
+// called. Otherwise the table is left unchanged, the reason goes to standard error once, and the
 // error is returned.
 func Hook(m proto.Message, fast *protoiface.Methods) error {
 	err := hook(m, fast)
@@ -56,7 +56,7 @@ func hook(m proto.Message, fast *protoiface.Methods) error {
 		return fmt.Errorf("%s: its table of methods lacks some", name)
 	}
 	if _, ok := originals.Load(table); ok {
-		return fmt.Errorf("%s is hooked already", name)
+		return fmt.Errorf("%s is already hooked", name)
 	}
 	const wantFlags = protoiface.SupportMarshalDeterministic | protoiface.SupportUnmarshalDiscardUnknown
 	if table.Flags != wantFlags {
@@ -95,7 +95,8 @@ func hook(m proto.Message, fast *protoiface.Methods) error {
 	return nil
 }
 
-// Hooked says whether proto.Marshal and its like use generated methods for messages like m.
+// Hooked reports whether proto.Marshal, Unmarshal and Size use generated methods for messages like
+// m.
 func Hooked(m proto.Message) bool {
 	_, ok := originals.Load(m.ProtoReflect().ProtoMethods())
 	return ok

@@ -31,7 +31,7 @@ type changedType struct {
 
 func (t changedType) New() protoreflect.Message { return t.c }
 
-// A protobuf-go that does not use the table that messages have is found out, and left as it was.
+// A protobuf-go that does not use the messages' table is detected and left unchanged.
 func TestHookFindsOutAnotherProtobuf(t *testing.T) {
 	real := wrapperspb.String("x").ProtoReflect()
 	before := protoiface.Methods{

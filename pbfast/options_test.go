@@ -10,8 +10,7 @@ import (
 	"postage/pbfast/internal/testmessages/options"
 )
 
-// What is asked for by field or message is what is done with its strings and bytes; what is not is
-// as ever.
+// Parameters by field or message apply to its strings and bytes, and to no others.
 func TestTextOptions(t *testing.T) {
 	m := &options.Mixed{
 		Usual: "usual", Own: "owned", Alias: "alias", AliasBytes: []byte("bytes"), OwnList: []string{"list", "of two"},

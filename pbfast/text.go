@@ -13,8 +13,8 @@ const (
 )
 
 // PutText writes s before w[i], with its length and, unless it is 0, a tag of one byte before. Text
-// that is not UTF-8 is an error of Finish. What is short is looked at while it is copied, in words
-// that overlap.
+// that is not UTF-8 is an error of Finish. Short text is checked while it is copied, in words that
+// overlap.
 func (e *Encoder) PutText(w []byte, i int, s string, tag byte) int {
 	src := unsafe.Slice(unsafe.StringData(s), len(s))
 	n := len(src)

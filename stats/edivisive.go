@@ -9,7 +9,7 @@ import (
 // found.
 const MinSegment = 5
 
-// ChangePoint is a place in a series where the distribution of its values changed.
+// ChangePoint is where the distribution of a series' values changed.
 type ChangePoint struct {
 	// Index is that of the first value after the change.
 	Index int
@@ -25,22 +25,22 @@ type ChangePoint struct {
 // row's ratio from run to run. In a series without change it finds one with at most about
 // the probability level (0.05: in one of 20 series).
 //
-// Neighbours may be alike (AR(1), up to about 0.6), as are those of a machine that has good and
-// bad days: what is found first is looked for again in the values without what each has
-// of the one before it (see whitened), until no less is found.
+// Neighbouring values may be correlated (AR(1), up to about 0.6), as on a machine that has good and
+// bad days: the changes found first are looked for again after the correlation is removed (see
+// whitened), until their number stays the same.
 //
-// It is E-divisive: the series is divided where the energy distance of the values before
-// and after is greatest, if that is beyond chance, and each part again. Three things are
-// done otherwise than in the paper:
+// It is E-divisive: the series is divided where the energy distance of the values before and after
+// is greatest, if that is beyond chance, and then each part again. Three things differ from the
+// paper:
 //
-//  1. Values are replaced by their ranks in the part that is looked at. One run that met a
-//     noisy neighbour then weighs as much as any other, and what chance does depends on the
-//     number of values alone. So the permutations of the paper's test are drawn once and
-//     for all (see significance) and not for each part of each series.
-//  2. Parts are looked at whole and through windows of half their length, a quarter and
-//     so on, which overlap by half, in place of all pairs of beginning and end: a slowdown
-//     that was mended after some runs is lost in the mean of what follows. The whole
-//     part has half of the level, the windows of all sizes share the other half.
+//  1. Values are replaced by their ranks in the part that is looked at. A run beside a noisy
+//     neighbour then weighs as much as any other, and the distribution under chance depends only on
+//     the number of values. So the permutations of the paper's test are drawn once for all (see
+//     significance) and not for each part of each series.
+//  2. Parts are searched whole and in windows of half their length, a quarter and so on, which
+//     overlap by half, in place of all pairs of beginning and end: otherwise a slowdown that was
+//     fixed after some runs is lost in the mean of what follows. The whole part has half of the
+//     level, the windows of all sizes share the other half.
 //  3. Once no part divides, each change is moved to where its two neighbouring segments
 //     divide best, and dropped if they do not.
 //
@@ -74,7 +74,7 @@ func ChangePoints(x []float64, level float64) []ChangePoint {
 	return points
 }
 
-// divide finds the changes of a series of values that are not like their neighbours.
+// divide finds the changes of a series of uncorrelated values.
 func divide(x []float64, level float64) *divider {
 	d := &divider{dense: denseRanks(x), logLevel: math.Log(level)}
 	d.look()

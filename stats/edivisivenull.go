@@ -2,7 +2,7 @@ package stats
 
 import "math"
 
-// chance is what the greatest energy distance (see energyScan.best) comes to in so many
+// chance is the distribution of the greatest energy distance (see energyScan.best) of that many
 // values in random order: it is above q05 in 5% of orders, and above q > q05 in
 // 5%·exp(-slope·(q-q05)) of them or less.
 //

@@ -6,17 +6,16 @@ import (
 	"github.com/aclements/go-moremath/stats"
 )
 
-// Grouped is [Paired] of differences in groups, in each of which they all have a part of the
-// group's own: blocks of programs that have one function layout. What varies independently is the
-// groups' means. They are few, and means of several blocks, so the estimate is their mean, and
-// interval and p-value are Student's.
+// Grouped is [Paired] for differences in groups that each share an offset: blocks of programs with
+// the same function layout. Only the groups' means vary independently. They are few, and means of
+// several blocks, so the estimate is their mean, and interval and p-value are Student's.
 //
-// spread is the standard deviation of the groups' own parts, as far as it is more than
-// what the differences within groups explain; 0 where no group has two.
+// spread is the standard deviation of the groups' offsets, beyond what the differences within
+// groups explain; 0 if no group has two.
 //
-// Note: to take all differences for independent misses in 25 and 42% of intervals where the groups'
-// parts are as wide as the differences within (8 and 4 groups, 40 differences); to do so only where
-// no part is seen, in 7 and 9%.
+// Note: treating all differences as independent makes 25 and 42% of intervals miss if the offsets
+// vary as much as the differences within groups (8 and 4 groups, 40 differences); doing so only if
+// no offset is seen, 7 and 9%.
 //
 // Source: Searle, Casella and McCulloch, "Variance Components", section 3.6.
 func Grouped(groups [][]float64, level float64) (s Shift, spread float64) {
@@ -53,7 +52,7 @@ func Grouped(groups [][]float64, level float64) (s Shift, spread float64) {
 	return s, spread
 }
 
-// studentQuantile is what lies beyond with that probability, on both sides together.
+// studentQuantile is the two-sided quantile for that probability.
 func studentQuantile(student stats.TDist, level float64) float64 {
 	low, high := 0.0, 1.0
 	for student.CDF(-high) > level/2 {

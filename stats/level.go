@@ -23,21 +23,21 @@ type Levels struct{ Fast, Mean []float64 }
 // while it is there.
 const fastShare = 0.25
 
-// CollectedLevels finds the level of each block of a row. rate is how many collections
-// the row needs a batch in the long run.
+// CollectedLevels finds the level of each block of a row. rate is how many garbage collections the
+// row needs for a batch in the long run.
 //
-// A collection falls into every third batch, or every twentieth: whether a block has
-// one more or less is chance, and its fast batches have none. So what a collection
-// costs is taken out of the batches and put back at the row's rate:
+// A collection falls into, say, every third or every twentieth batch: whether a block has one more
+// or less is chance, and its fast batches have none. So the cost of collections is taken out of the
+// batches and put back at the row's rate:
 //
 //  1. The cost of one is the slope of time over collections within blocks (a block's
 //     own level does not enter), estimated over all of them.
 //  2. It is taken from each batch that had collections; the level is the mean of the
 //     fastest quarter of what is left, plus rate times the cost.
-//  3. The cost is common to all blocks, and so would its error be, which no interval
-//     made of the blocks' spread would hold. So each block's level has in it by how much
-//     this block moves the common cost (its influence). The sum of those is zero: the
-//     estimate stays, and the interval is as wide as it has to be.
+//  3. The cost is common to all blocks, and so is its error, which an interval made of the blocks'
+//     spread would not cover. So each block's level includes how much this block moves the common
+//     cost (its influence). These sum to zero: the estimate stays, and the interval is as wide as
+//     it must be.
 //
 // A block without batches has NaN.
 func CollectedLevels(blocks []Batches, rate float64) Levels {
@@ -51,7 +51,7 @@ func CollectedLevels(blocks []Batches, rate float64) Levels {
 		type batch struct{ left, collections float64 }
 		batches := make([]batch, len(b.Time))
 		for j, t := range b.Time {
-			// No more than half of a batch: an estimate may be too high for one of them.
+			// No more than half of a batch: the estimate may be too high for this one.
 			batches[j] = batch{t - min(cost.each*cost.scale[i]*b.collections(j), t/2), b.collections(j)}
 		}
 		level := func(some []batch) float64 {
@@ -63,8 +63,8 @@ func CollectedLevels(blocks []Batches, rate float64) Levels {
 			n := float64(len(some))
 			unit := cost.scale[i]
 			value := left/n + rate*cost.each*unit
-			// How far the level moves with the cost: not at all where these batches had
-			// as many collections as they owe.
+			// How far the level moves with the cost: not at all if these batches had as many
+			// collections as the rate says.
 			return math.Log(value) + (rate-collections/n)*unit/value*cost.influence[i]
 		}
 		l.Mean[i] = level(batches)
@@ -123,8 +123,8 @@ func collectionCosts(blocks []Batches) costs {
 }
 
 // collectionCost is the slope of time over collections within blocks, but for the block without, as
-// a multiple of a batch that has none. Batches that lie far from where the others with as many
-// collections do are drawn in, so that one that met something else does not pass for a collection.
+// a multiple of a batch that has none. Batches far from others with as many collections are moved
+// closer, so that another disturbance does not count as the cost of a collection.
 func collectionCost(blocks []Batches, without int) float64 {
 	byCount := map[float64][]float64{}
 	for i, b := range blocks {

@@ -50,9 +50,9 @@ func (c *collecting) levels(blocks int) Levels {
 	return CollectedLevels(all, 1/c.every)
 }
 
-// A contender pays for its garbage: against one that makes none, the ratio is that of
-// means over a long time, to half a percent, from a collection in ten batches to two a batch.
-// The median over a block, and the fastest quarter as it stands, are away by percents.
+// A contender pays for its garbage: against one that makes none, the ratio is that of means over a
+// long time, to half a percent, from a collection in ten batches to two a batch. The median over a
+// block, and the fastest quarter alone, are off by several percent.
 func TestLevelsPayForCollections(t *testing.T) {
 	for _, every := range []float64{10, 6.3, 3.7, 2.2, 1.3, 0.9, 0.5} {
 		c := &collecting{rng: rand.New(rand.NewPCG(1, 1)), every: every, cost: 0.3, sd: 0.02}
@@ -139,7 +139,7 @@ func (c *collecting) compare(precision float64, most int) Comparison {
 	panic("no look")
 }
 
-// A cost that hides in every eighth batch is not in the fast ones; it is in the mean.
+// A cost in every eighth batch is not in the fast ones, but in the mean.
 func TestMeanHoldsWhatFastBatchesHide(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 1))
 	var blocks []Batches

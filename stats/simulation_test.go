@@ -91,9 +91,9 @@ func TestFalseAlarmsUnderCorrelatedNoise(t *testing.T) {
 	}
 }
 
-// The same noise treated as most tools treat it, one program after the other and every
-// batch an independent sample, is what the method exists to avoid: this is the evidence,
-// and it guards the simulation against being too tame to tell the two apart.
+// The same noise treated as most tools treat it, one program after the other and every batch an
+// independent sample, is what the method exists to avoid. This is the evidence, and it shows that
+// the simulated noise is strong enough to tell the two apart.
 func TestSequentialComparisonFailsUnderTheSameNoise(t *testing.T) {
 	const comparisons = 1000
 	m := &machine{rng: rand.New(rand.NewPCG(7, 2)), rho: 0.75, sd: 0.26, processSD: 0.02}
@@ -112,7 +112,7 @@ func TestSequentialComparisonFailsUnderTheSameNoise(t *testing.T) {
 	}
 	t.Logf("Mann-Whitney on sequential samples: %.1f%% false alarms at alpha 5%%", 100*float64(alarms)/comparisons)
 	if float64(alarms)/comparisons < 0.15 {
-		t.Errorf("only %d of %d false alarms: the simulated noise is too tame to show anything", alarms, comparisons)
+		t.Errorf("only %d of %d false alarms: the simulated noise is too weak to show anything", alarms, comparisons)
 	}
 }
 

@@ -13,7 +13,7 @@
 //     [SignedRankInterval]. Both assume that block values are symmetric about the
 //     truth, which the difference of two alike things is, and nothing about their
 //     spread or tails.
-//  4. [Decide] turns an interval into a word.
+//  4. [Decide] turns an interval into a verdict.
 //
 // Note: Student's t would give narrower intervals for normal block values; they are
 // not normal (a block that met a noisy neighbour lies far out). A bootstrap of 6 to 56
@@ -53,8 +53,8 @@ func BlockValue(t, base []float64) float64 {
 	return Median(logs)
 }
 
-// MeanBlockValue is BlockValue with the mean over the rounds: of contenders that work with another
-// process, both tails belong to what they do.
+// MeanBlockValue is BlockValue with the mean over the rounds: for contenders that work with another
+// process, slow and fast batches are both part of the work.
 func MeanBlockValue(t, base []float64) float64 {
 	if len(t) != len(base) {
 		panic("stats: MeanBlockValue of unpaired rounds")
@@ -151,12 +151,12 @@ func signedRankDistribution(n int) []float64 {
 	return p
 }
 
-// Comparison is what blocks say of a contender against another, as ratios of times:
-// 0.5 is half the time. Low and High are 0 and +Inf while there are too few blocks.
+// Comparison is a contender compared with another, as ratios of times: 0.5 is half the time. Low
+// and High are 0 and +Inf while there are too few blocks.
 type Comparison struct {
 	Ratio, Low, High float64
-	// HalfWidth is half the interval's width on the logarithmic scale, that is
-	// about as a fraction of the ratio: 0.01 is ±1%. +Inf with too few blocks.
+	// HalfWidth is half the interval's width on the logarithmic scale, about a fraction of the
+	// ratio: 0.01 is ±1%. +Inf with too few blocks.
 	HalfWidth float64
 	// Confidence is the interval's own, at least 95%.
 	Confidence float64
@@ -184,12 +184,11 @@ const (
 	Undecided Verdict = "undecided"
 )
 
-// Decide gives the verdict of an interval of ratios. Faster and slower need the whole
-// interval to lie beyond the margin (0.01: 1%), so that a difference that is
-// statistically certain and practically nothing is not called one, and so that two
-// identical programs are called different much more rarely than the interval misses
-// 1. Same needs the whole interval within two margins of 1. All else is undecided:
-// more blocks may tell.
+// Decide gives the verdict of an interval of ratios. Faster and slower need the whole interval to
+// lie beyond the margin (0.01: 1%), so that a certain but negligible difference does not count, and
+// two identical programs are called different much more rarely than the interval misses 1. Same
+// needs the whole interval within two margins of 1. All else is undecided: more blocks may decide
+// it.
 func Decide(c Comparison, margin float64) Verdict {
 	low, high := math.Log(c.Low), math.Log(c.High)
 	switch {

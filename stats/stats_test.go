@@ -212,7 +212,7 @@ func TestBlockValueProperties(t *testing.T) {
 		if got := BlockValue(times, base); !near(got, math.Log(ratio)) {
 			t.Fatalf("constant ratio %v: %v", ratio, math.Exp(got))
 		}
-		// One batch that was disturbed at will moves the value nowhere.
+		// One disturbed batch does not move the value.
 		times[rapid.IntRange(0, len(times)-1).Draw(t, "disturbed")] *= 1000
 		if got := BlockValue(times, base); !near(got, math.Log(ratio)) {
 			t.Fatalf("one disturbed batch of %d: %v", len(base), math.Exp(got))

@@ -29,8 +29,8 @@ type Unpaired struct{ cumulative map[[2]int][]float64 }
 
 // Shift returns by how much y lies above x. level is that of Shift.Seen, two-sided.
 //
-// It assumes that the two distributions are alike but for the shift, and nothing about
-// their shape. It is exact for values without ties; tied pairs count against a shift.
+// It assumes that the two distributions differ only by the shift, and nothing about their shape. It
+// is exact for values without ties; tied pairs count against a shift.
 //
 // Source: Hollander and Wolfe, "Nonparametric Statistical Methods", sections 4.1 to 4.3.
 func (u *Unpaired) Shift(x, y []float64, level float64) Shift {
@@ -115,8 +115,8 @@ func (u *Unpaired) distribution(m, n int) []float64 {
 	return c
 }
 
-// BlocksFor is the number of blocks, alike in both runs, with which the test can
-// reject at the two-sided level at all.
+// BlocksFor is the smallest number of blocks, the same in both runs, with which the test can reject
+// at the two-sided level.
 func BlocksFor(level float64) int {
 	// The most extreme of the C(2n, n) arrangements, on either side.
 	arrangements := 1.0

@@ -2,10 +2,10 @@ package stats
 
 import "math"
 
-// whitened are values without what each has of the one before it, the rest being as if drawn anew:
-// e[i] = x[i] - rho·x[i-1], for a series that changes at the cuts and nowhere else. In a series of
-// such values chance does what it does in random order, and a change stays where it is. rho is that
-// of the normal scores of the ranks: a run far out is not like its neighbours.
+// whitened removes from each value its correlation with the one before: e[i] = x[i] - rho·x[i-1],
+// for a series that changes only at the cuts. The result behaves like values in random order, and a
+// change stays where it is. rho is that of the normal scores of the ranks, which outliers hardly
+// move.
 func whitened(x []float64, cuts []int) []float64 {
 	var s energyScan
 	s.ranks(denseRanks(x))
@@ -22,12 +22,12 @@ func whitened(x []float64, cuts []int) []float64 {
 	return e
 }
 
-// autocorrelation is how much of a score is in the one after it, about the means of the
+// autocorrelation is the correlation of each score with the one after it, about the means of the
 // segments between the cuts; from 0 to 0.9.
 //
-// Each mean that is taken away takes (1+3·rho)/n of it away, which is given back (Marriott
-// and Pope, "Bias in the estimation of autocorrelations", Biometrika 41, 1954). The standard
-// error is about 1/√n, of which 0.9 are added: too little whitening invents changes.
+// Subtracting each mean lowers it by (1+3·rho)/n, which is added again (Marriott and Pope, "Bias in
+// the estimation of autocorrelations", Biometrika 41, 1954). So is 0.9 of the standard error, about
+// 1/√n: too little whitening invents changes.
 func autocorrelation(z []float64, cuts []int) float64 {
 	var product, square float64
 	from, n, means := 0, float64(len(z)), float64(len(cuts)+1)

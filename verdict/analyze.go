@@ -46,10 +46,10 @@ type Result struct {
 	// where the baseline failed.
 	Ratio   *stats.Comparison
 	Verdict stats.Verdict
-	// Wall is the ratio by wall time where that of CPU time speaks, else nil.
+	// Wall is the ratio by wall time if the verdict is by CPU time, else nil.
 	Wall *stats.Comparison
-	// Tail is the mean over all batches as a multiple of the value that speaks, 1.2 for a row
-	// that takes a fifth more than its fast batches, nil where the value is a mean.
+	// Tail is the mean over all batches as a multiple of the row's value: 1.2 if it is a fifth more
+	// than that of its fast batches; nil if the value is a mean.
 	Tail *float64
 	// FloorRatio is the row's time as a multiple of that of its floor: its own, if it
 	// names one, else its case's fastest.
@@ -155,16 +155,15 @@ func (c *CaseResult) compare(result *Result, blocks []*record.Block, margin floa
 // Stage is the stage that the case is of.
 func (c *CaseResult) Stage() string { return c.Rows[0].Row.Stage }
 
-// Ways are what one may choose among: the case's contenders without its floors, the
-// control and those of another revision.
+// Ways are the contenders that a user can choose from: without floors, the control and those of
+// another revision.
 func (c *CaseResult) Ways() []*Result {
 	return slices.DeleteFunc(slices.Clone(c.Rows), func(r *Result) bool {
 		return r.Row.Role == record.RoleControl || r.Row.Role == record.RoleFloor || r.Row.OldOf != ""
 	})
 }
 
-// Unmeasured is the reason why no row of the case was measured, if it is one reason for
-// all; else "".
+// Unmeasured is why no row of the case was measured, if all have the same reason; else "".
 func (c *CaseResult) Unmeasured() string {
 	why := c.Rows[0].Row.Proof
 	for _, r := range c.Rows {
@@ -278,20 +277,19 @@ func (c *CaseResult) Widest() float64 {
 	return half
 }
 
-// doubt is a warning if the control, which is the baseline again, does not agree with
-// the baseline.
+// doubt is a warning if the control, which is the baseline again, differs from the baseline.
 func (c *CaseResult) doubt() string {
 	if c.Control == nil || c.Control.Ratio == nil || c.Control.Ratio.Low <= 1 && c.Control.Ratio.High >= 1 {
 		return ""
 	}
 	r := c.Control.Ratio
-	return fmt.Sprintf("%s: the control, which is the baseline again, came out at %s of it: differences up to %.1f%% mean nothing here (one control in 20 does so by chance)",
+	return fmt.Sprintf("%s: the control, which is the baseline again, measured %s of it: differences up to %.1f%% mean nothing here (one control in 20 does so by chance)",
 		c.Name, fmt.Sprintf("%.3f (%.3f to %.3f)", r.Ratio, r.Low, r.High),
 		100*max(math.Abs(math.Log(r.Low)), math.Abs(math.Log(r.High))))
 }
 
-// disagreement names the rows whose CPU time, which speaks, and wall time are apart beyond their
-// intervals: they collect on another processor, wait, or work on several.
+// disagreement names the rows whose ratios by CPU time and by wall time differ beyond their
+// intervals: they collect garbage on another processor, wait, or work on several.
 func (c *CaseResult) disagreement() string {
 	var apart []string
 	for _, r := range c.Rows {

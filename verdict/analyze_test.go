@@ -106,7 +106,7 @@ func TestAnalyzeWhatFailed(t *testing.T) {
 		t.Error(got)
 	}
 	rec, _ = oneCase(t, 3, func(r *recordtest.Run) { r.Slower = map[string]float64{case0 + "/codec=control": 1.2} })
-	if w := Analyze(rec).Warnings; len(w) != 1 || !strings.Contains(w[0], "the baseline again, came out at 1.") {
+	if w := Analyze(rec).Warnings; len(w) != 1 || !strings.Contains(w[0], "the baseline again, measured 1.") {
 		t.Errorf("a control of 1.2: %v", w)
 	}
 }

@@ -17,12 +17,11 @@ type Outcome string
 const (
 	// Regressed: the new one is worse beyond chance and beyond the threshold.
 	Regressed Outcome = "regressed"
-	// Passed: whatever it may be worse by is under the threshold.
+	// Passed: if it is worse, then by less than the threshold.
 	Passed Outcome = "passed"
 	// Inconclusive: neither can be said.
 	Inconclusive Outcome = "inconclusive"
-	// NotGated: old and new did not take turns, so that what lies between them need not be the
-	// code.
+	// NotGated: old and new did not take turns, so the difference may not come from the code.
 	NotGated Outcome = "not gated"
 )
 
@@ -30,8 +29,9 @@ const (
 // comparison of a hundred, faster in another.
 const familyLevel = 0.02
 
-// adviceMargin is what the whole interval between two runs must be beyond for a word. Even so a row
-// of unchanged code had one in 6 of 105 pairs of real runs (docs/method.md, Old code against new).
+// adviceMargin is the margin that the whole interval between two runs must exceed for a verdict.
+// Even so, a row of unchanged code got one in 6 of 105 pairs of real runs (docs/method.md, Old code
+// against new).
 const adviceMargin = 0.05
 
 // Changes is what two records say when they are compared.
@@ -43,8 +43,8 @@ type Changes struct {
 	Rows []Change
 	// Unmatched are the rows with figures in one of the records only.
 	Unmatched []Unmatched
-	// AcrossMachines says that the records are of different machines, and that
-	// therefore nothing here says anything about the code.
+	// AcrossMachines reports that the records are from different machines: then nothing here says
+	// anything about the code.
 	AcrossMachines bool
 	// Paired says that old and new took turns in one run, which Old and New both are.
 	Paired   bool
@@ -65,8 +65,8 @@ type Change struct {
 	// Seen is the smallest ratio that would have been found, 1.012 for 1.2%; +Inf where there are
 	// too few blocks. Threshold is that of the row's time, as a fraction.
 	Seen, Threshold float64
-	// Spread is the standard deviation of the ratio from one function layout to another, as a
-	// fraction, beyond what blocks of one layout differ by; nil where there was one layout.
+	// Spread is the standard deviation of the ratio between function layouts, as a fraction, beyond
+	// the spread of blocks with one layout; nil if there was one layout.
 	Spread *float64
 	// Verdict is faster, slower, same or undecided.
 	Verdict stats.Verdict
@@ -76,7 +76,7 @@ type Change struct {
 	test          stats.Shift // of its block values
 }
 
-// Count is a figure that does not depend on the machine's mood and is compared exactly.
+// Count is a figure that does not depend on the machine's load and is compared exactly.
 type Count struct {
 	Metric   string // the threshold's name: "allocs", "bytes" or "size"
 	Unit     string
@@ -91,7 +91,7 @@ type Unmatched struct {
 	Old    bool // it is the old record that has them
 }
 
-// judge turns all rows' figures into words and sorts them.
+// judge gives each row a verdict and sorts the rows.
 func (c *Changes) judge(margin float64) {
 	var p []float64
 	for i := range c.Rows {
@@ -104,7 +104,7 @@ func (c *Changes) judge(margin float64) {
 	slices.SortStableFunc(c.Rows, byImportance)
 }
 
-// judge turns figures into words.
+// judge sets the verdict and outcomes.
 func (c *Change) judge(limits Thresholds, margin float64) {
 	t := &c.test
 	c.Ratio = Interval{math.Exp(t.Value), math.Exp(t.Low), math.Exp(t.High)}
@@ -213,7 +213,7 @@ func whole(totals []int64, n int) []float64 {
 	return each
 }
 
-// byImportance puts what needs attention first, and of that the largest change.
+// byImportance puts rows that need attention first, the largest change first among them.
 func byImportance(a, b Change) int {
 	rank := map[Outcome]int{Regressed: 0, Inconclusive: 1, Passed: 2, NotGated: 3}
 	size := func(c Change) float64 {

@@ -12,13 +12,13 @@ import (
 	"postage/stats"
 )
 
-// CompareRecords compares two records, row by row, as advice: what lies between two runs need not
-// be the code, and no interval from within them holds it (docs/method.md, Old code against new).
-// Times are gated by [ComparePaired] alone.
+// CompareRecords compares two records, row by row, as advice: the difference between two runs may
+// not come from the code, and no interval computed from them covers that (docs/method.md, Old code
+// against new). Times are gated by [ComparePaired] alone.
 //
 //  1. A row's time is taken as a multiple of the case's baseline's in the same run, so that a
-//     machine that was slower as a whole cancels. The baseline itself is compared by its times
-//     alone, and gets no word.
+//     slower machine cancels out. The baseline itself is compared by its times alone, and gets no
+//     verdict.
 //  2. The shift of the block values, which are not paired, is estimated by Hodges-Lehmann, with the
 //     exact interval and p-value of Mann-Whitney. A row is faster or slower if its whole interval
 //     is beyond 5%.
@@ -27,8 +27,7 @@ import (
 //     has to lie beyond the old batches by more than the batches of either run differ.
 //     Where the runs' seeds differ, so do their inputs, and counts are not compared.
 //
-// Not compared are controls, floors, which nobody would choose, and rows of another revision that
-// one of the runs had beside its own.
+// Controls, floors, and rows of another revision in one of the runs are not compared.
 func CompareRecords(old, new *record.Record, limits Thresholds) *Changes {
 	c := &Changes{Old: old, New: new, Limits: limits, AcrossMachines: old.Machine.Identity() != new.Machine.Identity()}
 	if c.AcrossMachines {
@@ -67,7 +66,7 @@ func CompareRecords(old, new *record.Record, limits Thresholds) *Changes {
 	return c
 }
 
-// unlike says in what the settings of two runs differ that their figures depend on.
+// unlike lists differences in settings that figures depend on.
 func unlike(old, new *record.Run) string {
 	var parts []string
 	if old.Seed != new.Seed {
@@ -86,7 +85,7 @@ func (c *Changes) baseline(old, new *CaseResult) *record.Row {
 		return nil
 	}
 	if a, b := old.Baseline.Row.Module, new.Baseline.Row.Module; a != b {
-		c.Warnings = append(c.Warnings, fmt.Sprintf("%s: its baseline is %s now and was %s: its rows' ratios have that in them", new.Name, cmp.Or(b, "the standard library"), cmp.Or(a, "the standard library")))
+		c.Warnings = append(c.Warnings, fmt.Sprintf("%s: its baseline was %s and is now %s: that changes its rows' ratios too", new.Name, cmp.Or(a, "the standard library"), cmp.Or(b, "the standard library")))
 	}
 	return new.Baseline.Row
 }

@@ -22,9 +22,9 @@ func change(t *testing.T, c *Changes, row string) *Change {
 	return nil
 }
 
-// Between two runs a row gets a word where its whole interval is beyond 5%, and is never gated,
-// however slow: rows of the same code move by as much with the state of the machine. The baseline
-// gets none, and one of another version is said.
+// Between two runs a row gets a verdict if its whole interval is beyond 5%, and is never gated,
+// however slow: rows of the same code move that much with the state of the machine. The baseline
+// gets none, and a change of its version is reported.
 func TestTwoRunsAreAdvice(t *testing.T) {
 	const base = "Encode/msg=0/op=encode/codec=base"
 	slower := map[string]float64{"Encode/msg=0/op=encode/codec=a": 1.2, "Encode/msg=0/op=encode/codec=b": 0.8, "Encode/msg=0/op=encode/codec=c": 1.055}
@@ -40,7 +40,7 @@ func TestTwoRunsAreAdvice(t *testing.T) {
 			t.Errorf("%s: anchor %q", name, r.Anchor)
 		}
 	}
-	if c.Outcome() != NotGated || len(c.Warnings) != 1 || !strings.Contains(c.Warnings[0], "is m v2 now and was m v1") {
+	if c.Outcome() != NotGated || len(c.Warnings) != 1 || !strings.Contains(c.Warnings[0], "its baseline was m v1 and is now m v2") {
 		t.Errorf("%s, warnings %v", c.Outcome(), c.Warnings)
 	}
 	now.Slower = map[string]float64{base: 3, "Encode/msg=0/op=encode/codec=control": 3}

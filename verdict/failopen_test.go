@@ -26,7 +26,7 @@ func TestLostControlHidesNothing(t *testing.T) {
 	}
 }
 
-// slowOld makes the old self of a row take a part of what it took.
+// slowOld multiplies the times of a row's old version by a factor.
 func slowOld(rec *record.Record, row string, factor float64) {
 	for i := range rec.Blocks {
 		if s := rec.Blocks[i].Of(row + "/rev=abc1234"); s != nil {
@@ -37,7 +37,7 @@ func slowOld(rec *record.Record, row string, factor float64) {
 	}
 }
 
-// What waits longer uses no more of the processor: the gate finds it by wall time.
+// Code that waits longer uses no more CPU time: the gate finds it by wall time.
 func TestGateFindsWaiting(t *testing.T) {
 	const row = "Encode/msg=0/op=encode/codec=c"
 	run := &recordtest.Run{Rand: rand.New(rand.NewPCG(7, 1)), Cases: 1, Blocks: 20}

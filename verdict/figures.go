@@ -2,23 +2,23 @@ package verdict
 
 import "postage/record"
 
-// Figures say what a stage's figures mean, for packages that print them or calculate with
-// them and know no stage. With the zero value, cases are printed without any of that.
+// Figures describe a stage's figures to packages that print them or calculate with them but know no
+// stage. With the zero value, cases are printed without any of that.
 type Figures struct {
-	// Message is the key in the names of cases that says which message they are of, Does
-	// the one that says what is done to it: "msg" and "op". Verbs are its values in words.
+	// Message is the key in case names that names the message, Does the key that names what is done
+	// to it: "msg" and "op". Verbs has Does's values in words.
 	Message, Does string
 	Verbs         map[string]Verb
-	// Slice is the key that divides the cases into parts that are shown apart.
+	// Slice is the key that divides the cases into parts that are shown separately.
 	Slice string
 	// Known are contenders that readers know; the fastest is compared with them beside the
 	// baseline: {"codec=json": "encoding/json"}.
 	Known map[string]string
 	// Sizes shows the size of what was encoded against speed, Memory what is allocated.
 	Sizes, Memory bool
-	// Connecting has exchanges split into what they are made of.
+	// Connecting splits exchanges into their parts.
 	Connecting *Connecting
-	// Cost says what operations are to a message on its way, nil if they are nothing.
+	// Cost says what operations cost a message on its way, nil if nothing.
 	Cost *Cost
 }
 
@@ -36,8 +36,8 @@ type Verb struct{ Does, Do string }
 type Connecting struct {
 	TLS   string // its values are on and off
 	Reuse string // its values are yes and no
-	// Alone is a contender, a floor, that connects and shakes hands and does nothing else.
-	// Unlike says of a row that its handshake is another.
+	// Alone is a contender, a floor, that only connects and shakes hands. Unlike reports that a
+	// row's handshake is a different one.
 	Alone  record.Key
 	Unlike func(*record.Row) bool
 }
@@ -47,31 +47,31 @@ type Cost struct {
 	Step    string // "seal"
 	Title   string // "sealed by"
 	Without string // "not sealed": the choice to leave the step out; "" if it cannot be
-	// Message is the one that the choice begins with, of steps whose cases are of messages.
+	// Message is the message that the choice begins with, for steps whose cases are of messages.
 	Message string
-	// Left has the choice begin without the step.
+	// Left starts the choice without the step.
 	Left bool
 	// Of says what an operation of a row is to a message, nil if it is none of the ways.
 	Of func(*record.Row) *Operation
 }
 
-// Operation is what one operation of a row is to a message.
+// Operation is what one operation of a row does for a message.
 type Operation struct {
-	// Message is the one that is worked on, "" for any.
+	// Message is the message that it works on, "" for any.
 	Message string
-	// Messages is how many an operation takes on its way.
+	// Messages is how many messages an operation handles.
 	Messages float64
-	// Group is that of the rows that do the same work, so that one can replace another.
+	// Group names the rows that do the same work, so that one can replace another.
 	Group string
 	// Client and Server name the CPU time of the row's own process and of its server, which
 	// the message costs; "" for what it does not cost.
 	Client, Server string
-	// Beside is another case that has the row's contender, whose time in its own process
-	// the message costs too; nil for none.
+	// Beside is another case with the row's contender, whose time the message costs too; nil for
+	// none.
 	Beside *Beside
-	// Bytes are the metrics whose sum is the message's size from here on, or, where the
-	// step Carries it to another machine, what it adds to that on the wire. Whole says that
-	// they are all of it, whatever the size was before.
+	// Bytes are the metrics whose sum is the message's size from here on, or, if the step Carries
+	// it to another machine, the bytes that it adds on the wire. Whole says that they replace the
+	// size from before.
 	Bytes          []string
 	Whole, Carries bool
 	// Note stands behind the contender's name.
@@ -82,7 +82,7 @@ type Operation struct {
 	Usual bool
 }
 
-// Beside is a case that goes with another: to decode is done to what was encoded.
+// Beside is a case that goes with another: what was encoded is also decoded.
 type Beside struct {
 	Case   string // its name
 	Client string // names the CPU time, as in [Operation]

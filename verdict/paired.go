@@ -10,17 +10,17 @@ import (
 	"postage/stats"
 )
 
-// AnchorRounds is the anchor of rows whose old selves took part in the same rounds.
+// AnchorRounds is the anchor of rows whose old versions took part in the same rounds.
 const AnchorRounds = "the same rounds"
 
-// IsAgainst says whether the run was against an old revision: whether ComparePaired has
+// IsAgainst reports whether the run was against an old revision, so that ComparePaired has
 // something to compare.
 func IsAgainst(rec *record.Record) bool {
 	return slices.ContainsFunc(rec.Rows, func(r record.Row) bool { return r.OldOf != "" })
 }
 
-// ComparePaired compares the rows of a run with their old selves in the same run, which took turns
-// with them.
+// ComparePaired compares the rows of a run with their old versions, which took turns with them in
+// the same run.
 //
 //  1. A block's value is that of its batches, new against old (see [BlockValues]).
 //  2. Where all programs have one function layout, the estimate is that of Hodges and Lehmann, and
@@ -28,7 +28,8 @@ func IsAgainst(rec *record.Record) bool {
 //     several, see [stats.Grouped].
 //  3. Regressed needs the p-value after Holm over all rows to be at most 2% (1% on the slower
 //     side), and the estimate to be at the threshold. Passed needs the upper bound under it. It is
-//     not adjusted, as passing falsely takes a row that is really beyond the threshold, one by one.
+//     not adjusted for many rows, as each row that is really beyond the threshold must be missed by
+//     itself.
 //  4. Counts are compared as by [CompareRecords].
 func ComparePaired(rec *record.Record, limits Thresholds) *Changes {
 	c := &Changes{Old: rec, New: rec, Limits: limits, Paired: true}
@@ -65,7 +66,7 @@ func ComparePaired(rec *record.Record, limits Thresholds) *Changes {
 		}
 	}
 	if few > 0 {
-		c.Warnings = append(c.Warnings, fmt.Sprintf("%d of %d rows have too few blocks to be found changed among so many, however large the change: that takes %d blocks",
+		c.Warnings = append(c.Warnings, fmt.Sprintf("%d of %d rows have too few blocks to show any change among so many rows: that takes %d blocks",
 			few, len(c.Rows), stats.PairedBlocksFor(level)))
 	}
 	c.judge(Margin(rec.Run.Precision))

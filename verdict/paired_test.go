@@ -92,7 +92,7 @@ func TestSlowdownRegresses(t *testing.T) {
 	}
 }
 
-// The spread between layouts is shown where there are some, and is about what it is.
+// The spread between several layouts is shown, and is about right.
 func TestLayoutSpread(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 3))
 	sum, n := 0.0, 0.0
@@ -109,8 +109,8 @@ func TestLayoutSpread(t *testing.T) {
 	}
 }
 
-// A gate that was told no threshold of time takes 3%, or what could be seen of the row if that is
-// more, at most 10%; one that was told one keeps it.
+// A gate without a threshold of time takes 3%, or the smallest visible change if that is more, at
+// most 10%; a given threshold is kept.
 func TestThresholdOrSeen(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 4))
 	for spread, want := range map[float64]struct{ least, most float64 }{0: {0.03, 0.03}, 0.015: {0.03, 0.0999}, 0.2: {0.10, 0.10}} {

@@ -14,7 +14,7 @@ func QuantityOf(v Interval) Quantity { return Quantity{v, true} }
 // Exactly is a figure that was counted.
 func Exactly(v float64) Quantity { return Quantity{Interval{v, v, v}, true} }
 
-// Bounded says whether the interval is one: finite.
+// Bounded reports whether the interval is finite.
 func (q Quantity) Bounded() bool {
 	return q.Known && !math.IsInf(q.Low, 0) && !math.IsInf(q.High, 0) && !math.IsNaN(q.Value)
 }
@@ -22,8 +22,8 @@ func (q Quantity) Bounded() bool {
 // Undecided says that 0 is within the interval, or that there is none.
 func (q Quantity) Undecided() bool { return !q.Bounded() || q.Low <= 0 && q.High >= 0 }
 
-// Plus adds s times another figure. The errors of figures that were measured apart are
-// independent, so half-widths add in quadrature, each side for itself.
+// Plus adds s times another figure. The errors of figures that were measured separately are
+// independent, so half-widths add in quadrature, each side by itself.
 func (q Quantity) Plus(s float64, o Quantity) Quantity {
 	low, high := s*o.Low, s*o.High
 	if s < 0 {

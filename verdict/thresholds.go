@@ -21,15 +21,15 @@ type Thresholds struct {
 	Size   float64 // the row's own figures, such as encoded-bytes
 	// Instructions are those executed, an operation, where the machine counts them.
 	Instructions float64
-	// OrSeen makes the threshold of a row's time what could be seen of it, at most 10%, where that
-	// is more than Time: of a gate that was told no time.
+	// OrSeen raises the threshold of a row's time to the smallest change that could be seen, at
+	// most 10%. It is for a gate without a threshold of time.
 	OrSeen bool
 }
 
-// mostSeen is the greatest threshold that a gate takes by itself.
+// mostSeen is the greatest threshold that OrSeen sets.
 const mostSeen = 0.10
 
-// DefaultThresholds are those of a gate that is told none.
+// DefaultThresholds are those of a gate that is given none.
 func DefaultThresholds() Thresholds { return Thresholds{Time: 0.03, Instructions: 0.03, OrSeen: true} }
 
 // ParseThresholds reads thresholds from a YAML text such as
@@ -37,8 +37,8 @@ func DefaultThresholds() Thresholds { return Thresholds{Time: 0.03, Instructions
 //	time: 5%
 //	allocs: 0
 //
-// Those it does not name have their default. A word that is no threshold is an error,
-// so that a misspelt one is not taken for none.
+// Those it does not name have their default. An unknown word is an error, so that a misspelt
+// threshold is not ignored.
 func ParseThresholds(text []byte) (Thresholds, error) {
 	defaults := DefaultThresholds()
 	file := struct {

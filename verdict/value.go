@@ -98,8 +98,8 @@ func levels(row *record.Row, series []*record.Series, cpu bool) stats.Levels {
 	return stats.CollectedLevels(blocks, collectionRate(series))
 }
 
-// collectionRate is how many collections a row needs a batch: by what it allocates from one to
-// the next, as a few blocks have more or fewer of them by chance.
+// collectionRate is how many garbage collections a row needs for a batch. It follows from the bytes
+// allocated between collections, as their number in a few blocks is subject to chance.
 func collectionRate(series []*record.Series) float64 {
 	var bytes, collections, batches float64
 	var cycles []float64
@@ -122,7 +122,7 @@ func collectionRate(series []*record.Series) float64 {
 	return bytes / batches / stats.Median(cycles)
 }
 
-// tail is how much the mean over a row's batches lies above the value that speaks of it.
+// tail is how much the mean over a row's batches lies above the row's value.
 func tail(row *record.Row, series []*record.Series) *float64 {
 	cpu := row.Value == record.ValueFastCPU && knowsCPU(series)
 	if !cpu && row.Value != record.ValueFastWall && row.Value != record.ValueFastCPU || len(series) == 0 {
@@ -133,9 +133,9 @@ func tail(row *record.Row, series []*record.Series) *float64 {
 	return &x
 }
 
-// contradicts says whether the mean over all batches does not bear out a verdict that the
-// fast ones gave: it gives none in that direction itself, and it lies on the other side
-// of 1, or the verdict's ratio lies outside of its interval.
+// contradicts reports whether the mean over all batches does not support a verdict from the fast
+// ones: it gives no verdict in that direction, and it lies on the other side of 1 or its interval
+// does not hold the verdict's ratio.
 func contradicts(mean, ratio stats.Comparison, v stats.Verdict, margin float64) bool {
 	if v != stats.Faster && v != stats.Slower || stats.Decide(mean, margin) == v {
 		return false
@@ -143,9 +143,9 @@ func contradicts(mean, ratio stats.Comparison, v stats.Verdict, margin float64) 
 	return (mean.Ratio-1)*(ratio.Ratio-1) <= 0 || mean.Low > ratio.Ratio || mean.High < ratio.Ratio
 }
 
-// orWall is the test of a row's CPU time, or that of its wall time where that is all beyond the
-// threshold and the other is not: what waits longer is slower, and uses no more of the
-// processor for it. As that is one of two, its p-value counts twice.
+// orWall is the test of a row's CPU time, or of its wall time if only that is entirely beyond the
+// threshold: code that waits longer is slower without using more CPU time. As it is one of two
+// tests, its p-value is doubled.
 func orWall(cpu, wall stats.Shift, threshold float64) stats.Shift {
 	if wall.Low < threshold || cpu.Low >= threshold {
 		return cpu

@@ -13,8 +13,8 @@ import (
 	"postage/stats"
 )
 
-// alone makes of a record one of contenders alone in their process, whose CPU time is the
-// wall time as it is; change may then alter a batch of a row.
+// alone turns a record into one of contenders alone in their process, with CPU time equal to wall
+// time; change may then alter a batch of a row.
 func alone(rec *record.Record, change func(row string, batch int, wall, cpu *int64)) *record.Record {
 	for i := range rec.Rows {
 		rec.Rows[i].Value = record.ValueFastCPU
@@ -77,7 +77,7 @@ func TestNeighbourTakesTheProcessor(t *testing.T) {
 			t.Errorf("%s: 5%% more is %s: %+v", name, r.Verdict, r.Ratio)
 		}
 		if r := c.Of("codec=c"); r.Wall.HalfWidth < 2*r.Ratio.HalfWidth {
-			t.Errorf("%s: wall time ±%.3f, CPU time ±%.3f: the noise is too tame to show anything", name, r.Wall.HalfWidth, r.Ratio.HalfWidth)
+			t.Errorf("%s: wall time ±%.3f, CPU time ±%.3f: there is too little noise to show anything", name, r.Wall.HalfWidth, r.Ratio.HalfWidth)
 		}
 	}
 }

@@ -4,9 +4,8 @@
 //  1. A [Point] is what one run said of the row: above all its time as a multiple of its
 //     anchor's in the same run, so that what made the whole machine slower or faster
 //     between two runs cancels.
-//  2. The anchor is frozen: a contender in one module version. Where the anchor is
-//     another one from some run on, what follows is another [Segment], since a ratio
-//     to something else says nothing about the row.
+//  2. The anchor is frozen: a contender in one module version. Where the anchor changes, a new
+//     [Segment] begins, since a ratio to something else says nothing about the row.
 //  3. In each segment the changes are those of [stats.ChangePoints].
 //
 // Runs of different machines make different trends.
@@ -21,16 +20,14 @@ import (
 	"postage/verdict"
 )
 
-// Level is the probability, at most about, of a change point in a segment in which
-// nothing changed.
+// Level is about the highest probability of a change point in a segment in which nothing changed.
 const Level = 0.05
 
-// Anchor is what times are taken as a multiple of.
+// Anchor is the contender that times are divided by.
 type Anchor struct {
 	Contender string // "codec=protobuf"
-	// Version is its module and version; for the standard library and Postage's own code,
-	// which have no module, Go's version. If its inputs were of another seed than usual, or
-	// it had another number of processors than there are, that is in it too.
+	// Version is its module and version; for the standard library and Postage's own code, which
+	// have no module, Go's version. It also has an unusual seed or number of processors.
 	Version string
 }
 
@@ -53,8 +50,8 @@ type Point struct {
 	NSOp     verdict.Interval
 	AllocsOp *int64
 	BytesOp  *int64
-	// Metrics are the row's other figures by unit, a JSON object. Few who read a trend of
-	// thousands of points want them decoded.
+	// Metrics are the row's other figures by unit, a JSON object. It is not decoded: few readers of
+	// a trend need it.
 	Metrics json.RawMessage
 }
 
@@ -84,7 +81,7 @@ type Change struct {
 	P             float64
 }
 
-// Factor is by what the time was multiplied: 1.1 is 10% slower.
+// Factor is the time after the change divided by that before: 1.1 is 10% slower.
 func (c *Change) Factor() float64 { return c.After / c.Before }
 
 // New makes the trend of points, which must be in the order in which the runs were started.
@@ -141,7 +138,7 @@ func (t *Trend) Last(n int) *Trend {
 	return out
 }
 
-// IsAnchor says that the row is what others are compared with, and has no ratio of its own.
+// IsAnchor reports that the row is the one that others are compared with, and so has no ratio.
 func (t *Trend) IsAnchor() bool {
 	for i := range t.Points {
 		if t.Points[i].Ratio != nil {

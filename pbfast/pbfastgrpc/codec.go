@@ -1,8 +1,8 @@
-// Package pbfastgrpc has gRPC decode what it received without copying it twice.
+// Package pbfastgrpc is a gRPC codec that does not copy received messages twice.
 //
-// gRPC's own codec is fast already where pbfast's hook is on. It gathers what it received into one
-// buffer, decodes that, which copies the text of the message again, and gives the buffer back. This
-// codec gathers it into memory that the message keeps. Encoding is left to gRPC's codec.
+// With pbfast's hook, gRPC's own codec is already fast. It collects what it received in one buffer,
+// decodes that, which copies the message's text again, and returns the buffer to a pool. This codec
+// collects it in memory that the message keeps. Encoding is left to gRPC's codec.
 //
 //	grpc.NewServer(grpc.ForceServerCodecV2(pbfastgrpc.Codec()))
 //	grpc.NewClient(address, grpc.WithDefaultCallOptions(grpc.ForceCodecV2(pbfastgrpc.Codec())))

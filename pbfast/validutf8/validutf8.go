@@ -5,8 +5,7 @@
 // It is a shift automaton: a state is a shift count, and a byte's row of the table is one 64-bit
 // word that holds, at each state's shift, the state that follows. A step is one load that depends
 // on the text alone and one shift, so the chain of steps is a cycle or two a byte and has no branch
-// to mispredict. Text that is ASCII is looked at eight bytes at a time, until the first byte that
-// is not.
+// to mispredict. ASCII is checked eight bytes at a time, until the first byte that is not ASCII.
 package validutf8
 
 import "encoding/binary"

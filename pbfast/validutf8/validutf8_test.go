@@ -17,8 +17,8 @@ func check(t *testing.T, p []byte) {
 	}
 }
 
-// Every sequence of three bytes, and every one of four whose first byte begins four, at the end of
-// a text and within one.
+// Every sequence of three bytes, and every one of four whose first byte starts a four-byte
+// character, at the end of a text and within one.
 func TestAllSequences(t *testing.T) {
 	pad := []byte("ascii before, ")
 	for first := range 256 {

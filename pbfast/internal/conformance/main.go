@@ -1,5 +1,5 @@
-// Command conformance is what protobuf's conformance suite tests: it answers the suite's runner,
-// which is at the other end of its standard input and output.
+// Command conformance answers the runner of protobuf's conformance suite on its standard input and
+// output.
 //
 //	conformance_test_runner --enforce_recommended --maximum_edition 2023 ./conformance
 //
@@ -36,7 +36,7 @@ import (
 	_ "postage/pbfast/internal/testmessages/proto3opaque"
 )
 
-// A codec is the way from bytes to a message and back that is tested.
+// A codec is a tested way from bytes to a message and back.
 type codec struct {
 	marshal   func(proto.Message) ([]byte, error)
 	unmarshal func([]byte, proto.Message) error
@@ -120,8 +120,8 @@ func serve(in io.Reader, out io.Writer, codec codec) error {
 }
 
 func respond(request *pb.ConformanceRequest, codec codec) *pb.ConformanceResponse {
-	// The message's name is changed, and those of extensions in what is text, on the way in and
-	// back on the way out.
+	// The names of the message, and of extensions in text, are changed on the way in and back on
+	// the way out.
 	name, toOpaque, back := request.GetMessageType(), strings.NewReplacer(), strings.NewReplacer()
 	if codec.opaque {
 		const theirs, ours = "protobuf_test_messages.editions", "protobuf_test_messages.opaque"

@@ -10,7 +10,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// Checks are those whose need the tests show by leaving each out.
+// Checks are the generated checks. Tests show that each is needed by leaving it out.
 var Checks = []string{
 	"room", "encode-utf8", "decode-utf8", "depth", "map-depth", "chunk-inside", "varint-end", "tag-end", "zigzag32", "presence",
 	"merge", "bit",
@@ -21,7 +21,7 @@ func (g *generator) drop(check string) bool { return g.options.Drop == check }
 func partsName(msg *message) string { return "pbfast" + msg.GoIdent.GoName + "Parts" }
 func nodeName(msg *message) string  { return "pbfast" + msg.GoIdent.GoName + "Node" }
 
-// parts writes the types in which what is optional in a message is allocated with it.
+// parts writes the types in which a message's optional parts are allocated together with it.
 func (g *generator) parts(msg *message) {
 	if len(msg.slots) == 0 {
 		return
@@ -104,8 +104,8 @@ func (g *generator) decodeFields(msg *message) {
 	g.f("}\n}\nreturn nil\n}\n")
 }
 
-// tooDeepMaps has a map's field of another wire type be too deep where an entry would be:
-// protobuf-go looks at the depth before the type, and takes it for unknown only after that.
+// tooDeepMaps reports a map's field of another wire type as too deep where an entry would be:
+// protobuf-go checks the depth first, and only then treats the field as unknown.
 func (g *generator) tooDeepMaps(msg *message) {
 	var numbers []string
 	for _, f := range msg.fields {
@@ -156,8 +156,8 @@ func (g *generator) readChunk() {
 	g.f("} else if v, i = %s(p, i); i < 0 { %s }", g.rt("Chunk"), g.fail("ErrMalformed"))
 }
 
-// read declares v with a value that is no message, and returns the expression of its Go type.
-// present says that it is there even if empty.
+// read declares v with a value that is not a message, and returns the expression of its Go type.
+// present says that the value counts as set even if it is empty.
 func (g *generator) read(f *field, present bool) string {
 	switch wireOf(f.kind) {
 	case protowire.VarintType:

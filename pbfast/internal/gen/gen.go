@@ -25,7 +25,7 @@ type Options struct {
 	Drop string // a check to leave out: for the tests that show that each is needed
 }
 
-// The run time is wherever this repository's modules are.
+// The run time is in this repository's modules, under whatever path.
 var (
 	runtime  = protogen.GoImportPath(reflect.TypeFor[pbfast.Encoder]().PkgPath())
 	validate = runtime + "/validutf8"
@@ -38,8 +38,8 @@ const (
 	slicesPkg = protogen.GoImportPath("slices")
 )
 
-// Run generates a file beside that of protoc-gen-go for each file that was asked for. notes are
-// what a person should know: messages that are left to protobuf-go, with the reason.
+// Run generates a file beside that of protoc-gen-go for each file that was asked for. notes are for
+// the user: messages that are left to protobuf-go, with the reason.
 func Run(plugin *protogen.Plugin, options Options) (notes []string, err error) {
 	if o := options.Drop; o != "" && !slices.Contains(Checks, o) {
 		return nil, fmt.Errorf("there is no check %q to drop", o)
@@ -211,7 +211,7 @@ func (g *generator) faces(msg *message) error {
 	return nil
 }
 
-// memory is what Unmarshal's decoder is told of strings and bytes, and what it decodes.
+// memory returns how Unmarshal's decoder treats strings and bytes, and the input that it decodes.
 func (g *generator) memory(msg *message, data string) (decoder, input string) {
 	switch count, aliased := g.model.hasText(msg); {
 	case aliased:
@@ -260,7 +260,7 @@ func (g *generator) vtFaces(msg *message, own, input string) {
 	g.f("return m.pbfastDecode(&d, data, %s%s)\n}\n", g.noParts(msg), g.rt("DefaultDepth"))
 }
 
-// hooks writes what has proto.Marshal and its like use the generated methods.
+// hooks writes the code that has proto.Marshal, Unmarshal and Size use the generated methods.
 func (g *generator) hooks(file *protogen.File, messages []*message) {
 	name := file.GoDescriptorIdent.GoName // as protoc-gen-go names what must come first
 	initializer := strings.ToLower(name[:1]) + name[1:] + "_init"

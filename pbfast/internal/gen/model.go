@@ -29,7 +29,7 @@ type field struct {
 	how  textMode
 }
 
-// A textMode is what was asked for strings and bytes of a field.
+// A textMode says how strings and bytes of a field are kept.
 type textMode int
 
 const (
@@ -73,7 +73,7 @@ func (f *field) pointer() bool {
 	return !f.list() && !f.isMap() && !f.inOneof() && f.Desc.HasPresence() && !f.isMessage() && f.kind != protoreflect.BytesKind
 }
 
-// single is a message that is no element, no map's value, and not in a oneof.
+// single reports a message that is not an element, a map's value or in a oneof.
 func (f *field) single() bool {
 	return f.isMessage() && !f.list() && !f.isMap() && !f.inOneof()
 }

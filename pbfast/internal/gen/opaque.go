@@ -10,8 +10,8 @@ import (
 	"google.golang.org/protobuf/types/gofeaturespb"
 )
 
-// With the opaque API the struct's fields have other names and, in part, other types, and bits say
-// which of them are there. What is here follows protoc-gen-go's opaque.go.
+// With the opaque API the struct's fields have other names, some have other types, and bits say
+// which of them are set. What is here follows protoc-gen-go's opaque.go.
 
 const implPkg = protogen.GoImportPath("google.golang.org/protobuf/runtime/protoimpl")
 
@@ -58,7 +58,7 @@ func (f *field) wrapper() protogen.GoIdent {
 // boxed says whether the struct holds a pointer to a list.
 func (f *field) boxed() bool { return f.opaque() && f.list() && f.isMessage() }
 
-// bit says whether the field has a bit that tells of its presence.
+// bit says whether the field has a presence bit.
 func (f *field) bit() bool {
 	return f.opaque() && !f.inOneof() && !f.isMap() && !f.isMessage() && f.Desc.HasPresence()
 }

@@ -8,7 +8,7 @@ import (
 	"google.golang.org/protobuf/types/pluginpb"
 )
 
-// A name that is none, or that no file has, is refused.
+// An invalid name, or one that is in no file, is refused.
 func TestOptionsNameSomething(t *testing.T) {
 	var o Options
 	for parameter, name := range map[string]string{"own": "no name", "alias": "", "reuse": "a..b"} {
