@@ -1,16 +1,18 @@
 // Package apiserver brings up a real Kubernetes-style API server for a measurement or a test, and
 // removes it afterwards.
 //
-// There are three kinds:
+// There are four kinds:
 //
 //   - [Generic], Kubernetes' sample generic control plane with an etcd inside: all of
 //     kube-apiserver except what runs containers. Built from the module in generic/, a module of
 //     its own because it needs all of Kubernetes.
 //   - [KCP], github.com/kcp-dev/kcp, built from the module in kcp/, which holds nothing but go.mod
 //     and go.sum.
+//   - [Kubernetes], kube-apiserver itself with an etcd inside, built from the module in ../kubernetes/program. It serves
+//     what is about containers too, such as Deployments, but nothing here runs them: package kubernetes does.
 //   - [User], any cluster of the user's, named by a kubeconfig.
 //
-// A server of the first two kinds is built once (see [Build]), runs as a process of its own on
+// A server of the first three kinds is built once (see [Build]), runs as a process of its own on
 // loopback ports, and is gone after Stop, with its data. It is also gone after the calling process
 // dies of kill -9: on Linux the kernel ends it (PR_SET_PDEATHSIG), and on every Unix a watchdog
 // process notices the end of its input, ends the server and removes the folder.
@@ -35,9 +37,10 @@ type Kind string
 
 // The kinds of servers.
 const (
-	Generic Kind = "generic"
-	KCP     Kind = "kcp"
-	User    Kind = "user"
+	Generic    Kind = "generic"
+	KCP        Kind = "kcp"
+	Kubernetes Kind = "kubernetes"
+	User       Kind = "user"
 )
 
 // Options say which server to bring up.

@@ -311,7 +311,7 @@ func TestBuildFails(t *testing.T) {
 		}
 	}
 	var log strings.Builder
-	p := &program{kind: "broken", module: dir, pkg: "."}
+	p := &program{kind: "broken", module: dir, packages: []string{"."}}
 	err := build(t.Context(), p, dir+"/bin/server", &log)
 	if err == nil || !strings.Contains(err.Error(), "undefined: undefined") {
 		t.Errorf("error is %v", err)

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -18,6 +19,12 @@ import (
 
 // progressInterval is how often a build says how far it is.
 const progressInterval = 10 * time.Second
+
+// Program is the file of a server of a kind, which is built if it is not there. [Kubernetes]'
+// program is also the other programs of a cluster, and beside it is pause, which its pods need.
+func Program(ctx context.Context, kind Kind, log io.Writer) (file string, err error) {
+	return built(ctx, Options{Kind: kind, Log: log})
+}
 
 // Build builds the server of a kind unless it is built. It takes minutes, a gigabyte of modules and
 // nearly three of memory the first time; Go's build cache makes it a matter of seconds once the
@@ -40,6 +47,9 @@ func built(ctx context.Context, o Options) (file string, err error) {
 }
 
 func build(ctx context.Context, p *program, file string, log io.Writer) error {
+	if len(p.packages) > 1 {
+		file = filepath.Dir(file)
+	}
 	folder := filepath.Dir(file)
 	if err := os.MkdirAll(folder, 0o777); err != nil {
 		return err
@@ -53,9 +63,12 @@ func build(ctx context.Context, p *program, file string, log io.Writer) error {
 	began := time.Now()
 	fmt.Fprintf(log, "postage: building the API server %s, once: some 8 minutes the first time\n", p.kind)
 	product := filepath.Join(temporary, "server")
+	if len(p.packages) > 1 {
+		product += string(filepath.Separator) // a folder
+	}
 	// -v names each package that is compiled, which is the progress; packages that are cached are
 	// not named.
-	cmd := exec.CommandContext(ctx, "go", "build", "-v", "-buildvcs=false", "-o", product, p.pkg)
+	cmd := exec.CommandContext(ctx, "go", slices.Concat([]string{"build", "-v", "-buildvcs=false", "-ldflags=-s -w", "-o", product}, p.packages)...)
 	cmd.Dir = p.module
 	cmd.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=-mod=readonly")
 	proc.OwnGroup(cmd)
@@ -73,7 +86,7 @@ func build(ctx context.Context, p *program, file string, log io.Writer) error {
 	case errors.Is(err, exec.ErrNotFound):
 		return fmt.Errorf("building needs the go command: %w", err)
 	case err != nil:
-		return fmt.Errorf("go build %s in %s: %w: %s", p.pkg, p.module, err, strings.Join(progress.said, "; "))
+		return fmt.Errorf("go build %s in %s: %w: %s", strings.Join(p.packages, " "), p.module, err, strings.Join(progress.said, "; "))
 	}
 	if err := os.Rename(product, file); err != nil {
 		return err

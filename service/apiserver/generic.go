@@ -19,38 +19,47 @@ import (
 
 func genericKubeconfig(dir string) string { return filepath.Join(dir, "kubeconfig") }
 
-// genericArguments writes what the generic control plane needs to start: a certificate, the key
-// that it signs service accounts' tokens with, and the one user's token, and returns the arguments
-// that name them.
-func genericArguments(s *scratch, port int, fsync bool) ([]string, error) {
-	pair, err := tlscert.New(tlscert.ECDSAP256)
+// WriteCredentials writes what a control plane at an address needs to start: a certificate
+// (server.crt, server.key), the key that it signs service accounts' tokens with
+// (service-account.key), the one user's token (tokens.csv), and a kubeconfig for that user.
+func WriteCredentials(dir, address string) error {
+	host, _, err := net.SplitHostPort(address)
 	if err != nil {
-		return nil, err
+		return err
+	}
+	pair, err := tlscert.New(tlscert.ECDSAP256, net.ParseIP(host))
+	if err != nil {
+		return err
 	}
 	signer, err := serviceAccountKey()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	token := rand.Text()
-	in := func(name string) string { return filepath.Join(s.dir, name) }
 	for name, text := range map[string][]byte{
 		"server.crt":          pair.Cert,
 		"server.key":          pair.Key,
 		"service-account.key": signer,
 		"tokens.csv":          fmt.Appendf(nil, "%s,postage,postage,\"system:masters\"\n", token),
 	} {
-		if err := os.WriteFile(in(name), text, 0o600); err != nil {
-			return nil, err
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
+			return err
 		}
 	}
 	config := api.NewConfig()
-	config.Clusters["generic"] = &api.Cluster{Server: "https://" + net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), CertificateAuthorityData: pair.Cert}
+	config.Clusters["generic"] = &api.Cluster{Server: "https://" + address, CertificateAuthorityData: pair.Cert}
 	config.AuthInfos["postage"] = &api.AuthInfo{Token: token}
 	config.Contexts["generic"] = &api.Context{Cluster: "generic", AuthInfo: "postage"}
 	config.CurrentContext = "generic"
-	if err := clientcmd.WriteToFile(*config, genericKubeconfig(s.dir)); err != nil {
+	return clientcmd.WriteToFile(*config, genericKubeconfig(dir))
+}
+
+// genericArguments are what the generic control plane and kube-apiserver need to start.
+func genericArguments(s *scratch, port int, fsync bool) ([]string, error) {
+	if err := WriteCredentials(s.dir, net.JoinHostPort("127.0.0.1", strconv.Itoa(port))); err != nil {
 		return nil, err
 	}
+	in := func(name string) string { return filepath.Join(s.dir, name) }
 	return []string{
 		"--etcd-dir=" + in("etcd"),
 		"--etcd-fsync=" + strconv.FormatBool(fsync),

@@ -72,9 +72,15 @@ func startOnce(ctx context.Context, parent, file string, o Options) (_ *scratch,
 		}
 	}
 	var args []string
-	if o.Kind == KCP {
+	switch o.Kind {
+	case KCP:
 		args, err = kcpArguments(s, port)
-	} else {
+	case Kubernetes:
+		if args, err = genericArguments(s, port, o.Fsync); err == nil {
+			// Accounts are made by a controller, and none runs here.
+			args = append([]string{"apiserver", "--disable-admission-plugins=ServiceAccount"}, args...)
+		}
+	default:
 		args, err = genericArguments(s, port, o.Fsync)
 	}
 	if err != nil {

@@ -16,26 +16,33 @@ type program struct {
 	kind   Kind
 	source string // the repository's folder
 	module string // the nested module's folder
-	pkg    string // the package to build, as go build in that folder wants it
+	// packages to build, as go build in that folder wants them. One makes a file, several make a
+	// folder of files, of which the server's is named program.
+	packages []string
 }
 
 // packages are what go build is given, by kind. kcp's comes from the module cache: its go.mod names
 // it as a tool.
-var packages = map[Kind]string{
-	Generic: ".",
-	KCP:     "github.com/kcp-dev/kcp/cmd/kcp",
+var packages = map[Kind][]string{
+	Generic:    {"."},
+	KCP:        {"github.com/kcp-dev/kcp/cmd/kcp"},
+	Kubernetes: {".", "./pause"},
 }
 
 func programOf(kind Kind) (*program, error) {
-	pkg, ok := packages[kind]
+	pkgs, ok := packages[kind]
 	if !ok {
-		return nil, fmt.Errorf("there is no such API server: want %s, %s or %s", Generic, KCP, User)
+		return nil, fmt.Errorf("there is no such API server: want %s, %s, %s or %s", Generic, KCP, Kubernetes, User)
 	}
 	source, err := sourceTree()
 	if err != nil {
 		return nil, err
 	}
-	return &program{kind: kind, source: source, module: filepath.Join(source, "service", "apiserver", string(kind)), pkg: pkg}, nil
+	module := filepath.Join(source, "service", "apiserver", string(kind))
+	if kind == Kubernetes { // where package kubernetes has what else is needed to run pods
+		module = filepath.Join(source, "service", "kubernetes", "program")
+	}
+	return &program{kind: kind, source: source, module: module, packages: pkgs}, nil
 }
 
 // sourceTree finds the repository, in whose nested modules the servers are described: above the
@@ -76,7 +83,7 @@ func isSource(dir string) bool {
 // it, so that another version is another file.
 func (p *program) file() (string, error) {
 	var names []string
-	for _, pattern := range []string{"*.go", "go.mod", "go.sum"} {
+	for _, pattern := range []string{"*.go", "*/*.go", "go.mod", "go.sum"} {
 		found, err := filepath.Glob(filepath.Join(p.module, pattern))
 		if err != nil {
 			return "", err
@@ -97,10 +104,14 @@ func (p *program) file() (string, error) {
 		return "", fmt.Errorf("the source of the API server: %s: %w", p.module, fs.ErrNotExist)
 	}
 	name := "apiserver-" + string(p.kind) + "-" + hex.EncodeToString(h.Sum(nil))[:12]
+	name = filepath.Join(p.source, ".postage", "bin", name)
+	if len(p.packages) > 1 {
+		return filepath.Join(name, "program"), nil
+	}
 	if runtime.GOOS == "windows" {
 		name += ".exe"
 	}
-	return filepath.Join(p.source, ".postage", "bin", name), nil
+	return name, nil
 }
 
 // locate says where a server's program is kept, and whether it is there.

@@ -40,7 +40,8 @@ const (
 // Kinds lists all kinds, the default first.
 func Kinds() []Kind { return []Kind{ECDSAP256, Ed25519, RSA2048, RSA4096} }
 
-// ServerName is the name that the certificates are for, besides the address 127.0.0.1.
+// ServerName is the name that the certificates are for, besides the address 127.0.0.1 and those
+// that are given.
 const ServerName = "localhost"
 
 // The header says TESTING KEY so that secret scanners stay quiet.
@@ -59,13 +60,13 @@ type Pair struct {
 }
 
 // New makes a certificate that is valid now.
-func New(kind Kind) (*Pair, error) {
+func New(kind Kind, addresses ...net.IP) (*Pair, error) {
 	now := time.Now()
-	return NewValid(kind, now.Add(-time.Hour), now.Add(7*24*time.Hour))
+	return NewValid(kind, now.Add(-time.Hour), now.Add(7*24*time.Hour), addresses...)
 }
 
 // NewValid makes a certificate that is valid between two times.
-func NewValid(kind Kind, from, until time.Time) (*Pair, error) {
+func NewValid(kind Kind, from, until time.Time, addresses ...net.IP) (*Pair, error) {
 	key, err := newKey(kind)
 	if err != nil {
 		return nil, fmt.Errorf("tlscert: make a key of kind %s: %w", kind, err)
@@ -79,7 +80,7 @@ func NewValid(kind Kind, from, until time.Time) (*Pair, error) {
 		ExtKeyUsage:           []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 		BasicConstraintsValid: true,
 		DNSNames:              []string{ServerName},
-		IPAddresses:           []net.IP{net.IPv4(127, 0, 0, 1)},
+		IPAddresses:           append([]net.IP{net.IPv4(127, 0, 0, 1)}, addresses...),
 	}
 	cert, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 	if err != nil {

@@ -19,7 +19,7 @@ type serverFlags struct {
 }
 
 func (f *serverFlags) register(flags *flag.FlagSet) {
-	flags.StringVar(&f.kind, "apiserver", "", "the API `server` of the stage apply: generic (default) or kcp, which are built the first time")
+	flags.StringVar(&f.kind, "apiserver", "", "the API `server` of the stage apply: generic (default), kcp or kubernetes, which are built the first time")
 	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "measure the stage apply on your own cluster, named by this `file`\n(for rows of server=user default POSTAGE_KUBECONFIG; KUBECONFIG is not looked at)")
 	flags.StringVar(&f.context, "context", "", "with --kubeconfig: the `context` to take (default its current one)")
 }
@@ -30,8 +30,8 @@ func (f *serverFlags) check() error {
 		return &lab.Hinted{Err: fmt.Errorf("--apiserver %s and --kubeconfig name two servers", f.kind), Hint: "leave out one of the two"}
 	case f.context != "" && f.kubeconfig == "":
 		return &lab.Hinted{Err: fmt.Errorf("--context %s needs a kubeconfig", f.context), Hint: "name its file with --kubeconfig"}
-	case f.kind != "" && f.kind != string(apiserver.Generic) && f.kind != string(apiserver.KCP):
-		return &lab.Hinted{Err: fmt.Errorf("--apiserver %q: there is no such server", f.kind), Hint: "want generic or kcp; --kubeconfig measures on your own cluster"}
+	case f.kind != "" && !slices.Contains([]apiserver.Kind{apiserver.Generic, apiserver.KCP, apiserver.Kubernetes}, apiserver.Kind(f.kind)):
+		return &lab.Hinted{Err: fmt.Errorf("--apiserver %q: there is no such server", f.kind), Hint: "want generic, kcp or kubernetes; --kubeconfig measures on your own cluster"}
 	}
 	return nil
 }

@@ -16,9 +16,9 @@ func TestServersNamed(t *testing.T) {
 		"Apply/op=get/kind=configmap":                 {"generic"},
 		"Apply/server=kcp/op=get/kind=configmap":      {"kcp"},
 		"server=kcp,user/op=get/kind=configmap":       {"kcp", "user"},
-		"Apply/op=get/kind=configmap/server!=generic": {"kcp", "user"},
+		"Apply/op=get/kind=configmap/server!=generic": {"kcp", "kubernetes", "user"},
 		"/server:kcp":          {"kcp"},
-		"/op:get -/server:kcp": {"generic", "user"},
+		"/op:get -/server:kcp": {"generic", "kubernetes", "user"},
 	} {
 		suite := Suite()
 		entries, err := lab.Select([]lab.Suite{suite}, []string{pattern})

@@ -21,7 +21,7 @@ func Suite() lab.Suite {
 		suite.Cases = append(suite.Cases, serializeCase(s, false), serializeCase(s, true))
 	}
 	suite.Cases = append(suite.Cases, last...)
-	for _, server := range []apiserver.Kind{apiserver.KCP, apiserver.User} {
+	for _, server := range []apiserver.Kind{apiserver.KCP, apiserver.Kubernetes, apiserver.User} {
 		first, last := serverCases(use, server)
 		suite.Cases = append(append(suite.Cases, first...), last...)
 	}

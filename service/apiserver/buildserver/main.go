@@ -18,7 +18,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	if len(os.Args) != 2 {
-		fmt.Fprintln(os.Stderr, "buildserver: want one argument, generic or kcp")
+		fmt.Fprintln(os.Stderr, "buildserver: want one argument, generic, kcp or kubernetes")
 		os.Exit(2)
 	}
 	if err := apiserver.Build(ctx, apiserver.Kind(os.Args[1]), os.Stderr); err != nil {

@@ -1,0 +1,125 @@
+package kubernetes
+
+import (
+	"archive/tar"
+	"bytes"
+	"crypto/sha256"
+	"debug/elf"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// certificates is where Go programs look for the authorities that they trust.
+const certificates = "/etc/ssl/certs/ca-certificates.crt"
+
+// WriteImage writes a container image as an OCI archive, which `ctr images import`, `docker load`,
+// `podman load` and `skopeo copy oci-archive:` read. It holds one statically linked program, which
+// is its entry point, and this machine's certificate authorities, and runs as nobody's user.
+func WriteImage(w io.Writer, name, program string) error {
+	architecture, err := staticFor(program)
+	if err != nil {
+		return err
+	}
+	var layer bytes.Buffer
+	files := tar.NewWriter(&layer)
+	entry := "/" + filepath.Base(program)
+	if err := addFile(files, entry[1:], program, 0o755); err != nil {
+		return err
+	}
+	if err := addFile(files, certificates[1:], certificates, 0o644); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := files.Close(); err != nil {
+		return err
+	}
+	type object = map[string]any
+	out := tar.NewWriter(w)
+	add := func(path string, text []byte) error {
+		if err := out.WriteHeader(&tar.Header{Name: path, Mode: 0o644, Size: int64(len(text))}); err != nil {
+			return err
+		}
+		_, err := out.Write(text)
+		return err
+	}
+	blob := func(mediaType string, text []byte) (object, string, error) {
+		sum := fmt.Sprintf("%x", sha256.Sum256(text))
+		return object{"mediaType": "application/vnd.oci.image." + mediaType, "digest": "sha256:" + sum, "size": len(text)},
+			"sha256:" + sum, add("blobs/sha256/"+sum, text)
+	}
+	blobOf := func(mediaType string, value object) (object, error) {
+		text, err := json.Marshal(value)
+		if err != nil {
+			return nil, err
+		}
+		descriptor, _, err := blob(mediaType, text)
+		return descriptor, err
+	}
+	if err := add("oci-layout", []byte(`{"imageLayoutVersion":"1.0.0"}`)); err != nil {
+		return err
+	}
+	content, digest, err := blob("layer.v1.tar", layer.Bytes())
+	if err != nil {
+		return err
+	}
+	config, err := blobOf("config.v1+json", object{
+		"architecture": architecture, "os": "linux",
+		"config": object{"Entrypoint": []string{entry}, "User": "65532:65532"},
+		"rootfs": object{"type": "layers", "diff_ids": []string{digest}},
+	})
+	if err != nil {
+		return err
+	}
+	manifest, err := blobOf("manifest.v1+json", object{
+		"schemaVersion": 2, "mediaType": "application/vnd.oci.image.manifest.v1+json", "config": config, "layers": []object{content},
+	})
+	if err != nil {
+		return err
+	}
+	// containerd takes the whole name from its own annotation, others from the standard's.
+	manifest["annotations"] = object{"io.containerd.image.name": name, "org.opencontainers.image.ref.name": name}
+	index, err := json.Marshal(object{"schemaVersion": 2, "mediaType": "application/vnd.oci.image.index.v1+json", "manifests": []object{manifest}})
+	if err != nil {
+		return err
+	}
+	if err := add("index.json", index); err != nil {
+		return err
+	}
+	return out.Close()
+}
+
+func addFile(w *tar.Writer, name, path string, mode int64) error {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	if err := w.WriteHeader(&tar.Header{Name: name, Mode: mode, Size: int64(len(text))}); err != nil {
+		return err
+	}
+	_, err = w.Write(text)
+	return err
+}
+
+// staticFor is the architecture of a program that needs nothing but the kernel of Linux.
+func staticFor(program string) (architecture string, err error) {
+	file, err := elf.Open(program)
+	if err != nil {
+		return "", fmt.Errorf("%s is no program for Linux (%w): build one with CGO_ENABLED=0 GOOS=linux go build", program, err)
+	}
+	defer file.Close()
+	if slices.ContainsFunc(file.Progs, func(p *elf.Prog) bool { return p.Type == elf.PT_INTERP }) {
+		return "", fmt.Errorf("%s needs the C library, which the image has not: build it with CGO_ENABLED=0 go build", program)
+	}
+	switch file.Machine {
+	case elf.EM_X86_64:
+		return "amd64", nil
+	case elf.EM_AARCH64:
+		return "arm64", nil
+	}
+	return "", fmt.Errorf("%s is for %v: want a program for amd64 or arm64", program, file.Machine)
+}

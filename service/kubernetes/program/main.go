@@ -1,0 +1,99 @@
+// Command program is the programs of a Kubernetes node and its control plane as one:
+//
+//	program apiserver|controllers|scheduler|kubelet FLAGS
+//
+// They take the flags of kube-apiserver, kube-controller-manager, kube-scheduler and kubelet. The
+// API server has an etcd inside, with --etcd-dir and --etcd-fsync in the place of --etcd-servers.
+// It is a module of its own because it needs all of Kubernetes; package apiserver builds it, and
+// package kubernetes runs it.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+	"go.etcd.io/etcd/server/v3/embed"
+	"k8s.io/component-base/cli"
+	_ "k8s.io/component-base/logs/json/register"
+	_ "k8s.io/component-base/metrics/prometheus/clientgo"
+	_ "k8s.io/component-base/metrics/prometheus/version"
+	apiserver "k8s.io/kubernetes/cmd/kube-apiserver/app"
+	controllers "k8s.io/kubernetes/cmd/kube-controller-manager/app"
+	scheduler "k8s.io/kubernetes/cmd/kube-scheduler/app"
+	kubelet "k8s.io/kubernetes/cmd/kubelet/app"
+)
+
+func main() {
+	commands := map[string]func() *cobra.Command{
+		"apiserver":   apiserverCommand,
+		"controllers": controllers.NewControllerManagerCommand,
+		"scheduler":   func() *cobra.Command { return scheduler.NewSchedulerCommand() },
+		"kubelet":     func() *cobra.Command { return kubelet.NewKubeletCommand(context.Background()) },
+	}
+	name := ""
+	if len(os.Args) > 1 {
+		name = os.Args[1]
+	}
+	command, ok := commands[name]
+	if !ok {
+		fmt.Fprintf(os.Stderr, "there is no program %q: want apiserver, controllers, scheduler or kubelet\n", name)
+		os.Exit(2)
+	}
+	os.Args = append(os.Args[:1], os.Args[2:]...)
+	os.Exit(cli.Run(command()))
+}
+
+// apiserverCommand is kube-apiserver's, which starts etcd before anything else.
+func apiserverCommand() *cobra.Command {
+	cmd := apiserver.NewAPIServerCommand()
+	dir := cmd.Flags().String("etcd-dir", "", "folder for etcd's data")
+	fsync := cmd.Flags().Bool("etcd-fsync", false, "have etcd sync each write to disk")
+	run := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		etcd, err := startEtcd(*dir, *fsync)
+		if err != nil {
+			return fmt.Errorf("etcd: %w", err)
+		}
+		defer etcd.Close()
+		if err := cmd.Flags().Set("etcd-servers", "http://"+etcd.Clients[0].Addr().String()); err != nil {
+			return err
+		}
+		return run(cmd, args)
+	}
+	return cmd
+}
+
+// startEtcd starts a cluster of one on ports of the loopback interface that the kernel picks.
+func startEtcd(dir string, fsync bool) (*embed.Etcd, error) {
+	if dir == "" {
+		return nil, errors.New("--etcd-dir is missing")
+	}
+	loopback := []url.URL{{Scheme: "http", Host: "127.0.0.1:0"}}
+	cfg := embed.NewConfig()
+	cfg.Name = "postage"
+	cfg.Dir = dir
+	cfg.UnsafeNoFsync = !fsync
+	cfg.LogLevel = "warn"
+	cfg.ListenClientUrls, cfg.AdvertiseClientUrls = loopback, loopback
+	cfg.ListenPeerUrls, cfg.AdvertisePeerUrls = loopback, loopback
+	cfg.InitialCluster = cfg.InitialClusterFromName(cfg.Name)
+	etcd, err := embed.StartEtcd(cfg)
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case <-etcd.Server.ReadyNotify():
+		return etcd, nil
+	case err := <-etcd.Err():
+		etcd.Close()
+		return nil, err
+	case <-time.After(time.Minute):
+		etcd.Close()
+		return nil, errors.New("not ready after a minute")
+	}
+}
