@@ -43,6 +43,10 @@ type loadFlags struct {
 	arrivals        string
 	stages          string
 	targets, data   string
+	replay          string
+	speed           float64
+	parsedReplay    *load.Replay
+	cookies         bool
 	parsedStages    []load.Stage
 	warmUp          time.Duration
 	csv, hlog       string
@@ -91,7 +95,7 @@ Exit status: 0 all was answered by success and, at a rate, the latencies are val
 	flags.StringVar(&f.arrivals, "arrivals", "constant", "when requests become due: constant (evenly spaced) or poisson (at random, as those of many users)")
 	flags.StringVar(&f.stages, "stages", "", "rates that change in place of --rate and --duration: `10s:0..500,1m:500` is a ramp and then a constant")
 	flags.DurationVar(&f.warmUp, "warm-up", 0, "send for this long before, and count nothing of it")
-	flags.StringVar(&f.proto, "proto", "http1", "http1, http2 (without TLS with prior knowledge), http3 or grpc")
+	flags.StringVar(&f.proto, "proto", "http1", "http1, http2 (without TLS with prior knowledge), http3, grpc or websocket (which ws:// and wss:// URLs imply)")
 	flags.StringVarP(&f.verb, "request", "X", "", "method of HTTP, such as PUT (default GET, with a body POST)")
 	flags.StringVar(&f.method, "method", "", "method of gRPC: `pkg.Service/Method`")
 	flags.IntVar(&f.conns, "conns", 10, "connections")
@@ -99,6 +103,9 @@ Exit status: 0 all was answered by success and, at a rate, the latencies are val
 	flags.StringVar(&f.body, "body", "", "`file` with the body; for gRPC, the message as JSON")
 	flags.StringVar(&f.targets, "targets", "", "`file` of requests that are sent in turn, in place of the URL: as vegeta reads, lines or JSON")
 	flags.StringVar(&f.data, "data", "", "CSV or NDJSON `file` with values for {{name}} in URLs, header fields and bodies, a row at a time")
+	flags.StringVar(&f.replay, "replay", "", "send what an access log or HAR `file` has, when it was sent: combined format, JSON lines, or HAR")
+	flags.Float64Var(&f.speed, "speed", 1, "replay so many times as fast")
+	flags.BoolVar(&f.cookies, "cookies", false, "keep cookies: each request that may be under way at a time is a visitor with its own")
 	flags.StringArrayVar(&f.headers, "header", nil, "`name: value`, may be repeated")
 	flags.StringVar(&f.protoFile, "proto-file", "", ".proto `file` that describes the method, for servers without reflection")
 	flags.StringVar(&f.slo, "slo", "", "find the highest rate that keeps `objectives` such as p99<5ms,errors<0.1%")
@@ -153,8 +160,20 @@ var httpToken = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
 func (f *loadFlags) check(args []string) error {
 	grpc := f.proto == "grpc"
 	switch {
-	case !slices.Contains([]string{"http1", "http2", "http3", "grpc"}, f.proto):
-		return hinted(fmt.Errorf("--proto %q", f.proto), "want http1, http2, http3 or grpc")
+	case !slices.Contains([]string{"http1", "http2", "http3", "grpc", "websocket"}, f.proto):
+		return hinted(fmt.Errorf("--proto %q", f.proto), "want http1, http2, http3, grpc or websocket")
+	case f.proto == "websocket" && (f.cookies || f.verb != ""):
+		return errors.New("--cookies and --request are for HTTP, not for WebSocket")
+	case f.proto == "websocket" && len(args) == 0 && f.targets == "":
+		return hinted(errors.New("the built-in server has no WebSocket"), "give a ws:// or wss:// URL of an echo server")
+	case grpc && (f.cookies || f.replay != ""):
+		return errors.New("--cookies and --replay are for HTTP, not for gRPC")
+	case !(f.speed > 0):
+		return errors.New("--speed must be more than 0")
+	case f.speed != 1 && f.replay == "":
+		return errors.New("--speed goes with --replay")
+	case f.replay != "" && (f.targets != "" || f.data != "" || f.body != "" || f.verb != "" || f.stages != "" || f.slo != "" || f.warmUp > 0 || f.arrivals != "constant"):
+		return hinted(errors.New("--replay says what is sent and when"), "leave out --targets, --data, --body, --request, --stages, --slo, --warm-up and --arrivals")
 	case f.duration <= 0 || f.wait <= 0 || f.timeout <= 0:
 		return errors.New("--duration, --wait and --timeout must be more than 0")
 	case f.arrivals != "constant" && f.arrivals != "poisson":
@@ -194,7 +213,7 @@ func (f *loadFlags) check(args []string) error {
 		return fmt.Errorf("--request %q is not an HTTP method", f.verb)
 	case len(args) == 0 && f.method != "":
 		return hinted(errors.New("the built-in server has one method, which needs no --method"), "give the URL of another")
-	case len(args) == 0 && f.verb != "":
+	case len(args) == 0 && f.verb != "" && f.replay == "":
 		return hinted(errors.New("the built-in server is sent its own request"), "give the URL of another")
 	case len(args) > 0 && (f.secure || f.stall != ""):
 		return hinted(errors.New("--tls and --server-stall are for the built-in server"), "for TLS give an https URL")
@@ -209,8 +228,14 @@ func runLoad(cmd *cobra.Command, args []string, f *loadFlags) (err error) {
 			return fmt.Errorf("--config: %w", err)
 		}
 	}
+	if len(args) > 0 && (strings.HasPrefix(args[0], "ws://") || strings.HasPrefix(args[0], "wss://")) && !cmd.Flags().Changed("proto") {
+		f.proto = "websocket"
+	}
 	if err := f.check(args); err != nil {
 		return err
+	}
+	if f.replay != "" && (cmd.Flags().Changed("rate") || cmd.Flags().Changed("duration")) {
+		return hinted(errors.New("--replay says when requests are due"), "leave --rate and --duration out; --speed changes the pace")
 	}
 	if f.stages != "" {
 		if cmd.Flags().Changed("rate") || cmd.Flags().Changed("duration") {
@@ -255,8 +280,18 @@ func runLoad(cmd *cobra.Command, args []string, f *loadFlags) (err error) {
 		return interruptedOr(err)
 	}
 	defer pool.Close()
+	if r := f.parsedReplay; r != nil {
+		if r.LeftOut > 0 {
+			fmt.Fprintf(cmd.ErrOrStderr(), "postage: %d entries of %s are no requests, or went to other servers: left out\n", r.LeftOut, f.replay)
+		}
+		f.duration = r.Duration()
+		f.rate = rateFlag(float64(len(r.Dues)) / f.duration.Seconds())
+	}
 	plan := load.Plan{
 		Rate: float64(f.rate), Poisson: f.arrivals == "poisson", Duration: f.duration, Patience: f.wait, Lines: pool.Lines, Stages: f.parsedStages,
+	}
+	if f.parsedReplay != nil {
+		plan.Dues = f.parsedReplay.Dues
 	}
 	if f.warmUp > 0 {
 		before := plan
@@ -380,7 +415,7 @@ func loadForm(r *load.Result, proto string) report.Load {
 
 // target is what the flags describe, with the built-in server started if there is no URL.
 func (f *loadFlags) target(ctx context.Context, args []string) (*load.Target, func() error, error) {
-	t := &load.Target{Proto: f.proto, Conns: f.conns, Streams: f.streams, Timeout: f.timeout, RPC: f.method, ProtoFile: f.protoFile}
+	t := &load.Target{Proto: f.proto, Cookies: f.cookies, Conns: f.conns, Streams: f.streams, Timeout: f.timeout, RPC: f.method, ProtoFile: f.protoFile}
 	stop := func() error { return nil }
 	t.Request.Method = f.verb
 	t.Request.Header = http.Header{}
@@ -411,23 +446,28 @@ func (f *loadFlags) target(ctx context.Context, args []string) (*load.Target, fu
 		if err != nil {
 			return nil, stop, fmt.Errorf("--targets: %w", err)
 		}
-		for i := range requests {
-			for name, values := range t.Request.Header { // for all, but where one says otherwise
-				if requests[i].Header.Get(name) == "" {
-					requests[i].Header[name] = values
-				}
+		t.Requests = withHeader(requests, t.Request.Header)
+	case f.replay != "":
+		var base *url.URL
+		var err error
+		if len(args) > 0 {
+			if base, err = loadURL(args[0]); err != nil {
+				return nil, stop, err
 			}
 		}
-		t.Requests = requests
+		if f.parsedReplay, err = load.ReadReplay(f.replay, base, f.speed); err != nil {
+			return nil, stop, fmt.Errorf("--replay: %w", err)
+		}
+		t.Requests = withHeader(f.parsedReplay.Requests, t.Request.Header)
 	case len(args) == 0:
 		var err error
 		if stop, err = f.builtIn(ctx, t); err != nil {
 			return nil, stop, err
 		}
 	default:
-		u, err := url.Parse(args[0])
-		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-			return nil, stop, hinted(fmt.Errorf("URL %q: want http://… or https://…", args[0]), "for gRPC too: http is without TLS")
+		u, err := loadURL(args[0])
+		if err != nil {
+			return nil, stop, err
 		}
 		t.Request.URL = u
 	}
@@ -450,6 +490,26 @@ func (f *loadFlags) target(ctx context.Context, args []string) (*load.Target, fu
 		}
 	}
 	return t, stop, nil
+}
+
+// withHeader adds fields to the requests that do not have them.
+func withHeader(requests []load.Request, header http.Header) []load.Request {
+	for i := range requests {
+		for name, values := range header {
+			if requests[i].Header.Get(name) == "" {
+				requests[i].Header[name] = values
+			}
+		}
+	}
+	return requests
+}
+
+func loadURL(text string) (*url.URL, error) {
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" || !slices.Contains([]string{"http", "https", "ws", "wss"}, u.Scheme) {
+		return nil, hinted(fmt.Errorf("URL %q: want http://… or https://…", text), "for gRPC too: http is without TLS; for WebSocket ws:// or wss://")
+	}
+	return u, nil
 }
 
 func (f *loadFlags) trust() (*tls.Config, error) {

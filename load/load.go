@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -69,6 +70,9 @@ type Plan struct {
 	// Stages, where there are any, say how Rate changes; it is their mean then, and
 	// Duration their sum.
 	Stages []Stage
+	// Dues, where there are any, are when requests are due, after the start and before
+	// Duration's end; Rate is their mean then.
+	Dues []time.Duration
 	// Every, where it is not 0, has Told told what came of each interval of that length
 	// while the plan lasts, one after the other.
 	Every time.Duration
@@ -143,6 +147,9 @@ func Run(ctx context.Context, p Plan) (*Result, error) {
 	}
 	if len(p.Stages) > 0 && (p.Rate == 0 || math.Abs(p.Duration.Seconds()*p.Rate/planned(p.Stages, p.Duration.Seconds())-1) > 1e-6) {
 		return nil, fmt.Errorf("load: a plan's rate has to be the mean of its stages, and its duration their sum")
+	}
+	if n := len(p.Dues); n > 0 && (p.Rate == 0 || p.Dues[n-1] >= p.Duration || !slices.IsSorted(p.Dues)) {
+		return nil, fmt.Errorf("load: when requests are due has to rise and end before the plan does, and the rate be their mean")
 	}
 	r := &run{plan: p, ctx: ctx, dues: make(chan time.Duration, backlog)}
 	requests, stop := context.WithCancelCause(context.WithoutCancel(ctx))

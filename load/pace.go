@@ -42,6 +42,12 @@ func (r *run) pace() {
 
 // next is when the next request is due, if there is one.
 func (r *run) next() (time.Duration, bool) {
+	if dues := r.plan.Dues; dues != nil {
+		if r.planned == int64(len(dues)) {
+			return 0, false
+		}
+		return dues[r.planned], true
+	}
 	total := r.plan.Rate * r.plan.Duration.Seconds()
 	if r.plan.Poisson { // its intervals are 1 in the mean, in units of requests
 		r.passed += rand.ExpFloat64()

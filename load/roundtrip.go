@@ -15,18 +15,18 @@ import (
 	"github.com/quic-go/quic-go/http3"
 )
 
-// roundTripper sends a request through net/http's interface, for HTTP/3.
+// roundTripper sends a request through net/http's interface, for HTTP/3 and with cookies.
 type roundTripper struct {
 	tr      http.RoundTripper
 	take    func() Request
 	timeout time.Duration // 0 for none
 	late    error         // the failure of what takes longer
-	dialer  *quicDialer
+	connect func(context.Context) error
 	buf     []byte
 }
 
 // Connect makes the connection that the transport will ask for.
-func (s *roundTripper) Connect(ctx context.Context) error { return s.dialer.connect(ctx) }
+func (s *roundTripper) Connect(ctx context.Context) error { return s.connect(ctx) }
 
 // Send sends the request and reads the answer to its end.
 func (s *roundTripper) Send(ctx context.Context) (status int, err error) {

@@ -16,7 +16,7 @@ import (
 
 // Target says what to talk to and how.
 type Target struct {
-	// Proto is http1, http2, http3 or grpc.
+	// Proto is http1, http2, http3, grpc or websocket.
 	Proto string
 	// Conns is the number of connections; Streams the number of requests under way on
 	// each at a time, which is 1 for http1.
@@ -24,7 +24,10 @@ type Target struct {
 	// Timeout is for how long a connection may take to be made, and a request to be
 	// answered from when it was sent; 0 is without end.
 	Timeout time.Duration
-	// TLS is used for https, nil for the system's trust.
+	// Cookies has each of the requests that may be under way at a time keep the cookies
+	// that it was given, for http1, http2 and http3.
+	Cookies bool
+	// TLS is used for https and wss, nil for the system's trust.
 	TLS *tls.Config
 	// Request is what is sent; for grpc its URL says where to and its body is the
 	// message as JSON.
@@ -62,13 +65,16 @@ func Open(ctx context.Context, t *Target) (*Pool, error) {
 		return nil, fmt.Errorf("load: %d connections with %d streams cannot send", t.Conns, t.Streams)
 	}
 	open, ok := map[string]func(context.Context, *Target, *Pool) error{
-		"http1": openHTTP1, "http2": openHTTP2, "http3": openHTTP3, "grpc": openGRPC,
+		"http1": openHTTP1, "http2": openHTTP2, "http3": openHTTP3, "grpc": openGRPC, "websocket": openWebSocket,
 	}[t.Proto]
 	if !ok {
-		return nil, fmt.Errorf("load: unknown protocol %q: want http1, http2, http3 or grpc", t.Proto)
+		return nil, fmt.Errorf("load: unknown protocol %q: want http1, http2, http3, grpc or websocket", t.Proto)
 	}
 	if err := t.checkRequests(); err != nil {
 		return nil, fmt.Errorf("load: %w", err)
+	}
+	if t.Cookies {
+		open = func(_ context.Context, t *Target, p *Pool) error { return openVisitors(t, p) }
 	}
 	p := new(Pool)
 	if err := open(ctx, t, p); err != nil {
@@ -88,6 +94,9 @@ func (t *Target) checkRequests() error {
 		if err := r.check(t.Proto); err != nil {
 			return err
 		}
+		if socket := r.URL.Scheme == "ws" || r.URL.Scheme == "wss"; socket != (t.Proto == "websocket") {
+			return fmt.Errorf("%s cannot be sent by %s: ws and wss URLs go with websocket, and it with no others", r.URL.Redacted(), t.Proto)
+		}
 		if r.URL.Scheme != t.Request.URL.Scheme || r.URL.Host != t.Request.URL.Host {
 			return fmt.Errorf("requests to %s://%s and to %s://%s: all go to one server", t.Request.URL.Scheme, t.Request.URL.Host, r.URL.Scheme, r.URL.Host)
 		}
@@ -105,7 +114,9 @@ func inTurn[T any](all []T) func() T {
 }
 
 // secure says whether TLS is used.
-func (t *Target) secure() bool { return t.Request.URL.Scheme == "https" }
+func (t *Target) secure() bool {
+	return t.Request.URL.Scheme == "https" || t.Request.URL.Scheme == "wss"
+}
 
 // addr is the address with its port.
 func (t *Target) addr() string {
@@ -231,7 +242,7 @@ func openHTTP3(_ context.Context, t *Target, p *Pool) error {
 		tr := &http3.Transport{TLSClientConfig: t.tls(http3.NextProtoH3), QUICConfig: quicConfig, DisableCompression: true, Dial: d.dial}
 		p.closers = append(p.closers, func() error { return errors.Join(tr.Close(), d.Close()) })
 		for range t.Streams {
-			p.Lines = append(p.Lines, OneAtATime(&roundTripper{tr: tr, take: take, timeout: t.Timeout, late: t.late("answer"), dialer: d}))
+			p.Lines = append(p.Lines, OneAtATime(&roundTripper{tr: tr, take: take, timeout: t.Timeout, late: t.late("answer"), connect: d.connect}))
 		}
 	}
 	return nil

@@ -38,10 +38,12 @@ func ReadTargets(path string) ([]Request, error) {
 	return requests, err
 }
 
+var schemes = []string{"http", "https", "ws", "wss"}
+
 // targetURL reads a URL, in which {{name}} stands for a value.
 func targetURL(text string) (*url.URL, error) {
 	u, err := url.Parse(text)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+	if err != nil || u.Host == "" || !slices.Contains(schemes, u.Scheme) {
 		return nil, fmt.Errorf("URL %q: want http://… or https://…", text)
 	}
 	return u, nil

@@ -1,0 +1,131 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/cookiejar"
+	"sync"
+
+	"github.com/quic-go/quic-go/http3"
+	"golang.org/x/net/publicsuffix"
+)
+
+// openVisitors makes a sender for each request that may be under way at a time, which keeps
+// cookies as a browser does, apart from those of the others. Requests are not the same each
+// time then, so that net/http makes them.
+func openVisitors(t *Target, p *Pool) error {
+	take := inTurn(t.Requests)
+	for range t.Conns {
+		var tr http.RoundTripper
+		var connect func(context.Context) error
+		var end func() error
+		users := t.Streams
+		switch t.Proto {
+		case "http1", "http2":
+			c := newClientConn(t)
+			tr, connect, end = c, c.connect, c.close
+			if t.Proto == "http1" {
+				users = 1
+			}
+		case "http3":
+			d := &quicDialer{target: t}
+			h3 := &http3.Transport{TLSClientConfig: t.tls(http3.NextProtoH3), QUICConfig: quicConfig, DisableCompression: true, Dial: d.dial}
+			tr, connect, end = h3, d.connect, func() error { return errors.Join(h3.Close(), d.Close()) }
+		default:
+			return errors.New("cookies are kept by http1, http2 and http3")
+		}
+		p.closers = append(p.closers, end)
+		for range users {
+			jar, err := cookiejar.New(&cookiejar.Options{PublicSuffixList: publicsuffix.List})
+			if err != nil {
+				return err
+			}
+			p.Lines = append(p.Lines, OneAtATime(&roundTripper{
+				tr: visitor{tr, jar}, take: take, timeout: t.Timeout, late: t.late("answer"), connect: connect,
+			}))
+		}
+	}
+	return nil
+}
+
+// A visitor sends the cookies that it was given.
+type visitor struct {
+	http.RoundTripper
+	jar http.CookieJar
+}
+
+func (v visitor) RoundTrip(r *http.Request) (*http.Response, error) {
+	if cookies := v.jar.Cookies(r.URL); len(cookies) > 0 {
+		r.Header = r.Header.Clone() // which all requests share
+		for _, c := range cookies {
+			r.AddCookie(c)
+		}
+	}
+	response, err := v.RoundTripper.RoundTrip(r)
+	if err == nil {
+		v.jar.SetCookies(r.URL, response.Cookies())
+	}
+	return response, err
+}
+
+// A clientConn is one connection of net/http, made again when it has ended.
+type clientConn struct {
+	target *Target
+	tr     *http.Transport
+	mu     sync.Mutex
+	conn   *http.ClientConn
+}
+
+func newClientConn(t *Target) *clientConn {
+	protocols, alpn := new(http.Protocols), "http/1.1"
+	if t.Proto == "http2" {
+		protocols.SetHTTP2(true)
+		protocols.SetUnencryptedHTTP2(true)
+		alpn = "h2"
+	} else {
+		protocols.SetHTTP1(true)
+	}
+	return &clientConn{target: t, tr: &http.Transport{TLSClientConfig: t.tls(alpn), Protocols: protocols, DisableCompression: true}}
+}
+
+func (c *clientConn) connect(ctx context.Context) error {
+	_, err := c.get(ctx)
+	return err
+}
+
+func (c *clientConn) get(ctx context.Context) (*http.ClientConn, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.conn != nil && c.conn.Err() == nil {
+		return c.conn, nil
+	}
+	if c.conn != nil {
+		_ = c.conn.Close()
+	}
+	if c.target.Timeout > 0 {
+		limited, cancel := context.WithTimeout(ctx, c.target.Timeout)
+		defer cancel()
+		ctx = limited
+	}
+	var err error
+	c.conn, err = c.tr.NewClientConn(ctx, c.target.Request.URL.Scheme, c.target.addr())
+	return c.conn, err
+}
+
+func (c *clientConn) RoundTrip(r *http.Request) (*http.Response, error) {
+	conn, err := c.get(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	return conn.RoundTrip(r)
+}
+
+func (c *clientConn) close() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.conn == nil {
+		return nil
+	}
+	return c.conn.Close()
+}

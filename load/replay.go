@@ -1,0 +1,261 @@
+package load
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A Replay is requests that were sent once, and when.
+type Replay struct {
+	Requests []Request
+	// Dues are when they are due, after the first.
+	Dues []time.Duration
+	// LeftOut is how many entries were no requests, or went to other servers.
+	LeftOut int
+	at      []time.Time
+}
+
+// mostReplayed is how many requests are replayed at most: each takes about 1 KB.
+const mostReplayed = 500_000
+
+// ReadReplay reads an access log (nginx's and Apache's combined and common formats, or a JSON
+// object a line) or a HAR file. Requests go to base; for a HAR file it may be nil, and they
+// then go to the server of the first. They are sent speed times as fast as they once were.
+func ReadReplay(path string, base *url.URL, speed float64) (*Replay, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	r := new(Replay)
+	var har struct{ Log struct{ Entries []harEntry } }
+	switch {
+	case !bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")):
+		err = r.readLines(text, base, fromCombined)
+	case json.Unmarshal(text, &har) == nil && har.Log.Entries != nil:
+		err = r.readHAR(har.Log.Entries, base)
+	default:
+		err = r.readLines(text, base, fromJSON)
+	}
+	if err == nil && len(r.Requests) == 0 {
+		err = errors.New("it has no request")
+	}
+	if err == nil && len(r.Requests) > mostReplayed {
+		err = fmt.Errorf("it has %d requests; cut it to %d at most", len(r.Requests), mostReplayed)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	r.schedule(speed)
+	return r, nil
+}
+
+// Duration is how long a plan of the replay lasts: as if one more request were due at its
+// end.
+func (r *Replay) Duration() time.Duration {
+	n := len(r.Dues)
+	if n < 2 || r.Dues[n-1] == 0 {
+		return time.Second
+	}
+	return r.Dues[n-1] + max(1, r.Dues[n-1]/time.Duration(n-1))
+}
+
+// schedule orders requests by time. Most logs have whole seconds: requests of one second are
+// spread evenly over it, or they would all be due at its beginning.
+func (r *Replay) schedule(speed float64) {
+	order := make([]int, len(r.at))
+	whole := true
+	for i := range order {
+		order[i] = i
+		whole = whole && r.at[i].Nanosecond() == 0
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return r.at[a].Compare(r.at[b]) })
+	requests := make([]Request, len(order))
+	r.Dues = make([]time.Duration, len(order))
+	first := r.at[order[0]]
+	for i, from := range order {
+		requests[i] = r.Requests[from]
+		r.Dues[i] = r.at[from].Sub(first)
+	}
+	r.Requests = requests
+	for i := 0; i < len(order) && whole; {
+		n := 1
+		for i+n < len(order) && r.Dues[i+n] == r.Dues[i] {
+			n++
+		}
+		for j := range n {
+			r.Dues[i+j] += time.Duration(j) * time.Second / time.Duration(n)
+		}
+		i += n
+	}
+	for i := range r.Dues {
+		r.Dues[i] = time.Duration(float64(r.Dues[i]) / speed)
+	}
+}
+
+// add adds a request to a path of base, if it is one.
+func (r *Replay) add(at time.Time, method, target string, base *url.URL) {
+	u, err := url.ParseRequestURI(target)
+	if err != nil || !strings.HasPrefix(u.Path, "/") || !token.MatchString(method) || method == http.MethodConnect {
+		r.LeftOut++
+		return
+	}
+	u.Scheme, u.Host, u.User = base.Scheme, base.Host, base.User
+	r.Requests = append(r.Requests, Request{Method: method, URL: u, Header: http.Header{}})
+	r.at = append(r.at, at)
+}
+
+var token = regexp.MustCompile("^[A-Z]+$")
+
+// readLines reads a log of lines. A line with no time is an error; one with no request is what
+// a server logs of clients that speak something else.
+func (r *Replay) readLines(text []byte, base *url.URL, read func(line []byte) (at time.Time, method, target string, err error)) error {
+	if base == nil {
+		return errors.New("an access log does not say which server it is of: give a URL")
+	}
+	scanner := bufio.NewScanner(bytes.NewReader(text))
+	scanner.Buffer(nil, 1<<20)
+	for n := 1; scanner.Scan(); n++ {
+		line := bytes.TrimSpace(scanner.Bytes())
+		if len(line) == 0 {
+			continue
+		}
+		at, method, target, err := read(line)
+		if err != nil {
+			return fmt.Errorf("line %d: %w", n, err)
+		}
+		r.add(at, method, target, base)
+	}
+	return scanner.Err()
+}
+
+// combinedTime is how the common log format writes a time.
+const combinedTime = "02/Jan/2006:15:04:05 -0700"
+
+var combined = regexp.MustCompile(`\[(\d\d/\w{3}/\d{4}:\d\d:\d\d:\d\d [+-]\d{4})\] "(?:([A-Z]+) (\S+)[^"]*)?`)
+
+func fromCombined(line []byte) (at time.Time, method, target string, err error) {
+	m := combined.FindSubmatch(line)
+	if m == nil {
+		return at, "", "", errors.New(`want the combined log format, such as … [02/Jan/2026:15:04:05 +0000] "GET / HTTP/1.1" …, a JSON object a line, or a HAR file`)
+	}
+	at, err = time.Parse(combinedTime, string(m[1]))
+	return at, string(m[2]), string(m[3]), err
+}
+
+// fromJSON reads a line by the names that nginx's variables, Caddy, Traefik and most
+// loggers have.
+func fromJSON(line []byte) (at time.Time, method, target string, err error) {
+	decoder := json.NewDecoder(bytes.NewReader(line))
+	decoder.UseNumber()
+	var fields map[string]any
+	if err := decoder.Decode(&fields); err != nil {
+		return at, "", "", err
+	}
+	text := func(names ...string) string {
+		for _, name := range names {
+			switch v := fields[name].(type) {
+			case string:
+				return v
+			case json.Number:
+				return v.String()
+			}
+		}
+		return ""
+	}
+	when := text("msec", "ts", "time_iso8601", "timestamp", "@timestamp", "StartUTC", "time", "time_local")
+	if at, err = parseTime(when); err != nil {
+		return at, "", "", err
+	}
+	if inner, ok := fields["request"].(map[string]any); ok {
+		fields = inner
+	}
+	method, target = text("request_method", "method", "RequestMethod"), text("request_uri", "uri", "RequestPath", "path", "url")
+	if method == "" {
+		parts := strings.Fields(text("request"))
+		if len(parts) >= 2 {
+			method, target = parts[0], parts[1]
+		}
+	}
+	return at, method, target, nil
+}
+
+// parseTime reads a time in seconds or milliseconds since 1970, or of RFC 3339, or as the
+// combined log format has it.
+func parseTime(text string) (time.Time, error) {
+	if n, err := strconv.ParseFloat(text, 64); err == nil {
+		if n < 1e11 {
+			n *= 1e3
+		}
+		return time.UnixMicro(int64(n * 1e3)), nil
+	}
+	for _, layout := range []string{time.RFC3339Nano, combinedTime} {
+		if at, err := time.Parse(layout, text); err == nil {
+			return at, nil
+		}
+	}
+	return time.Time{}, fmt.Errorf("its time is %q: want one field of time, ts, msec, timestamp or time_iso8601, in seconds since 1970 or such as 2026-01-02T15:04:05Z", text)
+}
+
+// A harEntry is an exchange, http://www.softwareishard.com/blog/har-12-spec/#entries.
+type harEntry struct {
+	StartedDateTime time.Time
+	Request         struct {
+		Method, URL string
+		Headers     []struct{ Name, Value string }
+		PostData    *struct{ Text string }
+	}
+}
+
+func (r *Replay) readHAR(entries []harEntry, base *url.URL) error {
+	host := ""
+	for i, entry := range entries {
+		u, err := url.Parse(entry.Request.URL)
+		if err != nil || u.Scheme != "http" && u.Scheme != "https" {
+			r.LeftOut++
+			continue
+		}
+		if host == "" {
+			host = u.Host
+			if base == nil {
+				base = u
+			}
+		}
+		if u.Host != host {
+			r.LeftOut++
+			continue
+		}
+		if entry.StartedDateTime.IsZero() {
+			return fmt.Errorf("entry %d has no startedDateTime", i+1)
+		}
+		before := len(r.Requests)
+		r.add(entry.StartedDateTime, entry.Request.Method, u.RequestURI(), base)
+		if len(r.Requests) == before {
+			continue
+		}
+		request := &r.Requests[before]
+		for _, h := range entry.Request.Headers {
+			switch strings.ToLower(h.Name) {
+			case "host", "connection", "content-length", "transfer-encoding", "keep-alive", "proxy-connection", "upgrade":
+				continue // of that connection, or made anew
+			}
+			if !strings.HasPrefix(h.Name, ":") {
+				request.Header.Add(h.Name, h.Value)
+			}
+		}
+		if entry.Request.PostData != nil {
+			request.Body = []byte(entry.Request.PostData.Text)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,171 @@
+package load
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync/atomic"
+	"unicode/utf8"
+
+	"github.com/coder/websocket"
+)
+
+// A webSocket sends a message over a connection of its own and waits for the server to send
+// it back.
+type webSocket struct {
+	target *Target
+	take   func() Request
+	conn   *websocket.Conn
+	// sent says that a message is under way. What comes meanwhile may be its answer, and what
+	// comes at another time is nobody's.
+	sent    atomic.Bool
+	answers chan []byte
+	ended   chan error
+	closed  chan struct{}
+}
+
+func openWebSocket(_ context.Context, t *Target, p *Pool) error {
+	for i := range t.Requests {
+		if len(t.Requests[i].Body) == 0 {
+			t.Requests[i].Body = []byte("postage")
+		}
+	}
+	t.Request = t.Requests[0]
+	take := inTurn(t.Requests)
+	for range t.Conns {
+		s := &webSocket{target: t, take: take}
+		p.Lines = append(p.Lines, OneAtATime(s))
+		p.closers = append(p.closers, s.close)
+	}
+	return nil
+}
+
+// Connect makes the connection and starts its reader, which answers pings too.
+func (s *webSocket) Connect(ctx context.Context) error {
+	if s.conn != nil {
+		return nil
+	}
+	t := s.target
+	tr := &http.Transport{TLSClientConfig: t.tls("http/1.1")}
+	defer tr.CloseIdleConnections()
+	header := t.Request.Header.Clone()
+	host := t.Request.host()
+	header.Del("Host")
+	if t.Timeout > 0 {
+		limited, cancel := context.WithTimeout(ctx, t.Timeout)
+		defer cancel()
+		ctx = limited
+	}
+	u := *t.Request.URL
+	u.User = nil // it is in the header
+	conn, response, err := websocket.Dial(ctx, u.String(), &websocket.DialOptions{HTTPClient: &http.Client{Transport: tr}, HTTPHeader: header, Host: host})
+	if err != nil {
+		if response != nil && response.StatusCode != http.StatusSwitchingProtocols {
+			return errors.New("the server does not open a WebSocket: status " + response.Status)
+		}
+		return err
+	}
+	conn.SetReadLimit(-1)
+	s.conn, s.answers, s.ended, s.closed = conn, make(chan []byte), make(chan error, 1), make(chan struct{})
+	s.sent.Store(false)
+	go s.read(conn, s.answers, s.ended, s.closed)
+	return nil
+}
+
+func (s *webSocket) read(conn *websocket.Conn, answers chan<- []byte, ended chan<- error, closed <-chan struct{}) {
+	for {
+		_, data, err := conn.Read(context.Background())
+		if err != nil {
+			ended <- err
+			return
+		}
+		if s.sent.Load() {
+			select {
+			case answers <- data:
+			case <-closed:
+				return
+			}
+		}
+	}
+}
+
+// Send sends a message and waits for it to come back.
+func (s *webSocket) Send(ctx context.Context) (status int, err error) {
+	limited := ctx
+	if s.target.Timeout > 0 {
+		var cancel context.CancelFunc
+		limited, cancel = context.WithTimeoutCause(ctx, s.target.Timeout, s.target.late("answer"))
+		defer cancel()
+	}
+	if s.conn != nil {
+		select {
+		case <-s.ended: // while nothing was under way
+			_ = s.close()
+		default:
+		}
+	}
+	if err := s.Connect(limited); err != nil {
+		return 0, err
+	}
+	message := s.take().Body
+	kind := websocket.MessageBinary
+	if utf8.Valid(message) {
+		kind = websocket.MessageText
+	}
+	s.sent.Store(true)
+	if err = s.conn.Write(limited, kind, message); err == nil {
+		err = s.await(limited, message)
+	} else if limited.Err() != nil {
+		err = context.Cause(limited)
+	}
+	s.sent.Store(false)
+	if err != nil {
+		_ = s.close()
+	}
+	return 0, err
+}
+
+// await waits for a message to come back. Others that come meanwhile are the server's own.
+func (s *webSocket) await(ctx context.Context, message []byte) error {
+	others := 0
+	for {
+		select {
+		case answer := <-s.answers:
+			if bytes.Equal(answer, message) {
+				return nil
+			}
+			if others++; others == mostOthers {
+				return fmt.Errorf("%d messages came, none of which is the one that was sent", others)
+			}
+		case err := <-s.ended:
+			if code := websocket.CloseStatus(err); code >= 0 {
+				return errors.New("the server closed the WebSocket: " + code.String())
+			}
+			if gone(err) {
+				return errGone
+			}
+			return err
+		case <-ctx.Done():
+			if others > 0 {
+				return fmt.Errorf("%v: other messages came", context.Cause(ctx))
+			}
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// mostOthers is how many other messages may come before an answer.
+const mostOthers = 1000
+
+// close ends the connection without waiting for the server.
+func (s *webSocket) close() error {
+	if s.conn == nil {
+		return nil
+	}
+	close(s.closed)
+	err := s.conn.CloseNow()
+	s.conn = nil
+	return err
+}
