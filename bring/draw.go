@@ -12,8 +12,9 @@ import (
 // drawn is how many samples are drawn where nobody gives any.
 const drawn = 64
 
-// DrawSamples draws samples of a message from a seed, of about the sizes that messages have: some hundred bytes to some
-// kilobytes where the message allows it. They say what the schema costs, and not what real values do.
+// DrawSamples draws samples of a message from a seed, of about the sizes that messages have: some
+// hundred bytes to some kilobytes where the message allows it. They say what the schema costs, and
+// not what real values do.
 func DrawSamples(seed uint64, original protoreflect.MessageDescriptor, n *Normal) (*Samples, error) {
 	s := &Samples{Drawn: true}
 	d := &drawer{rnd: rand.New(rand.NewPCG(seed, 0))}

@@ -27,9 +27,9 @@ func IsJSON(path string) bool {
 	return false
 }
 
-// Infer makes a schema of JSON samples alone. Every field is optional; numbers are int64 where all of them are
-// whole, else double; an object is a message, or, where its keys are data and its values of one scalar type, a map from
-// strings.
+// Infer makes a schema of JSON samples alone. Every field is optional; numbers are int64 where all
+// of them are whole, else double; an object is a message, or, where its keys are data and its
+// values of one scalar type, a map from strings.
 func Infer(path string) (*Schema, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -183,8 +183,8 @@ func (in *inferrer) value(at *inferred, path string, within bool) error {
 
 var isIdentifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// mapValue is what an object's values all are, if its keys are data: some of them are no identifiers, or there are ever
-// others.
+// mapValue is what an object's values all are, if its keys are data: some of them are no
+// identifiers, or there are ever others.
 func (v *inferred) mapValue() *inferred {
 	var all *inferred
 	data := len(v.order) >= 16 && len(v.order)*v.objects > 4*v.keys

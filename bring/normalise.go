@@ -14,13 +14,14 @@ import (
 
 // A Normal is a message in the shape that generators take.
 type Normal struct {
-	// File has the message as its first, and whatever it reaches, as top-level types of one package. Fields keep their
-	// numbers, kinds and names in JSON: encoded, it is the same message.
+	// File has the message as its first, and whatever it reaches, as top-level types of one
+	// package. Fields keep their numbers, kinds and names in JSON: encoded, it is the same message.
 	File    *descriptorpb.FileDescriptorProto
 	Message protoreflect.MessageDescriptor // of File
 	// Messages and Enums are how many are reachable.
 	Messages, Enums int
-	// Oneofs says that there are oneofs: forms other than protobuf's have optional fields in their place.
+	// Oneofs says that there are oneofs: forms other than protobuf's have optional fields in their
+	// place.
 	Oneofs bool
 	// Groups of types, from their names in the original to those in File.
 	Names map[protoreflect.FullName]string
@@ -28,9 +29,9 @@ type Normal struct {
 
 const normalPackage = "postage.brought"
 
-// Normalise rewrites a message and all that it reaches. Singular messages become optional ones, which is what they are
-// on the wire. Where all of it is proto2 it stays that, where not it becomes proto3: text is then checked for UTF-8
-// everywhere, and enums are open.
+// Normalise rewrites a message and all that it reaches. Singular messages become optional ones,
+// which is what they are on the wire. Where all of it is proto2 it stays that, where not it becomes
+// proto3: text is then checked for UTF-8 everywhere, and enums are open.
 func Normalise(root protoreflect.MessageDescriptor) (*Normal, error) {
 	n := &normaliser{names: map[protoreflect.FullName]string{}, proto2: true}
 	if err := n.collect(root); err != nil {
@@ -139,7 +140,8 @@ func (n *normaliser) name() {
 	for _, ed := range n.enums {
 		claim(ed.FullName(), ed.ParentFile().Package())
 	}
-	// Generated names are made of a message's and a field's: where that is a type's too, the type gives way.
+	// Generated names are made of a message's and a field's: where that is a type's too, the type
+	// gives way.
 	for {
 		made := map[string]bool{}
 		for _, md := range n.messages {
@@ -174,8 +176,8 @@ func pascal(name string) string {
 	return "X" + b.String()
 }
 
-// snake makes of any name one that all generators make the same Go name of: small letters, and after each underscore
-// one.
+// snake makes of any name one that all generators make the same Go name of: small letters, and
+// after each underscore one.
 func snake(name string) string {
 	var b strings.Builder
 	for part := range strings.SplitSeq(hump.ReplaceAllString(name, "${1}_$2"), "_") {
@@ -292,7 +294,8 @@ func packable(kind protoreflect.Kind) bool {
 	return kind != protoreflect.StringKind && kind != protoreflect.BytesKind && kind != protoreflect.MessageKind
 }
 
-// enum keeps the names of values where they are the only ones: an enum's values are named beside it, not in it.
+// enum keeps the names of values where they are the only ones: an enum's values are named beside
+// it, not in it.
 func (n *normaliser) enum(ed protoreflect.EnumDescriptor, constants map[string]bool) *descriptorpb.EnumDescriptorProto {
 	out := &descriptorpb.EnumDescriptorProto{Name: proto.String(n.names[ed.FullName()])}
 	seen := map[protoreflect.EnumNumber]bool{}

@@ -26,7 +26,8 @@ func load(t *testing.T, files ...string) (*Schema, error) {
 	return Load(t.Context(), []string{filepath.Join(folder, "f0.proto")}, []string{folder})
 }
 
-// normalised is the rewritten message M of some files, which agrees with the original on samples that are drawn.
+// normalised is the rewritten message M of some files, which agrees with the original on samples
+// that are drawn.
 func normalised(t *testing.T, files ...string) *Normal {
 	t.Helper()
 	s, err := load(t, files...)

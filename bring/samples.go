@@ -26,10 +26,12 @@ type Samples struct {
 	Drawn   bool // nobody gave any: they are drawn
 	Dropped int  // samples that had fields which the message does not have
 	First   string
+	places  []string // where each of a Go struct's comes from; nil for a protobuf message's
 }
 
-// ReadSamples reads samples of a message: JSON (one, an array, or one after the other), protobuf's text format or
-// its bytes, by the end of the file's name. Each is held against the rewritten message.
+// ReadSamples reads samples of a message: JSON (one, an array, or one after the other), protobuf's
+// text format or its bytes, by the end of the file's name. Each is held against the rewritten
+// message.
 func ReadSamples(paths []string, original protoreflect.MessageDescriptor, n *Normal) (*Samples, error) {
 	s := &Samples{}
 	for _, path := range paths {
@@ -82,13 +84,7 @@ func (s *Samples) drop(where string) {
 }
 
 func (s *Samples) readJSON(path string, data []byte, original, normal protoreflect.MessageDescriptor) error {
-	decoder := json.NewDecoder(bytes.NewReader(data))
-	one := func() error {
-		var raw json.RawMessage
-		if err := decoder.Decode(&raw); err != nil {
-			return fmt.Errorf("%s:%d: %w", path, lineOf(data, decoder.InputOffset()), err)
-		}
-		where := fmt.Sprintf("%s:%d", path, lineOf(data, decoder.InputOffset()-int64(len(raw))))
+	return eachJSON(path, data, func(where string, raw []byte) error {
 		m := dynamicpb.NewMessage(original)
 		if err := protojson.Unmarshal(raw, m); err != nil {
 			lax := dynamicpb.NewMessage(original)
@@ -99,7 +95,13 @@ func (s *Samples) readJSON(path string, data []byte, original, normal protorefle
 			s.drop(where)
 		}
 		return s.add(where, m, normal)
-	}
+	})
+}
+
+// eachJSON calls f for each value of a file: the elements of an array, or what comes one after the
+// other.
+func eachJSON(path string, data []byte, f func(where string, raw []byte) error) error {
+	decoder := json.NewDecoder(bytes.NewReader(data))
 	array := bytes.HasPrefix(bytes.TrimLeft(data, " \t\r\n"), []byte("["))
 	if array {
 		if _, err := decoder.Token(); err != nil {
@@ -107,7 +109,12 @@ func (s *Samples) readJSON(path string, data []byte, original, normal protorefle
 		}
 	}
 	for decoder.More() {
-		if err := one(); err != nil {
+		var raw json.RawMessage
+		if err := decoder.Decode(&raw); err != nil {
+			return fmt.Errorf("%s:%d: %w", path, lineOf(data, decoder.InputOffset()), err)
+		}
+		where := fmt.Sprintf("%s:%d", path, lineOf(data, decoder.InputOffset()-int64(len(raw))))
+		if err := f(where, raw); err != nil {
 			return err
 		}
 	}
@@ -121,8 +128,8 @@ func lineOf(data []byte, offset int64) int {
 	return 1 + bytes.Count(data[:min(max(offset, 0), int64(len(data)))], []byte("\n"))
 }
 
-// add takes in a sample that was read as the original message, once the rewritten one is seen to say the same: what
-// the one encodes the other decodes, with nothing left over, and back.
+// add takes in a sample that was read as the original message, once the rewritten one is seen to
+// say the same: what the one encodes the other decodes, with nothing left over, and back.
 func (s *Samples) add(where string, m *dynamicpb.Message, normal protoreflect.MessageDescriptor) error {
 	fail := func(err error) error {
 		return fmt.Errorf("%s: the rewritten message does not agree with the original: %w", where, err)
@@ -153,7 +160,8 @@ func (s *Samples) add(where string, m *dynamicpb.Message, normal protoreflect.Me
 	return nil
 }
 
-// hasUnknown says whether a message, or one within it, has fields that its descriptor does not know.
+// hasUnknown says whether a message, or one within it, has fields that its descriptor does not
+// know.
 func hasUnknown(m protoreflect.Message) bool {
 	if len(m.GetUnknown()) > 0 {
 		return true
@@ -178,8 +186,12 @@ func hasUnknown(m protoreflect.Message) bool {
 	return found
 }
 
-// File is the samples as they are kept beside the program: each after its length, as protobuf delimits them.
+// File is the samples as they are kept beside the program: each after its length, as protobuf
+// delimits them.
 func (s *Samples) File() []byte {
+	if s.places != nil {
+		return s.placed()
+	}
 	var file []byte
 	for _, data := range s.Encoded {
 		file = protowire.AppendBytes(file, data)

@@ -25,7 +25,8 @@ type Schema struct {
 	Missing []string
 }
 
-// Load reads .proto files and what they import, from the folders or beside the files themselves. It needs no protoc.
+// Load reads .proto files and what they import, from the folders or beside the files themselves. It
+// needs no protoc.
 func Load(ctx context.Context, paths, folders []string) (*Schema, error) {
 	l := &loader{folders: folders}
 	var names []string
@@ -58,7 +59,8 @@ func Load(ctx context.Context, paths, folders []string) (*Schema, error) {
 	return s, nil
 }
 
-// within is a file's name below the folder that it is found in: one of those given, or its own, which is then returned.
+// within is a file's name below the folder that it is found in: one of those given, or its own,
+// which is then returned.
 func within(path string, folders []string) (name, folder string, err error) {
 	for _, folder := range folders {
 		if rel, err := filepath.Rel(folder, path); err == nil && filepath.IsLocal(rel) {
@@ -195,8 +197,8 @@ func standard(options []*descriptorpb.UninterpretedOption) []*descriptorpb.Unint
 	})
 }
 
-// Message finds a message by its name, or by the end of it where only one has that. Without a name it is the only
-// message of the files that no other holds.
+// Message finds a message by its name, or by the end of it where only one has that. Without a name
+// it is the only message of the files that no other holds.
 func (s *Schema) Message(name string) (protoreflect.MessageDescriptor, error) {
 	var all []protoreflect.MessageDescriptor
 	var within func(protoreflect.MessageDescriptors)

@@ -20,7 +20,8 @@ import (
 	"postage/lab"
 )
 
-// A Workspace is the folder of one brought message: generated code, samples, and the program that is built of them.
+// A Workspace is the folder of one brought message: generated code, samples, and the program that
+// is built of them.
 type Workspace struct {
 	Name   string // what cases call the message
 	folder string // absolute
@@ -43,7 +44,8 @@ func Open(ctx context.Context, name string) (*Workspace, error) {
 	return &Workspace{Name: name, folder: folder, tree: tree}, os.MkdirAll(folder, 0o755)
 }
 
-// source finds the source of this program: what the current folder is in, or where the program was built.
+// source finds the source of this program: what the current folder is in, or where the program was
+// built.
 func source(ctx context.Context) (string, error) {
 	if _, err := exec.LookPath("go"); err != nil {
 		return "", &lab.Hinted{Err: errors.New("a brought message is compiled, and there is no go command here"), Hint: "https://go.dev/dl has it"}
@@ -80,8 +82,8 @@ type Built struct {
 	Lost            map[string]string
 }
 
-// Build makes the program, unless it is there for this very message and by this very program. Code that does not compile
-// is left out with the rows that need it.
+// Build makes the program, unless it is there for this very message and by this very program. Code
+// that does not compile is left out with the rows that need it.
 func (w *Workspace) Build(ctx context.Context, bringer lab.Bringer, n *Normal) (*Built, error) {
 	file, err := encoded(n.File)
 	if err != nil {
@@ -150,7 +152,8 @@ func (w *Workspace) key(file []byte) (string, error) {
 
 var compileError = regexp.MustCompile(`(?m)^(\S+\.go):\d+:(?:\d+:)? .*$`)
 
-// compile builds the program. What the compiler says first of a file, it returns with the file's path.
+// compile builds the program. What the compiler says first of a file, it returns with the file's
+// path.
 func (w *Workspace) compile(ctx context.Context, code *lab.BroughtCode) (path, said string, err error) {
 	overlay := struct{ Replace map[string]string }{map[string]string{}}
 	for name, with := range code.Overlay {
@@ -174,7 +177,8 @@ func (w *Workspace) compile(ctx context.Context, code *lab.BroughtCode) (path, s
 	return "", "", fmt.Errorf("go build: %w\n%s", err, text)
 }
 
-// Configure writes what the program is told when it starts. Rows that were lost before are no longer.
+// Configure writes what the program is told when it starts. Rows that were lost before are no
+// longer.
 func (w *Workspace) Configure(config lab.BroughtConfig, s *Samples) error {
 	file := s.File()
 	config.Name, config.Samples, config.Digest, config.Drawn = w.Name, filepath.Join(w.folder, "samples"), Digest(file), s.Drawn
@@ -198,8 +202,8 @@ func (w *Workspace) Lose(rows map[string]string) error {
 	return writeJSON(w.config(), config)
 }
 
-// Prove has the program prove each of its rows, and returns those that did, and those that cannot, with why. A row that
-// ends the program is one of them.
+// Prove has the program prove each of its rows, and returns those that did, and those that cannot,
+// with why. A row that ends the program is one of them.
 func (w *Workspace) Prove(ctx context.Context) (proven []string, lost map[string]string, err error) {
 	lost = map[string]string{}
 	for {

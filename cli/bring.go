@@ -24,6 +24,7 @@ import (
 type bringFlags struct {
 	folders []string
 	message string
+	typ     string
 	samples []string
 	now     string
 	budget  time.Duration
@@ -32,26 +33,35 @@ type bringFlags struct {
 func (p program) bringCommand() *cobra.Command {
 	var flags bringFlags
 	cmd := &cobra.Command{
-		Use:   "bring FILE.proto|FILE.json",
+		Use:   "bring FILE.proto|FILE.json|PACKAGE",
 		Short: "Measure a message of your own",
-		Long: `Makes rows of a message of your own, given by a .proto file or by JSON samples alone, for every contender that can take it, with samples of
-yours: generates code, builds it into this program, has every row prove itself on all samples, and measures.
+		Long: `Measures your own message with every contender that can take it. The message is a .proto file, JSON samples alone, or a Go
+struct. Postage generates code, builds a program with it, has every row prove itself on all samples, and measures.
 
-What is built stays in .postage/bring: the next time only what has changed is made anew. The
-program there is a whole postage, for list, run, report, compare and gate of your message's rows.`,
+The program stays in .postage/bring, and is built again only when something has changed. It is a whole postage
+with list, run, report, compare and gate for your message's rows.`,
 		Example: `  postage bring trace.proto -I protos --message TracesData --sample spans.ndjson
   postage bring trace.proto -I protos --message TracesData --sample spans.ndjson --now codec=json --budget 5m
-  postage bring spans.ndjson --now json`,
+  postage bring spans.ndjson --now json
+  postage bring ./model --type Order --sample orders.ndjson`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return p.runBring(cmd, args, flags) },
 	}
 	f := cmd.Flags()
-	f.StringArrayVarP(&flags.folders, "proto-path", "I", nil, "`folder` that imports are found in, and the file")
+	f.StringArrayVarP(&flags.folders, "proto-path", "I", nil, "`folder` in which the file and its imports are found; may be repeated")
 	f.StringVar(&flags.message, "message", "", "`name` of the message, or the end of it (default the only one)")
-	f.StringArrayVar(&flags.samples, "sample", nil, "`file` of samples: .json, .ndjson, .txtpb or .binpb (default some that are drawn)")
-	f.StringVar(&flags.now, "now", "", "the `codec` that you have today, which others are compared with, such as codec=json")
-	f.DurationVar(&flags.budget, "budget", 2*time.Minute, "total time that measuring may take; 0 to build only")
+	f.StringVar(&flags.typ, "type", "", "`name` of the struct, in a Go package")
+	f.StringArrayVar(&flags.samples, "sample", nil, "`file` of samples: .json, .ndjson, .txtpb or .binpb (default: samples are drawn)")
+	f.StringVar(&flags.now, "now", "", "the `codec` that you use today, which the others are compared with, such as codec=json")
+	f.DurationVar(&flags.budget, "budget", 2*time.Minute, "total time that measuring may take; 0 to build and prove only")
 	return cmd
+}
+
+// A broughtMessage is what was brought, whatever it came as.
+type broughtMessage struct {
+	name, doc string
+	samples   *bring.Samples
+	build     func(*bring.Workspace, lab.Bringer) (*bring.Built, error)
 }
 
 func (p program) runBring(cmd *cobra.Command, args []string, flags bringFlags) error {
@@ -66,46 +76,20 @@ func (p program) runBring(cmd *cobra.Command, args []string, flags bringFlags) e
 	if err := hideRuns(); err != nil {
 		return err
 	}
-	var schema *bring.Schema
-	var err error
-	if bring.IsJSON(args[0]) {
-		if len(args) > 1 {
-			return hinted(fmt.Errorf("%s, and more: a schema is made of one file of JSON", args[0]), "put the samples into one file, one after the other")
-		}
-		schema, err = bring.Infer(args[0])
-		flags.samples = append([]string{args[0]}, flags.samples...)
-	} else {
-		schema, err = bring.Load(ctx, args, flags.folders)
+	read := readSchema
+	if flags.typ != "" || filepath.Ext(args[0]) == "" || isFolder(args[0]) {
+		read = readStruct
 	}
+	brought, err := read(cmd, args, flags)
 	if err != nil {
 		return err
 	}
-	original, err := schema.Message(flags.message)
+	say(cmd, "postage: %s", brought.samples)
+	w, err := bring.Open(ctx, brought.name)
 	if err != nil {
 		return err
 	}
-	normal, err := bring.Normalise(original)
-	if err != nil {
-		return err
-	}
-	ignored := ""
-	if n := len(schema.Missing); n > 0 {
-		ignored = fmt.Sprintf("; %s not there and not needed: %s", plural(n, "import"), strings.Join(schema.Missing, ", "))
-	}
-	say(cmd, "postage: %s, %s reachable%s", plural(normal.Messages, "message"), plural(normal.Enums, "enum"), ignored)
-	samples, err := bring.ReadSamples(flags.samples, original, normal)
-	if len(flags.samples) == 0 {
-		samples, err = bring.DrawSamples(record.DefaultSeed, original, normal)
-	}
-	if err != nil {
-		return err
-	}
-	say(cmd, "postage: %s", samples)
-	w, err := bring.Open(ctx, string(original.Name()))
-	if err != nil {
-		return err
-	}
-	built, err := w.Build(ctx, p.suites[at].Bring, normal)
+	built, err := brought.build(w, p.suites[at].Bring)
 	if err != nil {
 		return err
 	}
@@ -118,18 +102,23 @@ func (p program) runBring(cmd *cobra.Command, args []string, flags bringFlags) e
 	if library, _, _ := strings.Cut(now, "/"); now != "" && !strings.Contains(library, "=") {
 		now = "codec=" + now
 	}
-	doc := fmt.Sprintf("%s of %s", original.FullName(), filepath.Base(args[0]))
-	if samples.Drawn {
+	doc := brought.doc
+	if brought.samples.Drawn {
 		doc += ", drawn and not real,"
 	}
 	config := lab.BroughtConfig{Doc: doc, Baseline: now}
-	if err := w.Configure(config, samples); err != nil {
+	if err := w.Configure(config, brought.samples); err != nil {
 		return err
 	}
 	begin := time.Now()
 	proven, lost, err := w.Prove(ctx)
 	if err != nil {
 		return err
+	}
+	if len(proven) == 0 {
+		for _, why := range lost {
+			return fmt.Errorf("no row can be measured: %s", strings.TrimPrefix(why, "encode: "+brought.name+": "))
+		}
 	}
 	say(cmd, "postage: %d rows proven in %s, %d not possible for these samples", len(proven), seconds(time.Since(begin)), len(lost))
 	if err := haveNow(now, proven, lost); err != nil {
@@ -148,6 +137,76 @@ func (p program) runBring(cmd *cobra.Command, args []string, flags bringFlags) e
 		return err
 	}
 	return report.MillionsTerminal(cmd.OutOrStdout(), rec, lab.Stages(p.suites), baselineOf(rec))
+}
+
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+// readSchema reads a message of .proto files, or of JSON alone, and its samples.
+func readSchema(cmd *cobra.Command, args []string, flags bringFlags) (*broughtMessage, error) {
+	var schema *bring.Schema
+	var err error
+	if bring.IsJSON(args[0]) {
+		if len(args) > 1 {
+			return nil, hinted(fmt.Errorf("%s, and more: a schema is made of one file of JSON", args[0]), "put the samples into one file, one after the other")
+		}
+		schema, err = bring.Infer(args[0])
+		flags.samples = append([]string{args[0]}, flags.samples...)
+	} else {
+		schema, err = bring.Load(cmd.Context(), args, flags.folders)
+	}
+	if err != nil {
+		return nil, err
+	}
+	original, err := schema.Message(flags.message)
+	if err != nil {
+		return nil, err
+	}
+	normal, err := bring.Normalise(original)
+	if err != nil {
+		return nil, err
+	}
+	ignored := ""
+	if n := len(schema.Missing); n > 0 {
+		ignored = fmt.Sprintf("; %s not there and not needed: %s", plural(n, "import"), strings.Join(schema.Missing, ", "))
+	}
+	say(cmd, "postage: %s, %s reachable%s", plural(normal.Messages, "message"), plural(normal.Enums, "enum"), ignored)
+	samples, err := bring.ReadSamples(flags.samples, original, normal)
+	if len(flags.samples) == 0 {
+		samples, err = bring.DrawSamples(record.DefaultSeed, original, normal)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &broughtMessage{string(original.Name()), fmt.Sprintf("%s of %s", original.FullName(), filepath.Base(args[0])), samples, func(w *bring.Workspace, bringer lab.Bringer) (*bring.Built, error) {
+		return w.Build(cmd.Context(), bringer, normal)
+	}}, nil
+}
+
+// readStruct reads a Go struct, and its samples.
+func readStruct(cmd *cobra.Command, args []string, flags bringFlags) (*broughtMessage, error) {
+	switch {
+	case len(args) > 1:
+		return nil, fmt.Errorf("%s, and more: name one Go package", args[0])
+	case flags.message != "" || len(flags.folders) > 0:
+		return nil, errors.New("--message and -I are for .proto files: a Go struct is named by its package and --type")
+	}
+	st, err := bring.LoadStruct(cmd.Context(), args[0], flags.typ)
+	if err != nil {
+		return nil, err
+	}
+	if len(flags.samples) == 0 {
+		return nil, hinted(fmt.Errorf("%s.%s: a Go struct needs samples", st.Package, st.Name), "name a file of them with --sample: .json or .ndjson, which encoding/json decodes into the struct")
+	}
+	samples, err := bring.ReadJSON(flags.samples)
+	if err != nil {
+		return nil, err
+	}
+	return &broughtMessage{st.Name, st.Package + "." + st.Name, samples, func(w *bring.Workspace, bringer lab.Bringer) (*bring.Built, error) {
+		return w.BuildStruct(cmd.Context(), bringer, st)
+	}}, nil
 }
 
 // haveNow says what is wrong with the codec of today, of which some row has to be proven.

@@ -2,11 +2,14 @@ package lab
 
 import "context"
 
-// A Brought is a user's own message, for [Suite].Bring.
+// A Brought is a user's own message, for [Suite].Bring: a protobuf message, or a Go struct.
 type Brought struct {
 	// File is a FileDescriptorProto, encoded: the message is its first, and all that it reaches are
-	// top-level types of the one file.
-	File   []byte
+	// top-level types of the one file. Empty for a Go struct.
+	File []byte
+	// Package is the import path of a Go struct, and Type its name.
+	Package, Type string
+
 	Tree   string // root of this program's source, absolute
 	Folder string // where generated files go, absolute
 	// Config is the file that the program reads when it starts, a [BroughtConfig] as JSON.
@@ -17,7 +20,7 @@ type Brought struct {
 type BroughtConfig struct {
 	Name     string            // what its cases call the message
 	Doc      string            // the message in a few words
-	Samples  string            // file of samples, each after its length as a varint
+	Samples  string            // file of samples, each after its length as a varint; of a Go struct's, each after its place
 	Digest   string            // of that file, SHA-256 in hex
 	Drawn    bool              // nobody gave samples: they are drawn
 	Baseline string            // the contender that others are compared with
@@ -30,8 +33,10 @@ type BroughtCode struct {
 	// Overlay has, for paths below the root of the source, the files that take their place, "" for
 	// none.
 	Overlay map[string]string
-	Main    string // folder of the program, below the root
-	Lost    map[string]string
+	// Main is the folder of the program, below the root; absolute for a Go struct, where it is a
+	// module of its own.
+	Main string
+	Lost map[string]string
 	// Part says whose a file is that does not compile, "" if no row can do without it.
 	Part func(path string) string
 	// Without is the same without one part, whose rows then give the reason.

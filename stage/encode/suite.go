@@ -74,9 +74,16 @@ func cases[M, PB, Hook, Pool, Poly, Cap, Flat any, MP plainMessage[M], PBP pbMes
 func casesOf[M any](msg *message[M], rows []contender[M]) []lab.Case {
 	var out []lab.Case
 	for _, o := range []op{opEncode, opDecode, opReuse, opValidate} {
+		doc := question(o, msg.doc)
+		if msg.foreign {
+			if o != opEncode && o != opDecode {
+				continue // which need generated code
+			}
+			doc = "What does it cost to " + string(o) + " " + msg.doc + "?"
+		}
 		c := lab.Case{
 			Name:     "Encode/msg=" + msg.name + "/op=" + string(o),
-			Doc:      question(o, msg.doc),
+			Doc:      doc,
 			Headline: msg.headline && (o == opEncode || o == opDecode),
 			Baseline: baseline,
 		}

@@ -22,10 +22,11 @@ import (
 
 // broughtSource is what a brought message's suite needs beside generated code.
 //
-//go:embed brought.go.txt
+//go:embed broughtpb.go.txt
 var broughtSource []byte
 
-// A part is code that only some rows need: when it cannot be made, or does not compile, those rows are lost.
+// A part is code that only some rows need: when it cannot be made, or does not compile, those rows
+// are lost.
 type part struct {
 	name  string
 	write func(*schema, string) error
@@ -77,9 +78,12 @@ func installed(program, pkg string, writes ...func(*schema, string) error) func(
 	}
 }
 
-// Bring is a [lab.Bringer]: it writes code for a user's message as BuiltIn does for the stage's own, in whose place it
-// comes when the program is built.
+// Bring is a [lab.Bringer]: it writes code for a user's message as BuiltIn does for the stage's
+// own, in whose place it comes when the program is built.
 func Bring(ctx context.Context, b lab.Brought) (*lab.BroughtCode, error) {
+	if b.Type != "" {
+		return bringStruct(b)
+	}
 	s, err := broughtSchema(b)
 	if err != nil {
 		return nil, err
@@ -105,6 +109,19 @@ func Bring(ctx context.Context, b lab.Brought) (*lab.BroughtCode, error) {
 	return assemble(s, b)
 }
 
+// bringStruct writes a program that measures a Go struct. Nothing is generated for the struct
+// itself.
+func bringStruct(b lab.Brought) (*lab.BroughtCode, error) {
+	s := new(schema)
+	if err := s.in(b.Tree); err != nil {
+		return nil, err
+	}
+	module := strings.TrimSuffix(s.module, "/"+internal)
+	main := newSource("main", module+"/cli", module+"/stage/encode", "brought "+b.Package)
+	main.f("func main() { cli.Main(encode.Struct[brought.%s](%q)) }", b.Type, b.Config)
+	return &lab.BroughtCode{Main: b.Folder}, main.save(filepath.Join(b.Folder, "main.go"))
+}
+
 // caught is a writer's error or panic.
 func caught(write func(*schema, string) error, s *schema, internal string) (err error) {
 	defer func() {
@@ -115,7 +132,8 @@ func caught(write func(*schema, string) error, s *schema, internal string) (err 
 	return write(s, internal)
 }
 
-// firstLine is what an error says first, or, where that is only that a program failed, what the program said first.
+// firstLine is what an error says first, or, where that is only that a program failed, what the
+// program said first.
 func firstLine(err error) string {
 	first, rest, _ := strings.Cut(strings.TrimSpace(err.Error()), "\n")
 	for (strings.Contains(first, "exit status") || strings.HasSuffix(first, "error:") || strings.Contains(first, "warning:")) && strings.TrimSpace(rest) != "" {
@@ -143,7 +161,8 @@ func broughtSchema(b lab.Brought) (*schema, error) {
 	return s, s.in(b.Tree)
 }
 
-// assemble writes what depends on which parts there are, and says which files take the place of which.
+// assemble writes what depends on which parts there are, and says which files take the place of
+// which.
 func assemble(s *schema, b lab.Brought) (*lab.BroughtCode, error) {
 	if err := writeKits(s, filepath.Join(b.Folder, "bind", "kits_gen.go")); err != nil {
 		return nil, err
@@ -152,8 +171,8 @@ func assemble(s *schema, b lab.Brought) (*lab.BroughtCode, error) {
 		return nil, err
 	}
 	overlay := map[string]string{
-		"cmd/postage/main.go":     filepath.Join(b.Folder, "main.go"),
-		"stage/encode/brought.go": filepath.Join(b.Folder, "brought.go"),
+		"cmd/postage/main.go":       filepath.Join(b.Folder, "main.go"),
+		"stage/encode/broughtpb.go": filepath.Join(b.Folder, "broughtpb.go"),
 	}
 	// Files of the stage that are about its own messages.
 	files, err := filepath.Glob(filepath.Join(s.tree, "stage", "encode", "*.go"))
@@ -217,7 +236,8 @@ func (p part) has(path string) bool {
 	})
 }
 
-// A row is a contender's constructor. Rows that need a part say what is called in their place without it.
+// A row is a contender's constructor. Rows that need a part say what is called in their place
+// without it.
 type row struct{ part, code, name string }
 
 // broughtRows are the contenders of suite.go, in its order.
@@ -256,7 +276,8 @@ var broughtRows = []row{
 	{"", "sonicJSON(k.Plain, false)", ""},
 }
 
-// writeBroughtSuite writes the main program, and the file that stands where the stage's own messages do.
+// writeBroughtSuite writes the main program, and the file that stands where the stage's own
+// messages do.
 func writeBroughtSuite(s *schema, b lab.Brought) error {
 	name := s.roots[0].Name()
 	module := strings.TrimSuffix(s.module, "/"+internal)
@@ -266,7 +287,7 @@ func writeBroughtSuite(s *schema, b lab.Brought) error {
 		return err
 	}
 	source := strings.ReplaceAll(string(broughtSource), "\"postage/", fmt.Sprintf("\"%s/", module))
-	if err := save(filepath.Join(b.Folder, "brought.go"), []byte(source)); err != nil {
+	if err := save(filepath.Join(b.Folder, "broughtpb.go"), []byte(source)); err != nil {
 		return err
 	}
 	out := newSource("encode", module+"/lab", s.module+"bind", s.module+"plain")
@@ -287,8 +308,8 @@ func writeBroughtSuite(s *schema, b lab.Brought) error {
 	return out.save(filepath.Join(b.Folder, "messages.go"))
 }
 
-// hasText says whether there is anything in the messages that could share memory with the bytes that it is decoded
-// from.
+// hasText says whether there is anything in the messages that could share memory with the bytes
+// that it is decoded from.
 func hasText(s *schema) bool {
 	for _, md := range s.messages {
 		for _, fd := range fieldsOf(md) {
@@ -303,7 +324,8 @@ func hasText(s *schema) bool {
 	return false
 }
 
-// writeEasyjsonApart runs easyjson in a module of its own: it compiles the package, which is not in the source.
+// writeEasyjsonApart runs easyjson in a module of its own: it compiles the package, which is not in
+// the source.
 func writeEasyjsonApart(s *schema, internal string) error {
 	dir := filepath.Join(internal, "easyjson")
 	content, err := os.ReadFile(plainFile(internal))

@@ -1,0 +1,99 @@
+package encode
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"postage/lab"
+)
+
+// A broughtConfig is what the program of a brought message was told.
+type broughtConfig struct{ lab.BroughtConfig }
+
+// readBrought reads the file that `postage bring` has written. Without it there is no message.
+func readBrought(config string) broughtConfig {
+	var brought broughtConfig
+	data, err := os.ReadFile(config)
+	if err == nil {
+		err = json.Unmarshal(data, &brought)
+	}
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "postage: the message that this program is for: %v\nhint: bring it again\n", err)
+		os.Exit(2)
+	}
+	return brought
+}
+
+// samples reads the file of samples, if it is the one that was brought.
+func (brought *broughtConfig) samples() ([]byte, error) {
+	file, err := os.ReadFile(brought.Samples)
+	if err != nil {
+		return nil, fmt.Errorf("samples: %w", err)
+	}
+	if got := fmt.Sprintf("%x", sha256.Sum256(file)); got != brought.Digest {
+		return nil, fmt.Errorf("samples: %s has changed since it was brought: bring the message again", brought.Samples)
+	}
+	return file, nil
+}
+
+// counted says how many messages the corpus has, once the samples are known.
+func (msg *message[M]) counted() error {
+	if len(msg.samples) == 0 {
+		return errors.New("there are no samples")
+	}
+	for msg.count = 1; msg.count < len(msg.samples) && msg.count < 1024; msg.count *= 2 {
+	}
+	return nil
+}
+
+// suiteOf returns the cases of a brought message. Rows that lose something of its samples say so.
+func suiteOf[M any](msg *message[M], brought broughtConfig, contenders func(*message[M]) []contender[M]) lab.Suite {
+	msg.name, msg.doc, msg.headline, msg.now = brought.Name, brought.Doc, true, brought.Baseline
+	suite := lab.Suite{Stage: "encode", Doc: "Struct to bytes and back: which codec?", Figures: figures(), Choose: choosePacked, Brought: true}
+	suite.Cases = casesOf(msg, contenders(msg))
+	for i := range suite.Cases {
+		c := &suite.Cases[i]
+		c.First = nil // all of its rows
+		for j := range c.Contenders {
+			brought.lose(c.Name, &c.Contenders[j])
+		}
+		for _, name := range []string{brought.Baseline, c.Baseline, "codec=json"} {
+			if has(c, name) {
+				c.Baseline = name
+				break
+			}
+		}
+	}
+	return suite
+}
+
+// lose makes a row one that is not possible, if it was seen to lose something of the samples.
+func (brought *broughtConfig) lose(name string, c *lab.Contender) {
+	row := name + "/" + c.Name
+	why, lost := brought.Lost[strings.Replace(row, "op=validate", "op=decode", 1)]
+	if !lost {
+		why, lost = brought.Lost[row]
+	}
+	if !lost {
+		return
+	}
+	// Which operation found it says the case, and which message it is the first of.
+	if at, what, found := strings.Cut(why, ": decoded to something else: "); found {
+		why = "loses values: " + strings.TrimPrefix(at, string(opDecode)+": ") + ", " + what
+	}
+	why = strings.TrimPrefix(strings.TrimPrefix(why, "encode: "+brought.Name+": "), "open: ")
+	c.NotPossible, c.Checks, c.Properties = why, "", nil
+}
+
+func has(c *lab.Case, contender string) bool {
+	for i := range c.Contenders {
+		if c.Contenders[i].Name == contender && c.Contenders[i].NotPossible == "" {
+			return true
+		}
+	}
+	return false
+}
