@@ -122,18 +122,18 @@ func (l *loader) find(name string) (protocompile.SearchResult, error) {
 	if err != nil {
 		return protocompile.SearchResult{}, err
 	}
-	l.strip(parsed.FileDescriptorProto())
+	strip(parsed.FileDescriptorProto(), &l.missing, l.there)
 	return protocompile.SearchResult{ParseResult: parsed}, nil
 }
 
-// strip takes out what says nothing of messages' bytes.
-func (l *loader) strip(file *descriptorpb.FileDescriptorProto) {
+// strip takes out what says nothing of messages' bytes, and imports that are not there.
+func strip(file *descriptorpb.FileDescriptorProto, missing *[]string, there func(string) bool) {
 	file.Service, file.Extension = nil, nil
 	kept, public := file.Dependency[:0], []int32(nil)
 	for i, name := range file.Dependency {
-		if !l.there(name) {
-			if !slices.Contains(l.missing, name) {
-				l.missing = append(l.missing, name)
+		if !there(name) {
+			if !slices.Contains(*missing, name) {
+				*missing = append(*missing, name)
 			}
 			continue
 		}

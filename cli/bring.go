@@ -33,15 +33,16 @@ type bringFlags struct {
 func (p program) bringCommand() *cobra.Command {
 	var flags bringFlags
 	cmd := &cobra.Command{
-		Use:   "bring FILE.proto|FILE.json|PACKAGE",
+		Use:   "bring FILE|PACKAGE",
 		Short: "Measure a message of your own",
-		Long: `Measures your own message with every contender that can take it. The message is a .proto file, JSON samples alone, or a Go
-struct. Postage generates code, builds a program with it, has every row prove itself on all samples, and measures.
+		Long: `Measures your own message with every contender that can take it. It comes as a .proto file, a descriptor
+set or buf image, JSON samples alone, or a Go struct. Postage generates code, builds a program with it, has every row prove itself on all samples, and measures.
 
 The program stays in .postage/bring, and is built again only when something has changed. It is a whole postage
 with list, run, report, compare and gate for your message's rows.`,
 		Example: `  postage bring trace.proto -I protos --message TracesData --sample spans.ndjson
   postage bring trace.proto -I protos --message TracesData --sample spans.ndjson --now codec=json --budget 5m
+  postage bring image.binpb --message TracesData --sample spans.ndjson
   postage bring spans.ndjson --now json
   postage bring ./model --type Order --sample orders.ndjson`,
 		Args: cobra.MinimumNArgs(1),
@@ -148,13 +149,19 @@ func isFolder(path string) bool {
 func readSchema(cmd *cobra.Command, args []string, flags bringFlags) (*broughtMessage, error) {
 	var schema *bring.Schema
 	var err error
-	if bring.IsJSON(args[0]) {
+	switch {
+	case bring.IsDescriptors(args[0]):
+		if len(args) > 1 || len(flags.folders) > 0 {
+			return nil, fmt.Errorf("%s is a descriptor set: no other file and no -I goes with it", args[0])
+		}
+		schema, err = bring.LoadDescriptors(args[0])
+	case bring.IsJSON(args[0]):
 		if len(args) > 1 {
 			return nil, hinted(fmt.Errorf("%s, and more: a schema is made of one file of JSON", args[0]), "put the samples into one file, one after the other")
 		}
 		schema, err = bring.Infer(args[0])
 		flags.samples = append([]string{args[0]}, flags.samples...)
-	} else {
+	default:
 		schema, err = bring.Load(cmd.Context(), args, flags.folders)
 	}
 	if err != nil {
