@@ -38,7 +38,7 @@ func (c *codec[M, V]) packCase(msg *message[M]) *lab.Case {
 	}
 	out := &lab.Case{
 		Name:     "Encode/msg=" + msg.name + "/op=" + string(opPack) + "/" + c.name,
-		Doc:      "What does it cost to encode " + msg.doc + ", to compress it, and to turn it back and read every field?",
+		Doc:      "What does it cost to encode " + msg.doc + " and to compress it, then to decompress and decode it and to read every field?",
 		Baseline: packBaseline,
 	}
 	if msg.foreign {

@@ -55,6 +55,7 @@ func contenders[M, PB, Hook, Pool, Poly, Cap, Flat any, MP plainMessage[M], PBP 
 		jsonStd(k.Plain, false),
 		jsonV2(k.Plain),
 		protoJSON[M, PB, PBP](k.Protobuf),
+		grpcGateway[M, PB, PBP](k.Protobuf),
 		easyJSON[M, MP](k.Plain),
 		goJSON(k.Plain),
 		sonicJSON(k.Plain, true),

@@ -270,6 +270,7 @@ var broughtRows = []row{
 	{"", "jsonStd(k.Plain, false)", ""},
 	{"", "jsonV2(k.Plain)", ""},
 	{"", "protoJSON(k.Protobuf)", ""},
+	{"", "grpcGateway(k.Protobuf)", ""},
 	{"easyjson", "easyJSON(k.Plain)", "codec=easyjson"},
 	{"", "goJSON(k.Plain)", ""},
 	{"", "sonicJSON(k.Plain, true)", ""},

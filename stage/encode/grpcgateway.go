@@ -1,0 +1,43 @@
+package encode
+
+import (
+	"bytes"
+
+	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
+	"google.golang.org/protobuf/encoding/protojson"
+
+	"postage/stage/encode/internal/bind"
+)
+
+// grpcGateway is what a gRPC-Gateway without options of its own does to requests and responses:
+// protojson with unset fields written too, into fresh bytes, and read through encoding/json's
+// decoder.
+func grpcGateway[M, V any, P protoMessage[V]](form bind.Form[M, V]) contender[M] {
+	return &codec[M, V]{
+		name:     "codec=grpc-gateway",
+		module:   "github.com/grpc-ecosystem/grpc-gateway/v2",
+		form:     form,
+		can:      []op{opEncode, opDecode},
+		utf8:     "error",
+		settings: map[string]string{"unset-fields": "written", "unknown-fields": "dropped"},
+		open: func() (loops[M, V], error) {
+			lib := runtime.JSONPb{
+				MarshalOptions:   protojson.MarshalOptions{EmitUnpopulated: true},
+				UnmarshalOptions: protojson.UnmarshalOptions{DiscardUnknown: true},
+			}
+			return loops[M, V]{
+				encode: func(r *run[M, V], n int) (err error) {
+					for range n {
+						if r.out, err = lib.Marshal(P(r.value())); err != nil {
+							return err
+						}
+					}
+					return nil
+				},
+				decode: decodeBy[M, V](func(v P, data []byte) error {
+					return lib.NewDecoder(bytes.NewReader(data)).Decode(v)
+				}),
+			}, nil
+		},
+	}
+}
