@@ -53,7 +53,10 @@ func NewBisection(ctx context.Context, o Options, commits string) (b *Bisection,
 			names, b.pkg = append(names, p.Path+" "+one.Name), p
 		}
 	}
-	if len(names) != 1 {
+	if len(names) == 0 {
+		return b, fmt.Errorf("%s has no benchmark that -bench %s selects", good, o.Bench)
+	}
+	if len(names) > 1 {
 		return b, fmt.Errorf("-bench %s selects %d benchmarks, and one is followed at a time: %s", o.Bench, len(names), strings.Join(names, ", "))
 	}
 	return b, nil

@@ -84,16 +84,47 @@ func (s *Source) Folder(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	// A clone that shares the objects: a worktree would be remembered by the repository.
 	clone := filepath.Join(scratch, "source")
-	if _, err := Output(ctx, "", "git", "clone", "--quiet", "--shared", "--no-checkout", s.top, clone); err != nil {
-		return "", err
-	}
-	if _, err := Output(ctx, clone, "git", "checkout", "--quiet", "--detach", s.Commit); err != nil {
+	if err := checkOut(ctx, s.top, s.Commit, clone); err != nil {
 		return "", err
 	}
 	s.folder = filepath.Join(clone, s.below)
 	return s.folder, nil
+}
+
+// checkOut checks a commit of a working tree's repository out into a new folder, with the
+// submodules that the working tree has.
+func checkOut(ctx context.Context, tree, commit, to string) error {
+	// A clone that shares the objects: a worktree would be remembered by the repository.
+	if _, err := Output(ctx, "", "git", "clone", "--quiet", "--shared", "--no-checkout", tree, to); err != nil {
+		return err
+	}
+	if _, err := Output(ctx, to, "git", "checkout", "--quiet", "--detach", commit); err != nil {
+		return err
+	}
+	if _, err := os.Stat(filepath.Join(to, ".gitmodules")); err != nil {
+		return nil
+	}
+	// Without their addresses, which need a network and may be relative to another place.
+	list, err := Output(ctx, to, "git", "config", "--file", ".gitmodules", "--get-regexp", `\.path$`)
+	if err != nil {
+		return ctx.Err() // it names none
+	}
+	for line := range strings.Lines(list) {
+		_, path, _ := strings.Cut(strings.TrimSpace(line), " ")
+		below := filepath.Join(tree, path)
+		commit, err := Output(ctx, to, "git", "rev-parse", "--verify", "--quiet", "HEAD:"+path)
+		if err != nil {
+			continue // named, and not in the commit
+		}
+		if _, err := os.Stat(filepath.Join(below, ".git")); err != nil {
+			continue // nor has the working tree it
+		}
+		if err := checkOut(ctx, below, commit, filepath.Join(to, path)); err != nil {
+			return fmt.Errorf("submodule %s: %w; `git -C %s fetch` may help", path, err, below)
+		}
+	}
+	return nil
 }
 
 func (s *Source) temporary() (string, error) {

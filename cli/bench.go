@@ -293,6 +293,9 @@ func noteErrors(set *bench.Set) error {
 
 func listBench(cmd *cobra.Command, set *bench.Set) error {
 	for _, e := range set.Entries {
+		if why := e.Contender.NotPossible; e.Old && why != "" {
+			say(cmd, "postage: %s at %s: %s", e.Case.Doc, e.Build.Name, why)
+		}
 		if e.Role != record.RoleBaseline {
 			continue
 		}

@@ -26,6 +26,7 @@ type benchmarks struct {
 	folded  []*verdict.Change
 	failed  []string // lines
 	units   []string // the benchmarks' own
+	metrics map[*verdict.Change][]verdict.MetricChange
 }
 
 func newBenchmarks(rec *record.Record, c *verdict.Changes) *benchmarks {
@@ -49,6 +50,7 @@ func newBenchmarks(rec *record.Record, c *verdict.Changes) *benchmarks {
 	if c == nil {
 		return b
 	}
+	b.metrics = c.Metrics()
 	for i := range c.Rows {
 		if r := &c.Rows[i]; len(c.Rows) <= fewBenchmarks || BenchChanged(r) {
 			b.shown = append(b.shown, r)
@@ -253,7 +255,7 @@ func (b *benchmarks) absolute() []column[*verdict.CaseResult] {
 		{"allocs/op", false, func(c *verdict.CaseResult) string { return words.Integer(*c.Baseline.AllocsOp) }},
 	}
 	for _, unit := range b.units {
-		columns = append(columns, column[*verdict.CaseResult]{unit, false, func(c *verdict.CaseResult) string { return metric(unit)(c.Baseline) }})
+		columns = append(columns, column[*verdict.CaseResult]{unit, false, func(c *verdict.CaseResult) string { return b.metric(c, unit) }})
 	}
 	return columns
 }
@@ -318,15 +320,46 @@ func (b *benchmarks) compared() []column[*verdict.Change] {
 	}
 	for _, unit := range b.units {
 		columns = append(columns, column[*verdict.Change]{unit, false, func(r *verdict.Change) string {
-			is, ok := r.New.Metrics[unit]
-			was, had := r.Old.Metrics[unit]
-			if !ok || !had {
-				return "n/a"
+			for _, m := range b.metrics[r] {
+				if m.Unit == unit {
+					return metricChangeText(&m)
+				}
 			}
-			return fromTo(was, is)
+			return "n/a"
 		}})
 	}
 	return columns
+}
+
+// metric is a figure that the benchmark reports itself, with the interval of the blocks' medians.
+func (b *benchmarks) metric(c *verdict.CaseResult, unit string) string {
+	var values []float64
+	for _, block := range b.rec.BlocksOf(c.Name) {
+		if s := block.Of(c.Baseline.Row.Name); s != nil && len(s.Counters[unit]) > 0 {
+			values = append(values, record.CounterPerOp(s.Counters[unit], c.Baseline.Row.N))
+		}
+	}
+	if len(values) == 0 {
+		return "n/a"
+	}
+	value, low, high := stats.MedianInterval(values, 0.95)
+	if low == high {
+		return figure(value)
+	}
+	return figure(value) + " " + plusMinus(&verdict.Interval{Value: value, Low: low, High: high})
+}
+
+// metricChangeText is such a figure in the old code and the new, and their ratio unless both are
+// the same.
+func metricChangeText(m *verdict.MetricChange) string {
+	text := fromTo(m.Old, m.New)
+	if m.Old == m.New && m.Verdict == verdict.MetricSame {
+		return text
+	}
+	if m.Ratio != nil {
+		text += "  " + intervalText(*m.Ratio)
+	}
+	return text + "  " + string(m.Verdict)
 }
 
 // fromTo prints a figure, and what it was if that was another.

@@ -47,6 +47,7 @@ type (
 		OldBlocks      int             `json:"old_blocks"`
 		NewBlocks      int             `json:"new_blocks"`
 		Counts         []jsonCount     `json:"counts"`
+		Metrics        []jsonMetric    `json:"metrics"`
 		Why            string          `json:"why"`
 		AcrossMachines bool            `json:"across_machines"`
 	}
@@ -56,6 +57,14 @@ type (
 		Old     float64         `json:"old"`
 		New     float64         `json:"new"`
 		Outcome verdict.Outcome `json:"outcome"`
+	}
+	jsonMetric struct {
+		Unit    string                `json:"unit"`
+		Old     float64               `json:"old"`
+		New     float64               `json:"new"`
+		Ratio   *jsonValue            `json:"ratio"` // new/old
+		P       float64               `json:"p_holm"`
+		Verdict verdict.MetricVerdict `json:"verdict"`
 	}
 	jsonUnmatched struct {
 		Name   string `json:"name"`
@@ -71,19 +80,27 @@ func ChangesJSON(w io.Writer, c *verdict.Changes) error {
 		Thresholds: jsonThresholds{c.Limits.Time, c.Limits.Allocs, c.Limits.Bytes, c.Limits.Size, c.Limits.Instructions},
 		Rows:       []jsonChange{}, Unmatched: []jsonUnmatched{}, Warnings: orEmpty(c.Warnings),
 	}
+	metrics := c.Metrics()
 	for i := range c.Rows {
 		r := &c.Rows[i]
 		row := jsonChange{
 			Name: r.New.Row.Name, Outcome: r.Outcome, TimeOutcome: r.Time, Verdict: r.Verdict,
 			Ratio: *newJSONValue(&r.Ratio), Anchor: known(r.Anchor), P: r.P,
 			OldNSOp: r.Old.NSOp.Value, NewNSOp: r.New.NSOp.Value, OldBlocks: r.Old.Blocks, NewBlocks: r.New.Blocks,
-			Counts: []jsonCount{}, Why: explain(c, r), AcrossMachines: c.AcrossMachines,
+			Counts: []jsonCount{}, Metrics: []jsonMetric{}, Why: explain(c, r), AcrossMachines: c.AcrossMachines,
 		}
 		if c.Paired {
 			row.Seen, row.Threshold, row.Spread = finite(r.Seen), &r.Threshold, r.Spread
 		}
 		for _, count := range r.Counts {
 			row.Counts = append(row.Counts, jsonCount(count))
+		}
+		for _, m := range metrics[r] {
+			one := jsonMetric{Unit: m.Unit, Old: m.Old, New: m.New, P: m.P, Verdict: m.Verdict}
+			if m.Ratio != nil {
+				one.Ratio = newJSONValue(m.Ratio)
+			}
+			row.Metrics = append(row.Metrics, one)
 		}
 		out.Rows = append(out.Rows, row)
 	}

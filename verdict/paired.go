@@ -76,7 +76,11 @@ func ComparePaired(rec *record.Record, limits Thresholds) *Changes {
 // shift is by how much the row's values of a kind lie above the other's, and the standard deviation
 // of that from one function layout to another, nil where there was one.
 func (p *pair) shift(kind record.Value, level float64) (stats.Shift, *float64) {
-	values := p.values(kind)
+	return p.shiftOf(p.values(kind), level)
+}
+
+// shiftOf is shift of values of the blocks.
+func (p *pair) shiftOf(values []float64, level float64) (stats.Shift, *float64) {
 	byLayout := map[int][]float64{}
 	for i, v := range values {
 		byLayout[p.layouts[i]] = append(byLayout[p.layouts[i]], v)
