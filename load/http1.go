@@ -1,17 +1,13 @@
 package load
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
-	"strconv"
-	"syscall"
 	"time"
 )
 
@@ -22,9 +18,10 @@ type http1 struct {
 	dial func(ctx context.Context) (net.Conn, error)
 	take func() http1Request
 	http1Request
-	conn net.Conn
-	in   *bufio.Reader
-	idle time.Time // when the last answer was whole
+	conn   net.Conn
+	in     []byte // what is read into
+	answer http1Answer
+	idle   time.Time // when the last answer was whole
 	// A request that takes longer than timeout, if that is not 0, fails by late.
 	timeout time.Duration
 	late    error
@@ -67,7 +64,10 @@ func (h *http1) Connect(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	h.conn, h.in, h.idle = conn, bufio.NewReaderSize(conn, 8<<10), time.Now()
+	if h.in == nil {
+		h.in = make([]byte, 8<<10)
+	}
+	h.conn, h.idle = conn, time.Now()
 	return nil
 }
 
@@ -99,9 +99,6 @@ func (h *http1) Send(ctx context.Context) (status int, err error) {
 // ended says whether the server has ended the connection, on which nothing is under way.
 // What it sends then, such as a 408, is no answer to the next request either.
 func (h *http1) ended() bool {
-	if h.in.Buffered() > 0 {
-		return true
-	}
 	conn, secure := h.conn, false
 	if c, ok := conn.(*tls.Conn); ok {
 		conn, secure = c.NetConn(), true
@@ -118,7 +115,7 @@ func (h *http1) ended() bool {
 	if h.conn.SetReadDeadline(time.Now().Add(time.Millisecond)) != nil {
 		return true
 	}
-	_, err := h.in.Peek(1)
+	_, err := h.conn.Read(h.in[:1])
 	var timeout net.Error
 	return !errors.As(err, &timeout) || !timeout.Timeout() || h.conn.SetReadDeadline(time.Time{}) != nil || h.ctx.Err() != nil
 }
@@ -150,10 +147,15 @@ func (h *http1) send(ctx context.Context) (status int, err error) {
 	if err != nil {
 		return 0, err
 	}
+	return status, unsuccessful(status)
+}
+
+// unsuccessful is the failure of an answer by its status, nil for a success.
+func unsuccessful(status int) error {
 	if status < 200 || status > 299 {
-		return status, fmt.Errorf("status %d", status)
+		return fmt.Errorf("status %d", status)
 	}
-	return status, nil
+	return nil
 }
 
 // watch has the connection interrupted when ctx ends. It is done once a run and not once
@@ -194,14 +196,6 @@ func (h *http1) Close() error {
 	return err
 }
 
-var (
-	errAnswer = errors.New("the answer is no HTTP/1.1")
-	// errGone is a connection that ended before the answer did, and errUnsent one on which
-	// nothing of the request was written.
-	errGone   = errors.New("the server closed the connection")
-	errUnsent = fmt.Errorf("%w", errGone)
-)
-
 // writeAtOnce is how much of a request fits into any socket's buffers. A longer one is written
 // while the answer is read: a server may send it back as it reads.
 const writeAtOnce = 32 << 10
@@ -216,14 +210,14 @@ func (h *http1) roundTrip() (status int, keep bool, err error) {
 		case n == 0:
 			return 0, false, errUnsent
 		}
-		return h.answer(cut == nil)
+		return h.read(cut == nil)
 	}
 	written := make(chan error, 1)
 	go func() {
 		_, err := h.conn.Write(h.request)
 		written <- err
 	}()
-	status, keep, err = h.answer(true)
+	status, keep, err = h.read(true)
 	// The answer may come first, and be the last that the server takes.
 	if e := h.conn.SetWriteDeadline(time.Now().Add(50 * time.Millisecond)); err != nil || !keep || e != nil {
 		_ = h.conn.Close()
@@ -237,140 +231,26 @@ func (h *http1) roundTrip() (status int, keep bool, err error) {
 	return status, keep, errors.Join(err)
 }
 
-// answer reads the answer to a request, all of which was written or not.
-func (h *http1) answer(written bool) (status int, keep bool, err error) {
-	// If the connection was cut there may be an answer all the same, such as 413.
-	if _, err := h.in.Peek(1); err != nil {
-		if gone(err) {
-			err = errGone
-		}
-		return 0, false, err
-	}
-	for {
-		var length int64
-		status, length, keep, err = h.header()
-		if err != nil {
-			return 0, false, err
-		}
-		keep = keep && written
-		switch {
-		case status == http.StatusSwitchingProtocols:
-			return status, false, nil
-		case status >= 100 && status < 200:
-			continue
-		case h.head || status == http.StatusNoContent || status == http.StatusNotModified:
-			return status, keep, nil
-		case length == chunked:
-			return status, keep, h.chunks()
-		case length == untilEnd:
-			_, err := io.Copy(io.Discard, h.in)
-			return status, false, err
-		}
-		_, err = h.in.Discard(int(length))
-		return status, keep, err
-	}
-}
-
-// How long a body is, if not by Content-Length.
-const (
-	untilEnd = -1
-	chunked  = -2
-)
-
-// gone says whether an error is the connection's end.
-func gone(err error) bool {
-	return errors.Is(err, io.EOF) || errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET)
-}
-
-// header reads the status line and the header.
-func (h *http1) header() (status int, length int64, keep bool, err error) {
-	line, err := h.line()
-	if err != nil {
-		return 0, 0, false, err
-	}
-	if len(line) < 12 || string(line[:7]) != "HTTP/1." {
-		return 0, 0, false, errAnswer
-	}
-	keep = line[7] == '1'
-	if status, err = strconv.Atoi(string(line[9:12])); err != nil {
-		return 0, 0, false, errAnswer
-	}
-	length = untilEnd
-	closes := false
-	for {
-		if line, err = h.line(); err != nil {
-			return 0, 0, false, err
-		}
-		if len(line) == 0 {
-			return status, length, keep && !closes, nil
-		}
-		name, value, _ := bytes.Cut(line, []byte(":"))
-		value = bytes.TrimSpace(value)
-		switch {
-		case len(name) == 14 && bytes.EqualFold(name, []byte("Content-Length")):
-			n, err := strconv.ParseInt(string(value), 10, 64)
-			if err != nil || n < 0 {
-				return 0, 0, false, errAnswer
-			}
-			if length != chunked { // which overrides it: RFC 9112 section 6.3
-				length = n
-			}
-		case len(name) == 17 && bytes.EqualFold(name, []byte("Transfer-Encoding")):
-			length = chunked
-		case len(name) == 10 && bytes.EqualFold(name, []byte("Connection")):
-			for option := range bytes.SplitSeq(value, []byte(",")) {
-				option = bytes.TrimSpace(option)
-				closes = closes || bytes.EqualFold(option, []byte("close"))
-				keep = keep || bytes.EqualFold(option, []byte("keep-alive"))
+// read reads the answer to a request, all of which was written or not: if the connection was
+// cut there may be an answer all the same, such as 413.
+func (h *http1) read(written bool) (status int, keep bool, err error) {
+	h.answer.reset(h.head)
+	for whole := false; !whole; {
+		n, err := h.conn.Read(h.in)
+		used := 0
+		if n > 0 {
+			var wrong error
+			if used, whole, wrong = h.answer.feed(h.in[:n]); wrong != nil {
+				return 0, false, wrong
 			}
 		}
-	}
-}
-
-// chunks reads a body in chunks, and the trailer.
-func (h *http1) chunks() error {
-	for {
-		line, err := h.line()
-		if err != nil {
-			return err
-		}
-		size, _, _ := bytes.Cut(line, []byte(";"))
-		n, err := strconv.ParseUint(string(bytes.TrimSpace(size)), 16, 31)
-		if err != nil {
-			return errAnswer
-		}
-		if n == 0 {
-			for {
-				if line, err = h.line(); err != nil || len(line) == 0 {
-					return err
-				}
+		if err != nil && !whole {
+			if whole, err = h.answer.end(err); err != nil {
+				return 0, false, err
 			}
 		}
-		if _, err := h.in.Discard(int(n) + 2); err != nil {
-			return err
-		}
+		// What follows the answer is none to the next request.
+		written = written && used == n && err == nil
 	}
-}
-
-// longestLine is how long a line of a header may be.
-const longestLine = 1 << 20
-
-// line reads a line without its end. It is good until the next read.
-func (h *http1) line() ([]byte, error) {
-	line, err := h.in.ReadSlice('\n')
-	for errors.Is(err, bufio.ErrBufferFull) {
-		var more []byte
-		line = bytes.Clone(line)
-		more, err = h.in.ReadSlice('\n')
-		if line = append(line, more...); len(line) > longestLine {
-			return nil, fmt.Errorf("a line of the answer's header is longer than %d MB", longestLine>>20)
-		}
-	}
-	if err != nil {
-		if errors.Is(err, io.EOF) && len(line) > 0 {
-			return nil, io.ErrUnexpectedEOF
-		}
-		return nil, err
-	}
-	return bytes.TrimRight(line, "\r\n"), nil
+	return h.answer.status, h.answer.keep && written, nil
 }

@@ -1,10 +1,7 @@
 package load
 
 import (
-	"bufio"
-	"bytes"
 	"net"
-	"strings"
 	"testing"
 )
 
@@ -23,10 +20,25 @@ func FuzzHTTP1(f *testing.F) {
 		f.Add([]byte(answer))
 	}
 	f.Fuzz(func(t *testing.T, answer []byte) {
-		h := &http1{conn: discard{}, in: bufio.NewReader(bytes.NewReader(answer))}
-		status, _, err := h.roundTrip()
-		if err == nil && (status < 0 || status > 999) {
-			t.Errorf("status %d", status)
+		var atOnce, bitByBit http1Answer
+		used, whole, err := atOnce.feed(answer)
+		if whole && (atOnce.status < 0 || atOnce.status > 999) {
+			t.Errorf("status %d", atOnce.status)
+		}
+		// In pieces it says the same, and so it does when it has come before.
+		at, again, wrong := 0, false, error(nil)
+		for at < len(answer) && !again && wrong == nil {
+			var n int
+			n, again, wrong = bitByBit.feed(answer[at : at+1])
+			at += n
+		}
+		if again != whole || (wrong != nil) != (err != nil) || whole && (at != used || bitByBit.http1Header != atOnce.http1Header) {
+			t.Errorf("in pieces %d, %v, %v, %+v; at once %d, %v, %v, %+v", at, again, wrong, bitByBit.http1Header, used, whole, err, atOnce.http1Header)
+		}
+		first := atOnce.http1Header
+		atOnce.reset(false)
+		if n, again, wrong := atOnce.feed(answer); n != used || again != whole || (wrong != nil) != (err != nil) || whole && atOnce.http1Header != first {
+			t.Errorf("again %d, %v, %v, %+v; first %d, %v, %v, %+v", n, again, wrong, atOnce.http1Header, used, whole, err, first)
 		}
 	})
 }
@@ -38,11 +50,14 @@ func TestChunksOverrideLength(t *testing.T) {
 		"Transfer-Encoding: chunked\r\nContent-Length: 2\r\n", "Content-Length: 2\r\nTransfer-Encoding: chunked\r\n",
 	} {
 		answers := "HTTP/1.1 200 OK\r\n" + fields + "\r\n2\r\nok\r\n0\r\n\r\n" + next
-		h := &http1{conn: discard{}, in: bufio.NewReader(strings.NewReader(answers))}
+		var a http1Answer
 		for _, want := range []int{200, 204} {
-			if status, _, err := h.roundTrip(); err != nil || status != want {
-				t.Errorf("%q: status %d, %v, want %d", fields, status, err, want)
+			used, whole, err := a.feed([]byte(answers))
+			if err != nil || !whole || a.status != want {
+				t.Errorf("%q: status %d, %v, want %d", fields, a.status, err, want)
 			}
+			answers = answers[used:]
+			a.reset(false)
 		}
 	}
 }

@@ -59,6 +59,12 @@ func (l oneAtATime) Serve(ctx context.Context, w *Work) {
 	}
 }
 
+// A selfPaced line waits itself until requests are due, and needs no pacer.
+type selfPaced interface {
+	Line
+	pacesItself()
+}
+
 // Plan says what to send and when.
 type Plan struct {
 	// Rate is in requests a second, 0 for as many as the lines can carry.
@@ -180,16 +186,21 @@ func Run(ctx context.Context, p Plan) (*Result, error) {
 		group.Go(func() { line.Serve(requests, w) })
 	}
 	paced := make(chan struct{})
-	if p.Rate > 0 {
-		go func() {
-			defer close(paced)
+	pace := func() {
+		defer close(paced)
+		if p.Rate > 0 {
 			r.pace()
-		}()
-	} else {
-		close(paced)
-		close(r.dues)
+		} else {
+			close(r.dues)
+		}
 	}
-	group.Wait()
+	if slices.ContainsFunc(p.Lines, func(l Line) bool { _, ok := l.(selfPaced); return !ok }) {
+		go pace()
+		group.Wait()
+	} else {
+		group.Wait()
+		go pace() // what the lines have left
+	}
 	// Those that no line has taken are not answered either.
 	rest := &Work{run: r, tally: r.tallies[0]}
 	for due := range r.dues { // until the pacer has ended
@@ -232,6 +243,7 @@ type run struct {
 	start, end time.Time
 	dues       chan time.Duration // when requests are due, after start, as that time comes
 	tallies    []*tally           // each shared by some lines
+	pacing     sync.Mutex         // guards the next two where lines pace themselves
 	planned    int64              // requests that were due; the pacer's
 	passed     float64            // the same at random times, before they are rounded
 

@@ -357,43 +357,45 @@ func TestHost(t *testing.T) {
 
 // Answers in each of the forms that HTTP/1.1 has.
 func TestHTTP1Answers(t *testing.T) {
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch r.URL.Path {
-		case "/chunked":
+	engines(t, func(t *testing.T, portable bool) {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			switch r.URL.Path {
+			case "/chunked":
+				for range 3 {
+					fmt.Fprint(w, strings.Repeat("x", 5000))
+					w.(http.Flusher).Flush()
+				}
+			case "/none":
+				w.WriteHeader(http.StatusNoContent)
+			case "/close":
+				w.Header().Set("Connection", "close")
+				fmt.Fprint(w, "bye")
+			case "/early":
+				w.WriteHeader(http.StatusEarlyHints)
+				fmt.Fprint(w, "ok")
+			case "/missing":
+				http.NotFound(w, r)
+			}
+		}))
+		defer server.Close()
+		for path, want := range map[string]string{"/": "", "/chunked": "", "/none": "", "/close": "", "/early": "", "/missing": "status 404"} {
+			u, err := url.Parse(server.URL + path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			pool, err := Open(context.Background(), &Target{portable: portable, Proto: "http1", Conns: 1, Streams: 1, Request: Request{Method: http.MethodGet, URL: u}})
+			if err != nil {
+				t.Fatal(err)
+			}
 			for range 3 {
-				fmt.Fprint(w, strings.Repeat("x", 5000))
-				w.(http.Flusher).Flush()
+				err := once(pool)
+				if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+					t.Errorf("%s: %v, want %q", path, err, want)
+				}
 			}
-		case "/none":
-			w.WriteHeader(http.StatusNoContent)
-		case "/close":
-			w.Header().Set("Connection", "close")
-			fmt.Fprint(w, "bye")
-		case "/early":
-			w.WriteHeader(http.StatusEarlyHints)
-			fmt.Fprint(w, "ok")
-		case "/missing":
-			http.NotFound(w, r)
-		}
-	}))
-	defer server.Close()
-	for path, want := range map[string]string{"/": "", "/chunked": "", "/none": "", "/close": "", "/early": "", "/missing": "status 404"} {
-		u, err := url.Parse(server.URL + path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		pool, err := Open(context.Background(), &Target{Proto: "http1", Conns: 1, Streams: 1, Request: Request{Method: http.MethodGet, URL: u}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for range 3 {
-			err := once(pool)
-			if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
-				t.Errorf("%s: %v, want %q", path, err, want)
+			if err := pool.Close(); err != nil {
+				t.Error(err)
 			}
 		}
-		if err := pool.Close(); err != nil {
-			t.Error(err)
-		}
-	}
+	})
 }

@@ -19,6 +19,13 @@ import (
 	"time"
 )
 
+// engines has a test run with each of the ways in which HTTP/1.1 is sent.
+func engines(t *testing.T, test func(t *testing.T, portable bool)) {
+	for _, portable := range []bool{false, true} {
+		t.Run(fmt.Sprintf("portable=%v", portable), func(t *testing.T) { test(t, portable) })
+	}
+}
+
 // A server whose answers take long is not slower than its rate: all was sent on time.
 func TestSlowAnswersDoNotLowerTheRate(t *testing.T) {
 	var senders []Sender
@@ -49,31 +56,33 @@ func TestShortfall(t *testing.T) {
 // A connection that the server has closed is seen before a request is written on it, so
 // that one which must not be sent twice is not lost.
 func TestServerClosesIdleConnections(t *testing.T) {
-	for _, secure := range []bool{false, true} {
-		t.Run(fmt.Sprintf("tls=%v", secure), func(t *testing.T) {
-			server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				_, _ = io.Copy(w, r.Body)
-			}))
-			server.Config.IdleTimeout = 20 * time.Millisecond
-			if secure {
-				server.StartTLS()
-			} else {
-				server.Start()
-			}
-			defer server.Close()
-			target := &Target{Proto: "http1", Conns: 2, Streams: 1, Request: Request{Method: http.MethodPost, Body: []byte("x"), URL: parsed(t, server.URL)}}
-			target.TLS = &tls.Config{InsecureSkipVerify: true}
-			pool, err := Open(t.Context(), target)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer pool.Close()
-			r, err := Run(t.Context(), Plan{Rate: 10, Duration: 1500 * time.Millisecond, Lines: pool.Lines})
-			if err != nil || r.Failed() > 0 || r.Done != 15 {
-				t.Errorf("%v, %d of %d failed: %v", err, r.Failed(), r.Done, r.Errors)
-			}
-		})
-	}
+	engines(t, func(t *testing.T, portable bool) {
+		for _, secure := range []bool{false, true} {
+			t.Run(fmt.Sprintf("tls=%v", secure), func(t *testing.T) {
+				server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					_, _ = io.Copy(w, r.Body)
+				}))
+				server.Config.IdleTimeout = 20 * time.Millisecond
+				if secure {
+					server.StartTLS()
+				} else {
+					server.Start()
+				}
+				defer server.Close()
+				target := &Target{portable: portable, Proto: "http1", Conns: 2, Streams: 1, Request: Request{Method: http.MethodPost, Body: []byte("x"), URL: parsed(t, server.URL)}}
+				target.TLS = &tls.Config{InsecureSkipVerify: true}
+				pool, err := Open(t.Context(), target)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer pool.Close()
+				r, err := Run(t.Context(), Plan{Rate: 10, Duration: 1500 * time.Millisecond, Lines: pool.Lines})
+				if err != nil || r.Failed() > 0 || r.Done != 15 {
+					t.Errorf("%v, %d of %d failed: %v", err, r.Failed(), r.Done, r.Errors)
+				}
+			})
+		}
+	})
 }
 
 func parsed(t *testing.T, text string) *url.URL {
@@ -110,30 +119,32 @@ func hanging(t *testing.T) (u *url.URL, accepted *atomic.Int64) {
 // A request has a time limit of its own, so that some which hang do not hold their
 // connections for the rest of the run.
 func TestTimeout(t *testing.T) {
-	for _, proto := range []string{"http1", "http2", "http3"} {
-		t.Run(proto, func(t *testing.T) {
-			u, _ := hanging(t)
-			if proto == "http3" {
-				u.Scheme = "https" // nobody answers on that port
-			}
-			target := &Target{Proto: proto, Conns: 1, Streams: 1, Timeout: 100 * time.Millisecond, Request: Request{Method: http.MethodGet, URL: u}}
-			pool, err := Open(t.Context(), target)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer pool.Close()
-			r, err := Run(t.Context(), Plan{Rate: 5, Duration: time.Second, Patience: time.Minute, Lines: pool.Lines})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if r.Done != 5 || r.Errors["no answer within 100ms"] != 5 {
-				t.Errorf("%d answers, errors %v", r.Done, r.Errors)
-			}
-			if r.Elapsed > 20*time.Second {
-				t.Errorf("took %v", r.Elapsed)
-			}
-		})
-	}
+	engines(t, func(t *testing.T, portable bool) {
+		for _, proto := range []string{"http1", "http2", "http3"} {
+			t.Run(proto, func(t *testing.T) {
+				u, _ := hanging(t)
+				if proto == "http3" {
+					u.Scheme = "https" // nobody answers on that port
+				}
+				target := &Target{portable: portable, Proto: proto, Conns: 1, Streams: 1, Timeout: 100 * time.Millisecond, Request: Request{Method: http.MethodGet, URL: u}}
+				pool, err := Open(t.Context(), target)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer pool.Close()
+				r, err := Run(t.Context(), Plan{Rate: 5, Duration: time.Second, Patience: time.Minute, Lines: pool.Lines})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if r.Done != 5 || r.Errors["no answer within 100ms"] != 5 {
+					t.Errorf("%d answers, errors %v", r.Done, r.Errors)
+				}
+				if r.Elapsed > 20*time.Second {
+					t.Errorf("took %v", r.Elapsed)
+				}
+			})
+		}
+	})
 }
 
 // Some streams that hang do not take the others' connection away.
@@ -192,21 +203,23 @@ func TestInterruptDuringStandstill(t *testing.T) {
 
 // Connections are made before the first request is due.
 func TestConnectedBefore(t *testing.T) {
-	for _, proto := range []string{"http1", "http2"} {
-		u, accepted := hanging(t)
-		pool, err := Open(t.Context(), &Target{Proto: proto, Conns: 5, Streams: 1, Timeout: time.Minute, Request: Request{Method: http.MethodGet, URL: u}})
-		if err != nil {
-			t.Fatal(err)
+	engines(t, func(t *testing.T, portable bool) {
+		for _, proto := range []string{"http1", "http2"} {
+			u, accepted := hanging(t)
+			pool, err := Open(t.Context(), &Target{portable: portable, Proto: proto, Conns: 5, Streams: 1, Timeout: time.Minute, Request: Request{Method: http.MethodGet, URL: u}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer pool.Close()
+			// One request, and all connections.
+			if _, err := Run(t.Context(), Plan{Rate: 1, Duration: time.Second, Patience: time.Millisecond, Lines: pool.Lines}); err != nil {
+				t.Fatal(err)
+			}
+			if n := accepted.Load(); n != 5 {
+				t.Errorf("%s: %d connections, want 5", proto, n)
+			}
 		}
-		defer pool.Close()
-		// One request, and all connections.
-		if _, err := Run(t.Context(), Plan{Rate: 1, Duration: time.Second, Patience: time.Millisecond, Lines: pool.Lines}); err != nil {
-			t.Fatal(err)
-		}
-		if n := accepted.Load(); n != 5 {
-			t.Errorf("%s: %d connections, want 5", proto, n)
-		}
-	}
+	})
 }
 
 // How busy the generator was is a matter of the time in which it sent: an answer that comes
@@ -362,76 +375,80 @@ func TestConnectionOptions(t *testing.T) {
 		"HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", 40_000) + "\r\n":      true,
 		"HTTP/1.1 200 OK\r\nConnection: x, CLOSE ,\r\nKeep-Alive: max=5\r\n": false,
 	} {
-		h := &http1{conn: discard{}, in: bufio.NewReader(strings.NewReader(answer + "Content-Length: 0\r\n\r\n"))}
-		status, keep, err := h.roundTrip()
-		if status != 200 || keep != want || err != nil {
-			t.Errorf("%.60q: %d, kept %v, %v", answer, status, keep, err)
+		var a http1Answer
+		_, whole, err := a.feed([]byte(answer + "Content-Length: 0\r\n\r\n"))
+		if !whole || a.status != 200 || a.keep != want || err != nil {
+			t.Errorf("%.60q: %v, %d, kept %v, %v", answer, whole, a.status, a.keep, err)
 		}
 	}
 }
 
 // A name and password in the URL are sent, unless a header field says otherwise.
 func TestUserinfo(t *testing.T) {
-	var got atomic.Value
-	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		user, password, _ := r.BasicAuth()
-		got.Store(user + " " + password)
-	}))
-	defer server.Close()
-	u := parsed(t, server.URL)
-	u.User = url.UserPassword("ann", "s3:cret")
-	pool, err := Open(t.Context(), &Target{Proto: "http1", Conns: 1, Streams: 1, Request: Request{URL: u}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer pool.Close()
-	if err := once(pool); err != nil || got.Load() != "ann s3:cret" {
-		t.Errorf("%v, %q", err, got.Load())
-	}
+	engines(t, func(t *testing.T, portable bool) {
+		var got atomic.Value
+		server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			user, password, _ := r.BasicAuth()
+			got.Store(user + " " + password)
+		}))
+		defer server.Close()
+		u := parsed(t, server.URL)
+		u.User = url.UserPassword("ann", "s3:cret")
+		pool, err := Open(t.Context(), &Target{portable: portable, Proto: "http1", Conns: 1, Streams: 1, Request: Request{URL: u}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer pool.Close()
+		if err := once(pool); err != nil || got.Load() != "ann s3:cret" {
+			t.Errorf("%v, %q", err, got.Load())
+		}
+	})
 }
 
 // A server that answers with what it is sent, as it is sent, and reads no more while nobody
 // reads from it, is not waited for until the time is up.
 func TestLargeEcho(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	go func() {
-		for {
-			conn, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer conn.Close()
-				in := bufio.NewReader(conn)
-				for {
-					r, err := http.ReadRequest(in)
-					if err != nil {
-						return
-					}
-					fmt.Fprintf(conn, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n", r.ContentLength)
-					if _, err := io.Copy(conn, r.Body); err != nil {
-						return
-					}
-				}
-			}()
-		}
-	}()
-	pool, err := Open(t.Context(), &Target{Proto: "http1", Conns: 1, Streams: 1, Timeout: 20 * time.Second, Request: Request{
-		URL: &url.URL{Scheme: "http", Host: l.Addr().String(), Path: "/"}, Method: http.MethodPost, Body: make([]byte, 32<<20),
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer pool.Close()
-	for range 2 {
-		if err := once(pool); err != nil {
+	engines(t, func(t *testing.T, portable bool) {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
 			t.Fatal(err)
 		}
-	}
+		defer l.Close()
+		go func() {
+			for {
+				conn, err := l.Accept()
+				if err != nil {
+					return
+				}
+				go func() {
+					defer conn.Close()
+					in := bufio.NewReader(conn)
+					for {
+						r, err := http.ReadRequest(in)
+						if err != nil {
+							return
+						}
+						fmt.Fprintf(conn, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n", r.ContentLength)
+						if _, err := io.Copy(conn, r.Body); err != nil {
+							return
+						}
+					}
+				}()
+			}
+		}()
+		pool, err := Open(t.Context(), &Target{portable: portable, Proto: "http1", Conns: 1, Streams: 1, Timeout: 20 * time.Second, Request: Request{
+			URL: &url.URL{Scheme: "http", Host: l.Addr().String(), Path: "/"}, Method: http.MethodPost, Body: make([]byte, 32<<20),
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer pool.Close()
+		for range 2 {
+			if err := once(pool); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
 }
 
 // At random times, requests come as often as asked for, in the mean, and unevenly.
@@ -472,44 +489,48 @@ type lineFunc func(ctx context.Context, w *Work)
 
 func (f lineFunc) Serve(ctx context.Context, w *Work) { f(ctx, w) }
 
+// inUse is the memory that is in use.
+func inUse() uint64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc + m.StackInuse
+}
+
 // A connection takes at most 40 KB, whatever its protocol.
 func TestMemoryPerConnection(t *testing.T) {
-	server, err := greeter.Start(t.Context(), greeter.Config{Server: "nethttp", Body: "json"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer server.Close()
-	const conns = 400
-	inUse := func() uint64 {
-		var m runtime.MemStats
-		runtime.GC()
-		runtime.ReadMemStats(&m)
-		return m.HeapAlloc + m.StackInuse
-	}
-	for _, proto := range []string{"http1", "http2"} {
-		before := inUse()
-		pool, err := Open(t.Context(), &Target{Proto: proto, Conns: conns, Streams: 1, Timeout: time.Minute, Request: Request{
-			Method: http.MethodPost, Body: []byte(`{"secure":"raw"}`), URL: &url.URL{Scheme: "http", Host: server.Addr, Path: "/"},
-		}})
+	engines(t, func(t *testing.T, portable bool) {
+		server, err := greeter.Start(t.Context(), greeter.Config{Server: "nethttp", Body: "json"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		var during uint64
-		plan := Plan{Rate: 2000, Duration: 400 * time.Millisecond, Lines: pool.Lines}
-		taken := time.AfterFunc(350*time.Millisecond, func() { during = inUse() })
-		r, err := Run(t.Context(), plan)
-		if taken.Stop() || err != nil || r.Failed() > 0 {
-			t.Fatalf("%v, %+v", err, r)
+		defer server.Close()
+		const conns = 400
+		for _, proto := range []string{"http1", "http2"} {
+			before := inUse()
+			pool, err := Open(t.Context(), &Target{portable: portable, Proto: proto, Conns: conns, Streams: 1, Timeout: time.Minute, Request: Request{
+				Method: http.MethodPost, Body: []byte(`{"secure":"raw"}`), URL: &url.URL{Scheme: "http", Host: server.Addr, Path: "/"},
+			}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var during uint64
+			plan := Plan{Rate: 2000, Duration: 400 * time.Millisecond, Lines: pool.Lines}
+			taken := time.AfterFunc(350*time.Millisecond, func() { during = inUse() })
+			r, err := Run(t.Context(), plan)
+			if taken.Stop() || err != nil || r.Failed() > 0 {
+				t.Fatalf("%v, %+v", err, r)
+			}
+			if each := (float64(during) - float64(before)) / conns; each > 40<<10 {
+				t.Errorf("%s: %.0f KB a connection", proto, each/1024)
+			} else {
+				t.Logf("%s: %.1f KB a connection", proto, each/1024)
+			}
+			if err := pool.Close(); err != nil {
+				t.Error(err)
+			}
 		}
-		if each := (float64(during) - float64(before)) / conns; each > 40<<10 {
-			t.Errorf("%s: %.0f KB a connection", proto, each/1024)
-		} else {
-			t.Logf("%s: %.1f KB a connection", proto, each/1024)
-		}
-		if err := pool.Close(); err != nil {
-			t.Error(err)
-		}
-	}
+	})
 }
 
 // A run whose requests are all answered long before its end is not busy all the time.

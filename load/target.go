@@ -40,6 +40,8 @@ type Target struct {
 	RPC string
 	// ProtoFile, where set, is a .proto file that describes the method.
 	ProtoFile string
+
+	portable bool // a goroutine for each connection where a loop would do; for tests
 }
 
 // Pool is a target's connections.
@@ -183,6 +185,9 @@ func openHTTP1(_ context.Context, t *Target, p *Pool) error {
 		requests = append(requests, newHTTP1Request(&t.Requests[i]))
 	}
 	take := inTurn(requests)
+	if ok, err := openHTTP1Loops(t, p, take); ok || err != nil {
+		return err
+	}
 	for range t.Conns {
 		h := &http1{dial: dial, take: take, timeout: t.Timeout, late: t.late("answer")}
 		p.Lines = append(p.Lines, OneAtATime(h))

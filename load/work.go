@@ -38,7 +38,34 @@ func (w *Work) taken(offset time.Duration, ok bool, now, free time.Time) (time.T
 	if !ok {
 		return time.Time{}, false
 	}
-	due := w.run.start.Add(offset)
+	return w.sent(w.run.start.Add(offset), now, free)
+}
+
+// claim gives the next request to a line that waits itself until it is due, and says when
+// that is. The line then calls sent, or unclaim.
+func (w *Work) claim() (due time.Time, ok bool) {
+	w.run.pacing.Lock()
+	defer w.run.pacing.Unlock()
+	if w.run.ctx.Err() != nil {
+		return time.Time{}, false
+	}
+	offset, ok := w.run.next()
+	if ok {
+		w.run.planned++
+	}
+	return w.run.start.Add(offset), ok
+}
+
+// unclaim tells that a claimed request was not due before the run was interrupted.
+func (w *Work) unclaim() {
+	w.run.pacing.Lock()
+	defer w.run.pacing.Unlock()
+	w.run.planned--
+}
+
+// sent tells that a request is sent for which there was room since free, or says that it is
+// not to be.
+func (w *Work) sent(due, now, free time.Time) (time.Time, bool) {
 	if w.run.ctx.Err() != nil {
 		w.giveUp(due, now)
 		return time.Time{}, false

@@ -1,0 +1,242 @@
+package load
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"syscall"
+)
+
+// An http1Answer is an answer of HTTP/1.1 that is read as it comes, piece by piece. It looks
+// at no more than where it ends.
+type http1Answer struct {
+	http1Header
+	head  bool // it has no body, whatever its header says
+	begun bool // something of it has come
+	part  http1Part
+	left  int64  // of the body, or of a chunk with its end
+	line  []byte // the beginning of a line whose end has not come
+
+	closes bool // the header has said so
+	// A header that came before in one piece, and what it said. Servers repeat theirs for
+	// a second at least, until the date changes.
+	known       []byte
+	knownHeader http1Header
+}
+
+// http1Header is what a header says.
+type http1Header struct {
+	status int
+	keep   bool  // the connection may be used again
+	length int64 // of the body, or untilEnd or chunked
+}
+
+// How long a body is, if not by Content-Length.
+const (
+	untilEnd = -1
+	chunked  = -2
+)
+
+// http1Part is the part of an answer that comes next.
+type http1Part int
+
+const (
+	statusLine http1Part = iota
+	headerLine
+	bodyLeft
+	bodyUntilEnd
+	chunkSize
+	chunkLeft
+	trailerLine
+)
+
+var (
+	errAnswer = errors.New("the answer is no HTTP/1.1")
+	// errGone is a connection that ended before the answer did, and errUnsent one on which
+	// nothing of the request was written.
+	errGone   = errors.New("the server closed the connection")
+	errUnsent = fmt.Errorf("%w", errGone)
+)
+
+// mostKnown is how long a header may be that is kept.
+const mostKnown = 2 << 10
+
+// longestLine is how long a line of a header may be.
+const longestLine = 1 << 20
+
+// reset prepares for the answer to the next request.
+func (a *http1Answer) reset(head bool) {
+	a.head, a.begun, a.part = head, false, statusLine
+	a.line = a.line[:0]
+	if cap(a.line) > mostKnown {
+		a.line = nil
+	}
+}
+
+// feed takes what came, and says how much of it belongs to the answer and whether that is
+// whole.
+func (a *http1Answer) feed(data []byte) (used int, whole bool, err error) {
+	a.begun = a.begun || len(data) > 0
+	at, header := 0, -1 // header is where one began that is in one piece
+	for at < len(data) {
+		rest := data[at:]
+		switch a.part {
+		case bodyUntilEnd:
+			return len(data), false, nil
+		case bodyLeft, chunkLeft:
+			n := min(int64(len(rest)), a.left)
+			at += int(n)
+			if a.left -= n; a.left > 0 {
+				return at, false, nil
+			}
+			if a.part == bodyLeft {
+				return at, true, nil
+			}
+			a.part = chunkSize
+			continue
+		case statusLine:
+			if len(a.line) > 0 {
+				break
+			}
+			if len(a.known) > 0 && bytes.HasPrefix(rest, a.known) {
+				at += len(a.known)
+				a.http1Header = a.knownHeader
+				if a.body() {
+					return at, true, nil
+				}
+				continue
+			}
+			header = at
+		}
+		end := bytes.IndexByte(rest, '\n')
+		if end < 0 {
+			if a.line = append(a.line, rest...); len(a.line) > longestLine {
+				return len(data), false, fmt.Errorf("a line of the answer's header is longer than %d MB", longestLine>>20)
+			}
+			return len(data), false, nil
+		}
+		at += end + 1
+		line := rest[:end]
+		if len(a.line) > 0 {
+			a.line = append(a.line, line...)
+			line = a.line
+		}
+		whole, err := a.take(bytes.TrimRight(line, "\r"))
+		a.line = a.line[:0]
+		if err != nil || whole && header < 0 {
+			return at, whole, err
+		}
+		if header >= 0 && a.part != headerLine || whole {
+			if at-header <= mostKnown {
+				a.known, a.knownHeader = append(a.known[:0], data[header:at]...), a.http1Header
+			}
+			header = -1
+		}
+		if whole {
+			return at, true, nil
+		}
+	}
+	return at, false, nil
+}
+
+// take takes a line, and says whether the answer ends with it.
+func (a *http1Answer) take(line []byte) (whole bool, err error) {
+	switch a.part {
+	case statusLine:
+		if len(line) < 12 || string(line[:7]) != "HTTP/1." {
+			return false, errAnswer
+		}
+		a.http1Header = http1Header{keep: line[7] == '1', length: untilEnd}
+		a.closes = false
+		if a.status, err = strconv.Atoi(string(line[9:12])); err != nil {
+			return false, errAnswer
+		}
+		a.part = headerLine
+	case headerLine:
+		if len(line) > 0 {
+			return false, a.field(line)
+		}
+		a.keep = a.keep && !a.closes && a.status != http.StatusSwitchingProtocols
+		return a.body(), nil
+	case chunkSize:
+		size, _, _ := bytes.Cut(line, []byte(";"))
+		n, err := strconv.ParseUint(string(bytes.TrimSpace(size)), 16, 31)
+		if err != nil {
+			return false, errAnswer
+		}
+		a.part, a.left = chunkLeft, int64(n)+2 // with the end of its line
+		if n == 0 {
+			a.part = trailerLine
+		}
+	case trailerLine:
+		return len(line) == 0, nil
+	}
+	return false, nil
+}
+
+// field takes a header field.
+func (a *http1Answer) field(line []byte) error {
+	name, value, _ := bytes.Cut(line, []byte(":"))
+	value = bytes.TrimSpace(value)
+	switch {
+	case len(name) == 14 && bytes.EqualFold(name, []byte("Content-Length")):
+		n, err := strconv.ParseInt(string(value), 10, 64)
+		if err != nil || n < 0 {
+			return errAnswer
+		}
+		if a.length != chunked { // which overrides it: RFC 9112 section 6.3
+			a.length = n
+		}
+	case len(name) == 17 && bytes.EqualFold(name, []byte("Transfer-Encoding")):
+		a.length = chunked
+	case len(name) == 10 && bytes.EqualFold(name, []byte("Connection")):
+		for option := range bytes.SplitSeq(value, []byte(",")) {
+			option = bytes.TrimSpace(option)
+			a.closes = a.closes || bytes.EqualFold(option, []byte("close"))
+			a.keep = a.keep || bytes.EqualFold(option, []byte("keep-alive"))
+		}
+	}
+	return nil
+}
+
+// body begins what follows a header, and says whether that is nothing.
+func (a *http1Answer) body() (whole bool) {
+	switch {
+	case a.status == http.StatusSwitchingProtocols:
+		return true
+	case a.status >= 100 && a.status < 200:
+		a.part = statusLine // of the answer itself
+		return false
+	case a.head || a.status == http.StatusNoContent || a.status == http.StatusNotModified:
+		return true
+	case a.length == chunked:
+		a.part = chunkSize
+	case a.length == untilEnd:
+		a.part, a.keep = bodyUntilEnd, false
+	default:
+		a.part, a.left = bodyLeft, a.length
+		return a.length == 0
+	}
+	return false
+}
+
+// end takes the connection's end, by an error, and says whether the answer is whole with it.
+func (a *http1Answer) end(err error) (whole bool, _ error) {
+	switch {
+	case errors.Is(err, io.EOF) && a.begun && a.part == bodyUntilEnd:
+		return true, nil
+	case gone(err) && !a.begun:
+		return false, errGone
+	case errors.Is(err, io.EOF):
+		return false, io.ErrUnexpectedEOF
+	}
+	return false, err
+}
+
+// gone says whether an error is the connection's end.
+func gone(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET)
+}
