@@ -17,7 +17,6 @@ import (
 	"postage/bring"
 	"postage/lab"
 	"postage/record"
-	"postage/report"
 )
 
 // bringFlags are what `postage bring` can be told.
@@ -130,14 +129,7 @@ func (p program) runBring(cmd *cobra.Command, args []string, flags bringFlags) e
 		return nil
 	}
 	out := newRecordName("bring-"+w.Name+"-", time.Now())
-	if err := handOver(cmd, w.Program(), "run", "--budget", flags.budget.String(), "--out", out); err != nil {
-		return err
-	}
-	rec, err := record.Load(out)
-	if err != nil {
-		return err
-	}
-	return report.MillionsTerminal(cmd.OutOrStdout(), rec, lab.Stages(p.suites), baselineOf(rec))
+	return handOver(cmd, w.Program(), "run", "--budget", flags.budget.String(), "--out", out)
 }
 
 func isFolder(path string) bool {
@@ -238,16 +230,6 @@ func haveNow(now string, proven []string, lost map[string]string) error {
 		}
 	}
 	return hinted(fmt.Errorf("--now %s: there is no such contender", now), "there are "+strings.Join(names, ", "))
-}
-
-// baselineOf is what the record's contenders are compared with.
-func baselineOf(rec *record.Record) string {
-	for i := range rec.Rows {
-		if rec.Rows[i].Role == record.RoleBaseline {
-			return rec.Rows[i].Contender
-		}
-	}
-	return ""
 }
 
 // handOver runs a program in this one's place, but for what it leaves.

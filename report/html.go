@@ -42,7 +42,7 @@ type Contents struct {
 // HTML writes a page that needs nothing else: no network, and no scripts but for sorting,
 // filtering and the calculator. The plots are SVG made here.
 func HTML(w io.Writer, c Contents) error {
-	t, err := template.New("page.gohtml").ParseFS(pageFiles, "page/*.gohtml")
+	t, err := template.New("page.gohtml").Funcs(template.FuncMap{"millionColumns": func() []string { return millionColumns }}).ParseFS(pageFiles, "page/*.gohtml")
 	if err != nil {
 		return err
 	}
@@ -70,6 +70,7 @@ func HTML(w io.Writer, c Contents) error {
 type page struct {
 	Style     template.CSS
 	Script    template.JS
+	Millions  []millionView
 	Answers   []answerView
 	More      []answerView
 	Parts     []string // key=value parts, to filter by
@@ -200,6 +201,7 @@ func newPage(contents Contents) *page {
 	for _, c := range all {
 		measured = append(measured, cost.Case{CaseResult: c.CaseResult, Record: c.rec})
 	}
+	p.Millions = millions(contents.Stages, measured)
 	p.Costs = newCostView(cost.New(contents.Stages, measured))
 	p.Claims, p.ClaimsNote = claimViews(contents.Claims.List), contents.Claims.Note
 	p.Parts = slices.Sorted(maps.Keys(parts))

@@ -2,53 +2,75 @@ package report
 
 import (
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
 	"text/tabwriter"
 
 	"postage/cost"
-	"postage/record"
 	"postage/verdict"
 )
 
-// MillionsTerminal prints what a million messages cost, encoded and decoded, by each contender,
-// beside what they cost now, and in a sentence what that comes to.
-func MillionsTerminal(w io.Writer, rec *record.Record, stages []verdict.Stage, now string) error {
-	var cases []cost.Case
-	for _, c := range verdict.Analyze(rec).Cases {
-		cases = append(cases, cost.Case{CaseResult: &c, Record: rec})
+// A millionView is what a million messages cost, encoded and decoded, by each contender, beside
+// what they cost now, and in words what that comes to.
+type millionView struct {
+	Title  string
+	Rows   [][]string // contender, CPU, allocated, sent, cost, "now" or ""
+	Answer []string   // sentences
+}
+
+// millionColumns are the titles of its columns but the last.
+var millionColumns = []string{"contender", "CPU", "allocated", "sent", "cost"}
+
+// millions are of the stages that say so, one a message.
+func millions(stages []verdict.Stage, cases []cost.Case) []millionView {
+	stages = slices.DeleteFunc(slices.Clone(stages), func(s verdict.Stage) bool { return !s.PerMillion })
+	now := map[string]bool{}
+	for _, c := range cases {
+		if c.Baseline != nil {
+			now[c.Baseline.Row.Contender] = true
+		}
 	}
 	all := cost.Millions(stages, cases)
+	var views []millionView
 	for _, message := range slices.Sorted(maps.Keys(all)) {
 		list := all[message]
-		fmt.Fprintf(w, "\nPer million messages %s, encode and decode, with a CPU hour at $%.2f and a GB sent at $%.2f:\n", message, cost.DefaultCPUHour, cost.DefaultGB)
-		table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-		fmt.Fprint(table, "  contender\tCPU\tallocated\tsent\tcost\t\n")
+		view := millionView{Title: fmt.Sprintf("Per million messages %s, encode and decode, with a CPU hour at $%.2f and a GB sent at $%.2f", message, cost.DefaultCPUHour, cost.DefaultGB)}
 		for _, m := range list {
 			mark := ""
-			if m.Contender == now {
+			if now[m.Contender] {
 				mark = "now"
+				view.Answer = answer(list, m.Contender)
 			}
-			fmt.Fprintf(table, "  %s\t%s\t%s\t%s\t%s\t%s\n", m.Contender, cpuSeconds(m.CPUSeconds), gigabytes(m.Allocated), gigabytes(m.Wire), money(m.USD), mark)
+			view.Rows = append(view.Rows, []string{m.Contender, cpuSeconds(m.CPUSeconds), gigabytes(m.Allocated), gigabytes(m.Wire), money(m.USD), mark})
 		}
-		if err := table.Flush(); err != nil {
-			return err
-		}
-		if text := answer(list, now); text != "" {
-			fmt.Fprintln(w, text)
-		}
+		views = append(views, view)
 	}
-	return nil
+	return views
+}
+
+// printMillions prints them for a person.
+func (t *terminal) printMillions(views []millionView) {
+	for _, view := range views {
+		if len(view.Answer) > 0 {
+			t.printf("%s\n\n", strings.Join(view.Answer, " "))
+		}
+		t.printf("%s\n", t.paint(bold, view.Title))
+		table := tabwriter.NewWriter(&t.b, 0, 0, 2, ' ', 0)
+		for _, row := range append([][]string{append(slices.Clone(millionColumns), "")}, view.Rows...) {
+			fmt.Fprintf(table, "  %s\n", strings.Join(row, "\t"))
+		}
+		_ = table.Flush() // into memory
+		t.printf("\n")
+	}
 }
 
 // answer is what the cheapest ways save, in a sentence each: in money, and in CPU time where that
 // is another.
-func answer(list []cost.Million, now string) string {
+func answer(list []cost.Million, now string) []string {
 	at := slices.IndexFunc(list, func(m cost.Million) bool { return m.Contender == now })
 	if at < 0 {
-		return ""
+		return nil
 	}
 	was := list[at]
 	saves := func(m cost.Million) string {
@@ -60,17 +82,17 @@ func answer(list []cost.Million, now string) string {
 		}
 		return 1
 	})
-	var text []string
+	text := []string{fmt.Sprintf("By %s, which is what you have now, a million messages cost %s.", was.Contender, money(was.USD))}
 	if list[0].Contender != now {
 		text = append(text, saves(list[0]))
 	}
 	if fastest.Contender != now && fastest.Contender != list[0].Contender {
 		text = append(text, "Least CPU time: "+saves(fastest))
 	}
-	if len(text) == 0 {
-		return "Nothing that was measured is cheaper than " + now + "."
+	if len(text) == 1 {
+		text = append(text, "Nothing that was measured is cheaper.")
 	}
-	return strings.Join(text, "\n")
+	return text
 }
 
 func cpuSeconds(s float64) string { return fmt.Sprintf("%.3g s", s) }

@@ -12,6 +12,7 @@ import (
 	"charm.land/lipgloss/v2"
 	"charm.land/lipgloss/v2/table"
 
+	"postage/cost"
 	"postage/internal/words"
 	"postage/record"
 	"postage/stats"
@@ -23,6 +24,11 @@ import (
 func Terminal(w io.Writer, rec *record.Record, stages []verdict.Stage, color bool) error {
 	t := &terminal{color: color}
 	a := verdict.Analyze(rec)
+	var cases []cost.Case
+	for i := range a.Cases {
+		cases = append(cases, cost.Case{CaseResult: &a.Cases[i], Record: rec})
+	}
+	t.printMillions(millions(stages, cases))
 	if lines := sentences(a, rec, stages); len(lines) > 0 {
 		t.printf("%s\n\n", strings.Join(lines, "\n"))
 	}

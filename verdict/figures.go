@@ -16,6 +16,9 @@ type Figures struct {
 	Known map[string]string
 	// Sizes shows the size of what was encoded against speed, Memory what is allocated.
 	Sizes, Memory bool
+	// PerMillion says what a million messages cost by each way that Cost knows of both ends, before
+	// anything else: the messages are the user's.
+	PerMillion bool
 	// Connecting splits exchanges into their parts.
 	Connecting *Connecting
 	// Cost says what operations cost a message on its way, nil if nothing.

@@ -54,6 +54,7 @@ func (msg *message[M]) counted() error {
 func suiteOf[M any](msg *message[M], brought broughtConfig, contenders func(*message[M]) []contender[M]) lab.Suite {
 	msg.name, msg.doc, msg.headline, msg.now = brought.Name, brought.Doc, true, brought.Baseline
 	suite := lab.Suite{Stage: "encode", Doc: "Struct to bytes and back: which codec?", Figures: figures(), Choose: choosePacked, Brought: true}
+	suite.Figures.PerMillion = true
 	suite.Cases = casesOf(msg, contenders(msg))
 	for i := range suite.Cases {
 		c := &suite.Cases[i]
