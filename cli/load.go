@@ -47,6 +47,7 @@ type loadFlags struct {
 	speed           float64
 	parsedReplay    *load.Replay
 	cookies         bool
+	messages        int
 	parsedStages    []load.Stage
 	warmUp          time.Duration
 	csv, hlog       string
@@ -108,6 +109,7 @@ Exit status: 0 all was answered by success and, at a rate, the latencies are val
 	flags.BoolVar(&f.cookies, "cookies", false, "keep cookies: each request that may be under way at a time is a visitor with its own")
 	flags.StringArrayVar(&f.headers, "header", nil, "`name: value`, may be repeated")
 	flags.StringVar(&f.protoFile, "proto-file", "", ".proto `file` that describes the method, for servers without reflection")
+	flags.IntVar(&f.messages, "messages", 1, "messages that each stream sends, for methods of gRPC that take several")
 	flags.StringVar(&f.slo, "slo", "", "find the highest rate that keeps `objectives` such as p99<5ms,errors<0.1%")
 	flags.StringArrayVar(&f.asserts, "assert", nil, "an `objective` such as p99<5ms or errors<0.1%, may be repeated; the exit status is 1 if one is not kept")
 	flags.BoolVar(&f.secure, "tls", false, "the built-in server uses TLS (HTTP/3 always does)")
@@ -207,6 +209,10 @@ func (f *loadFlags) check(args []string) error {
 	case !grpc && f.method != "":
 		return hinted(fmt.Errorf("--method %s is a method of gRPC, and --proto is %s", f.method, f.proto),
 			"--request (-X) is HTTP's method; --proto grpc calls one of gRPC")
+	case f.messages < 1:
+		return errors.New("--messages must be at least 1")
+	case !grpc && f.messages != 1:
+		return hinted(errors.New("--messages is for streams of gRPC"), "give --proto grpc and --method")
 	case !grpc && f.protoFile != "":
 		return hinted(errors.New("--proto-file goes with gRPC"), "give --proto grpc and --method")
 	case f.verb != "" && !httpToken.MatchString(f.verb):
@@ -401,6 +407,15 @@ func loadForm(r *load.Result, proto string) report.Load {
 	if r.CPU >= 0 {
 		form.CPUSeconds, form.Busy = number(r.CPU.Seconds()), number(r.Busy())
 	}
+	if r.Sent > 0 {
+		form.MessagesSent, form.MessagesReceived = &r.Sent, &r.Received
+	}
+	if h := r.MessageLatency; h != nil && form.Valid {
+		form.MessageLatencyNS = map[string]float64{"max": float64(h.Max())}
+		for _, q := range load.Percentiles {
+			form.MessageLatencyNS[fmt.Sprintf("p%g", q)] = float64(h.ValueAtQuantile(q))
+		}
+	}
 	for _, q := range load.Percentiles {
 		form.LatencyNS[fmt.Sprintf("p%g", q)] = nil
 		if form.Valid && r.OnTime(q) {
@@ -415,7 +430,7 @@ func loadForm(r *load.Result, proto string) report.Load {
 
 // target is what the flags describe, with the built-in server started if there is no URL.
 func (f *loadFlags) target(ctx context.Context, args []string) (*load.Target, func() error, error) {
-	t := &load.Target{Proto: f.proto, Cookies: f.cookies, Conns: f.conns, Streams: f.streams, Timeout: f.timeout, RPC: f.method, ProtoFile: f.protoFile}
+	t := &load.Target{Proto: f.proto, Cookies: f.cookies, Conns: f.conns, Streams: f.streams, Timeout: f.timeout, RPC: f.method, Messages: f.messages, ProtoFile: f.protoFile}
 	stop := func() error { return nil }
 	t.Request.Method = f.verb
 	t.Request.Header = http.Header{}

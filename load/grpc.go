@@ -34,10 +34,8 @@ func openGRPC(ctx context.Context, t *Target, p *Pool) error {
 	if err != nil {
 		return fmt.Errorf("method %s: %w", t.RPC, err)
 	}
-	if method.IsStreamingClient() || method.IsStreamingServer() {
-		return fmt.Errorf("method %s: streams, and only unary methods can be called", t.RPC)
-	}
 	var requests []http2Request
+	var streams []streamRequest
 	path := fmt.Sprintf("/%s/%s", method.Parent().FullName(), method.Name())
 	for i := range t.Requests {
 		r := &t.Requests[i]
@@ -51,11 +49,15 @@ func openGRPC(ctx context.Context, t *Target, p *Pool) error {
 		if err != nil {
 			return err
 		}
+		streams = append(streams, streamRequest{data, r.metadata()})
 		body := binary.BigEndian.AppendUint32([]byte{0}, uint32(len(data))) // not compressed, and how long
 		fields := fields(http.MethodPost, r.URL.Scheme, r.host(), path,
 			hpack.HeaderField{Name: "content-type", Value: "application/grpc"},
 			hpack.HeaderField{Name: "te", Value: "trailers"})
 		requests = append(requests, http2Request{append(fields, r.fields()...), append(body, data...)})
+	}
+	if method.IsStreamingClient() || method.IsStreamingServer() {
+		return openStreams(t, p, method, streams)
 	}
 	p.addHTTP2(t, requests, replied)
 	return nil

@@ -120,6 +120,11 @@ type Result struct {
 	Latency *hdrhistogram.Histogram
 	// Late is how late requests were sent for which there was room, in nanoseconds.
 	Late *hdrhistogram.Histogram
+	// Sent and Received are messages of gRPC's streams. MessageLatency is, in nanoseconds, from
+	// the sending of a message to its answer, or for a server stream from one that came to
+	// the next; nil where there is none.
+	Sent, Received int64
+	MessageLatency *hdrhistogram.Histogram
 	// CPU is the generator's own time, user and system; -1 where it is not known.
 	CPU time.Duration
 	// busyCPU is that of it which was used while the plan lasted, and busyFor how long
@@ -271,6 +276,7 @@ func (r *run) result(cpuBefore time.Duration) *Result {
 	result := &Result{
 		Rate: r.plan.Rate, Planned: r.planned, onTime: sum.onTime, Elapsed: sum.ended.Sub(r.start), Done: sum.latency.TotalCount() - sum.unanswered,
 		Unanswered: sum.unanswered, Errors: sum.reasons(), Statuses: sum.statuses, Latency: sum.latency, Late: sum.late, CPU: -1,
+		Sent: sum.sent, Received: sum.received, MessageLatency: sum.messages,
 		busyFor: r.busyFor, busyCPU: r.busyCPU - cpuBefore,
 		Processors: runtime.GOMAXPROCS(0), Interrupted: r.ctx.Err() != nil,
 	}

@@ -55,6 +55,12 @@ func (r *Result) WriteTable(w io.Writer, proto string) error {
 		}
 		p("  %-7s %s", "max", r.shown(100, r.Latency.Max()))
 	}
+	if r.Sent > 0 {
+		p("messages  %d sent, %d received", r.Sent, r.Received)
+	}
+	if h := r.MessageLatency; h != nil && r.Invalid() == "" {
+		p("  each    p50 %v, p99 %v, max %v", rounded(h.ValueAtQuantile(50)), rounded(h.ValueAtQuantile(99)), rounded(h.Max()))
+	}
 	if why := r.Shortfall(); why != "" {
 		p("note      %s", why)
 	}

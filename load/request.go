@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"golang.org/x/net/http2/hpack"
+	"google.golang.org/grpc/metadata"
 )
 
 // Request is what is sent.
@@ -73,4 +74,15 @@ func (r *Request) fields() []hpack.HeaderField {
 		}
 	}
 	return out
+}
+
+// metadata are the header's fields as grpc-go has them.
+func (r *Request) metadata() metadata.MD {
+	md := metadata.MD{}
+	for name, values := range r.Header {
+		if name != "Host" {
+			md.Append(name, values...)
+		}
+	}
+	return md
 }

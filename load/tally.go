@@ -26,15 +26,22 @@ type tally struct {
 	ended            time.Time // the last answer
 	onTime           int64     // requests that were sent while the plan lasted
 	unanswered       int64     // requests that were given up by an interruption
+	// Messages of streams, and the latencies of those that have one; nil before the first.
+	sent, received int64
+	messages       *hdrhistogram.Histogram
 }
 
 // slowest is the longest latency that is told apart; longer ones count as it.
 const slowest = 10 * time.Minute
 
+func newLatencies() *hdrhistogram.Histogram {
+	return hdrhistogram.New(1, slowest.Nanoseconds(), 3)
+}
+
 func newTally() *tally {
 	return &tally{
-		latency: hdrhistogram.New(1, slowest.Nanoseconds(), 3),
-		late:    hdrhistogram.New(1, slowest.Nanoseconds(), 3),
+		latency: newLatencies(),
+		late:    newLatencies(),
 		errors:  map[string]int64{}, statuses: map[int]int64{},
 	}
 }
@@ -74,6 +81,14 @@ func (t *tally) add(other *tally) {
 	t.ended = later(t.ended, other.ended)
 	t.onTime += other.onTime
 	t.unanswered += other.unanswered
+	t.sent += other.sent
+	t.received += other.received
+	if other.messages != nil {
+		if t.messages == nil {
+			t.messages = newLatencies()
+		}
+		t.messages.Merge(other.messages)
+	}
 }
 
 // mostReasons is how many reasons of failures are told apart; all others are otherReason.

@@ -38,6 +38,9 @@ type Target struct {
 	// RPC is the method, "pkg.Service/Method", for grpc. What Request.Method says is of
 	// no account there.
 	RPC string
+	// Messages is how many messages a stream of gRPC sends, for methods that take several;
+	// 0 is 1.
+	Messages int
 	// ProtoFile, where set, is a .proto file that describes the method.
 	ProtoFile string
 

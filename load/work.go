@@ -98,6 +98,24 @@ func (w *Work) Done(due, now time.Time, status int, err error) {
 	w.tally.done(due, now, status, err)
 }
 
+// message tells of a message of a stream, that was sent or came, and its latency, 0 if it has
+// none.
+func (w *Work) message(sent bool, latency time.Duration) {
+	w.tally.mu.Lock()
+	defer w.tally.mu.Unlock()
+	if sent {
+		w.tally.sent++
+	} else {
+		w.tally.received++
+	}
+	if latency > 0 {
+		if w.tally.messages == nil {
+			w.tally.messages = newLatencies()
+		}
+		record(w.tally.messages, latency)
+	}
+}
+
 // giveUp tells that a request had no answer when the plan was interrupted. It is neither a
 // success nor a failure; but it has taken that long, or a standstill would be hidden.
 func (w *Work) giveUp(due, now time.Time) {

@@ -82,6 +82,10 @@ type (
 		Shortfall   *string             `json:"shortfall"`
 		Interrupted bool                `json:"interrupted"`
 		Unanswered  int64               `json:"unanswered"`
+
+		MessagesSent     *int64             `json:"messages_sent"`
+		MessagesReceived *int64             `json:"messages_received"`
+		MessageLatencyNS map[string]float64 `json:"message_latency_ns"`
 	}
 )
 

@@ -1,0 +1,184 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/connectivity"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/reflect/protoreflect"
+)
+
+// A streamLine opens one stream of gRPC at a time, by grpc-go's client. A stream is a request:
+// its latency is from when it was due to its status. Of its messages:
+//
+//   - a client stream sends Target.Messages, and their number is counted;
+//   - a server stream sends one, and each that comes is measured from the one before;
+//   - a bidirectional stream sends Target.Messages, each after the answer to the one before,
+//     and each is measured from its sending to its answer.
+type streamLine struct {
+	target  *Target
+	conn    *grpc.ClientConn
+	take    func() streamRequest
+	desc    *grpc.StreamDesc
+	method  string
+	options []grpc.CallOption
+}
+
+// A streamRequest is a message, encoded, and the fields that go with its stream.
+type streamRequest struct {
+	message []byte
+	fields  metadata.MD
+}
+
+func openStreams(t *Target, p *Pool, method protoreflect.MethodDescriptor, requests []streamRequest) error {
+	if t.Messages < 1 {
+		t.Messages = 1
+	}
+	creds := insecure.NewCredentials()
+	if t.secure() {
+		creds = credentials.NewTLS(t.tls("h2"))
+	}
+	take := inTurn(requests)
+	for range t.Conns {
+		conn, err := grpc.NewClient("passthrough:///"+t.addr(), grpc.WithTransportCredentials(creds), grpc.WithDisableServiceConfig(),
+			grpc.WithNoProxy(), grpc.WithAuthority(t.Request.host()))
+		if err != nil {
+			return err
+		}
+		p.closers = append(p.closers, conn.Close)
+		for range t.Streams {
+			p.Lines = append(p.Lines, &streamLine{
+				target: t, conn: conn, take: take, method: fmt.Sprintf("/%s/%s", method.Parent().FullName(), method.Name()),
+				desc:    &grpc.StreamDesc{ClientStreams: method.IsStreamingClient(), ServerStreams: method.IsStreamingServer()},
+				options: []grpc.CallOption{grpc.ForceCodec(asItIs{}), grpc.MaxCallRecvMsgSize(64 << 20)},
+			})
+		}
+	}
+	return nil
+}
+
+// asItIs is the codec of messages that are encoded already.
+type asItIs struct{}
+
+func (asItIs) Marshal(v any) ([]byte, error)      { return *v.(*[]byte), nil }
+func (asItIs) Unmarshal(data []byte, v any) error { *v.(*[]byte) = data; return nil }
+func (asItIs) Name() string                       { return "proto" }
+
+// Connect makes the connection, which several lines share.
+func (l *streamLine) Connect(ctx context.Context) error {
+	if l.target.Timeout > 0 {
+		limited, cancel := context.WithTimeout(ctx, l.target.Timeout)
+		defer cancel()
+		ctx = limited
+	}
+	for l.conn.Connect(); ; {
+		switch state := l.conn.GetState(); state {
+		case connectivity.Ready:
+			return nil
+		case connectivity.TransientFailure, connectivity.Shutdown:
+			return errors.New("no connection")
+		default:
+			if !l.conn.WaitForStateChange(ctx, state) {
+				return ctx.Err()
+			}
+		}
+	}
+}
+
+// Serve opens streams until there are no more.
+func (l *streamLine) Serve(ctx context.Context, w *Work) {
+	free := time.Now()
+	for {
+		due, ok := w.Take(free)
+		if !ok {
+			return
+		}
+		err := l.stream(ctx, w)
+		free = time.Now()
+		s, known := status.FromError(err)
+		code := int(s.Code())
+		switch {
+		case err == nil:
+			code = okStatus
+		case !known:
+			code = 0
+		case s.Code() == codes.Unavailable && strings.Contains(s.Message(), "connection refused"):
+			code, err = 0, errors.New("connection refused")
+		case s.Code() == codes.DeadlineExceeded && l.target.Timeout > 0 && ctx.Err() == nil:
+			code, err = 0, l.target.late("answer")
+		default:
+			err = fmt.Errorf("%v: %s", s.Code(), s.Message())
+		}
+		w.Done(due, free, code, err)
+	}
+}
+
+func (l *streamLine) stream(ctx context.Context, w *Work) error {
+	var cancel context.CancelFunc
+	if l.target.Timeout > 0 {
+		ctx, cancel = context.WithTimeout(ctx, l.target.Timeout)
+	} else {
+		ctx, cancel = context.WithCancel(ctx)
+	}
+	defer cancel() // what is left of the stream
+	r := l.take()
+	stream, err := l.conn.NewStream(metadata.NewOutgoingContext(ctx, r.fields), l.desc, l.method, l.options...)
+	if err != nil {
+		return err
+	}
+	var answer []byte
+	messages, both := 1, l.desc.ClientStreams && l.desc.ServerStreams
+	if l.desc.ClientStreams {
+		messages = l.target.Messages
+	}
+	last := time.Now()
+	for range messages {
+		sent := time.Now()
+		if err := stream.SendMsg(&r.message); errors.Is(err, io.EOF) {
+			return stream.RecvMsg(&answer) // says why the server has ended it
+		} else if err != nil {
+			return err
+		}
+		w.message(true, 0)
+		if both {
+			if err := stream.RecvMsg(&answer); errors.Is(err, io.EOF) {
+				return errors.New("the stream ended before all messages were answered")
+			} else if err != nil {
+				return err
+			}
+			last = time.Now()
+			w.message(false, last.Sub(sent))
+		}
+	}
+	if err := stream.CloseSend(); err != nil {
+		return err
+	}
+	for {
+		if err := stream.RecvMsg(&answer); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		now := time.Now()
+		switch {
+		case !l.desc.ServerStreams:
+			w.message(false, 0)
+			return nil // RecvMsg has awaited the status too
+		case both:
+			w.message(false, 0) // no answer to a message, so that it has no latency
+		default:
+			w.message(false, now.Sub(last))
+		}
+		last = now
+	}
+}

@@ -1,0 +1,154 @@
+package load
+
+import (
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/interop/grpc_testing"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/reflection"
+	"google.golang.org/grpc/status"
+)
+
+// streamer is grpc-go's server of a service that streams. It answers a bidirectional stream
+// message by message, 5 ms after each.
+type streamer struct {
+	grpc_testing.UnimplementedTestServiceServer
+}
+
+func (streamer) StreamingOutputCall(r *grpc_testing.StreamingOutputCallRequest, s grpc.ServerStreamingServer[grpc_testing.StreamingOutputCallResponse]) error {
+	for range r.ResponseParameters {
+		time.Sleep(20 * time.Millisecond)
+		if err := s.Send(&grpc_testing.StreamingOutputCallResponse{Payload: r.Payload}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (streamer) StreamingInputCall(s grpc.ClientStreamingServer[grpc_testing.StreamingInputCallRequest, grpc_testing.StreamingInputCallResponse]) error {
+	if md, _ := metadata.FromIncomingContext(s.Context()); len(md["x-who"]) != 1 {
+		return status.Error(codes.Unauthenticated, "who?")
+	}
+	total := 0
+	for {
+		r, err := s.Recv()
+		if errors.Is(err, io.EOF) {
+			return s.SendAndClose(&grpc_testing.StreamingInputCallResponse{AggregatedPayloadSize: int32(total)})
+		} else if err != nil {
+			return err
+		}
+		total += len(r.Payload.Body)
+	}
+}
+
+func (streamer) FullDuplexCall(s grpc.BidiStreamingServer[grpc_testing.StreamingOutputCallRequest, grpc_testing.StreamingOutputCallResponse]) error {
+	for n := 1; ; n++ {
+		r, err := s.Recv()
+		if errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		switch string(r.Payload.GetBody()) {
+		case "fail":
+			return status.Error(codes.ResourceExhausted, "enough")
+		case "hang":
+			<-s.Context().Done()
+			return nil
+		case "end":
+			return nil
+		}
+		time.Sleep(5 * time.Millisecond)
+		if err := s.Send(&grpc_testing.StreamingOutputCallResponse{Payload: r.Payload}); err != nil {
+			return err
+		}
+	}
+}
+
+func streams(t *testing.T, method, body string, messages int, timeout time.Duration) *Result {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := grpc.NewServer()
+	grpc_testing.RegisterTestServiceServer(server, streamer{})
+	reflection.Register(server)
+	go func() { _ = server.Serve(listener) }()
+	defer server.Stop()
+	pool, err := Open(t.Context(), &Target{
+		Proto: "grpc", Conns: 2, Streams: 5, RPC: "grpc.testing.TestService/" + method, Messages: messages, Timeout: timeout,
+		Request: Request{URL: parsed(t, "http://"+listener.Addr().String()), Body: []byte(body), Header: http.Header{"X-Who": {"Ann"}}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pool.Close()
+	r, err := Run(t.Context(), Plan{Rate: 50, Duration: 400 * time.Millisecond, Lines: pool.Lines})
+	if err != nil || r.Done != 20 {
+		t.Fatalf("%v, %+v", err, r)
+	}
+	return r
+}
+
+// Streams of all three kinds are requests; their messages are counted, and measured where one
+// answers another or follows it.
+func TestStreams(t *testing.T) {
+	r := streams(t, "FullDuplexCall", `{"payload":{"body":"cG9zdGFnZQ=="}}`, 8, 0)
+	if r.Failed() > 0 || r.Statuses[okStatus] != 20 || r.Sent != 160 || r.Received != 160 || r.MessageLatency.TotalCount() != 160 {
+		t.Errorf("bidirectional: %+v", r)
+	}
+	// Each message takes 5 ms at least, and a stream eight times as long.
+	if m, s := r.MessageLatency.Min(), r.Latency.Min(); m < 4.9e6 || s < 40e6 {
+		t.Errorf("bidirectional: a message took %d ns, a stream %d", m, s)
+	}
+	r = streams(t, "StreamingOutputCall", `{"responseParameters":[{"size":1},{"size":1},{"size":1}]}`, 1, 0)
+	if r.Failed() > 0 || r.Sent != 20 || r.Received != 60 || r.MessageLatency.TotalCount() != 60 {
+		t.Errorf("server: %+v", r)
+	}
+	// Each is measured from the one before, not from the stream's beginning.
+	if p50 := r.MessageLatency.ValueAtQuantile(50); p50 < 15e6 || r.Latency.Min() < 59e6 {
+		t.Errorf("server: a message took %d ns, a stream %d", p50, r.Latency.Min())
+	}
+	r = streams(t, "StreamingInputCall", `{"payload":{"body":"cG9zdGFnZQ=="}}`, 10, 0)
+	if r.Failed() > 0 || r.Sent != 200 || r.Received != 20 || r.MessageLatency != nil {
+		t.Errorf("client: %+v", r)
+	}
+	var table strings.Builder
+	if err := r.WriteTable(&table, "grpc"); err != nil || !strings.Contains(table.String(), "messages  200 sent, 20 received") {
+		t.Errorf("%v\n%s", err, table.String())
+	}
+}
+
+// How a stream ends badly is told by its status, or by what the client saw.
+func TestStreamFailures(t *testing.T) {
+	for body, want := range map[string]string{
+		"ZmFpbA==": "ResourceExhausted: enough",
+		"aGFuZw==": "no answer within 50ms",
+		"ZW5k":     "the stream ended before all messages were answered",
+	} {
+		timeout := 30 * time.Second
+		if strings.Contains(want, "50ms") {
+			timeout = 50 * time.Millisecond
+		}
+		r := streams(t, "FullDuplexCall", `{"payload":{"body":"`+body+`"}}`, 2, timeout)
+		if r.Errors[want] != 20 {
+			t.Errorf("want %s: %v", want, r.Errors)
+		}
+		if n := r.Statuses[int(codes.ResourceExhausted)]; strings.HasPrefix(want, "Res") && n != 20 {
+			t.Errorf("statuses %v", r.Statuses)
+		}
+	}
+	r := streams(t, "HalfDuplexCall", `{}`, 1, 0)
+	if r.Statuses[int(codes.Unimplemented)] != 20 {
+		t.Errorf("%v, %v", r.Statuses, r.Errors)
+	}
+}
