@@ -44,6 +44,7 @@ require (
 	github.com/prometheus/common v0.70.1
 	github.com/quic-go/quic-go v0.65.0
 	github.com/rogpeppe/go-internal v1.16.0
+	github.com/santhosh-tekuri/jsonschema/v6 v6.0.1
 	github.com/spf13/cobra v1.10.2
 	github.com/tinylib/msgp v1.6.5
 	github.com/twmb/avro v1.9.0

@@ -48,6 +48,7 @@ type loadFlags struct {
 	parsedReplay    *load.Replay
 	cookies         bool
 	messages        int
+	schema          bool
 	parsedStages    []load.Stage
 	warmUp          time.Duration
 	csv, hlog       string
@@ -126,6 +127,7 @@ Exit status: 0 all was answered by success and, at a rate, the latencies are val
 	flags.StringVar(&f.prometheus, "prometheus", "", "serve the metrics to Prometheus on `address`, such as :9464, at /metrics")
 	flags.StringVar(&f.prometheusWrite, "prometheus-write", "", "send the metrics every second to `URL` by Prometheus' remote write")
 	flags.StringVar(&f.config, "config", "", "YAML `file` with any of these by their names, and url; what is given here goes before it")
+	flags.BoolVar(&f.schema, "config-schema", false, "print the JSON schema of that file, for editors")
 	flags.StringVar(&f.stall, "server-stall", "", "the built-in server stands still for `length/interval`, such as 200ms/2s")
 	return cmd
 }
@@ -162,7 +164,7 @@ var httpToken = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
 func (f *loadFlags) check(args []string) error {
 	grpc := f.proto == "grpc"
 	switch {
-	case !slices.Contains([]string{"http1", "http2", "http3", "grpc", "websocket"}, f.proto):
+	case !slices.Contains(loadProtos, f.proto):
 		return hinted(fmt.Errorf("--proto %q", f.proto), "want http1, http2, http3, grpc or websocket")
 	case f.proto == "websocket" && (f.cookies || f.verb != ""):
 		return errors.New("--cookies and --request are for HTTP, not for WebSocket")
@@ -178,7 +180,7 @@ func (f *loadFlags) check(args []string) error {
 		return hinted(errors.New("--replay says what is sent and when"), "leave out --targets, --data, --body, --request, --stages, --slo, --warm-up and --arrivals")
 	case f.duration <= 0 || f.wait <= 0 || f.timeout <= 0:
 		return errors.New("--duration, --wait and --timeout must be more than 0")
-	case f.arrivals != "constant" && f.arrivals != "poisson":
+	case !slices.Contains(loadArrivals, f.arrivals):
 		return hinted(fmt.Errorf("--arrivals %q", f.arrivals), "want constant or poisson")
 	case f.arrivals == "poisson" && f.rate == 0:
 		return hinted(errors.New("--arrivals poisson needs a rate"), "give --rate, such as 100")
@@ -229,6 +231,9 @@ func (f *loadFlags) check(args []string) error {
 
 func runLoad(cmd *cobra.Command, args []string, f *loadFlags) (err error) {
 	ctx := cmd.Context()
+	if f.schema {
+		return writeLoadSchema(cmd.OutOrStdout(), cmd.Flags())
+	}
 	if f.config != "" {
 		if args, err = readLoadConfig(f.config, cmd.Flags(), args); err != nil {
 			return fmt.Errorf("--config: %w", err)

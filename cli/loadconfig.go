@@ -44,7 +44,7 @@ func readLoadConfig(path string, flags *pflag.FlagSet, args []string) ([]string,
 			continue
 		}
 		flag := flags.Lookup(name.Value)
-		if flag == nil || name.Value == "config" || name.Value == "help" {
+		if flag == nil || notInConfig[name.Value] {
 			return nil, fmt.Errorf("%s:%d: there is no flag %q (postage load --help lists them)", path, name.Line, name.Value)
 		}
 		if flag.Changed {
