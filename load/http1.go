@@ -228,6 +228,10 @@ func (h *http1) roundTrip() (status int, keep bool, err error) {
 			err = cut
 		}
 	}
+	// The next request is not the one that had so long.
+	if keep && (h.conn.SetWriteDeadline(time.Time{}) != nil || h.ctx.Err() != nil) {
+		keep = false
+	}
 	return status, keep, errors.Join(err)
 }
 

@@ -544,3 +544,37 @@ func TestBusyOfAShortRun(t *testing.T) {
 		t.Errorf("%v, busy for %v", err, r.busyFor)
 	}
 }
+
+// A large request may follow another on the same connection, however long after: what limits
+// the writing of the first is of no account to the second.
+func TestLargeRequestsKeepTheirConnection(t *testing.T) {
+	for _, secure := range []bool{false, true} {
+		var conns atomic.Int64
+		server := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(io.Discard, r.Body)
+		}))
+		server.Config.ConnState = func(_ net.Conn, s http.ConnState) {
+			if s == http.StateNew {
+				conns.Add(1)
+			}
+		}
+		if secure {
+			server.StartTLS()
+		} else {
+			server.Start()
+		}
+		pool, err := Open(t.Context(), &Target{
+			Proto: "http1", Conns: 1, Streams: 1, Timeout: 3 * time.Second, TLS: &tls.Config{InsecureSkipVerify: true},
+			Request: Request{Method: http.MethodPost, Body: make([]byte, 100_000), URL: parsed(t, server.URL)},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := Run(t.Context(), Plan{Rate: 10, Duration: 500 * time.Millisecond, Lines: pool.Lines})
+		if err != nil || r.Done != 5 || r.Failed() > 0 || conns.Load() != 1 {
+			t.Errorf("tls %v: %v, %d of %d failed over %d connections: %v", secure, err, r.Failed(), r.Done, conns.Load(), r.Errors)
+		}
+		_ = pool.Close()
+		server.Close()
+	}
+}
