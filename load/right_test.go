@@ -514,14 +514,14 @@ func TestMemoryPerConnection(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var during uint64
+			during := make(chan uint64, 1)
 			plan := Plan{Rate: 2000, Duration: 400 * time.Millisecond, Lines: pool.Lines}
-			taken := time.AfterFunc(350*time.Millisecond, func() { during = inUse() })
+			taken := time.AfterFunc(350*time.Millisecond, func() { during <- inUse() })
 			r, err := Run(t.Context(), plan)
 			if taken.Stop() || err != nil || r.Failed() > 0 {
 				t.Fatalf("%v, %+v", err, r)
 			}
-			if each := (float64(during) - float64(before)) / conns; each > 40<<10 {
+			if each := (float64(<-during) - float64(before)) / conns; each > 40<<10 {
 				t.Errorf("%s: %.0f KB a connection", proto, each/1024)
 			} else {
 				t.Logf("%s: %.1f KB a connection", proto, each/1024)

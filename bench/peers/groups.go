@@ -101,11 +101,8 @@ service Greeter { rpc Hello(Message) returns (Message); }
 // sample is what a generator did in the time that was measured.
 type sample struct{ perCPU, perSecond float64 }
 
-// measure has the generators of a group take turns with each server, and prints what came.
+// measure has the generators take turns with each server, and prints what came.
 func (g group) measure(ctx context.Context, p peers, servers []*server, o options, turns int, shuffle *rand.Rand, out io.Writer) error {
-	if !strings.Contains(g.name, o.only) {
-		return nil
-	}
 	present := slices.DeleteFunc(slices.Clone(g.generators), func(g generator) bool { return p.paths[g.peer] == "" })
 	for _, s := range servers {
 		if s.urls[g.protocol] == "" {

@@ -93,24 +93,30 @@ func run(ctx context.Context, o options, out io.Writer) (err error) {
 	begun, before := time.Now(), readMachine()
 	shuffle := rand.New(rand.NewPCG(o.seed, 0))
 
-	fmt.Fprintf(out, "Requests a second of the generator's CPU time, as fast as it can on one thread: median of %d turns (lowest to highest).\n\n", o.turns)
-	fmt.Fprintln(out, "| what | server | generator | requests/CPU s | requests/s | postage load is |\n|---|---|---|---:|---:|---:|")
-	for _, g := range races {
-		if err := g.measure(ctx, p, servers, o, o.turns, shuffle, out); err != nil {
-			return err
+	for _, table := range []struct {
+		title  string
+		groups []group
+		turns  int
+	}{
+		{"Requests a second of the generator's CPU time, as fast as it can on one thread", races, o.turns},
+		{"The same at a rate, with as many threads as the generator likes", paced, min(o.turns, 3)},
+	} {
+		groups := slices.DeleteFunc(table.groups, func(g group) bool { return !strings.Contains(g.name, o.only) })
+		if len(groups) == 0 {
+			continue
 		}
-	}
-	turns := min(o.turns, 3)
-	fmt.Fprintf(out, "\nThe same at a rate, with as many threads as the generator likes: median of %d turns.\n\n", turns)
-	fmt.Fprintln(out, "| what | server | generator | requests/CPU s | requests/s | postage load is |\n|---|---|---|---:|---:|---:|")
-	for _, g := range paced {
-		if err := g.measure(ctx, p, servers, o, turns, shuffle, out); err != nil {
-			return err
+		fmt.Fprintf(out, "%s; turns: %d (lowest to highest).\n\n", table.title, table.turns)
+		fmt.Fprintln(out, "| what | server | generator | requests/CPU s, median | requests/s | postage load is |\n|---|---|---|---:|---:|---:|")
+		for _, g := range groups {
+			if err := g.measure(ctx, p, servers, o, table.turns, shuffle, out); err != nil {
+				return err
+			}
 		}
+		fmt.Fprintln(out)
 	}
 	if strings.Contains("stalls", o.only) {
 		turns := min(o.turns, 2)
-		fmt.Fprintf(out, "\n%d requests a second for %v against a server that stands still for %v every %v, %d turns. Computed: p99 = %v.\n\n",
+		fmt.Fprintf(out, "%d requests a second for %v against a server that stands still for %v every %v, %d turns. Computed: p99 = %v.\n\n",
 			stallRate, fixedFor, stallLength, stallEvery, turns, computedP99)
 		fmt.Fprintln(out, "| what | generator | achieved of the rate | p99 | off the computed |\n|---|---|---:|---:|---:|")
 		if err := stalls(ctx, p, turns, shuffle, out); err != nil {
