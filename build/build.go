@@ -26,8 +26,8 @@ type Target struct {
 // other code. With one layout it is the one that the linker gives it without being told, and so it
 // is in a Go release before 1.22, whose linker knows no other.
 //
-// Packages are compiled once; a layout more is one linking more. Debugging information is left out.
-// An error holds what the compiler said.
+// Packages are compiled once, and linked once for each layout. Debugging information is left out.
+// An error contains the compiler's output.
 func (s *Source) Layouts(ctx context.Context, target Target, layouts int) ([]string, error) {
 	folder, err := s.products(ctx, target)
 	if err != nil {
@@ -52,7 +52,8 @@ func (s *Source) Layouts(ctx context.Context, target Target, layouts int) ([]str
 		if err != nil {
 			return err
 		}
-		// Two may build the same, and one may be interrupted: what has its final name is whole.
+		// Two processes may build the same, and one may be interrupted: a file with its final name
+		// is complete.
 		unfinished, err := os.MkdirTemp(folder, "build-")
 		if err != nil {
 			return err
@@ -100,8 +101,8 @@ func suffix() string {
 }
 
 // withLDFlags adds the layout's seed, 0 for none, to the linker's flags among those of go build,
-// and has it leave out debugging information, which nothing here reads and which takes a third of a
-// program's linking.
+// and leaves out debugging information, which nothing reads and which takes a third of the linking
+// time.
 func withLDFlags(flags []string, seed int) []string {
 	add := " -w"
 	if seed > 0 {
@@ -148,8 +149,8 @@ func environmentLDFlags(ctx context.Context, flags []string) ([]string, error) {
 	return found, nil
 }
 
-// quotedFields splits at spaces, but for those between two quotes of which the first begins a
-// field, as the go command does with GOFLAGS.
+// quotedFields splits at spaces that are not in quotes, as the go command does with GOFLAGS: a
+// quote counts at the beginning of a field.
 func quotedFields(text string) []string {
 	var fields []string
 	for text = strings.TrimSpace(text); text != ""; text = strings.TrimSpace(text) {
@@ -167,7 +168,7 @@ func quotedFields(text string) []string {
 // products is the folder of what is built of the target: in the cache for a revision, else one that
 // Close removes.
 func (s *Source) products(ctx context.Context, target Target) (string, error) {
-	// What decides what a revision's code becomes; which toolchain go.mod asks for is the commit's.
+	// What determines the program besides the commit, which also fixes the toolchain in go.mod.
 	environment, err := Output(ctx, "", "go", "env", "GOVERSION", "GOTOOLCHAIN", "GOOS", "GOARCH", "GOAMD64", "GOARM64", "GOARM", "GO386", "GOEXPERIMENT", "GOFLAGS",
 		"GOFIPS140", "CGO_ENABLED", "CGO_CFLAGS", "CGO_CPPFLAGS", "CGO_CXXFLAGS", "CGO_LDFLAGS", "CC", "CXX")
 	if err != nil {
@@ -176,7 +177,7 @@ func (s *Source) products(ctx context.Context, target Target) (string, error) {
 	h := sha256.New()
 	fmt.Fprintf(h, "%q", append([]string{s.Commit, s.below, target.Package, strconv.FormatBool(target.Test), environment, os.Getenv("GOWORK")}, target.Flags...))
 	for _, flag := range target.Flags {
-		// A profile, an overlay: what is in it counts.
+		// The contents of a profile or an overlay count.
 		if _, file, _ := strings.Cut(flag, "="); filepath.IsAbs(file) {
 			if text, err := os.ReadFile(file); err == nil {
 				fmt.Fprintf(h, "%x", sha256.Sum256(text))

@@ -173,8 +173,8 @@ func TestLayoutsOfTests(t *testing.T) {
 	}
 }
 
-// What does not build says what the compiler said; what is no revision says so; both end when
-// they are told to.
+// A failed build reports the compiler's output, and an unknown revision is an error; both stop when
+// the context ends.
 func TestLayoutsErrors(t *testing.T) {
 	module, git := repository(t)
 	write(t, module, "main.go", "package main\n\nfunc main() { missing() }\n")
@@ -207,7 +207,7 @@ func TestQuotedFields(t *testing.T) {
 	}
 }
 
-// The cache loses what was asked for longest ago, and nothing that may be in use.
+// The cache drops the least recently used, and nothing that may be in use.
 func TestTrim(t *testing.T) {
 	root := t.TempDir()
 	now := time.Now()

@@ -10,14 +10,14 @@ import (
 )
 
 const (
-	// cacheBytes is what the cache may hold beside what is in use.
+	// cacheBytes is how much the cache may hold besides what is in use.
 	cacheBytes = 4 << 30
-	// inUse is how long after it was asked for something is taken to be in use.
+	// inUse is how long a folder counts as in use after it was asked for.
 	inUse = 24 * time.Hour
 )
 
-// cached makes the folder of a key in the cache, or finds it there, and removes what has not
-// been asked for longest while there is too much.
+// cached makes the folder of a key in the cache, or finds it there, and removes the least recently
+// used folders while there is too much.
 func cached(key string) (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -32,8 +32,8 @@ func cached(key string) (string, error) {
 	return folder, errors.Join(os.Chtimes(folder, now, now), trim(root, cacheBytes, now.Add(-inUse)))
 }
 
-// trim removes folders of root, those asked for longest ago first, until the others have no more
-// bytes than most; none that was asked for since the time given.
+// trim removes folders of root, the least recently used first, until at most that many bytes are
+// left. It removes none that was asked for since the given time.
 func trim(root string, most int64, since time.Time) error {
 	entries, err := os.ReadDir(root)
 	if err != nil {

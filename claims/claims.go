@@ -17,7 +17,7 @@
 //     certificate) was an artefact if it holds the page's way, and what it implies
 //     differs once that is put right.
 //
-// What comes of it are [report.Claims], which package report prints.
+// The result is [report.Claims], which package report prints.
 package claims
 
 import (
@@ -31,7 +31,7 @@ import (
 	"postage/verdict"
 )
 
-// Verdict is what became of a claim.
+// Verdict is the verdict on a claim.
 type Verdict string
 
 const (
@@ -43,12 +43,12 @@ const (
 	NotAvailable Verdict = "not available" // no stage of this program measures it
 )
 
-// like are the verdicts on rows that a page's reader knows the colours of.
+// like are the verdicts on rows with the same colours.
 var like = map[Verdict]stats.Verdict{Holds: stats.Faster, Differs: stats.Slower, WasArtefact: stats.Slower}
 
-// Tolerance is the factor within which a ratio counts as reproduced. NoMore is by how much one may
-// be above the most that a claim allows ("no slower"): what is certain and below it is of no
-// account.
+// Tolerance is the factor within which a ratio counts as reproduced. NoMore is by how much a ratio
+// may exceed the most that a claim allows ("no slower"): a smaller difference does not matter, even
+// if it is certain.
 const (
 	Tolerance = 1.25
 	NoMore    = 1.02
@@ -75,7 +75,8 @@ type Measure struct {
 	// Implied says that the page has no such figures: Published is what its claim would
 	// mean for rows without the page's mistake.
 	Implied bool
-	// AtMost says that Published is the most that the claim allows, and anything below as good.
+	// AtMost says that Published is the most that the claim allows, and anything below it is as
+	// good.
 	AtMost bool
 	// Of is the figure: report.Time, report.Allocs or report.Bytes. Time if empty.
 	Of report.Figure
@@ -98,8 +99,7 @@ func Patterns(all []Claim) []string {
 	return patterns
 }
 
-// Check compares claims with runs; each measure is taken from the first that has both
-// its rows.
+// Check compares claims with runs. Each measure is taken from the first run that has both its rows.
 func Check(all []Claim, runs []*record.Record) report.Claims {
 	results := make([]map[string]*verdict.Result, len(runs))
 	for i, run := range runs {

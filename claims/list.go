@@ -36,7 +36,7 @@ const (
 	likeWithLike   = "like with like"
 )
 
-// timed compares two rows' times with the ratio that was published.
+// timed compares the ratio of two rows' times with the published one.
 func timed(what, row, base string, published float64) Measure {
 	return Measure{What: what, Row: row, Base: base, Published: published, Of: report.Time}
 }
@@ -47,7 +47,7 @@ func allocated(what, row, base string, of report.Figure, published, publishedBas
 	return Measure{What: what, Row: row, Base: base, Published: published / publishedBase, Of: of}
 }
 
-// atMost says that less than was published is as good.
+// atMost marks a measure for which less than was published is as good.
 func atMost(m Measure) Measure {
 	m.AtMost = true
 	return m

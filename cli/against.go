@@ -17,11 +17,11 @@ import (
 	"postage/record"
 )
 
-// sides are this program's code as of a revision and as it lies in the working tree, both built.
+// sides are builds of this program: of a revision, and of the working tree.
 type sides struct{ old, now *lab.Build }
 
-// buildSides builds this program as it was at a revision that git knows, and as the working tree
-// has it, in so many function layouts, the same ones. remove removes what is not kept in the cache.
+// buildSides builds this program at a git revision and from the working tree, each in the same
+// function layouts. remove removes what is not kept in the cache.
 func buildSides(cmd *cobra.Command, name string, layouts int) (both sides, remove func() error, err error) {
 	ctx, begun := cmd.Context(), time.Now()
 	defer func() {
@@ -38,11 +38,11 @@ func buildSides(cmd *cobra.Command, name string, layouts int) (both sides, remov
 	}()
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
-		return both, nil, errors.New("this program does not know what it was built from")
+		return both, nil, errors.New("this program has no record of the source that it was built from")
 	}
 	root, ok := sourceOf(ctx, info)
 	if !ok {
-		return both, nil, hinted(fmt.Errorf("the current folder is not in the source of this program, module %s", info.Main.Path), "go to its source, where git knows the revisions")
+		return both, nil, hinted(fmt.Errorf("the current folder is not in the source of this program, module %s", info.Main.Path), "run it in a git checkout of that source")
 	}
 	old, err := build.Revision(ctx, root, name)
 	if err != nil {
@@ -53,7 +53,7 @@ func buildSides(cmd *cobra.Command, name string, layouts int) (both sides, remov
 		return both, nil, err
 	}
 	remove = func() error { return errors.Join(old.Close(), now.Close()) }
-	say(cmd, "postage: building this program as of %s and as it is here, in %s", shortCommit(old.Commit), words.Counted(layouts, "function layout"))
+	say(cmd, "postage: building this program at %s and from the working tree, in %s", shortCommit(old.Commit), words.Counted(layouts, "function layout"))
 	target := build.Target{Package: info.Path, Flags: buildFlags(ctx, info)}
 	if both.old, err = buildLayouts(ctx, old, target, layouts); err == nil {
 		both.now, err = buildLayouts(ctx, now, target, layouts)
@@ -83,8 +83,8 @@ func buildLayouts(ctx context.Context, source *build.Source, target build.Target
 
 func shortCommit(commit string) string { return commit[:min(12, len(commit))] }
 
-// buildFlags are those that this program was built with and that change the code: both sides get
-// them. A profile that lies beside the main package is each side's own (-pgo=auto).
+// buildFlags are the flags of this program's build that change the code: both sides get them. With
+// a profile beside the main package, each side uses its own (-pgo=auto).
 func buildFlags(ctx context.Context, info *debug.BuildInfo) []string {
 	var flags []string
 	pgo := "off"

@@ -22,7 +22,7 @@ func (p program) claimsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "claims [RUN...]",
 		Short: "Compare what five benchmark pages say with what was measured here",
-		Long: `Prints, for each of the 15 claims of five well-known benchmark pages, what was published,
+		Long: `For each of the 15 claims of five well-known benchmark pages, prints what was published,
 what saved runs say (the latest if none is given), whether the claim holds, and why it may
 not. With --measure it measures the rows that the claims are about first.`,
 		Example: `  postage claims --measure --budget 30m
@@ -57,7 +57,7 @@ not. With --measure it measures the rows that the claims are about first.`,
 func (p program) claimRuns(cmd *cobra.Command, names []string, measure bool, budget time.Duration) ([]*record.Record, error) {
 	if measure {
 		if len(names) > 0 {
-			return nil, hinted(errors.New("--measure makes a run: runs do not go with it"), "leave out one of the two")
+			return nil, hinted(errors.New("--measure makes a new run, so it takes no runs"), "leave out one of the two")
 		}
 		rec, err := p.measureClaims(cmd, budget)
 		return []*record.Record{rec}, err

@@ -19,16 +19,16 @@ func (p program) compareCommand() *cobra.Command {
 		Use:   "compare [RUN | OLD NEW]",
 		Short: "Compare two saved runs, or the two sides of one, row by row",
 		Long: `A single run, the latest if none is given, is one that was made with run --against: each
-row is compared with its old self, which took part in the same rounds. A row is
+row is compared with its old version, which took part in the same rounds. A row is
 regressed only if the change is beyond chance, over all rows together, and beyond the
-threshold; it passed only if what it may be slower by is under the threshold; else it is
+threshold; it passed only if any slowdown must be under the threshold; else it is
 inconclusive.
 
 Of two runs it prints how the time of each row changed, as a multiple of the baseline's
-in the same run, so that a machine that was slower as a whole cancels. That is advice:
+in the same run, so that a slower machine cancels out. That is advice:
 runs of the same code differ too, and how often is printed with it.
 
-Runs of different machines are refused: --force compares them all the same, and says so
+Runs of different machines are refused: --force compares them anyway, and says so
 on every line.`,
 		Example: p.example().expand(`  postage compare before.txt after.txt
   postage compare before.txt latest --markdown
@@ -45,7 +45,7 @@ on every line.`,
 				return err
 			}
 			if c.AcrossMachines && !force {
-				return otherMachine(c, "--force compares them all the same, and says so on every line")
+				return otherMachine(c, "--force compares them anyway, and says so on every line")
 			}
 			switch {
 			case asJSON:
@@ -72,7 +72,7 @@ func atMostTwoRuns(_ *cobra.Command, args []string) error {
 	return nil
 }
 
-// compareArguments compares the two runs, or the two sides of the one, that are named.
+// compareArguments compares the two named runs, or the two sides of the one.
 func compareArguments(args []string, limits verdict.Thresholds) (*verdict.Changes, error) {
 	if len(args) == 2 {
 		return compareRuns(args[0], args[1], limits)
@@ -83,7 +83,7 @@ func compareArguments(args []string, limits verdict.Thresholds) (*verdict.Change
 		return nil, err
 	}
 	if !verdict.IsAgainst(rec) {
-		return nil, hinted(fmt.Errorf("%s has one side only: it was against no revision", cmp.Or(name, "the latest run")),
+		return nil, hinted(fmt.Errorf("%s has one side only: it was made without --against", cmp.Or(name, "the latest run")),
 			"`postage run --against REVISION`; or `postage compare before.txt after.txt`, as advice")
 	}
 	c := verdict.ComparePaired(rec, limits)

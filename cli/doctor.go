@@ -29,7 +29,7 @@ func (p program) doctorCommand() *cobra.Command {
 		Use:   "doctor",
 		Short: "Say whether figures from this machine can be trusted",
 		Long: `Describes the machine and says in plain words whether figures from it can be trusted,
-and why not. With --calibrate it finds out: it makes many comparisons whose truth is
+and why not. With --calibrate it measures that: it makes many comparisons whose result is
 known, through the very same code as ` + "`run`" + `. Each compares a contender of a stage with itself
 and with itself slowed by 1, 2, 3 or 5%, and the verdicts are counted. ` + "`run`" + ` then says the
 smallest slowdown that is found.`,
@@ -69,7 +69,7 @@ smallest slowdown that is found.`,
 	f.IntVar(&comparisons, "comparisons", enoughComparisons, "how many comparisons --calibrate makes")
 	f.StringVar(&stage, "stage", "", "the stage to calibrate (default the first)")
 	f.DurationVar(&budget, "budget", 0, "total time for --calibrate (default "+comparisonBudget.String()+" a comparison)")
-	f.StringVar(&saved, "record", "", "look at a calibration's record in `file`, measure nothing: what a block's value finds beside the median of paired wall times")
+	f.StringVar(&saved, "record", "", "analyse a calibration's record in `file` and measure nothing: what each kind of block value finds")
 	f.BoolVar(&asJSON, "json", false, "print JSON")
 	for _, flag := range []string{"comparisons", "budget", "stage", "json"} {
 		cmd.MarkFlagsMutuallyExclusive("record", flag)
@@ -77,13 +77,13 @@ smallest slowdown that is found.`,
 	return cmd
 }
 
-// enoughComparisons without a false alarm show that at most 1% are: 0.99^368 is 2.5%.
+// enoughComparisons without a false alarm show that at most 1% are false alarms: 0.99^368 is 2.5%.
 const enoughComparisons = 368
 
 // comparisonBudget is what a case of `postage run` may get of its default budget.
 const comparisonBudget = 6 * time.Second
 
-// describe tells what the machine is and what that means for figures.
+// describe says what the machine is and what that means for figures.
 func describe(m *record.Machine) string {
 	var b strings.Builder
 	line := func(what, is string) { fmt.Fprintf(&b, "%-22s %s\n", what, is) }
@@ -112,21 +112,21 @@ func findings(m *record.Machine) []string {
 	var f []string
 	add := func(format string, a ...any) { f = append(f, fmt.Sprintf(format, a...)) }
 	if busy(m) {
-		add("The machine is busy with something else. Every figure will be slower and less certain: stop that first.")
+		add("The machine is busy with something else. Every figure will be slower and less certain: stop the other work first.")
 	}
 	if m.StealPercent != nil && *m.StealPercent > 1 {
 		add("The hypervisor gives %.1f%% of the processor time to other guests. Intervals get wider.", *m.StealPercent)
 	}
 	switch m.Virtualised {
 	case "":
-		add("Whether the machine is virtual could not be found out.")
+		add("It is not known whether the machine is virtual.")
 	case "none":
 	default:
 		name := " (" + m.Virtualised + ")"
 		if m.Virtualised == "yes" {
 			name = ""
 		}
-		add("The machine is virtual%s: neighbours that cannot be seen share its caches and its clock rate. Ratios measured in one run hold; times in ns are those of today.", name)
+		add("The machine is virtual%s: other guests share its caches and affect its clock rate. Ratios measured in one run hold; times in ns may differ tomorrow.", name)
 	}
 	switch m.Governor {
 	case "", "performance":
@@ -158,7 +158,7 @@ func conclusion(m *record.Machine) string {
 	case busy(m) || stolen:
 		return "Not now: ratios will be honest but imprecise, and times in ns mean little, until the machine is quieter."
 	case m.Virtualised != "none" || m.Governor != "performance":
-		return "Yes for ratios within one run, which carry their intervals. Times in ns: only beside others of the same run. `postage doctor --calibrate` measures how far to trust the verdicts."
+		return "Yes for ratios within one run, which have intervals. Compare times in ns only within the same run. `postage doctor --calibrate` measures how far to trust the verdicts."
 	}
 	return "Yes, for ratios and for times in ns. `postage doctor --calibrate` measures how far to trust the verdicts."
 }
@@ -200,7 +200,7 @@ func (p program) calibrationSuite(stage string, comparisons int) lab.Suite {
 	return lab.Suite{}
 }
 
-// calibrationPrecision is what a calibration asks for: it uses its budget up.
+// calibrationPrecision is so narrow that a calibration uses its whole budget.
 const calibrationPrecision = 0.005
 
 func (p program) runCalibration(cmd *cobra.Command, stage string, comparisons int, budget time.Duration, asJSON bool) error {
@@ -270,9 +270,9 @@ func newCalibration(stage string, c lab.Calibration) *report.Calibration {
 
 // calibrationLine says in one line what verdicts are worth here.
 func calibrationLine(r *report.Calibration, each time.Duration) string {
-	finds := "no slowdown of up to 5% is found in 95%"
+	finds := "no slowdown of up to 5% is found in 95% of comparisons"
 	if r.Smallest != nil {
-		finds = fmt.Sprintf("a slowdown of %g%% is found in 95%%", 100**r.Smallest)
+		finds = fmt.Sprintf("a slowdown of %g%% is found in 95%% of comparisons", 100**r.Smallest)
 	}
 	return fmt.Sprintf("%s on this machine, %v a comparison: %s, equal things are called different in at most %.1f%% (%d of %d)",
 		r.Stage, each.Round(time.Second/10), finds, 100*r.FalseAlarms.High, r.FalseAlarms.Count, r.Comparisons)
@@ -296,7 +296,7 @@ func keepCalibration(stage string, m *record.Machine, line string) error {
 	})
 }
 
-// sayCalibrations tells what calibrations of this machine found of the entries' stages.
+// sayCalibrations prints what calibrations of the entries' stages found on this machine.
 func sayCalibrations(cmd *cobra.Command, entries []lab.Entry, m *record.Machine) {
 	said := map[string]bool{}
 	for _, e := range entries {

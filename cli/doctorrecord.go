@@ -9,9 +9,9 @@ import (
 	"postage/record"
 )
 
-// blockValues prints what a calibration's blocks find by each value that they can be given, the one
-// that speaks of them marked: the same batches, so that the machine's mood is in all. Records
-// of before, whose rows name no value, are taken to be of contenders alone in their process.
+// blockValues prints what a calibration's blocks find by each kind of block value, and marks the
+// one in use. All are of the same batches, so the machine's state is the same. Older records, whose
+// rows name no value, are taken to be of contenders alone in their process.
 func blockValues(w io.Writer, name string) error {
 	rec, err := record.Load(name)
 	if err != nil {

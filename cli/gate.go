@@ -17,7 +17,7 @@ import (
 	"postage/verdict"
 )
 
-// exitStatus ends a command with an exit code; the output has said why already.
+// exitStatus ends a command with an exit code; the output says why.
 type exitStatus int
 
 func (e exitStatus) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
@@ -38,16 +38,16 @@ func (p program) gateCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "gate [RUN]",
 		Short: "Fail if a run against a revision found something slower",
-		Long: `Gates a run, the latest if none is given, that was made with run --against: each row by
-its old self, which took turns with it. Times are gated beyond chance and beyond the
+		Long: `Gates a run, the latest if none is given, that was made with run --against: each row against
+its old version, which took turns with it. Times are gated beyond chance and beyond the
 threshold; allocations, bytes and sizes exactly. The threshold of a time is 3%, or what
 could be seen of the row if that is more, at most 10%, unless --thresholds has one.
 
-Two runs that did not take turns cannot be gated: what lies between them need not be the
+Two runs that did not take turns cannot be gated: the difference may not come from the
 code. postage compare prints how they differ, as advice.
 
 Exit status: 0 all rows passed, 1 some row regressed, 2 there is no answer (the run is
-missing, damaged, empty or against no revision, lost rows that the revision had, or had
+missing, damaged, empty or without --against, lost rows that the revision had, or had
 too few blocks to see even twice the time), 3 inconclusive: no row regressed, but some
 may have.`,
 		Example: p.example().expand(`  postage run {case} --against main && postage gate
@@ -110,17 +110,16 @@ func oneSided(_ *cobra.Command, args []string) error {
 	if rec, err := loadRun(args[0]); err == nil && rec.Run.Commit != "" {
 		against = strings.TrimSuffix(rec.Run.Commit, build.Dirty)
 	}
-	return hinted(errors.New("two runs cannot be gated: they did not take turns, and what lies between them need not be the code"),
+	return hinted(errors.New("two runs cannot be gated: they did not take turns, and the difference may not come from the code"),
 		"gate `postage run --against "+against+"`; `postage compare` prints how the two differ, as advice")
 }
 
-// blind is the slowdown that a row must be able to show, if it is not to be said that there is no
-// answer.
+// blind is the slowdown that a row must be able to show; otherwise the gate has no answer.
 const blind = 2
 
-// answers is an error if the gate could not answer for all that was measured: if rows had figures
-// in the old code only, or could not have been found slower however slow. What the old revision did
-// not have, or not working, cannot have become slower since.
+// answers is an error if the gate has no answer for some row: it had figures in the old code only,
+// or no slowdown of it could have been found. A row that the old revision did not have, or that
+// failed there, cannot have become slower.
 func answers(cmd *cobra.Command, c *verdict.Changes) error {
 	lost := 0
 	for _, u := range c.Unmatched {

@@ -35,8 +35,8 @@ func (p program) historyCommand() *cobra.Command {
 row changed from run to run, with the runs marked from which on it was faster or slower.
 
 Times are taken as a multiple of an anchor's in the same run, so that a machine that was
-slower as a whole cancels. The anchor is the case's baseline in the first run that was
-added, in its module version: when that changes, what follows stands for itself.`,
+slower as a whole cancels out. The anchor is the case's baseline in the first run that was
+added, in its module version: when that changes, a new trend begins.`,
 		Example: p.example().expand(`  postage history add latest
   postage history list
   postage history show {row}
@@ -59,9 +59,9 @@ func historyAddCommand(place *string) *cobra.Command {
 	return &cobra.Command{
 		Use:   "add RUN...",
 		Short: "Add saved runs to the history",
-		Long: `Adds the figures of saved runs to the history, which is made if there is none. What it says
-was added is on disk. A run that is there already is left as it is; one that was resumed
-since takes its own place.`,
+		Long: `Adds the figures of saved runs to the history, which is created if needed. What it reports
+as added is on disk. A run that is already there is left as it is; one that was resumed
+since then is replaced.`,
 		Example: `  postage history add latest
   postage history add before.txt after.txt`,
 		ValidArgsFunction: completeRuns,
@@ -84,7 +84,7 @@ since takes its own place.`,
 	}
 }
 
-// addRun adds one run and says what became of it.
+// addRun adds one run and reports the outcome.
 func addRun(cmd *cobra.Command, db *history.DB, name string) error {
 	file := name
 	if name == latestName {
@@ -108,15 +108,15 @@ func addRun(cmd *cobra.Command, db *history.DB, name string) error {
 	text := map[history.Outcome]string{
 		history.Added:     fmt.Sprintf("added as record %d, %s", a.Record, rowCount(a.Figures)),
 		history.There:     fmt.Sprintf("already there as record %d; nothing was changed", a.Record),
-		history.Continued: fmt.Sprintf("has been resumed since it was added: record %d has its figures of now, %s", a.Record, rowCount(a.Figures)),
-		history.Behind:    fmt.Sprintf("is there as record %d with more blocks; nothing was changed", a.Record),
+		history.Continued: fmt.Sprintf("was resumed after it was added: record %d now has its new figures, %s", a.Record, rowCount(a.Figures)),
+		history.Behind:    fmt.Sprintf("is already there as record %d with more blocks; nothing was changed", a.Record),
 	}[a.Outcome]
 	fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", filepath.Base(file), text)
 	if a.Outcome != history.Added && a.Outcome != history.Continued {
 		return nil
 	}
 	if a.Partial {
-		say(cmd, "postage: %s is partial: the run was not completed; --resume goes on with it", filepath.Base(file))
+		say(cmd, "postage: %s is partial: the run was not completed; --resume continues it", filepath.Base(file))
 	}
 	if a.Without > 0 {
 		say(cmd, "postage: %s without figures left out", rowCount(a.Without))
@@ -171,8 +171,8 @@ func (p program) historyShowCommand(place *string) *cobra.Command {
 run and commit that they began with, and the figures of the last runs; one such trend for
 each machine. ROW is a row's name, or a part of it that no other row has.
 
-A change has 5 runs at least on either side. In a row that never changed one is found in
-5% of all trends at most.`,
+A change has at least 5 runs on either side. In a row that never changed one is found in
+at most 5% of all trends.`,
 		Example: p.example().expand(`  postage history show {row}
   postage history show {row} --last 0 --json`),
 		Args: func(_ *cobra.Command, args []string) error {
@@ -242,8 +242,7 @@ func rowsWith(rows []string, text string) []string {
 	return near
 }
 
-// historyPlace is where the history is: as the flag says, or the environment, or where it
-// always is.
+// historyPlace is where the history is: from the flag, the environment, or the default.
 func historyPlace(flag string) string {
 	if flag != "" {
 		return flag
@@ -308,7 +307,7 @@ func reportedTrends(cmd *cobra.Command, flag string, runs []report.NamedRun) (tr
 		for _, run := range runs {
 			for i := range run.Record.Rows {
 				row := &run.Record.Rows[i]
-				// A floor is nobody's choice, and the control is the anchor again.
+				// A floor cannot be chosen, and the control is the anchor again.
 				if role := row.Role; role != record.RoleContender {
 					continue
 				}

@@ -49,7 +49,7 @@ const patternHelp = `A pattern is a stage or key=value parts or both, joined by 
 hold: {some}, {part}, key=a*,b, key!=c. Of several patterns one must hold. A
 pattern with a colon is a filter in benchstat's syntax: '/key:(a OR b) -/other:c'.`
 
-// dropAll takes out the word for everything, which is what no pattern means to a list.
+// dropAll removes the word "all": a list without patterns has everything.
 func dropAll(patterns []string) []string {
 	if slices.Contains(patterns, lab.All) {
 		return nil

@@ -39,14 +39,13 @@ const (
 	exitInterrupted = 130 // by Ctrl-C or SIGTERM
 )
 
-// errFailedRow ends a command whose rows did not all prove themselves; the output has
-// said so already.
+// errFailedRow ends a command in which some row failed its proof; the output says which.
 var errFailedRow = errors.New("some row failed its proof")
 
 // hinted is an error with advice.
 func hinted(err error, hint string) error { return &lab.Hinted{Err: err, Hint: hint} }
 
-// run is the whole program but for the process around it.
+// run is the whole program except for the process around it.
 func (p program) run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	root := p.newRoot()
 	root.SetArgs(asGoFlags(args))

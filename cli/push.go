@@ -41,10 +41,10 @@ func pushKeysCommand() *cobra.Command {
 	var file string
 	cmd := &cobra.Command{
 		Use:   "keys",
-		Short: "Make a VAPID key pair, or show the public key of the one there is",
+		Short: "Make a VAPID key pair, or show the public key of an existing one",
 		Long: `Makes a VAPID key pair (RFC 8292), keeps it in a file that only its owner can read, and
-prints the public key: the applicationServerKey that browsers subscribe with. If the file
-is there already it is left as it is.`,
+prints the public key: the applicationServerKey that browsers subscribe with. An existing
+file is left unchanged.`,
 		Example: `  postage push keys
   postage push keys --keys production.pem`,
 		Args: cobra.NoArgs,
@@ -98,7 +98,7 @@ func makeKeys(file string) (*webpush.VAPIDKeys, error) {
 	return keys, nil
 }
 
-// pushFlags are what `postage push send` can be told.
+// pushFlags are the flags of `postage push send`.
 type pushFlags struct {
 	keys, subscription, subject string
 	urgency, topic, title, url  string
@@ -183,7 +183,7 @@ func pushSend(cmd *cobra.Command, message string, flags pushFlags, transport htt
 	}
 	fmt.Fprintf(cmd.OutOrStdout(), "taken by %s (HTTP %d, %s)\n", sub.Origin(), receipt.Status, words.Counted(receipt.Attempts, "attempt"))
 	if receipt.MaybeDuplicate {
-		say(cmd, "postage: an earlier attempt may have been taken too: it may be shown twice")
+		say(cmd, "postage: an earlier attempt may have been taken too: the message may be shown twice")
 	}
 	return nil
 }

@@ -19,7 +19,7 @@ import (
 	"postage/webpush"
 )
 
-// broadcastFlags are what `postage push broadcast` can be told.
+// broadcastFlags are the flags of `postage push broadcast`.
 type broadcastFlags struct {
 	pushFlags
 	message, results, padding, reuse string
@@ -36,11 +36,11 @@ func pushBroadcastCommand(transport http.RoundTripper) *cobra.Command {
 		Short: "Send one message to all subscriptions in a file",
 		Long: `Sends the message in a file to every subscription in another: one a line, the JSON that
 PushSubscription.toJSON() gives. Each push service gets as much as it takes; one that throttles,
-fails or is silent holds nobody else up.
+fails or does not answer does not delay the others.
 
-What became of each line goes to a results file, as it happens. A broadcast that was stopped or
-killed goes on with --resume: what was taken is not sent again, and what was throttled, deferred
-or not answered is. Only requests that were under way when it was killed are made twice.
+The outcome of each line goes to a results file, as it happens. A broadcast that was stopped or
+killed continues with --resume: what was taken is not sent again; what was throttled, deferred
+or not answered is. Only requests under way when it was killed are made twice.
 
 Exit status: 0 every message was taken or its subscription has ended, 1 some were not, 2 wrong
 usage, 130 interrupted.`,
@@ -56,10 +56,10 @@ usage, 130 interrupted.`,
 	f.StringVar(&flags.keys, "keys", keysFile, "`file` of the VAPID key pair, PEM: `postage push keys` makes one")
 	f.StringVar(&flags.subject, "subject", "", "who sends this: mailto: and an address, or an https URL (required)")
 	f.StringVar(&flags.message, "message", "", "`file` of the message (required)")
-	f.StringVar(&flags.results, "results", "", "`file` of what became of each (default SUBSCRIPTIONS.results.ndjson)")
-	f.BoolVar(&flags.resume, "resume", false, "go on with the results file that is there")
-	f.Float64Var(&flags.rate, "rate", 0, "requests a second to each push service at most, 0 as many as it takes")
-	f.IntVar(&flags.concurrency, "concurrency", 0, "requests under way to each push service at most (default 64)")
+	f.StringVar(&flags.results, "results", "", "`file` of the outcomes (default SUBSCRIPTIONS.results.ndjson)")
+	f.BoolVar(&flags.resume, "resume", false, "continue with the existing results file")
+	f.Float64Var(&flags.rate, "rate", 0, "at most so many requests a second to each push service, 0 for as many as it takes")
+	f.IntVar(&flags.concurrency, "concurrency", 0, "at most so many requests under way to each push service (default 64)")
 	f.DurationVar(&flags.patience, "patience", 5*time.Minute, "how long to wait for a push service that takes nothing")
 	f.DurationVar(&flags.ttl, "ttl", webpush.DefaultTTL, "how long the push service keeps it for a browser that is offline")
 	f.StringVar(&flags.urgency, "urgency", "", "very-low, low, normal or high")
@@ -89,7 +89,7 @@ func pushBroadcast(cmd *cobra.Command, file string, flags broadcastFlags, transp
 		flags.results = file + ".results.ndjson"
 	}
 	if _, err := os.Stat(flags.results); err == nil && !flags.resume {
-		return hinted(fmt.Errorf("%s exists already", flags.results), "--resume goes on with it; --results FILE begins another")
+		return hinted(fmt.Errorf("%s exists already", flags.results), "--resume continues it; --results FILE begins another")
 	}
 	journal, err := webpush.OpenJournal(flags.results, fmt.Sprintf("%s, message %x", filepath.Base(file), sha256.Sum256(message)))
 	if err != nil {
@@ -112,10 +112,10 @@ func pushBroadcast(cmd *cobra.Command, file string, flags broadcastFlags, transp
 	progress.summary(cmd.OutOrStdout(), flags.results)
 	switch {
 	case cmd.Context().Err() != nil:
-		say(cmd, "postage: stopped; --resume goes on")
+		say(cmd, "postage: stopped; --resume continues")
 		return lab.ErrInterrupted
 	case progress.open > 0:
-		say(cmd, "postage: --resume sends the %d again that were not taken and may yet be", progress.open)
+		say(cmd, "postage: --resume sends again the %d that were not taken and still may be", progress.open)
 		return exitStatus(exitFailedRow)
 	case progress.failed() > 0:
 		return exitStatus(exitFailedRow)

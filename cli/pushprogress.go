@@ -13,17 +13,17 @@ import (
 	"postage/webpush"
 )
 
-// broadcastProgress counts what becomes of a broadcast and shows it on a terminal: a
-// bar, and how fast each push service takes its messages. Anywhere else it is silent.
+// broadcastProgress counts the outcomes of a broadcast and shows them on a terminal: a bar, and how
+// fast each push service takes its messages. Anywhere else it is silent.
 type broadcastProgress struct {
 	screen
 	began   time.Time
 	now     func() time.Time
 	total   int
-	earlier int64 // done by a broadcast that this one goes on with
+	earlier int64 // done by the broadcast that this one continues
 
 	done     int64
-	open     int64 // of which were surely not taken, and may be if they are sent again
+	open     int64 // certainly not taken, and may be if they are sent again
 	outcomes map[webpush.Outcome]int64
 	origins  map[string]*originProgress
 }

@@ -68,7 +68,7 @@ plots and tables. It needs no network and no other file, and is complete without
 		},
 	}
 	cmd.Flags().StringVarP(&out, "out", "o", "report.html", "`file` for the page")
-	cmd.Flags().BoolVar(&withTrends, "history", true, "show how the rows changed, where there is a history; --history=false leaves it out")
+	cmd.Flags().BoolVar(&withTrends, "history", true, "show how the rows changed, if there is a history; --history=false leaves that out")
 	cmd.Flags().StringVar(&historyDB, "db", "", placeUsage)
 	cmd.Flags().BoolVar(&open, "open", false, "show it in the browser")
 	return cmd

@@ -25,7 +25,7 @@ import (
 	"postage/verdict"
 )
 
-// runFlags are what `postage run` can be told.
+// runFlags are the flags of `postage run`.
 type runFlags struct {
 	budget    time.Duration
 	precision percent
@@ -59,7 +59,7 @@ func (p program) printer(f *runFlags) func(*cobra.Command, *record.Record) error
 	}
 }
 
-// firstLookBudget is what a first look takes.
+// firstLookBudget is how long a first look takes.
 const firstLookBudget = 90 * time.Second
 
 func (p program) runCommand() *cobra.Command {
@@ -68,15 +68,15 @@ func (p program) runCommand() *cobra.Command {
 		Use:   "run [PATTERN...]",
 		Short: "Measure, and print a table",
 		Long: `Measures the rows that the patterns select, beside their case's baseline, control and
-floors, and prints who won and a table a case. Without a pattern it takes the first look:
-an answer to each stage's question in 90 seconds. "all" takes everything.
+floors, and prints who won and a table for each case. Without a pattern it takes a first look:
+an answer to each stage's question in 90 seconds. "all" measures everything.
 
 ` + p.example().expand(patternHelp) + `
 
 Every contender proves that it does the work before it is timed. The record is saved as
-it grows: Ctrl-C loses no block that was finished, a kill the last few of a long run.
+it grows: Ctrl-C loses no finished block, a kill at most the last few of a long run.
 
-Exit status: 0 measured, but for rows that say why they could not be; 1 some row failed
+Exit status: 0 measured, except rows that say why they could not be; 1 some row failed
 its proof; 2 wrong usage, the tool itself failed, or nothing could be measured; 130
 interrupted.`,
 		Example: p.example().expand(`  postage run
@@ -96,7 +96,7 @@ interrupted.`,
 	f.Uint64Var(&flags.seed, "seed", record.DefaultSeed, "draws the inputs and the order of batches")
 	f.StringVar(&flags.out, "out", "", "`file` for the record (default a dated one in "+runsFolder+")")
 	f.StringVar(&flags.against, "against", "", "measure the code of the git `revision` in the same rounds as well, for `postage compare`")
-	f.IntVar(&flags.layouts, "layouts", 8, "function layouts that --against builds and measures each side in; 1 for the linker's own")
+	f.IntVar(&flags.layouts, "layouts", 8, "function layouts that --against builds and measures each side in; 1 for the linker's default")
 	f.StringVar(&flags.resume, "resume", "", "go on with the run in `file`, with the budget it has left or the one given;\nwhich servers of yours it is on is said again, by their flags or variables")
 	f.IntVar(&flags.cpu, "cpu", 0, "GOMAXPROCS of the workers (default as many as there are processors)")
 	f.BoolVar(&flags.json, "json", false, "print JSON")
@@ -162,7 +162,7 @@ func (p program) runRun(cmd *cobra.Command, patterns []string, flags runFlags) (
 	return measure(cmd, plan.All(), rec, out, p.printer(&flags))
 }
 
-// unfinished is a record that a run is to go on with, its file, and for how long.
+// unfinished is the record of a run to continue, its file, and for how long.
 func unfinished(cmd *cobra.Command, file string, given time.Duration) (name string, rec *record.Record, budget time.Duration, err error) {
 	// The record that "latest" points at is written to, not the link.
 	if name, err = filepath.EvalSymlinks(file); err != nil {
@@ -180,7 +180,7 @@ func unfinished(cmd *cobra.Command, file string, given time.Duration) (name stri
 	return name, rec, max(budget, 0), nil
 }
 
-// resumeRun goes on with a run that was not completed.
+// resumeRun continues a run that was not completed.
 func (p program) resumeRun(cmd *cobra.Command, flags runFlags) (err error) {
 	name, rec, budget, err := unfinished(cmd, flags.resume, flags.budget)
 	if err != nil {
@@ -215,8 +215,8 @@ func (p program) resumeRun(cmd *cobra.Command, flags runFlags) (err error) {
 	return measure(cmd, entries, rec, name, p.printer(&flags))
 }
 
-// measure runs the conductor, keeps the record and prints it, all that was finished if
-// the run is interrupted.
+// measure runs the conductor, saves the record and prints it; of an interrupted run, what was
+// finished.
 func measure(cmd *cobra.Command, entries []lab.Entry, rec *record.Record, out string, print func(*cobra.Command, *record.Record) error) error {
 	if err := conduct(cmd, entries, rec, out, 0); err != nil && !errors.Is(err, lab.ErrInterrupted) {
 		return err
@@ -252,9 +252,9 @@ func newRun(plan lab.Plan, run record.Run, out, prefix string) (*record.Record, 
 	return lab.NewRecord(plan, run, record.ThisMachine(200*time.Millisecond)), out, nil
 }
 
-// conduct measures, with workers that are given the arguments and a view of how it goes on standard
-// error. Services that the entries need run meanwhile. A contender that does not answer for so
-// long, by default the conductor's own patience, hangs.
+// conduct measures, with workers started with the arguments, and shows its progress on standard
+// error. Services that the entries need run meanwhile. A contender that does not answer within
+// patience, by default the conductor's, hangs.
 func conduct(cmd *cobra.Command, entries []lab.Entry, rec *record.Record, out string, patience time.Duration, arguments ...string) (err error) {
 	command, err := proc.Self(append([]string{"worker"}, arguments...)...)
 	if err != nil {
@@ -280,8 +280,8 @@ func say(cmd *cobra.Command, format string, a ...any) {
 	fmt.Fprintf(cmd.ErrOrStderr(), format+"\n", a...)
 }
 
-// commit is the one that this program was built of, "" if that is not known. "go run" does not
-// leave it in the program, but has just built it: git says it, if the current folder is in
+// commit is the one that this program was built from, "" if it is not known. "go run" does not
+// store it in the program, but has just built it: git knows the commit if the current folder is in
 // the source.
 func commit(ctx context.Context) string {
 	info, ok := debug.ReadBuildInfo()
@@ -308,7 +308,7 @@ func commit(ctx context.Context) string {
 	}
 	cache, err := build.Output(ctx, "", "go", "env", "GOCACHE")
 	if err != nil || !strings.HasPrefix(program, filepath.Join(os.TempDir(), "go-build")) && !strings.HasPrefix(program, cache+string(filepath.Separator)) {
-		return "" // built at some other time, of whatever was there then
+		return "" // built at another time, perhaps from other code
 	}
 	source, err := build.WorkingTree(ctx, root)
 	if err != nil {

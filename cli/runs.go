@@ -21,8 +21,7 @@ func newRecordName(prefix string, now time.Time) string {
 	return filepath.Join(runsFolder, prefix+now.Format("2006-01-02T150405")+".txt")
 }
 
-// hideRuns has git take no notice of the records: what is measured there is not changed by being
-// measured.
+// hideRuns has git ignore the records: measuring does not make the working tree dirty.
 func hideRuns() error {
 	if err := os.MkdirAll(runsFolder, 0o777); err != nil {
 		return err

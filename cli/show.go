@@ -78,8 +78,8 @@ func failedRow(rec *record.Record) error {
 	return nil
 }
 
-// colorful says whether standard output is a terminal that shows colours and whether
-// its owner wants them (NO_COLOR, CLICOLOR_FORCE and the like).
+// colorful reports whether standard output is a terminal that shows colours, and the user wants
+// them (NO_COLOR, CLICOLOR_FORCE and the like).
 func colorful(cmd *cobra.Command) bool {
 	return colorprofile.Detect(cmd.OutOrStdout(), os.Environ()) > colorprofile.ASCII
 }

@@ -17,7 +17,7 @@ import (
 	"postage/service/greeter"
 )
 
-// entries are the suites' rows. A mistake in a suite of somebody's is told here.
+// entries are the suites' rows. It fails if a suite has a mistake.
 func (p program) entries() ([]lab.Entry, error) {
 	if err := lab.Check(p.suites); err != nil {
 		return nil, fmt.Errorf("these suites cannot be measured: %w", err)
@@ -36,7 +36,7 @@ func (p program) addFlags(cmd *cobra.Command) error {
 		suite.Flags(own)
 		own.VisitAll(func(f *flag.Flag) {
 			if cmd.Flags().Lookup(f.Name) != nil {
-				errs = append(errs, fmt.Errorf("the suite %s has a flag --%s, which there is already", suite.Stage, f.Name))
+				errs = append(errs, fmt.Errorf("the suite %s has a flag --%s, which already exists", suite.Stage, f.Name))
 				return
 			}
 			cmd.Flags().AddGoFlag(f)
@@ -49,7 +49,8 @@ func (p program) addFlags(cmd *cobra.Command) error {
 // ofSuite marks the flags that suites have added.
 const ofSuite = "suite"
 
-// suiteFlags are the suites' flags that a command was given, or all of them, each as write has it.
+// suiteFlags are the suites' flags that a command was given, or all of them, each formatted by
+// write.
 func suiteFlags(cmd *cobra.Command, all bool, write func(*pflag.Flag) string) []string {
 	var text []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
@@ -60,7 +61,7 @@ func suiteFlags(cmd *cobra.Command, all bool, write func(*pflag.Flag) string) []
 	return text
 }
 
-// again is what to give once more to resume a run: the record does not say whose servers it is on.
+// again lists the flags to repeat when a run is resumed: the record does not name its servers.
 func again(cmd *cobra.Command) string {
 	return strings.Join(suiteFlags(cmd, false, func(f *pflag.Flag) string { return " --" + f.Name + " " + f.Value.String() }), "")
 }
@@ -94,7 +95,7 @@ func (p program) choose(cmd *cobra.Command, entries []lab.Entry, patterns []stri
 	return chosen, nil
 }
 
-// serveCommand is what lives in the processes that contenders start, and the server of `load`.
+// serveCommand is the command of the server processes that contenders and `load` start.
 func (p program) serveCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:    "serve NAME",
@@ -115,7 +116,7 @@ func (p program) serveCommand() *cobra.Command {
 type example struct {
 	Case, Row string // whole names
 	Some      string // a pattern for several cases: the stage and a part of the case
-	Part      string // what tells the contender from others
+	Part      string // the parts that identify the contender
 }
 
 // example is of the first case of the first look, or the first there is.

@@ -8,7 +8,7 @@ import (
 	"postage/lab"
 )
 
-// workerCommand is the other half of `run`: the process that a contender lives in.
+// workerCommand is the command of the process that `run` measures a contender in.
 func (p program) workerCommand() *cobra.Command {
 	var comparisons int
 	var stage string
@@ -22,8 +22,7 @@ func (p program) workerCommand() *cobra.Command {
 			if comparisons > 0 {
 				suites = []lab.Suite{p.calibrationSuite(stage, comparisons)}
 			}
-			// The conversation owns standard output; what a contender prints goes to
-			// standard error.
+			// Standard output is for the protocol; what a contender prints goes to standard error.
 			out := cmd.OutOrStdout()
 			os.Stdout = os.Stderr
 			return lab.ServeWorker(cmd.Context(), suites, cmd.InOrStdin(), out)

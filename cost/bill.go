@@ -7,8 +7,8 @@ import (
 	"postage/verdict"
 )
 
-// Choice is what someone chose: a message and, of each step, an option, by their places;
-// messages a second, and prices in USD of a CPU hour and of a GB of traffic.
+// Choice is what a user chose: a message and an option for each step, by their indexes; messages
+// per second; and prices in USD of a CPU hour and of a GB of traffic.
 type Choice struct {
 	Message           int
 	At                []int
@@ -48,7 +48,7 @@ func (ch Choice) With(step, option int) Choice {
 	return ch
 }
 
-// Bill is what a choice costs a month.
+// Bill is what a choice costs per month.
 type Bill struct {
 	Lines    []Line
 	Total    verdict.Quantity
@@ -76,8 +76,8 @@ type Switch struct {
 //	traffic  = bytes / 1e9 × messages × price of a GB
 //
 // The parts were measured in processes of their own, so their errors are independent: the
-// half-widths of their intervals add in quadrature, each side for itself. Bytes are counted
-// and have none. A saving is the difference of two options' costs; all else cancels.
+// half-widths of their intervals add in quadrature, each side by itself. Bytes are counted and have
+// none. A saving is the difference of two options' costs; all else cancels.
 func (m *Model) Bill(ch Choice) Bill {
 	b := Bill{Total: verdict.Exactly(0)}
 	for i := range m.Steps {
@@ -131,7 +131,7 @@ func (m *Model) cheapest(ch Choice, step int) Switch {
 // named is an option with the case that it is of.
 func (o *Option) named() string { return o.Label + " (" + o.Heading + ")" }
 
-// bytes are those on the wire, a message.
+// bytes are those on the wire for one message.
 func (m *Model) bytes(ch Choice) float64 {
 	size, wire := 0.0, 0.0
 	for i := range m.Steps {

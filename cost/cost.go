@@ -1,14 +1,13 @@
-// Package cost computes what a message costs a month on its way: CPU time and traffic, at
-// prices that the reader gives.
+// Package cost computes what sending messages costs per month: CPU time and traffic, at prices that
+// the reader gives.
 //
-//  1. Suites say what their operations are to a message ([verdict.Cost]): a step of its
-//     way, how many messages an operation takes, whose CPU time counts, how many bytes go
-//     over the wire.
+//  1. Suites declare what their operations do for a message ([verdict.Cost]): the step, how many
+//     messages an operation handles, whose CPU time counts, how many bytes go over the wire.
 //  2. [New] collects from records the ways that each step can be done.
 //  3. [Model.Bill] adds up what a [Choice] of ways costs, with an interval, and which
 //     other way would save the most.
 //
-// No stage is named here, and nothing is measured.
+// The package names no stage and measures nothing.
 package cost
 
 import (
@@ -29,11 +28,11 @@ const (
 	DefaultCPUHour = 0.04
 	DefaultGB      = 0.09
 
-	// HoursPerMonth is the month that clouds bill by.
+	// HoursPerMonth is the length of a month in cloud bills.
 	HoursPerMonth = 730
 )
 
-// Absent stands for what no record has.
+// Absent is the label of an option that no record has.
 const Absent = "not in this record"
 
 // Case is a case with the record that it is of.
@@ -42,7 +41,7 @@ type Case struct {
 	Record *record.Record
 }
 
-// Model is what a message's way costs, step by step, in all the ways that were measured.
+// Model has the cost of each step of a message's way, for all the options that were measured.
 type Model struct {
 	Messages []string
 	Steps    []Step
@@ -71,7 +70,7 @@ type Option struct {
 	Label string
 	// Heading is the case, to list options below.
 	Heading string
-	// Group is that of the options which may be switched to, as they do the same work.
+	// Group names the options that do the same work and can replace each other.
 	Group string
 	// Why it cannot be chosen, "" if it can.
 	Why   string
@@ -90,8 +89,8 @@ type Part struct {
 	Low, High *float64
 }
 
-// New collects what records have of the steps that the stages declare, in their order. It
-// is nil if that is nothing. Of cases that are in several records the first counts.
+// New collects what records have of the steps that the stages declare, in their order. It is nil if
+// there are none. Of a case in several records the first counts.
 func New(stages []verdict.Stage, cases []Case) *Model {
 	m := &Model{}
 	byName := map[string]*Case{}

@@ -20,9 +20,9 @@ const (
 	answerPatience = 10 * time.Second
 )
 
-// Child is a process with which lines of JSON are exchanged on its standard input and
-// output. On Linux it ends with this process; its other side sees to it elsewhere, as its
-// standard input ends or by [EndWithParent].
+// Child is a process with which lines of JSON are exchanged on its standard input and output. On
+// Linux it ends with this process; elsewhere it ends itself when its standard input ends, or by
+// [EndWithParent].
 type Child struct {
 	who     string
 	group   bool
@@ -33,7 +33,7 @@ type Child struct {
 	stderr  *output
 
 	ask  sync.Mutex // guards late
-	late int        // answers still to come to those who have given up
+	late int        // answers still to come to callers that have given up
 }
 
 // Command says what to start.
@@ -73,9 +73,9 @@ func Open(c Command) (*Child, error) {
 	return p, nil
 }
 
-// StartServer starts the server of a name in a process of its own, which is this program
-// again, see [ServeNamed]. It is told config, unless that is nil, and ready is decoded from what
-// it says when it is. If ctx ends before that, so does the server.
+// StartServer starts the named server in a process of its own, which is this program again, see
+// [ServeNamed]. It is sent config, unless that is nil, and ready is decoded from its first answer.
+// If ctx ends before that, so does the server.
 func StartServer(ctx context.Context, name string, config, ready any) (*Child, error) {
 	self, err := Self(serveCommand, name)
 	if err != nil {
@@ -115,7 +115,7 @@ func (p *Child) read(stdout io.Reader) {
 // PID is the process's id.
 func (p *Child) PID() int { return p.process.PID }
 
-// Said is how many bytes the process has written to its standard error so far.
+// Said is how many bytes the process has written to its standard error.
 func (p *Child) Said() int { return p.stderr.length() }
 
 // Done is closed when the process has ended.
@@ -129,9 +129,9 @@ func (p *Child) Ask(question, answer any) error {
 // ErrNoAnswer is a process that did not answer in time.
 var ErrNoAnswer = errors.New("no answer")
 
-// AskWithin is Ask with other patience, and with a context whose cause is the error if it ends
-// first. The error of a process that ended is an [EndedError]; any other answer's is what the
-// other side said.
+// AskWithin is Ask with a time limit, and with a context whose cause is the error if it ends first.
+// The error of a process that ended is an [EndedError]; otherwise it is the error that the process
+// answered.
 func (p *Child) AskWithin(ctx context.Context, patience time.Duration, question, answer any) error {
 	p.ask.Lock()
 	defer p.ask.Unlock()
@@ -183,13 +183,13 @@ func (p *Child) receive(ctx context.Context, value any, patience time.Duration) 
 	}
 }
 
-// Explain adds to an error of a client what became of the process, if it has ended. One
-// that is about to end is waited for: a client may see the end of its connection first.
+// Explain adds to a client's error how the process ended, if it has. It waits for a process that is
+// about to end: a client may see the end of its connection first.
 func (p *Child) Explain(err error) error {
 	if err == nil {
 		return nil
 	}
-	// One that lives answers at once, whatever it is asked.
+	// A living process answers at once, whatever the question.
 	var answer json.RawMessage
 	_ = p.Ask("are you there?", &answer)
 	select {
@@ -214,8 +214,8 @@ func (p *Child) ended(err error) error {
 	return e
 }
 
-// Stacks ends a Go program that hangs by having it print the stacks of its goroutines, and says
-// what its main goroutine was doing; "" if it does not say.
+// Stacks ends a Go program that hangs by having it print the stacks of its goroutines, and returns
+// what its main goroutine was doing; "" if that is not known.
 func (p *Child) Stacks() string {
 	if p.cmd.Process.Signal(syscall.SIGQUIT) != nil {
 		return ""
@@ -227,8 +227,7 @@ func (p *Child) Stacks() string {
 	return p.stderr.mainGoroutine()
 }
 
-// Close has the process end by itself, as its standard input does, and waits for that. It may be
-// called twice.
+// Close ends the process's standard input and waits until the process ends. It may be called twice.
 func (p *Child) Close() error {
 	_ = p.stdin.Close()
 	go p.drain()
@@ -242,7 +241,7 @@ func (p *Child) Close() error {
 	}
 }
 
-// Kill makes sure that the process, and whatever a group of its own started, is gone.
+// Kill kills the process and, if it has its own group, all that it started.
 func (p *Child) Kill() {
 	_ = p.stdin.Close()
 	if p.group {
@@ -253,7 +252,7 @@ func (p *Child) Kill() {
 	<-p.process.Done
 }
 
-// drain takes what the process still says, which must not hold it up.
+// drain reads what the process still writes, so that it does not block.
 func (p *Child) drain() {
 	for range p.lines {
 	}

@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// EndedError is a process that ended where it should have answered.
+// EndedError is the error of a process that ended instead of answering.
 type EndedError struct {
 	Who string // "the worker"
 	How string // "exit status 2"
@@ -23,8 +23,8 @@ func (e *EndedError) Error() string {
 	return fmt.Sprintf("%s ended (%s): %s", e.Who, e.How, e.Why)
 }
 
-// output keeps the beginning and the end of what a process says on standard error: a crash
-// begins with its reason, after whatever was said before.
+// output keeps the beginning and the end of what a process writes to standard error: a crash's
+// reason comes first, after earlier output.
 type output struct {
 	mu          sync.Mutex
 	first, last []byte
@@ -62,8 +62,8 @@ func (o *output) String() string {
 
 func (o *output) reason() string { return Reason(o.String()) }
 
-// Reason is the line of what a program said that says why a Go program crashed, or a test
-// failed; else the first line.
+// Reason is the line of a program's output that says why a Go program crashed, or a test failed;
+// else the first line.
 func Reason(said string) string {
 	first := ""
 	for line := range strings.Lines(said) {

@@ -13,8 +13,8 @@ func ownSession(cmd *exec.Cmd) error {
 	return nil
 }
 
-// OwnGroup has a command run in a process group of its own: a terminal's Ctrl-C does not
-// reach it, and the end of its context, if it has one, ends all that it started.
+// OwnGroup has a command run in a process group of its own: a terminal's Ctrl-C does not reach it,
+// and the end of its context, if any, ends all that it started.
 func OwnGroup(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if cmd.Cancel != nil {

@@ -15,8 +15,8 @@ import (
 // Instructions counts what all threads of this process execute in user mode, those that have ended
 // and those to come included.
 //
-// A loop that does the same takes the same number to a few in a million; what allocates differs by
-// what the collector finds. Source: perf_event_open(2).
+// The same loop takes the same number to a few in a million; code that allocates varies with the
+// garbage collector. Source: perf_event_open(2).
 type Instructions struct{ files []int }
 
 // OpenInstructions begins to count. Its error wraps [ErrNotAvailable]: in containers, and on many
@@ -28,13 +28,13 @@ func OpenInstructions() (*Instructions, error) {
 func openCounter(kind uint32, config uint64, open func(attr *unix.PerfEventAttr, pid, cpu, group, flags int) (int, error)) (*Instructions, error) {
 	attr := unix.PerfEventAttr{
 		Type: kind, Config: config,
-		// A thread's children are counted with it from their beginning.
+		// Threads that this thread starts are counted too.
 		Bits:        unix.PerfBitExcludeKernel | unix.PerfBitExcludeHv | unix.PerfBitInherit,
 		Read_format: unix.PERF_FORMAT_TOTAL_TIME_ENABLED | unix.PERF_FORMAT_TOTAL_TIME_RUNNING,
 	}
 	attr.Size = uint32(unsafe.Sizeof(attr))
-	// Inheritance knows no threads of before. One that begins meanwhile may be counted twice or
-	// never: then once more.
+	// Inheritance does not cover existing threads. A thread that starts meanwhile may be counted
+	// twice or not at all: then try again.
 	for range 10 {
 		before, err := threads()
 		if err != nil {
@@ -72,7 +72,7 @@ func threads() ([]int, error) {
 }
 
 // Count is the number of instructions so far; ok is false if the processor's counters were shared
-// with others, who would have to be guessed at.
+// with others, so that the number would be an estimate.
 func (c *Instructions) Count() (n int64, ok bool) {
 	var text [24]byte // value, time enabled, time running
 	for _, file := range c.files {

@@ -1,7 +1,7 @@
-// Package proc starts processes, and has them end with this one: a program of another's
-// ([Start]), this very program again with which lines of JSON are exchanged ([Open], [StartServer]
-// and [Serve], its other side). It says why a process crashed, what CPU time and memory it
-// uses, and finds a free port.
+// Package proc starts processes, and has them end with this one: another program ([Start]), or this
+// program again, with which it exchanges lines of JSON ([Open], [StartServer] and [Serve], its
+// other side). It says why a process crashed, what CPU time and memory it uses, and finds a free
+// port.
 package proc
 
 import (
@@ -15,10 +15,10 @@ import (
 	"time"
 )
 
-// ErrNotAvailable is wrapped by what cannot be told of a process, or not on this system.
+// ErrNotAvailable is wrapped by errors about figures that this process or system does not have.
 var ErrNotAvailable = errors.New("not available")
 
-// Self is the command that starts this very program with the arguments.
+// Self is the command that starts this program again with the arguments.
 func Self(arguments ...string) ([]string, error) {
 	program, err := os.Executable()
 	if err != nil {
@@ -37,9 +37,9 @@ type Process struct {
 // Err is how it ended, nil for an exit status of 0. It is to be read after Done is closed.
 func (p *Process) Err() error { return p.err }
 
-// Start starts a program and waits for its end in the background. If this process ends
-// first, however it does, the kernel sends the program the signal; where it cannot
-// (all but Linux), someone else has to see to it: a [Watchdog], or the program itself.
+// Start starts a program and waits for its end in the background. If this process ends first, for
+// any reason, the kernel sends the program the signal. That works on Linux only; elsewhere use a
+// [Watchdog], or have the program end itself.
 //
 // The kernel's parent-death signal is sent when the parent's *thread* ends, see
 // PR_SET_PDEATHSIG(2const), so the goroutine that starts the program keeps its thread
@@ -84,7 +84,7 @@ func StartSession(cmd *exec.Cmd) (*Process, error) {
 // started, and waits for its end.
 func (p *Process) KillGroup() {
 	select {
-	case <-p.Done: // long ago perhaps: its id may belong to another process since
+	case <-p.Done: // perhaps long ago: its id may belong to another process now
 		return
 	default:
 	}
@@ -95,9 +95,9 @@ func (p *Process) KillGroup() {
 // EndWithParent ends this process when its parent is gone, whatever else it is doing. On
 // Linux the kernel does that too, and sooner. It does not return.
 //
-// Note: it was a goroutine that read standard input, until one batch in some thirty
-// thousand hung: Go 1.26's runtime was then stopping the world to count allocations,
-// most likely while the goroutine went back into its read.
+// Note: a goroutine that reads standard input instead made about one batch in thirty thousand hang:
+// Go 1.26's runtime was stopping the world to count allocations, most likely while the goroutine
+// returned to its read.
 func EndWithParent() {
 	parent := os.Getppid()
 	for os.Getppid() == parent {

@@ -12,15 +12,15 @@ import (
 	"strings"
 )
 
-// Server is the life of a process that [StartServer] started: it reads what it is to be with
-// ReadConfig, if that does not go without saying, starts serving, and calls Serve.
+// Server is the main function of a process that [StartServer] started: it reads its configuration
+// with ReadConfig, if it has one, starts serving, and calls Serve.
 type Server func(stdin io.Reader, stdout io.Writer) error
 
 // serveCommand is the argument of a program that is to serve; the server's name follows.
 const serveCommand = "serve"
 
-// ServeNamed is that life for the server of a name. What else is printed to standard output goes
-// to standard error: the conversation owns the former.
+// ServeNamed runs the named server. Anything else that prints to standard output goes to standard
+// error instead: standard output is for answers.
 func ServeNamed(servers map[string]Server, name string, stdin io.Reader, stdout io.Writer) error {
 	serve, ok := servers[name]
 	if !ok {
@@ -43,9 +43,8 @@ func ServeIfStarted(servers map[string]Server) {
 	os.Exit(0)
 }
 
-// Serve says ready, unless that is nil, and then answers each line of the input until that
-// ends. What is answered is to be an object in JSON, without a field "error": an error is
-// said in its place.
+// Serve writes ready, unless that is nil, and then answers each line of the input until that ends.
+// An answer must be a JSON object without a field "error", which is for errors.
 func Serve(stdin io.Reader, stdout io.Writer, ready any, answer func(question json.RawMessage) (any, error)) error {
 	if ready != nil {
 		if err := say(stdout, ready, nil); err != nil {
@@ -79,10 +78,10 @@ func ReadConfig(stdin *bufio.Reader, config any) error {
 	return nil
 }
 
-// Refuse says, in place of Serve, why there will be no server.
+// Refuse, called in place of Serve, says why there is no server.
 func Refuse(stdout io.Writer, why error) error { return say(stdout, nil, why) }
 
-// failure is said in place of an answer.
+// failure is written in place of an answer.
 type failure struct {
 	Error string `json:"error"`
 }

@@ -12,9 +12,9 @@ import (
 
 // CPU is the CPU time, user and system, of all threads of this process.
 //
-// It is the same clock as CPUOf's: the kernel's sum of what its scheduler gave the threads, in
-// nanoseconds, see clock_getcpuclockid(3). The calling thread's share is exact; what another thread
-// has used since it was last scheduled may be added at the kernel's next tick (1 to 10 ms).
+// It is the same clock as CPUOf's: the nanoseconds that the kernel's scheduler gave the threads,
+// see clock_getcpuclockid(3). The calling thread's share is exact; another thread's latest use may
+// be added only at the kernel's next tick (1 to 10 ms).
 func CPU() (time.Duration, bool) {
 	d, err := clock(unix.CLOCK_PROCESS_CPUTIME_ID)
 	return d, err == nil
@@ -23,8 +23,8 @@ func CPU() (time.Duration, bool) {
 // CPUOf is the CPU time of another process, by the same clock: exact while it sleeps.
 // Its error wraps [ErrNotAvailable].
 //
-// Note: /proc/PID/stat counts in ticks of 10 ms, and /proc/PID/schedstat, which has
-// nanoseconds, has those of the first thread alone.
+// Note: /proc/PID/stat counts in ticks of 10 ms, and /proc/PID/schedstat counts nanoseconds of the
+// first thread only.
 func CPUOf(pid int) (time.Duration, error) {
 	const sched, greatest = 2, 1 << 22 // CPUCLOCK_SCHED, PID_MAX_LIMIT
 	if pid < 1 || pid > greatest {

@@ -8,15 +8,15 @@ import (
 	"time"
 )
 
-// Watchdog is a process that outlives this one by as long as it takes to clean up.
+// Watchdog is a process that cleans up after this one has ended.
 type Watchdog struct {
 	cmd   *exec.Cmd
 	input io.WriteCloser
 }
 
-// StartWatchdog starts a process that kills the process pid and removes the folders when
-// this process is gone, however it went: its standard input ends then. It has a session of
-// its own, which a terminal's Ctrl-C does not reach, and wants a Unix system.
+// StartWatchdog starts a process that kills the process pid and removes the folders when this
+// process is gone, for any reason: its standard input ends then. It has a session of its own, which
+// a terminal's Ctrl-C does not reach. It needs a Unix system.
 func StartWatchdog(pid int, folders ...string) (*Watchdog, error) {
 	const script = `pid=$1; shift; read -r x || kill -KILL "$pid" 2>/dev/null; rm -rf "$@"`
 	cmd := exec.Command("/bin/sh", append([]string{"-c", script, "postage-watchdog", strconv.Itoa(pid)}, folders...)...)
@@ -40,5 +40,5 @@ func (w *Watchdog) Stop() {
 	_ = w.input.Close()
 	late := time.AfterFunc(10*time.Second, func() { _ = w.cmd.Process.Kill() })
 	defer late.Stop()
-	_ = w.cmd.Wait() // whatever it says, there is nothing left for it to do
+	_ = w.cmd.Wait() // its exit status does not matter
 }

@@ -33,7 +33,7 @@ func (r *Record) Save(name string) (err error) {
 	})
 }
 
-// reserveBytes is the free space that a run wants for its record before it starts.
+// reserveBytes is the free space that a run needs for its record before it starts.
 const reserveBytes = 8 << 20
 
 // Reserve finds out whether a record can be saved under that name later on: it makes
@@ -47,7 +47,7 @@ func Reserve(name string) (err error) {
 	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
 		return err
 	}
-	// What a run that was killed in the middle of saving left behind.
+	// Remove what a run that was killed while saving left behind.
 	stale, _ := filepath.Glob(filepath.Join(filepath.Dir(name), "."+filepath.Base(name)+"-*"))
 	for _, file := range stale {
 		_ = os.Remove(file)
@@ -64,8 +64,8 @@ func Reserve(name string) (err error) {
 	return f.Sync()
 }
 
-// Replace makes a file of what write writes, such that at every moment it holds either
-// what it held before or all of that. What write is given is not buffered.
+// Replace writes a file with write such that at every moment it holds either its old content or all
+// of the new. The writer is not buffered.
 func Replace(name string, write func(io.Writer) error) error {
 	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+"-*")
 	if err != nil {

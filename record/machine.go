@@ -44,8 +44,8 @@ func (m *Machine) config() [][2]string {
 	return config
 }
 
-// Identity names the machine: figures of records with different identities must not be
-// compared. Kernel, Go and load may change; a machine stays itself.
+// Identity names the machine: figures of records with different identities must not be compared.
+// Kernel, Go and load are not part of it.
 func (m *Machine) Identity() string {
 	memory := "unknown memory"
 	if m.MemoryBytes > 0 {
@@ -60,7 +60,7 @@ func (m *Machine) Identity() string {
 		m.GOOS, m.GOARCH, cpu, m.Cores, memory, cmp.Or(m.Virtualised, "unknown"))
 }
 
-// portable is what every operating system tells.
+// portable is what is known on every operating system.
 func portable() Machine {
 	return Machine{GOOS: runtime.GOOS, GOARCH: runtime.GOARCH, Cores: runtime.NumCPU(), Go: runtime.Version()}
 }

@@ -49,7 +49,7 @@ func percent(part, whole time.Duration) *float64 {
 	return &p
 }
 
-// Disturbance is time, since boot, that the machine took from its processes.
+// Disturbance is the time since boot that processes could not use.
 type Disturbance struct {
 	// Steal is what the hypervisor gave to other guests, summed over processors; the
 	// kernel counts it in steps of 10 ms.
@@ -81,8 +81,8 @@ func ReadDisturbance() (d Disturbance, ok bool) {
 	return d, true
 }
 
-// cpuModel is the name of the first processor's model, and what tells it from others of
-// that name.
+// cpuModel is the name of the first processor's model, and details that distinguish models of that
+// name.
 func cpuModel() (name, detail string) {
 	text, _ := os.ReadFile("/proc/cpuinfo")
 	var details []string

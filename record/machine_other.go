@@ -12,7 +12,7 @@ func ThisMachine(time.Duration) Machine {
 	return m
 }
 
-// Disturbance is time, since boot, that the machine took from its processes.
+// Disturbance is the time since boot that processes could not use.
 type Disturbance struct{ Steal, Pressure time.Duration }
 
 // ReadDisturbance finds no such counters on this operating system.

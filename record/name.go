@@ -60,7 +60,7 @@ func (k Keys) Hold(others Keys) bool {
 	return !slices.ContainsFunc(others, func(key Key) bool { return !slices.Contains(k, key) })
 }
 
-// Settings are the keys and more, which completes what the name says and does not change it.
+// Settings are the keys and those of more that the name does not have.
 func (k Keys) Settings(more map[string]string) map[string]string {
 	settings := make(map[string]string, len(k)+len(more))
 	maps.Copy(settings, more)

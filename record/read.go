@@ -34,8 +34,8 @@ func (e *SyntaxError) Error() string {
 
 func (e *SyntaxError) Unwrap() error { return e.Err }
 
-// maxLine is the length in bytes of the longest line that a record may have: that of
-// benchfmt's reader, so that whatever we write it can read.
+// maxLine is the length in bytes of the longest line that a record may have: that of benchfmt's
+// reader, so that it can read all that we write.
 const maxLine = bufio.MaxScanTokenSize - 1
 
 // Parse reads a record. name is the file's, for messages. Errors in the text are
@@ -242,7 +242,7 @@ func (p *parser) decode(tag, body string, v any) error {
 	return nil
 }
 
-// result takes a result line, which must be the one that follows from its batches.
+// result takes a result line, which must match its batches.
 func (p *parser) result() error {
 	if p.pending == nil {
 		return p.errorf("a #batches line before each result line", "%s", found(p.text))

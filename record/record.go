@@ -10,11 +10,11 @@
 //     combination of them and would compare nothing.
 //  2. One result line per contender and block. The sample that benchstat sees is
 //     that of the blocks, which is the unit of statistics.
-//  3. Lines that begin with "#" and a word hold, as JSON, what the format has no word
-//     for: #run, #machine, a #row for each row, #block, and before each result line
-//     the #batches it was computed from. Other readers ignore them. They are the
-//     truth; [Parse] computes each result line again and refuses one that differs.
-//  4. A last line, #end, so that a file that was cut short is known.
+//  3. Lines that begin with "#" and a word hold, as JSON, what the format cannot express: #run,
+//     #machine, a #row for each row, #block, and before each result line the #batches it was
+//     computed from. Other readers ignore them. They are authoritative: [Parse] computes each
+//     result line again and refuses one that differs.
+//  4. A last line, #end, so that a file that was cut short is noticed.
 //
 // Note: a sidecar file for the batches was rejected, as one of two files gets lost. So
 // was `block: 3` as a configuration line, for the reason given in 1.
@@ -35,7 +35,7 @@ import (
 // Version is the version of the file format.
 const Version = 1
 
-// DefaultSeed is the seed of a run that is told no other, so that runs are alike.
+// DefaultSeed is the default seed of a run, so that runs are alike.
 const DefaultSeed uint64 = 1
 
 // Record is what one run measured.
@@ -68,7 +68,7 @@ type Run struct {
 	Modules map[string]string `json:"modules,omitempty"`
 	// Elapsed is the wall time of the run so far, its sum over all resumptions.
 	Elapsed time.Duration `json:"elapsed_ns"`
-	// Complete is false while rows are owed blocks: the run was interrupted or killed.
+	// Complete is false while rows lack blocks: the run was interrupted or killed.
 	Complete bool      `json:"complete"`
 	Warnings []string  `json:"warnings,omitempty"`
 	Self     *SelfCost `json:"self,omitempty"`
@@ -78,8 +78,8 @@ type Run struct {
 type SelfCost struct {
 	// Duty is the share of wall time that was spent inside timed batches.
 	Duty float64 `json:"duty"`
-	// OverheadNS is what an operation of a contender that does nothing takes longer
-	// than a turn of a bare loop, in nanoseconds.
+	// OverheadNS is how much longer an operation of a contender that does nothing takes than one
+	// iteration of an empty loop, in nanoseconds.
 	OverheadNS float64 `json:"overhead_ns"`
 	// PeakBytes is the peak resident memory of the conductor, 0 where unknown.
 	PeakBytes int64 `json:"peak_bytes,omitempty"`
@@ -100,8 +100,8 @@ type Row struct {
 	Settings   map[string]string `json:"settings,omitempty"`
 	Properties map[string]string `json:"properties,omitempty"`
 	Checks     string            `json:"checks,omitempty"`
-	// Revision is the commit that the row's program was built from, where that is not
-	// the run's own; OldOf then names the row that it is the old form of.
+	// Revision is the commit that the row's program was built from, if not the run's own; OldOf
+	// then names the row that it is the old version of.
 	Revision string             `json:"revision,omitempty"`
 	OldOf    string             `json:"old_of,omitempty"`
 	N        int                `json:"n,omitempty"` // operations a batch
@@ -142,12 +142,12 @@ type Series struct {
 	// Latency is the distribution of the latency of the batches' operations, in
 	// nanoseconds: a base64 HDR histogram (V2, compressed). Empty where it is not kept.
 	Latency string `json:"latency,omitempty"`
-	// Collections are the garbage collections that each batch began, nil in records of before.
+	// Collections are the garbage collections that each batch began, nil in older records.
 	Collections []int64 `json:"collections,omitempty"`
 	// CollectionBytes are the heap bytes allocated from one collection to the next, 0 where
 	// the process had none.
 	CollectionBytes int64 `json:"collection_bytes,omitempty"`
-	// Flags are those of records of before, which nothing reads.
+	// Flags are of older records; nothing reads them.
 	Flags map[int]string `json:"flags,omitempty"`
 }
 
@@ -239,7 +239,7 @@ func wholePerOp(total []int64, n int) int64 {
 	return slices.Sorted(slices.Values(total))[len(total)/2] / int64(n)
 }
 
-// check says what is inconsistent in a series that came from a file.
+// check returns an error if a series from a file is inconsistent.
 func (s *Series) check(row *Row) error {
 	if row.N < 1 {
 		return fmt.Errorf("batches of row %s, which has no n", s.Row)

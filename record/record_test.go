@@ -178,7 +178,7 @@ func FuzzParse(f *testing.F) {
 		f.Add(b.String()[:i])
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		// With an #end line that is right, or no input that was changed would come past it.
+		// With a correct #end line: otherwise no changed input would get past it.
 		s, _, _ = strings.Cut(s, "#end")
 		s += fmt.Sprintf("#end {\"lines\":%d,\"crc32\":%d}\n", strings.Count(s, "\n")+1, crc32.ChecksumIEEE([]byte(s)))
 		rec, err := Parse(strings.NewReader(s), "fuzz")
@@ -228,8 +228,7 @@ func TestReserve(t *testing.T) {
 	}
 }
 
-// A file system without room is found out before anything is measured, and what was
-// there before stays.
+// A full file system is detected before anything is measured, and the old file stays.
 func TestFullDisk(t *testing.T) {
 	folder := t.TempDir()
 	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", folder).CombinedOutput(); err != nil {

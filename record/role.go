@@ -27,8 +27,7 @@ const (
 	// ValueMeanWall is of contenders with a server: the mean over the rounds of the
 	// logarithms of wall time, against the other's in the same rounds.
 	ValueMeanWall Value = "mean-wall"
-	// ValueMedianWall is the median of the same. It is that of records made before rows said
-	// theirs.
+	// ValueMedianWall is the median of the same, in older records.
 	ValueMedianWall Value = ""
 )
 

@@ -13,8 +13,8 @@ import (
 	"postage/verdict"
 )
 
-// An answer says who won, in words that stand alone: of a message, what encodes, decodes
-// and validates it; else of one case.
+// An answer says in a sentence which contender won: for a message, at each operation; else for one
+// case.
 type answerView struct {
 	Lead    string // "For your"
 	Subject string // "order": the message, or the case's name

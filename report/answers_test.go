@@ -8,7 +8,7 @@ import (
 	"postage/record/recordtest"
 )
 
-// What nothing beats is said in an infinitive, whatever is done to the message.
+// The sentence for a contender that nothing beats is grammatical for every operation.
 func TestAnswersOfTheUnbeaten(t *testing.T) {
 	for op, want := range map[string]string{"encode": "encode", "validate": "decode and validate", "decode-reuse": "decode into a used message", "other": "be"} {
 		const c = "Encode/msg=0/op=encode/"
@@ -33,8 +33,7 @@ func TestAnswersOfTheUnbeaten(t *testing.T) {
 	}
 }
 
-// Of a run against a revision, the old selves are in the plots, and are nothing that one
-// could choose.
+// The old versions of a run against a revision are in the plots, but cannot be chosen.
 func TestOldSelvesAreNoChoice(t *testing.T) {
 	run := recordtest.Run{Rand: rand.New(rand.NewPCG(7, 1)), Cases: 1, Blocks: 10}
 	rec := run.Record()

@@ -7,8 +7,8 @@ import (
 	"postage/verdict"
 )
 
-// bars is a plot of horizontal bars on a linear axis from 0, each made of parts that stand
-// one behind the other, or, if they are no parts of a whole, one above the other.
+// bars is a plot of horizontal bars on a linear axis from 0. The parts of a bar follow each other,
+// or, if they are not parts of a whole, are drawn one above the other.
 type bars struct {
 	Title, Note, Axis string
 	Width, Height     int
@@ -139,7 +139,7 @@ func (p *bars) place(all []bar, text func(float64) string) {
 	}
 }
 
-// spanText is a figure with its interval, and whether that says anything.
+// spanText is a figure with its interval, and whether that excludes 0.
 func spanText(q verdict.Quantity, text func(float64) string) string {
 	switch {
 	case !q.Known:

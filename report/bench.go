@@ -14,7 +14,7 @@ import (
 	"postage/verdict"
 )
 
-// fewBenchmarks is how many rows are all printed; of more, the unchanged are folded into a line.
+// fewBenchmarks is up to how many rows are all printed; beyond it, the unchanged ones are one line.
 const fewBenchmarks = 12
 
 // benchmarks is what is printed of a run of Go benchmarks.
@@ -74,7 +74,7 @@ func boolCompare(a, b bool) int {
 	return -1
 }
 
-// BenchChanged says whether a row's time or one of its counts is another now.
+// BenchChanged reports whether a row's time or one of its counts has changed.
 func BenchChanged(r *verdict.Change) bool {
 	return r.Verdict == stats.Faster || r.Verdict == stats.Slower || r.Outcome == verdict.Regressed ||
 		slices.ContainsFunc(r.Counts, func(c verdict.Count) bool { return c.Old != c.New })
@@ -244,7 +244,7 @@ func (b *benchmarks) allocations(row *record.Row) (fewest, most int64) {
 	return min(fewest, most), most
 }
 
-// absolute are the columns of benchmarks that were compared with nothing.
+// absolute are the columns of benchmarks without a comparison.
 func (b *benchmarks) absolute() []column[*verdict.CaseResult] {
 	columns := []column[*verdict.CaseResult]{
 		{"benchmark", true, func(c *verdict.CaseResult) string { return benchmarkName(c.Name) }},
@@ -305,7 +305,7 @@ func (b *benchmarks) layouts(row *record.Row) string {
 	return fmt.Sprintf("+%.1f%%", 100*(slices.Max(medians)/slices.Min(medians)-1))
 }
 
-// compared are the columns of benchmarks beside their old selves.
+// compared are the columns of benchmarks beside their old versions.
 func (b *benchmarks) compared() []column[*verdict.Change] {
 	columns := []column[*verdict.Change]{
 		{"benchmark", true, func(r *verdict.Change) string { return benchmarkName(r.New.Row.Case) }},

@@ -235,7 +235,7 @@ func TestPageHints(t *testing.T) {
 	}
 }
 
-// On paper there is nothing to press, nothing is cut off at the side, and nothing is dark.
+// In print there are no controls, nothing is cut off at the side, and nothing is dark.
 func TestPageInPrint(t *testing.T) {
 	ctx := browser(t)
 	do(t, ctx, chromedp.Navigate(opened(t, pageSample())), command(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print",

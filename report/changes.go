@@ -53,7 +53,7 @@ func ChangesMarkdown(w io.Writer, c *verdict.Changes) error {
 	return err
 }
 
-// changed are the rows that are wanted, all for nil.
+// changed are the rows for which wanted holds, all if it is nil.
 func changed(c *verdict.Changes, wanted func(*verdict.Change) bool) []*verdict.Change {
 	var rows []*verdict.Change
 	for i := range c.Rows {
@@ -134,8 +134,8 @@ func method(c *verdict.Changes) string {
 		counts += ", instructions " + percent(c.Limits.Instructions)
 	}
 	if !c.Paired {
-		return "advice: new/old of the time as a multiple of the anchor's in each run, and what lies between two runs need not be the code. " +
-			"A word takes a whole interval (95%, Mann-Whitney) beyond 5%, and in 6 of 105 pairs of real runs of the same code a row had one; " +
+		return "advice: new/old of the time as a multiple of the anchor's in each run; the difference between two runs may not come from the code. " +
+			"A verdict needs the whole interval (95%, Mann-Whitney) beyond 5%; in 6 of 105 pairs of real runs of the same code a row had one, " +
 			"by the estimate 14 had (docs/method.md). run --against gates; thresholds: " + counts
 	}
 	how, or := "exact signed-rank interval of 95%", ""
@@ -180,8 +180,7 @@ func changeColumns(c *verdict.Changes) []column[*verdict.Change] {
 	return columns
 }
 
-// layoutMatters says whether from one function layout to another the row's ratio moves by
-// something.
+// layoutMatters reports whether the row's ratio differs visibly between function layouts.
 func layoutMatters(r *verdict.Change) bool { return r.Spread != nil && *r.Spread >= 0.005 }
 
 func intervalText(i verdict.Interval) string {
@@ -250,7 +249,7 @@ func explain(c *verdict.Changes, r *verdict.Change) string {
 		}
 	}
 	if layoutMatters(r) {
-		why = append(why, fmt.Sprintf("from one function layout to another that moves by %.1f%% (one standard deviation), which the interval has in it", 100**r.Spread))
+		why = append(why, fmt.Sprintf("between function layouts it moves by %.1f%% (one standard deviation), which the interval includes", 100**r.Spread))
 	}
 	for i := range r.Counts {
 		if r.Counts[i].Outcome == verdict.Regressed {

@@ -10,8 +10,8 @@ import (
 	"postage/verdict"
 )
 
-// Claims are published claims that someone has judged, and how to read them. Package
-// claims decides; this one prints.
+// Claims are published claims with their verdicts, and how to read them. Package claims decides;
+// this one prints.
 type Claims struct {
 	List []Claim
 	Note string // how the figures and the verdicts are to be read
@@ -24,7 +24,7 @@ type Claim struct {
 	Stage    string // that it is about: "encode"
 	Text     string
 	Why      string         // what was wrong with the page, or what explains a difference
-	Verdict  string         // what became of it: "holds"
+	Verdict  string         // "holds"
 	Like     stats.Verdict  // a page shows Verdict in the colour of this; "" for none
 	Measures []ClaimMeasure // none where no stage measures them
 }

@@ -31,9 +31,9 @@ type heatCell struct {
 	Hint  string
 }
 
-// heatMaps makes a heat map of the cases that differ in their message alone; of cases
-// without messages, of those of a stage that are of one slice or begin with the same key.
-// A map that is mostly gaps tells nothing at a glance and is left out.
+// heatMaps makes a heat map of the cases that differ in their message alone; of cases without
+// messages, of those of a stage that are of one slice or begin with the same key. A map that is
+// mostly gaps is left out.
 func heatMaps(cases []*caseOfRun) []heatMap {
 	var titles []string
 	groups := map[string][]*caseOfRun{}

@@ -301,8 +301,8 @@ func verdictClass(r *verdict.Result) string {
 // moduleKey stands among settings for the module.
 const moduleKey = "module"
 
-// commonSettings are those that all rows of a case but its floors have alike, their module
-// included, so that they are said once.
+// commonSettings are the settings, and the module, that all rows of a case except its floors share,
+// to be shown once.
 func commonSettings(results []*verdict.Result) map[string]string {
 	var common map[string]string
 	for _, r := range results {
@@ -323,8 +323,8 @@ func commonSettings(results []*verdict.Result) map[string]string {
 	return common
 }
 
-// hint is what a row shows when it is pointed at: what neither its name nor its case say: its
-// module and settings. The page's script adds the figures of its table.
+// hint is what a row shows under the pointer: the module and settings that neither its name nor its
+// case has. The page's script adds the figures of its table.
 func hint(r *verdict.Result, common map[string]string) string {
 	var lines []string
 	if name := r.Row.Contender; hintName(name) != "" {
@@ -389,5 +389,5 @@ func brief(x float64) string {
 	return text
 }
 
-// tiesUp makes numbers halfway between two decimals round up, as scripts do and Go does not.
+// tiesUp rounds numbers halfway between two decimals up, as JavaScript does and Go does not.
 func tiesUp(x float64) float64 { return x * (1 + 1e-12) }

@@ -159,7 +159,7 @@ func newJSONRatio(x *stats.Comparison, baseline string) *jsonRatio {
 	return &jsonRatio{To: baseline, jsonValue: *newJSONValue(&verdict.Interval{Value: x.Ratio, Low: x.Low, High: x.High})}
 }
 
-// newJSONValue is nil for a figure that is not known.
+// newJSONValue returns nil for a figure that is not known.
 func newJSONValue(i *verdict.Interval) *jsonValue {
 	switch {
 	case i == nil:

@@ -6,8 +6,8 @@ import (
 	"postage/record"
 )
 
-// What commands print that is not in a record. The commands fill these in; their form,
-// version 1, is a stable interface as all JSON is (docs/json.md).
+// JSON that commands print and that is not of a record. The commands fill these in; version 1 of
+// each form is a stable interface (docs/json.md).
 type (
 	// Listed is a row that can be measured, as `list` prints it.
 	Listed struct {
@@ -99,7 +99,7 @@ func ListJSON(w io.Writer, rows []Listed) error {
 	return writeJSON(w, list)
 }
 
-// DoctorJSON writes what is to be thought of a machine.
+// DoctorJSON writes what `doctor` found about a machine.
 func DoctorJSON(w io.Writer, m *record.Machine, findings []string, conclusion string, c *Calibration) error {
 	return writeJSON(w, jsonDoctor{2, newJSONMachine(m), orEmpty(findings), conclusion, c})
 }

@@ -87,8 +87,7 @@ func TestSchema(t *testing.T) {
 	}
 }
 
-// What commands print that is of no record. Texts stand as they are: no form escapes what
-// HTML has a meaning for.
+// JSON of commands that is not of a record. HTML characters in texts are not escaped.
 func TestCommandsJSON(t *testing.T) {
 	number := func(f float64) *float64 { return &f }
 	why := "the <name> & version are another's"

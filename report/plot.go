@@ -143,8 +143,8 @@ func newForest(rec *record.Record, c *verdict.CaseResult, results []*verdict.Res
 	return f
 }
 
-// strip is a path of one dot a value, below a row's mark. Places are three apart, and
-// dots at one are one, as they would not show.
+// strip is a path of one dot per value, below a row's mark. Dots are at least three units apart;
+// values at the same place share one.
 func strip(values []float64, x axis) string {
 	var path strings.Builder
 	last := math.Inf(-1)
@@ -210,7 +210,7 @@ func newScatter(results []*verdict.Result) *scatter {
 		sized = append(sized, r)
 		sizes, speeds = append(sizes, size), append(speeds, r.NSOp.Value)
 	}
-	// One size for all says nothing.
+	// If all sizes are the same, the plot says nothing.
 	if len(sized) < 3 || slices.Min(sizes) == slices.Max(sizes) {
 		return nil
 	}
@@ -227,7 +227,7 @@ func newScatter(results []*verdict.Result) *scatter {
 		taken = append(taken, box{p.X - 5, p.Y - 5, p.X + 5, p.Y + 5})
 		s.Points = append(s.Points, p)
 	}
-	// A label goes where it hides nothing, or is left out: the hint and the table have it.
+	// A label goes where it covers nothing, or is left out: the hint and the table have it.
 	for i := range s.Points {
 		p := &s.Points[i]
 		label := record.Short(sized[i].Row.Contender)

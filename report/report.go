@@ -68,7 +68,7 @@ func megabytesPerSecond(r *verdict.Result) (float64, bool) {
 	return size / r.NSOp.Value * 1e3, true
 }
 
-// rowsPerSecond is how many rows of a table are written at an operation's speed.
+// rowsPerSecond is how many rows of a table are written per second.
 func rowsPerSecond(r *verdict.Result) (float64, bool) {
 	rows, ok := r.Metrics[record.RowsWritten]
 	if !ok || r.NSOp == nil {

@@ -140,7 +140,7 @@ func TestJSON(t *testing.T) {
 	golden(t, "record.json", b.Bytes())
 }
 
-// What has no proof has no figures, and what is absent is null, never 0.
+// Without proof there are no figures, and absent values are null, never 0.
 func TestNoProofNoFigure(t *testing.T) {
 	var b bytes.Buffer
 	if err := JSON(&b, sample()); err != nil {

@@ -105,7 +105,7 @@ func split(c *verdict.CaseResult) (with, without []*verdict.Result) {
 	return with, without
 }
 
-// printTable prints rows, their texts as paint gives them back.
+// printTable prints rows, with their texts coloured by paint.
 func printTable[T any](t *terminal, indent string, columns []column[T], rows []T, paint func(row T, text string) string) {
 	var header []string
 	var left []int
@@ -161,7 +161,7 @@ func (t *terminal) cell(r *verdict.Result, text string) string {
 // control prints below a case what its control says of it.
 func (t *terminal) control(c *verdict.CaseResult) { t.printf("  %s\n", controlText(c)) }
 
-// controlText is what a case's control says of it.
+// controlText is the line about a case's control.
 func controlText(c *verdict.CaseResult) string {
 	text := "control: none, since the baseline has no figures"
 	if c.Control != nil && c.Control.Ratio != nil {
@@ -310,7 +310,7 @@ func metric(unit string) func(*verdict.Result) string {
 	}
 }
 
-// footer tells what the figures were measured with and what the instrument cost.
+// footer says what the figures were measured with and what the instrument cost.
 func (t *terminal) footer(rec *record.Record) {
 	t.printf("%s\n", t.paint(dim, machineText(rec)))
 	if self := selfText(rec); self != "" {
@@ -326,7 +326,7 @@ func partialText(rec *record.Record) string {
 	if slices.ContainsFunc(rec.Rows, func(r record.Row) bool { return r.Stage == "bench" }) {
 		command = "bench"
 	}
-	return "the run was not completed: `postage " + command + " --resume FILE` goes on with it"
+	return "the run was not completed: `postage " + command + " --resume FILE` continues it"
 }
 
 // machineText says what a record was measured with.

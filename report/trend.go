@@ -57,7 +57,7 @@ func (t *terminal) trend(tr *trend.Trend, last int) {
 func trendSummary(tr *trend.Trend) string {
 	text := fmt.Sprintf("%s%s; ", words.Counted(len(tr.Points), "run"), span(tr))
 	if tr.IsAnchor() {
-		return text + "the row is the anchor that others are compared with (or has none), so there is no ratio: its times drift with the machine, and no change is looked for in them"
+		return text + "the row is the anchor that others are compared with (or has none), so it has no ratio: its times drift with the machine, and are not searched for changes"
 	}
 	text += "ratio to " + tr.Segments[len(tr.Segments)-1].Anchor.String() + "; "
 	switch {
@@ -69,7 +69,7 @@ func trendSummary(tr *trend.Trend) string {
 		text += fmt.Sprintf("too few runs for a change: %d on either side are the least", stats.MinSegment)
 	}
 	if n := len(tr.Segments) - 1; n > 0 {
-		text += fmt.Sprintf("; the anchor was another one before, %s in all: no ratio goes on across that", words.Counted(n+1, "anchor segment"))
+		text += fmt.Sprintf("; the anchor changed, %s in all: ratios do not continue across a change", words.Counted(n+1, "anchor segment"))
 	}
 	return text
 }
@@ -159,7 +159,7 @@ func (t *terminal) points(tr *trend.Trend, from int) {
 	t.grid("", []string{"#", "started", "commit", "ratio (95% interval)", "ns/op", "±", "B/op", "allocs/op", "run", ""}, rows, 1, 2, 3, 8, 9)
 }
 
-// alongWith says what else is new in the first run after a change: what may be its cause.
+// alongWith says what else is new in the first run after a change, as its possible cause.
 func alongWith(tr *trend.Trend, point int) string {
 	var news []string
 	before, after := &tr.Points[max(0, point-1)], &tr.Points[point]

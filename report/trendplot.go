@@ -243,8 +243,8 @@ func dateText(p *trend.Point) string {
 	return p.Started.UTC().Format("2006-01-02")
 }
 
-// bounds are the ends of a trend's axis: all estimates lie within, and intervals as far as
-// they do not dwarf them.
+// bounds are the ends of a trend's axis: all estimates lie within, and intervals unless they are
+// much wider.
 func bounds(t *trend.Trend) (low, high float64) {
 	low, high = math.Inf(1), math.Inf(-1)
 	for i := range t.Points {

@@ -1,4 +1,4 @@
-// Package words puts numbers and long texts into words, one way for all that prints them.
+// Package words formats numbers and shortens long texts, in the same way everywhere.
 package words
 
 import (
@@ -34,8 +34,7 @@ func Counted(n int, word string) string {
 	return Integer(int64(n)) + " " + word + "s"
 }
 
-// Abridged keeps of a text its first bytes, whole characters of them, and says that it
-// did where that is not all.
+// Abridged returns the first bytes of a text, in whole characters, and marks that it was cut.
 func Abridged(text string, bytes int) string {
 	if len(text) <= bytes {
 		return text

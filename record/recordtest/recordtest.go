@@ -70,8 +70,8 @@ func (s *Run) Record() *record.Record {
 	return rec
 }
 
-// Against adds to a record, as if the run had been against revision abc1234, the old selves
-// of its contenders, whose times were a multiple of the new ones'.
+// Against adds to a record, as if the run had been against revision abc1234, the old versions of
+// its contenders, whose times are the new ones' times factor.
 func Against(rec *record.Record, factor float64) {
 	for i := range len(rec.Rows) {
 		old := rec.Rows[i]
@@ -95,9 +95,8 @@ func Against(rec *record.Record, factor float64) {
 	}
 }
 
-// Laid gives the blocks of a record's cases function layouts, from 1, and each old row a time of
-// its own in each block, by 1%, and in each layout, by what two sides differ by that each layout
-// moves by spread.
+// Laid gives the blocks of a record's cases function layouts, from 1. It moves each old row's time
+// by 1% in each block, and in each layout as if the layout moved each side by spread.
 func Laid(rec *record.Record, rng *rand.Rand, layouts int, spread float64) {
 	type place struct {
 		row    string

@@ -43,14 +43,14 @@ const (
 	User       Kind = "user"
 )
 
-// Options say which server to bring up.
+// Options say which server to start.
 type Options struct {
 	Kind Kind
 	// Fsync has etcd sync each write to disk, as a production server does.
 	Fsync bool
-	// Kubeconfig and Context name the cluster of the user's. There is no default for Kubeconfig,
-	// not even KUBECONFIG or ~/.kube/config: nothing is written to a cluster that nobody has named.
-	// An empty Context is the current one.
+	// Kubeconfig and Context name the cluster of the user's. Kubeconfig has no default, not even
+	// KUBECONFIG or ~/.kube/config: nothing is written to a cluster that the user has not named. An
+	// empty Context is the current one.
 	Kubeconfig, Context string
 	// Port of the API server on 127.0.0.1; a free one when 0.
 	Port int
@@ -58,7 +58,8 @@ type Options struct {
 	FeatureGates string
 	// Log is where building a server is announced; nil for nowhere.
 	Log io.Writer
-	// BuiltOnly has Start fail with ErrNotBuilt where it would build a server, which takes minutes.
+	// BuiltOnly makes Start fail with ErrNotBuilt instead of building a server, which takes
+	// minutes.
 	BuiltOnly bool
 }
 
@@ -66,24 +67,24 @@ type Options struct {
 // is set.
 var ErrNotBuilt = errors.New("not built")
 
-// Reach is how a process reaches a server: as JSON, it is handed on.
+// Reach is how a process reaches a server. It is passed on as JSON.
 type Reach struct {
 	Kubeconfig string // file
 	Context    string // of the kubeconfig, "" for its current one
 	Namespace  string // to work in
 	PID        int    // of the server, 0 for one of the user's
-	Log        string // file of what a server of ours says, "" for one of the user's
+	Log        string // log file of a server of ours, "" for one of the user's
 }
 
-// Server is an API server that is up.
+// Server is a running API server.
 type Server struct {
 	reach   Reach
 	scratch *scratch // nil for a cluster of the user's
 	user    *user
 }
 
-// Start brings a server up and returns once it is ready. ctx bounds the start alone. The caller
-// must Stop it.
+// Start starts a server and returns once it is ready. ctx bounds the start alone. The caller must
+// Stop it.
 func Start(ctx context.Context, o Options) (*Server, error) {
 	if o.FeatureGates == "" {
 		o.FeatureGates = "CBORServingAndStorage=true"

@@ -22,7 +22,7 @@ import (
 	"postage/proc"
 )
 
-// TestMain makes the test program be the one that is killed, see TestKilled.
+// TestMain makes the test program the one that is killed, see TestKilled.
 func TestMain(m *testing.M) {
 	if os.Getenv("POSTAGE_TEST_BE_KILLED") == "" {
 		os.Exit(m.Run())
@@ -139,8 +139,8 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// running says whether a process is more than a zombie: not every PID 1, whose child the server
-// then is, takes its end.
+// running reports whether a process exists and is not a zombie: the server becomes a child of PID
+// 1, and not every PID 1 reaps its children.
 func running(pid int) bool {
 	state, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err == nil && strings.Contains(string(state), ") Z ") {
@@ -230,7 +230,8 @@ func TestNoSuchKind(t *testing.T) {
 	}
 }
 
-// A cluster that is not there is named, within 10 seconds, whether it refuses or keeps silent.
+// An unreachable cluster is named within 10 seconds, whether it refuses connections or does not
+// answer.
 func TestUnreachable(t *testing.T) {
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -261,7 +262,7 @@ func TestUnreachable(t *testing.T) {
 	}
 }
 
-// Only a cluster that is named is touched, whatever kubectl is set to.
+// Only a cluster that was named is used, whatever kubectl is configured for.
 func TestNoClusterNamed(t *testing.T) {
 	file := t.TempDir() + "/kubeconfig"
 	text := `{"apiVersion":"v1","kind":"Config","current-context":"c","clusters":[{"name":"c","cluster":{"server":"https://127.0.0.1:1"}}],"contexts":[{"name":"c","context":{"cluster":"c"}}]}`

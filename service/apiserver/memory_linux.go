@@ -9,8 +9,8 @@ func volatile(dir string) bool {
 }
 
 // inMemory is a folder whose file system is in memory and has room for etcd, "" if there is none.
-// Containers usually have 64 MB there, which etcd's log alone takes: the server would start, and
-// die of it.
+// Containers usually have 64 MB there, which etcd's log alone fills: the server would start and
+// then crash.
 func inMemory() string {
 	const shm, room = "/dev/shm", 512 << 20
 	if !volatile(shm) || !hasRoom(shm, room) {

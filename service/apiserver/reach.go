@@ -65,7 +65,7 @@ func get(ctx context.Context, config *rest.Config, url string) (*http.Response, 
 	return response, string(text), err
 }
 
-// createNamespace makes a namespace that no one else has.
+// createNamespace makes a new namespace with a unique name.
 func createNamespace(ctx context.Context, config *rest.Config) (string, error) {
 	client, err := rest.HTTPClientFor(config)
 	if err != nil {

@@ -98,8 +98,8 @@ func startOnce(ctx context.Context, parent, file string, o Options) (_ *scratch,
 	return s, nil
 }
 
-// parentFolder is where the server's folder is made: in memory, a folder that is "" if there is
-// none, or on a disk if writes are to be synced to one.
+// parentFolder is where the server's folder is made: in memory, if memory names a folder there, or
+// on a disk if writes are to be synced.
 func parentFolder(o Options, memory string) (string, error) {
 	switch {
 	case o.Fsync && volatile(os.TempDir()):
@@ -144,8 +144,8 @@ func (s *scratch) run(file string, args []string) error {
 	return err
 }
 
-// environment is ours without what would change the server: another kubeconfig, feature gates, a Go
-// runtime's settings that are meant for the workers.
+// environment is ours without variables that would change the server: a kubeconfig, feature gates,
+// and Go runtime settings that are meant for the workers.
 func environment() []string {
 	var env []string
 	for _, kv := range os.Environ() {
@@ -225,10 +225,10 @@ func (s *scratch) log() string {
 	return string(text)
 }
 
-// stop is also for a server that got only half way.
+// stop also stops a server that did not finish starting.
 func (s *scratch) stop() error {
 	if s.process != nil {
-		s.process.KillGroup() // at once, as nothing of it is kept
+		s.process.KillGroup() // at once, as nothing is kept
 	}
 	err := os.RemoveAll(s.dir)
 	if s.watchdog != nil {

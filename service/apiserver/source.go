@@ -126,7 +126,7 @@ func locate(kind Kind) (p *program, file string, there bool, err error) {
 	return p, file, missing == nil, nil
 }
 
-// Built reports whether a server of a kind is there to be started. It takes a millisecond.
+// Built reports whether the server of a kind is built. It takes a millisecond.
 func Built(kind Kind) bool {
 	_, _, there, _ := locate(kind)
 	return there

@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// reachTimeout is how long a cluster of the user's may take to answer at all.
+// reachTimeout is how long a user's cluster may take to answer.
 const reachTimeout = 8 * time.Second
 
 // user is our place on a cluster of the user's.
@@ -51,7 +51,7 @@ func openUser(ctx context.Context, o Options) (*user, error) {
 }
 
 // answers finds out whether there is an API server at the address. An authentication plugin of the
-// kubeconfig may take no notice of a context, so its call is left behind when time is up.
+// kubeconfig may ignore the context, so its call is abandoned when time is up.
 func answers(ctx context.Context, config *rest.Config) error {
 	ctx, cancel := context.WithTimeout(ctx, reachTimeout)
 	defer cancel()
@@ -154,7 +154,7 @@ func (u *user) deleteRoles(ctx context.Context, client *http.Client) error {
 	}
 	left, err := c.ClusterRoles().List(ctx, metav1.ListOptions{LabelSelector: Label + "=" + u.namespace})
 	if apierrors.IsForbidden(err) {
-		return nil // then we were not allowed to make any
+		return nil // then we were not allowed to make any either
 	}
 	if err != nil {
 		return fmt.Errorf("list this run's ClusterRoles at %s: %w", u.config.Host, err)

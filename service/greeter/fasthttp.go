@@ -36,10 +36,9 @@ func (h *host) fastHTTP() (string, error) {
 	return l.Addr().String(), nil
 }
 
-// linger reads what a client still sends that will have no other answer than an error.
-// fasthttp's client looks for an answer when it has sent all and not before; a server
-// that closes the connection meanwhile is a broken pipe to it, whatever it answered.
-// nginx calls that lingering_close.
+// linger reads the rest of a request that was answered with an error. fasthttp's client reads the
+// answer only after it has sent everything; if the server closes the connection before, it sees a
+// broken pipe and no answer. nginx calls this lingering_close.
 func linger(conn net.Conn) {
 	for buf, sum := make([]byte, 32<<10), 0; sum < hello.MaxFrame; {
 		if conn.SetReadDeadline(time.Now().Add(100*time.Millisecond)) != nil {

@@ -1,9 +1,8 @@
-// Package greeter is a server that says hello over each of several protocols, in a process of
-// its own, so that what a message costs the client and what it costs the server are told
-// apart.
+// Package greeter is a server that says hello over each of several protocols. It runs in a process
+// of its own, so that the client's and the server's costs of a message are measured separately.
 //
-// The process is this very program, see [proc.StartServer]: it is told its Config, answers with
-// the address it listens on, and then every question with its Counters.
+// The process is this program again, see [proc.StartServer]: it is sent its Config, answers with
+// the address it listens on, and then answers every question with its Counters.
 package greeter
 
 import (
@@ -30,19 +29,18 @@ type Config struct {
 	Server string `json:"server"`
 	// Addr is where to listen, "" for a free port of 127.0.0.1.
 	Addr string `json:"addr,omitempty"`
-	// Cert is what it shows its clients; nil is without TLS.
+	// Cert is the server's certificate; nil is without TLS.
 	Cert *tlscert.Pair `json:"cert,omitempty"`
-	// Body names the codec of what it is sent: json, proto or vtproto.
+	// Body names the codec of messages: json, proto or vtproto.
 	Body string `json:"body"`
 	// Early lets clients send before the handshake is done (QUIC's 0-RTT).
 	Early bool `json:"early,omitempty"`
-	// MaxBody is the longest body that is taken, 0 for the server's own limit.
+	// MaxBody is the longest request body in bytes, 0 for the server's own limit.
 	MaxBody int64 `json:"max_body,omitempty"`
 	// Fault is what is wrong with it, for tests of proofs.
 	Fault Fault `json:"fault,omitempty"`
-	// Stall, in milliseconds, is how long it stands still at the start of every
-	// StallEvery milliseconds, by the clock, so that a load generator's figures can be
-	// judged by those that can be computed.
+	// Stall, in milliseconds, is how long it pauses at the start of every StallEvery milliseconds,
+	// by the clock, so that a load generator's figures can be compared with computed ones.
 	Stall      int64 `json:"stall_ms,omitempty"`
 	StallEvery int64 `json:"stall_every_ms,omitempty"`
 }
@@ -86,13 +84,13 @@ type greeting struct {
 	Addr string `json:"addr"`
 }
 
-// Name is what the server is started by.
+// Name is the name that the server is started by.
 const Name = "greeter"
 
 // RPC is its method of gRPC.
 const RPC = "postage.send.Greeter/Hello"
 
-// Serve is the life of a server process, a [proc.Server].
+// Serve is the main function of a server process, a [proc.Server].
 func Serve(stdin io.Reader, stdout io.Writer) error {
 	in := bufio.NewReader(stdin)
 	var config Config
@@ -235,7 +233,7 @@ func (l halfClosing) Accept() (net.Conn, error) {
 	return conn, conn.(interface{ CloseWrite() error }).CloseWrite()
 }
 
-// request takes note of a request and misbehaves if it is told to.
+// request counts a request, and misbehaves if configured to.
 func (h *host) request(proto string) {
 	n := h.seen.request(proto)
 	if h.config.Fault.DieAfter > 0 && n == h.config.Fault.DieAfter {

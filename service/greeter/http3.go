@@ -27,8 +27,8 @@ func (h *host) http3() (string, error) {
 	return conn.LocalAddr().String(), nil
 }
 
-// seenWhenDone takes note of a connection once its handshake is done: not before is it
-// known whether early data was taken.
+// seenWhenDone counts a connection once its handshake is done: only then is it known whether early
+// data was taken.
 func (h *host) seenWhenDone(c *quic.Conn) {
 	select {
 	case <-c.HandshakeComplete():

@@ -50,7 +50,7 @@ func (h *host) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.request(r.Proto)
 	request := new(hello.Request)
 	if r.Method == http.MethodGet {
-		// What is sent before the handshake is done may have no body.
+		// A request sent before the handshake is done must not have a body.
 		request.Secure = r.URL.Query().Get("secure")
 	} else {
 		body, err := h.body(w, r)

@@ -9,8 +9,8 @@ import (
 	"postage/service/greeter/hello"
 )
 
-// pingPong is the floor of raw TCP and raw TLS: it answers every frame with a frame of
-// the same length that was made long before.
+// pingPong is the floor of raw TCP and raw TLS: it answers every frame with a prepared frame of the
+// same length.
 func (h *host) pingPong() (string, error) {
 	return h.accept(func(conn net.Conn) { h.pong(conn) })
 }

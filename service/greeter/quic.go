@@ -7,7 +7,7 @@ import (
 	"github.com/quic-go/quic-go"
 )
 
-// QUICALPN is what the floors of QUIC negotiate: QUIC insists on a name.
+// QUICALPN is the protocol name that QUIC's floors negotiate: QUIC requires one.
 const QUICALPN = "postage-ping-pong"
 
 // quicPingPong is the floor of a raw QUIC stream.

@@ -10,8 +10,7 @@ import (
 	"golang.org/x/net/http2"
 )
 
-// xnet serves HTTP/2 alone, by golang.org/x/net/http2, which it is told of by ALPN or
-// known to before.
+// xnet serves only HTTP/2, by golang.org/x/net/http2: by ALPN with TLS, by prior knowledge without.
 func (h *host) xnet() (string, error) {
 	s := new(http2.Server)
 	return h.accept(func(conn net.Conn) {

@@ -19,9 +19,9 @@ import (
 
 // download fetches PostgreSQL's programs with embedded-postgres, once, and returns their folder.
 //
-// The library has no call that only fetches: its Start fetches, unpacks file by file, and then runs
-// a cluster too. So it works in a folder of its own, and the programs are moved to their place once
-// they are all there.
+// The library has no call that only downloads: its Start downloads, unpacks file by file, and then
+// runs a cluster too. So it works in a temporary folder, and the programs are moved to their place
+// once they are complete.
 func download(ctx context.Context, o Options) (string, error) {
 	cache := o.CacheDir
 	if cache == "" {
@@ -79,8 +79,8 @@ func download(ctx context.Context, o Options) (string, error) {
 
 // unpack has the library fetch the programs, and moves them to folder if they are whole.
 //
-// The cluster that it starts is stopped at once, and as root it does not start at all, which is
-// none of our errors.
+// The cluster that it starts is stopped at once. As root it does not start at all; that error is
+// ignored.
 func unpack(config embedded.Config, programs, folder string) error {
 	db := embedded.NewDatabase(config)
 	err := db.Start()
@@ -95,7 +95,7 @@ func unpack(config embedded.Config, programs, folder string) error {
 	}
 	err = os.Rename(programs, folder)
 	if err != nil && pgtest.HasPrograms(filepath.Join(folder, "bin")) {
-		return nil // another process was faster
+		return nil // another process was first
 	}
 	return err
 }

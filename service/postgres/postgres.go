@@ -52,8 +52,8 @@ type Options struct {
 	Log io.Writer
 }
 
-// Server is a PostgreSQL server that is up. Its methods may be called from several goroutines; Stop
-// only once nobody uses the server any more.
+// Server is a running PostgreSQL server. Its methods may be called from several goroutines; call
+// Stop when nothing uses the server any more.
 type Server struct {
 	cluster *pgtest.Server // a scratch cluster, or
 	user    *userServer
@@ -103,7 +103,7 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 
 // DSN returns the connection string for a transport, in libpq's keyword format for a scratch
 // cluster and in the user's own format otherwise, whose server has the one transport that it names.
-// It always leads to a place that Start made and Stop removes.
+// It always names a cluster or schema that Start made and Stop removes.
 func (s *Server) DSN(t pgtest.Transport) string {
 	if s.user != nil {
 		return s.user.dsn

@@ -12,7 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// mark is the comment that tells a schema of ours from a schema that happens to have the name.
+// mark is the comment that distinguishes a schema of ours from another of the same name.
 const mark = "made by postage for measurements; dropped afterwards"
 
 // userServer is a server that the user named, with one schema of ours in it.

@@ -1,10 +1,9 @@
-// Package tlscert makes the certificates that a server on loopback shows its clients:
-// self-signed, for localhost, one kind of key each, so that what a handshake costs can be
-// told apart by the kind.
+// Package tlscert makes the certificates that a server on loopback shows its clients: self-signed,
+// for localhost, with one kind of key each, so that handshakes can be compared by the kind.
 //
-// Keys of the elliptic kinds are new each time. An RSA key takes up to seconds to find, and
-// a different time each time, so those two are part of the program, and no secret: they
-// must never be used for anything but a measurement on loopback.
+// Elliptic-curve keys are new each time. An RSA key takes up to seconds to generate, and a
+// different time each time, so the two RSA keys are part of the program and are not secret: never
+// use them for anything but a measurement on loopback.
 package tlscert
 
 import (

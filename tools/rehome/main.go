@@ -4,8 +4,8 @@
 //
 // The modules are called postage, postage/pgbulk and so on, which no go get finds. Rehome changes
 // the module and require lines of every go.mod, the imports of every Go file, and the addresses
-// that documents and scripts name. It works on the checkout that it is run in, is run once, and is
-// followed by a commit and one tag a module (v0.1.0, pgbulk/v0.1.0, webpush/v0.1.0).
+// that documents and scripts name. Run it once, in the checkout; then commit, and tag each module
+// (v0.1.0, pgbulk/v0.1.0, webpush/v0.1.0).
 package main
 
 import (

@@ -2,7 +2,7 @@
 //
 //	go run ./service/apiserver/buildserver generic
 //
-// `postage run apply` does the same by itself; this is for CI, which wants it before the tests.
+// `postage run apply` does the same when needed; this is for CI, which builds it before the tests.
 package main
 
 import (

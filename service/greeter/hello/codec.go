@@ -23,8 +23,8 @@ type Codec struct {
 	Unmarshal func(data []byte, m any) error
 }
 
-// The codecs. Both messages have but a string and bytes, so that encoding/json reads and
-// writes the struct itself; nothing of protobuf's own JSON mapping comes into it.
+// The codecs. Both messages have only strings and bytes, so encoding/json reads and writes the
+// structs directly, without protobuf's own JSON mapping.
 var (
 	JSON = Codec{"json", "application/json", json.Marshal, json.Unmarshal}
 

@@ -1,7 +1,7 @@
 // Package wire counts the bytes that cross a connection, and the connections.
 //
-// Bytes are those that a connection carries as seen by the program: TCP's payload, and
-// UDP's. Headers of TCP, UDP and IP are not in them, nor is what a kernel sends again.
+// Bytes are those that the program reads and writes: the payload of TCP and UDP. Headers of TCP,
+// UDP and IP, and what the kernel retransmits, do not count.
 package wire
 
 import (
