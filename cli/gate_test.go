@@ -79,11 +79,11 @@ func TestGateExitCodes(t *testing.T) {
 		{"one allocation", []string{saved(t, folder, "more.txt", more)}, 1, "allocs/op 2 to 3"},
 		{"a slowdown that may be", []string{saved(t, folder, "maybe.txt", gated(3, 14, 1.03))}, 3, "1 inconclusive"},
 		{"few blocks", []string{saved(t, folder, "few.txt", gated(4, 3, 10))}, 2, "too few blocks for 5 rows"},
-		{"an empty record", []string{saved(t, folder, "empty.txt", empty)}, 2, "against no revision"},
+		{"an empty record", []string{saved(t, folder, "empty.txt", empty)}, 2, "made without --against"},
 		{"a missing file", []string{filepath.Join(folder, "nowhere.txt")}, 2, "no such file"},
 		{"a damaged file", []string{damaged}, 2, "expected"},
 		{"a row that failed", []string{saved(t, folder, "failed.txt", failed)}, 2, "decoded 7, want 8"},
-		{"against nothing", []string{one}, 2, "against no revision"},
+		{"against nothing", []string{one}, 2, "made without --against"},
 		{"two runs", []string{one, one}, 2, "run --against 0123456789abcdef`"},
 		{"three runs", []string{one, one, one}, 2, "want two runs"},
 	} {

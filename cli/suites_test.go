@@ -67,7 +67,7 @@ func TestWrongSuites(t *testing.T) {
 		suite lab.Suite
 		says  string
 	}{
-		{budget, "the suite post has a flag --budget, which there is already"},
+		{budget, "the suite post has a flag --budget, which already exists"},
 		{row, `case Mail/by=foot: does not begin with the stage "post", capitalised`},
 	} {
 		var out, errs strings.Builder

@@ -21,7 +21,7 @@ const fewBenchmarks = 12
 type benchmarks struct {
 	rec     *record.Record
 	cases   []*verdict.CaseResult // without those that failed
-	changes *verdict.Changes      // nil if the run was against no revision
+	changes *verdict.Changes      // nil if the run was made without --against
 	shown   []*verdict.Change     // changes first
 	folded  []*verdict.Change
 	failed  []string // lines
