@@ -23,6 +23,7 @@ import (
 
 	"postage/lab"
 	"postage/load"
+	"postage/load/fleet"
 	"postage/report"
 	"postage/service/greeter"
 	"postage/service/tlscert"
@@ -30,6 +31,7 @@ import (
 
 // loadFlags are what `postage load` is asked for.
 type loadFlags struct {
+	fleet           fleetFlags
 	rate            rateFlag
 	duration, wait  time.Duration
 	timeout         time.Duration
@@ -129,6 +131,7 @@ Exit status: 0 all was answered by success and, at a rate, the latencies are val
 	flags.StringVar(&f.config, "config", "", "YAML `file` with any of these by their names, and url; what is given here goes before it")
 	flags.BoolVar(&f.schema, "config-schema", false, "print the JSON schema of that file, for editors")
 	flags.StringVar(&f.stall, "server-stall", "", "the built-in server stands still for `length/interval`, such as 200ms/2s")
+	f.fleet.register(flags)
 	return cmd
 }
 
@@ -245,6 +248,9 @@ func runLoad(cmd *cobra.Command, args []string, f *loadFlags) (err error) {
 	if err := f.check(args); err != nil {
 		return err
 	}
+	if err := f.checkFleet(args); err != nil {
+		return err
+	}
 	if f.replay != "" && (cmd.Flags().Changed("rate") || cmd.Flags().Changed("duration")) {
 		return hinted(errors.New("--replay says when requests are due"), "leave --rate and --duration out; --speed changes the pace")
 	}
@@ -273,6 +279,9 @@ func runLoad(cmd *cobra.Command, args []string, f *loadFlags) (err error) {
 			return fmt.Errorf("--assert: %w", err)
 		}
 		f.assertions = append(f.assertions, more...)
+	}
+	if f.fleet.on || f.fleet.attach != "" {
+		return f.runFleet(cmd, args)
 	}
 	// Ctrl-C during set-up makes it fail, which is then no fault of the tool.
 	interruptedOr := func(err error) error {
@@ -313,6 +322,9 @@ func runLoad(cmd *cobra.Command, args []string, f *loadFlags) (err error) {
 		if ctx.Err() != nil {
 			return lab.ErrInterrupted
 		}
+	}
+	if f.fleet.worker {
+		return fleet.Work(ctx, plan)
 	}
 	seconds, err := f.openSeconds(cmd.ErrOrStderr())
 	if err != nil {
@@ -400,7 +412,7 @@ func loadForm(r *load.Result, proto string) report.Load {
 	form := report.Load{
 		Achieved: r.Achieved, Seconds: r.Elapsed.Seconds(), Requests: r.Done, Failed: r.Failed(), Errors: r.Errors,
 		Valid: r.Invalid() == "", Invalid: text(r.Invalid()), Corrected: r.Rate > 0,
-		Shortfall: text(r.Shortfall()), Interrupted: r.Interrupted, Unanswered: r.Unanswered, LatencyNS: map[string]*float64{"max": nil},
+		Shortfall: text(r.Shortfall()), Interrupted: r.Interrupted, Unanswered: r.Unanswered, NotSent: r.NotSent, LatencyNS: map[string]*float64{"max": nil},
 	}
 	if r.Rate > 0 {
 		form.Rate, form.LateP99NS = number(r.Rate), number(float64(r.Late.ValueAtQuantile(99)))

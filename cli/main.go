@@ -108,6 +108,6 @@ contender did the work, an honest interval, and the distance to the physical flo
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return hinted(err, fmt.Sprintf("`%s --help` shows the flags", cmd.CommandPath()))
 	})
-	root.AddCommand(p.runCommand(), p.listCommand(), p.showCommand(), p.reportCommand(), p.compareCommand(), p.historyCommand(), p.gateCommand(), benchCommand(), p.claimsCommand(), p.doctorCommand(), versionCommand(), pushCommand(), loadCommand(), p.bringCommand(), p.proveCommand(), p.workerCommand(), p.serveCommand())
+	root.AddCommand(p.runCommand(), p.listCommand(), p.showCommand(), p.reportCommand(), p.compareCommand(), p.historyCommand(), p.gateCommand(), benchCommand(), p.claimsCommand(), p.doctorCommand(), versionCommand(), pushCommand(), loadCommand(), kubernetesCommand(), p.bringCommand(), p.proveCommand(), p.workerCommand(), p.serveCommand())
 	return root
 }

@@ -89,6 +89,15 @@ type Plan struct {
 	// Patience is for how long they are; 0 is 30 s. Those that are not answered until
 	// then have failed.
 	Patience time.Duration
+	// Workers, where it is not 0, says that so many carry the plan out; Worker is the number of
+	// this one, whose requests are those with k mod Workers = Worker.
+	Worker, Workers int
+	// Ready, where set, is called when connections are open, and returns when the first request is
+	// due. Requests that were due before the present are then left out.
+	Ready func(ctx context.Context) (start time.Time, err error)
+	// Began, where set, is told when requests become due, with a function that says what came so
+	// far; it may be called until the plan has ended.
+	Began func(soFar func() *Result)
 	// Lines carry requests at the same time.
 	Lines []Line
 }
@@ -132,6 +141,10 @@ type Result struct {
 	busyCPU, busyFor time.Duration
 	// Processors is how many the generator could use.
 	Processors int
+	// NotSent is how many requests a fleet had not reported as sent in the end: they were not sent,
+	// or by a worker that died before it could say so.
+	NotSent int64
+	fault   string // the worker of a fleet that makes all invalid
 	// Interrupted says that the plan was not carried out to the end.
 	Interrupted bool
 }
@@ -171,8 +184,20 @@ func Run(ctx context.Context, p Plan) (*Result, error) {
 		r.tallies[i] = newTally()
 	}
 	connect(ctx, p.Lines)
-	cpu, _ := proc.CPU()
 	r.start = time.Now()
+	if p.Ready != nil {
+		start, err := p.Ready(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("load: wait for the start: %w", err)
+		}
+		now := time.Now()
+		r.start = now.Add(time.Until(start.Round(0))) // by this machine's monotonic clock from here on
+		if late := now.Sub(r.start); late > 0 {
+			r.skip(late)
+		}
+	}
+	cpu, _ := proc.CPU()
+	r.cpuBefore = cpu
 	r.end = r.start.Add(p.Duration)
 	// Requests under way are given a moment after ctx has ended.
 	detach := context.AfterFunc(ctx, func() {
@@ -181,10 +206,13 @@ func Run(ctx context.Context, p Plan) (*Result, error) {
 	})
 	defer detach()
 	told := r.tellIntervals()
-	ended := time.AfterFunc(p.Duration, r.measureBusy)
+	ended := time.AfterFunc(time.Until(r.end), r.measureBusy)
 	defer ended.Stop()
-	impatient := time.AfterFunc(p.Duration+p.Patience, func() { stop(errNoAnswer) })
+	impatient := time.AfterFunc(time.Until(r.end)+p.Patience, func() { stop(errNoAnswer) })
 	defer impatient.Stop()
+	if p.Began != nil {
+		p.Began(r.soFar)
+	}
 	var group sync.WaitGroup
 	for i, line := range p.Lines {
 		w := &Work{run: r, tally: r.tallies[i%len(r.tallies)]}
@@ -250,7 +278,9 @@ type run struct {
 	tallies    []*tally           // each shared by some lines
 	pacing     sync.Mutex         // guards the next two where lines pace themselves
 	planned    int64              // requests that were due; the pacer's
-	passed     float64            // the same at random times, before they are rounded
+	skipped    int64              // requests that were due before it began
+	cpuBefore  time.Duration
+	passed     float64 // the same at random times, before they are rounded
 
 	busy    sync.Once
 	busyCPU time.Duration // used until the plan's end, and
@@ -264,6 +294,24 @@ func (r *run) measureBusy() {
 			r.busyCPU, r.busyFor = cpu, time.Since(r.start)
 		}
 	})
+}
+
+// soFar is what came until now.
+func (r *run) soFar() *Result {
+	sum := newTally()
+	sum.ended = r.start
+	for _, t := range r.tallies {
+		sum.add(t)
+	}
+	result := &Result{
+		Rate: r.plan.Rate, onTime: sum.onTime, Elapsed: max(0, time.Since(r.start)), Done: sum.latency.TotalCount() - sum.unanswered,
+		Unanswered: sum.unanswered, Errors: sum.reasons(), Statuses: sum.statuses, Latency: sum.latency, Late: sum.late,
+		Processors: runtime.GOMAXPROCS(0),
+	}
+	if cpu, known := proc.CPU(); known {
+		result.CPU = cpu - r.cpuBefore
+	}
+	return result
 }
 
 func (r *run) result(cpuBefore time.Duration) *Result {

@@ -48,13 +48,23 @@ func (r *run) next() (time.Duration, bool) {
 		}
 		return dues[r.planned], true
 	}
-	total := r.plan.Rate * r.plan.Duration.Seconds()
 	if r.plan.Poisson { // its intervals are 1 in the mean, in units of requests
-		r.passed += rand.ExpFloat64()
-		return r.at(r.passed), r.passed < total
+		r.passed += rand.ExpFloat64() * float64(max(1, r.plan.Workers))
+		return r.at(r.passed), r.passed < r.plan.Rate*r.plan.Duration.Seconds()
 	}
 	// As many as are due before the end, but for an error of rounding.
-	return r.at(float64(r.planned)), r.planned < int64(math.Ceil(total-1e-6))
+	n := r.plan.number(r.skipped + r.planned)
+	return r.at(float64(n)), n < r.plan.requests()
+}
+
+// skip leaves out the requests that are due in the beginning.
+func (r *run) skip(d time.Duration) {
+	n := d.Seconds() * r.plan.Rate
+	if len(r.plan.Stages) > 0 {
+		n = planned(r.plan.Stages, d.Seconds())
+	}
+	r.passed = n
+	r.skipped = max(0, int64(math.Ceil((n-float64(r.plan.Worker))/float64(max(1, r.plan.Workers)))))
 }
 
 // at is when so many requests are due before.

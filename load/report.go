@@ -27,6 +27,9 @@ func (r *Result) WriteTable(w io.Writer, proto string) error {
 		p("rate      %.1f/s, as many as the senders could (closed loop)", r.Achieved)
 	}
 	p("requests  %d in %v, %d failed", r.Done, r.Elapsed.Round(time.Millisecond), r.Failed())
+	if r.NotSent > 0 {
+		p("          %d of %d were not sent, or by a worker that ended before it could say so", r.NotSent, r.Planned)
+	}
 	for _, why := range slices.Sorted(maps.Keys(r.Errors)) {
 		p("          %d: %s", r.Errors[why], why)
 	}

@@ -14,6 +14,9 @@ func (r *Result) Invalid() string {
 	if r.Done == 0 {
 		return "no request was answered"
 	}
+	if r.fault != "" {
+		return r.fault
+	}
 	if busy := r.Busy(); busy > 0.9 {
 		return fmt.Sprintf("the generator was the limit: its %d processors were %.0f%% busy", r.Processors, busy*100)
 	}

@@ -82,6 +82,7 @@ type (
 		Shortfall   *string             `json:"shortfall"`
 		Interrupted bool                `json:"interrupted"`
 		Unanswered  int64               `json:"unanswered"`
+		NotSent     int64               `json:"not_sent"`
 
 		MessagesSent     *int64             `json:"messages_sent"`
 		MessagesReceived *int64             `json:"messages_received"`

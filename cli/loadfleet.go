@@ -1,0 +1,152 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"postage/lab"
+	"postage/load"
+	"postage/load/fleet"
+)
+
+// fleetFlags are what `postage load --kubernetes` is asked for.
+type fleetFlags struct {
+	on                           bool
+	workers                      int
+	image, namespace, kubeconfig string
+	serviceAccount, attach       string
+	hostNetwork, worker          bool
+}
+
+func (f *fleetFlags) register(flags *pflag.FlagSet) {
+	flags.BoolVar(&f.on, "kubernetes", false, "send from several workers, the pods of a Job on Kubernetes (docs/kubernetes.md)")
+	flags.IntVar(&f.workers, "workers", 1, "with --kubernetes: how many workers share the rate; --conns and --cpu (1 unless given) are for each")
+	flags.StringVar(&f.image, "image", "postage:latest", "with --kubernetes: the container `image`, as postage kubernetes image makes it")
+	flags.StringVar(&f.namespace, "namespace", "", "with --kubernetes: the `namespace` (default the kubeconfig's)")
+	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "with --kubernetes: the `file` that names the cluster (default kubectl's)")
+	flags.StringVar(&f.serviceAccount, "service-account", "postage-load", "with --kubernetes: the `account` that workers report with")
+	flags.BoolVar(&f.hostNetwork, "host-network", false, "with --kubernetes: workers use their nodes' network, not that of pods")
+	flags.StringVar(&f.attach, "attach", "", "gather the results of a `job` that another command started")
+	flags.BoolVar(&f.worker, "kubernetes-worker", false, "be one of the workers")
+	_ = flags.MarkHidden("kubernetes-worker")
+}
+
+// notForWorkers are flags that are the command's own; those of workersFiles name files.
+var (
+	notForWorkers = []string{
+		"kubernetes", "workers", "image", "namespace", "kubeconfig", "service-account", "host-network", "attach", "config",
+		"json", "hgrm", "assert",
+	}
+	workersFiles = []string{"body", "targets", "data", "ca", "cert", "key", "proto-file"}
+)
+
+// checkFleet refuses what a fleet cannot do.
+func (f *loadFlags) checkFleet(args []string) error {
+	switch {
+	case !f.fleet.on && f.fleet.attach == "":
+		return nil
+	case f.fleet.workers < 1:
+		return errors.New("--workers must be at least 1")
+	case f.fleet.attach == "" && len(args) == 0 && f.targets == "":
+		return hinted(errors.New("--kubernetes needs a URL: workers do not reach the built-in server"), "give the URL of a server that pods reach")
+	case f.rate == 0 || f.slo != "" || f.arrivals != "constant" || f.replay != "":
+		return hinted(errors.New("--kubernetes sends at a rate, evenly spaced"), "leave --slo, --arrivals, --replay and --rate max out")
+	case f.csv != "" || f.hlog != "" || f.html != "" || f.prometheus != "" || f.prometheusWrite != "":
+		return errors.New("--kubernetes has no --csv, --hdr-log, --html and --prometheus: its workers report sums")
+	}
+	return nil
+}
+
+// fleetPlan is what the workers are to do: the command's flags as their configuration file.
+func (f *loadFlags) fleetPlan(flags *pflag.FlagSet, args []string) (*fleet.Plan, error) {
+	p := &fleet.Plan{
+		Workers: f.fleet.workers, Image: f.fleet.image, ServiceAccount: f.fleet.serviceAccount, HostNetwork: f.fleet.hostNetwork, CPU: 1,
+		Patience: f.wait + f.timeout, Files: map[string][]byte{}, Args: []string{"load", "--kubernetes-worker", "--config", fleet.PathOf("load.yaml")},
+		Load: load.Plan{Rate: float64(f.rate), Duration: f.duration},
+	}
+	if flags.Changed("cpu") {
+		p.CPU = f.cpu
+	}
+	config := map[string]any{"cpu": fmt.Sprint(p.CPU)}
+	if len(args) > 0 {
+		config["url"] = args[0]
+	}
+	var failed error
+	flags.Visit(func(flag *pflag.Flag) {
+		switch many, list := flag.Value.(pflag.SliceValue); {
+		case slices.Contains(notForWorkers, flag.Name):
+		case slices.Contains(workersFiles, flag.Name):
+			text, err := os.ReadFile(flag.Value.String())
+			if err != nil {
+				failed = errors.Join(failed, fmt.Errorf("--%s: %w", flag.Name, err))
+			}
+			name := flag.Name + filepath.Ext(flag.Value.String())
+			p.Files[name], config[flag.Name] = text, fleet.PathOf(name)
+		case list:
+			config[flag.Name] = many.GetSlice()
+		default:
+			config[flag.Name] = flag.Value.String()
+		}
+	})
+	if failed != nil {
+		return nil, failed
+	}
+	var err error
+	if p.Files["load.yaml"], err = json.Marshal(config); err != nil { // which is YAML too
+		return nil, err
+	}
+	total := 0
+	for _, text := range p.Files {
+		total += len(text)
+	}
+	if total > 1<<20 {
+		return nil, fmt.Errorf("the workers' files have %d KB together, and a Secret of Kubernetes holds 1024: put them into the image and name them in --config there", total>>10)
+	}
+	return p, nil
+}
+
+// runFleet has a fleet carry the plan out, or takes over from another command.
+func (f *loadFlags) runFleet(cmd *cobra.Command, args []string) error {
+	ctx := cmd.Context()
+	client, err := fleet.Open(f.fleet.kubeconfig, f.fleet.namespace)
+	if err != nil {
+		return err
+	}
+	say := func(text string) { fmt.Fprintln(cmd.ErrOrStderr(), "postage:", text) }
+	job := f.fleet.attach
+	if job == "" {
+		plan, err := f.fleetPlan(cmd.Flags(), args)
+		if err != nil {
+			return err
+		}
+		if job, err = client.Submit(ctx, plan); err != nil {
+			return err
+		}
+		say(fmt.Sprintf("Job %s: should this command end, postage load --attach %s takes over", job, job))
+	}
+	out, err := client.Follow(ctx, job, say)
+	if ctx.Err() != nil || err == nil {
+		err = errors.Join(err, client.Delete(context.WithoutCancel(ctx), job))
+	}
+	if err != nil {
+		if ctx.Err() != nil {
+			return errors.Join(lab.ErrInterrupted, err)
+		}
+		return err
+	}
+	for _, note := range out.Notes {
+		say(note)
+	}
+	say(fmt.Sprintf("the workers' clocks are within %v of this one's", out.Clocks.Round(time.Millisecond)))
+	out.Interrupted = ctx.Err() != nil
+	return f.write(ctx, cmd.OutOrStdout(), cmd.ErrOrStderr(), out.Result)
+}

@@ -1,0 +1,365 @@
+// Package fleet carries a plan of package load out with several workers on Kubernetes.
+//
+// The command makes an Indexed Job, and everything else is owned by it: a Secret with the plan, a
+// ConfigMap in which the start time is published, and a ConfigMap a worker, which that overwrites
+// with what it has counted so far. No worker speaks to another, and none needs the command once the
+// start is published: anyone with the Job's name can gather the reports ([Client.Follow]).
+package fleet
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	batch "k8s.io/client-go/kubernetes/typed/batch/v1"
+	core "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"postage/load"
+)
+
+const (
+	label  = "postage-load" // on everything, with the Job's name
+	folder = "/plan"        // where workers find the Secret's files
+	// reportEvery is how often a worker reports; one that could not for silence stops itself, and
+	// is not waited for.
+	reportEvery = time.Second
+	silence     = 30 * time.Second
+	// startIn is how long before the first request its time is published.
+	startIn = 3 * time.Second
+)
+
+// Plan says what a fleet is to do, and what its workers are.
+type Plan struct {
+	Workers int
+	Load    load.Plan // without Lines
+	// Files are what a worker's command line names, which is Args; PathOf says where a file is.
+	Files map[string][]byte
+	Args  []string
+
+	Image, ServiceAccount string
+	CPU                   int // whole ones a worker, 0 for none asked for
+	HostNetwork           bool
+	// Patience is for how long after the last request is due workers may take.
+	Patience time.Duration
+}
+
+// PathOf is where a worker finds one of the plan's files.
+func PathOf(name string) string { return folder + "/" + name }
+
+// published is what the ConfigMap with the Job's name says.
+type published struct {
+	Workers   int
+	Rate      float64
+	Duration  time.Duration
+	Patience  time.Duration
+	Start, At time.Time // when the first request is due; when that was published
+	Ready     map[string]time.Time
+}
+
+// report is what a worker's ConfigMap says.
+type report struct {
+	Ready    time.Time // when its connections were open, by its own clock
+	Released time.Time // when it saw the start time
+	Part     load.Part
+}
+
+// Client is a namespace of a cluster.
+type Client struct {
+	namespace string
+	jobs      batch.JobInterface
+	maps      core.ConfigMapInterface
+	secrets   core.SecretInterface
+}
+
+// Open reaches the cluster that a kubeconfig names, "" for the one that kubectl would take, and a
+// namespace there, "" for the kubeconfig's.
+func Open(kubeconfig, namespace string) (*Client, error) {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = kubeconfig
+	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{})
+	config, err := loader.ClientConfig()
+	if err != nil {
+		return nil, fmt.Errorf("kubeconfig: %w", err)
+	}
+	if namespace == "" {
+		if namespace, _, err = loader.Namespace(); err != nil {
+			return nil, fmt.Errorf("kubeconfig: %w", err)
+		}
+	}
+	return newClient(config, namespace)
+}
+
+func newClient(config *rest.Config, namespace string) (*Client, error) {
+	config.QPS = -1
+	config.Timeout = 10 * time.Second // a server that keeps silent is asked again
+	config.WarningHandler = rest.NoWarnings{}
+	c, err := core.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	b, err := batch.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	return &Client{namespace: namespace, jobs: b.Jobs(namespace), maps: c.ConfigMaps(namespace), secrets: c.Secrets(namespace)}, nil
+}
+
+// Submit makes the Job and what it owns, and returns its name.
+func (c *Client) Submit(ctx context.Context, p *Plan) (name string, err error) {
+	job, err := c.jobs.Create(ctx, p.job(), metav1.CreateOptions{})
+	if err != nil {
+		return "", fmt.Errorf("make a Job in namespace %s: %w", c.namespace, err)
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, c.Delete(context.WithoutCancel(ctx), job.Name))
+		}
+	}()
+	owned := metav1.ObjectMeta{Name: job.Name, Labels: map[string]string{label: job.Name}, OwnerReferences: ownedBy(job.Name, job.UID)}
+	if _, err := c.secrets.Create(ctx, &corev1.Secret{ObjectMeta: owned, Data: p.Files}, metav1.CreateOptions{}); err != nil {
+		return "", fmt.Errorf("make a Secret in namespace %s: %w", c.namespace, err)
+	}
+	text, err := json.Marshal(published{Workers: p.Workers, Rate: p.Load.Rate, Duration: p.Load.Duration, Patience: p.Patience})
+	if err != nil {
+		return "", err
+	}
+	plan := &corev1.ConfigMap{ObjectMeta: owned, Data: map[string]string{"plan": string(text)}}
+	plan.Labels = nil // which is for the workers' reports
+	if _, err := c.maps.Create(ctx, plan, metav1.CreateOptions{}); err != nil {
+		return "", fmt.Errorf("make a ConfigMap in namespace %s: %w", c.namespace, err)
+	}
+	return job.Name, nil
+}
+
+func ownedBy(job string, uid types.UID) []metav1.OwnerReference {
+	return []metav1.OwnerReference{{APIVersion: "batch/v1", Kind: "Job", Name: job, UID: uid}}
+}
+
+func (p *Plan) job() *batchv1.Job {
+	pointer := func(n int32) *int32 { return &n }
+	fromLabel := func(name, of string) corev1.EnvVar {
+		return corev1.EnvVar{Name: name, ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: of}}}
+	}
+	name := "postage-load-" + strconv.FormatInt(time.Now().UnixMilli(), 36)
+	deadline := int64((p.Load.Duration + p.Patience + 10*time.Minute).Seconds())
+	replacement, indexed := batchv1.Failed, batchv1.IndexedCompletion
+	labels := map[string]string{label: name}
+	container := corev1.Container{
+		Name: "load", Image: p.Image, Args: p.Args,
+		Env: []corev1.EnvVar{
+			fromLabel("POSTAGE_POD", "metadata.name"), fromLabel("POSTAGE_NAMESPACE", "metadata.namespace"),
+			fromLabel("POSTAGE_JOB", "metadata.labels['batch.kubernetes.io/job-name']"),
+			fromLabel("POSTAGE_JOB_UID", "metadata.labels['batch.kubernetes.io/controller-uid']"),
+		},
+		VolumeMounts: []corev1.VolumeMount{{Name: "plan", MountPath: folder, ReadOnly: true}},
+	}
+	if p.CPU > 0 {
+		// Whole ones, of which the kubelet's static policy gives each container its own.
+		cpus := corev1.ResourceList{corev1.ResourceCPU: *resource.NewQuantity(int64(p.CPU), resource.DecimalSI), corev1.ResourceMemory: resource.MustParse("512Mi")}
+		container.Resources = corev1.ResourceRequirements{Requests: cpus, Limits: cpus}
+	}
+	apart := corev1.WeightedPodAffinityTerm{Weight: 100, PodAffinityTerm: corev1.PodAffinityTerm{
+		TopologyKey: corev1.LabelHostname, LabelSelector: &metav1.LabelSelector{MatchLabels: labels},
+	}}
+	return &batchv1.Job{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels},
+		Spec: batchv1.JobSpec{
+			Completions: pointer(int32(p.Workers)), Parallelism: pointer(int32(p.Workers)), CompletionMode: &indexed,
+			BackoffLimitPerIndex: pointer(3), PodReplacementPolicy: &replacement,
+			ActiveDeadlineSeconds: &deadline, TTLSecondsAfterFinished: pointer(3600),
+			Template: corev1.PodTemplateSpec{
+				ObjectMeta: metav1.ObjectMeta{Labels: labels},
+				Spec: corev1.PodSpec{
+					RestartPolicy: corev1.RestartPolicyNever, ServiceAccountName: p.ServiceAccount, HostNetwork: p.HostNetwork,
+					Containers: []corev1.Container{container},
+					Volumes:    []corev1.Volume{{Name: "plan", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: name}}}},
+					Affinity:   &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{apart}}},
+				},
+			},
+		},
+	}
+}
+
+// Delete deletes a Job, and all that it owns goes with it.
+func (c *Client) Delete(ctx context.Context, job string) error {
+	ctx, cancel := context.WithTimeout(ctx, silence)
+	defer cancel()
+	background := metav1.DeletePropagationBackground
+	for {
+		err := c.jobs.Delete(ctx, job, metav1.DeleteOptions{PropagationPolicy: &background})
+		if err == nil || apierrors.IsNotFound(err) {
+			return nil
+		}
+		if apierrors.IsForbidden(err) || !pause(ctx, time.Second) {
+			return fmt.Errorf("delete the Job %s in namespace %s: %w", job, c.namespace, err)
+		}
+	}
+}
+
+// pause says whether time has passed and ctx has not ended.
+func pause(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(d):
+		return true
+	}
+}
+
+// Outcome is what came of a fleet's plan.
+type Outcome struct {
+	*load.Result
+	// Clocks is by how much a worker's clock may differ from the command's, at most.
+	Clocks time.Duration
+	Notes  []string
+}
+
+// Follow publishes the start time, if that is not done, once all workers are ready, and gathers
+// their reports until all have ended, or ctx has.
+func (c *Client) Follow(ctx context.Context, job string, say func(string)) (*Outcome, error) {
+	var plan published
+	reports := map[string]report{}
+	var last error
+	readable := time.Now() // when the cluster last answered
+	ready := map[string]time.Time{}
+	for ; ctx.Err() == nil; pause(ctx, 300*time.Millisecond) {
+		read, err := c.read(ctx, job, &plan, reports)
+		if err != nil {
+			if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) || time.Since(readable) > 10*time.Minute {
+				return nil, fmt.Errorf("the Job %s in namespace %s: %w", job, c.namespace, err)
+			}
+			last = err
+			continue
+		}
+		now := time.Now()
+		readable = now
+		if plan.Start.IsZero() {
+			indexes := map[int]bool{}
+			for name, r := range reports {
+				if _, known := ready[name]; !known {
+					ready[name] = now
+				}
+				indexes[r.Part.Worker] = true
+			}
+			if len(indexes) == plan.Workers {
+				plan.At = time.Now()
+				plan.Start, plan.Ready = plan.At.Add(startIn), ready
+				if err := c.publish(ctx, job, &plan); err != nil {
+					plan.Start = time.Time{}
+					last = err
+					continue
+				}
+				say(fmt.Sprintf("%d workers are ready, and begin at %s", plan.Workers, plan.Start.Format(time.TimeOnly)))
+			}
+		}
+		ended := read != nil // the Job has
+		if !plan.Start.IsZero() {
+			finals := map[int]bool{}
+			for _, r := range reports {
+				if r.Part.Final {
+					finals[r.Part.Worker] = true
+				}
+			}
+			over := now.After(plan.Start.Add(plan.Duration + plan.Patience + silence))
+			ended = ended || len(finals) == plan.Workers || over
+		}
+		if ended {
+			break
+		}
+	}
+	if plan.Workers == 0 {
+		return nil, errors.Join(ctx.Err(), last)
+	}
+	if plan.Start.IsZero() {
+		return nil, errors.Join(fmt.Errorf("%d of %d workers became ready: kubectl describe job %s", len(reports), plan.Workers, job), ctx.Err(), last)
+	}
+	return merge(&plan, reports)
+}
+
+// read reads what the Job's objects say now. It returns the Job's last condition once that has
+// ended.
+func (c *Client) read(ctx context.Context, name string, plan *published, reports map[string]report) (*batchv1.JobCondition, error) {
+	job, err := c.jobs.Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return nil, err
+	}
+	object, err := c.maps.Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal([]byte(object.Data["plan"]), plan); err != nil {
+		return nil, err
+	}
+	all, err := c.maps.List(ctx, metav1.ListOptions{LabelSelector: label + "=" + name})
+	if err != nil {
+		return nil, err
+	}
+	for i := range all.Items {
+		var r report
+		if err := json.Unmarshal([]byte(all.Items[i].Data["report"]), &r); err != nil {
+			return nil, err
+		}
+		reports[all.Items[i].Name] = r
+	}
+	for i := range job.Status.Conditions {
+		condition := &job.Status.Conditions[i]
+		if condition.Status == corev1.ConditionTrue && (condition.Type == batchv1.JobComplete || condition.Type == batchv1.JobFailed) {
+			return condition, nil
+		}
+	}
+	return nil, nil
+}
+
+// publish tells the workers the start time.
+func (c *Client) publish(ctx context.Context, job string, plan *published) error {
+	text, err := json.Marshal(plan)
+	if err != nil {
+		return err
+	}
+	patch, err := json.Marshal(map[string]any{"data": map[string]string{"plan": string(text)}})
+	if err != nil {
+		return err
+	}
+	_, err = c.maps.Patch(ctx, job, types.MergePatchType, patch, metav1.PatchOptions{})
+	return err
+}
+
+// merge makes one result of the reports.
+func merge(plan *published, reports map[string]report) (*Outcome, error) {
+	out := new(Outcome)
+	var parts []load.Part
+	last := map[int]report{}
+	for _, name := range slices.Sorted(maps.Keys(reports)) {
+		r := reports[name]
+		r.Part.Name = name
+		if len(r.Part.Latency) > 0 {
+			parts = append(parts, r.Part)
+		}
+		if !r.Part.Final {
+			out.Notes = append(out.Notes, fmt.Sprintf("worker %d (%s) ended before it had reported everything", r.Part.Worker, name))
+		}
+		last[r.Part.Worker] = r
+		// The command's clock minus the worker's is at least what it was from publishing to seeing
+		// the start, and at most what it was from being ready to being seen so.
+		if seen, known := plan.Ready[name]; known && !r.Released.IsZero() {
+			low, high := plan.At.Sub(r.Released), seen.Sub(r.Ready)
+			out.Clocks = max(out.Clocks, low.Abs(), high.Abs())
+		}
+	}
+	var err error
+	out.Result, err = load.Merge(&load.Plan{Rate: plan.Rate, Duration: plan.Duration}, parts)
+	return out, err
+}

@@ -1,0 +1,96 @@
+package load
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+)
+
+// A Part is what one worker of a fleet has counted since it began, as it reports it. Each report
+// replaces the one before, so that a report may be lost, or taken twice.
+type Part struct {
+	Worker int
+	// Name tells the worker from one that it replaces.
+	Name string
+	// Sent is how many requests were sent, and OnTime how many of them while the plan lasted.
+	Sent, OnTime int64
+	Unanswered   int64
+	Errors       map[string]int64
+	Statuses     map[int]int64
+	// Latency and Late are histograms in HdrHistogram's compressed form.
+	Latency, Late    []byte
+	CPU              time.Duration
+	BusyCPU, BusyFor time.Duration
+	Elapsed          time.Duration
+	Processors       int
+	Invalid          string // why its latencies are not the server's
+	Final            bool   // there is nothing more to come
+}
+
+// Part is a result as a worker reports it.
+func (r *Result) Part() (Part, error) {
+	p := Part{
+		Sent: r.Late.TotalCount(), OnTime: r.onTime, Unanswered: r.Unanswered, Errors: r.Errors, Statuses: r.Statuses,
+		CPU: r.CPU, BusyCPU: r.busyCPU, BusyFor: r.busyFor, Elapsed: r.Elapsed, Processors: r.Processors,
+	}
+	if r.Done > 0 {
+		p.Invalid = r.Invalid()
+	}
+	var err error
+	if p.Latency, err = r.Latency.Encode(hdrhistogram.V2CompressedEncodingCookieBase); err != nil {
+		return p, fmt.Errorf("load: encode the latencies: %w", err)
+	}
+	if p.Late, err = r.Late.Encode(hdrhistogram.V2CompressedEncodingCookieBase); err != nil {
+		return p, fmt.Errorf("load: encode the lateness: %w", err)
+	}
+	return p, nil
+}
+
+// Merge is the result of a plan that several workers have carried out: their histograms are added
+// bucket by bucket. What none of them has reported as sent is NotSent.
+func Merge(p *Plan, parts []Part) (*Result, error) {
+	sum := newTally()
+	result := &Result{Rate: p.Rate, Planned: p.requests()}
+	var sent int64
+	parts = slices.SortedFunc(slices.Values(parts), func(a, b Part) int { return cmp.Or(a.Worker-b.Worker, cmp.Compare(a.Name, b.Name)) })
+	for i := range parts {
+		part := &parts[i]
+		t := newTally()
+		for _, h := range []struct {
+			text []byte
+			into **hdrhistogram.Histogram
+		}{{part.Latency, &t.latency}, {part.Late, &t.late}} {
+			decoded, err := hdrhistogram.Decode(h.text)
+			if err != nil {
+				return nil, fmt.Errorf("load: worker %d, %s: its report: %w", part.Worker, part.Name, err)
+			}
+			*h.into = decoded
+		}
+		t.errors, t.statuses, t.onTime, t.unanswered = part.Errors, part.Statuses, part.OnTime, part.Unanswered
+		sum.add(t)
+		sent += part.Sent
+		result.Elapsed = max(result.Elapsed, part.Elapsed)
+		result.busyFor = max(result.busyFor, part.BusyFor)
+		result.busyCPU += part.BusyCPU
+		result.CPU += part.CPU
+		result.Processors += part.Processors
+		if part.Invalid != "" && result.fault == "" {
+			result.fault = fmt.Sprintf("worker %d (%s): %s", part.Worker, part.Name, part.Invalid)
+		}
+	}
+	result.NotSent = result.Planned - sent
+	result.onTime, result.Unanswered, result.Done = sum.onTime, sum.unanswered, sum.latency.TotalCount()-sum.unanswered
+	result.Errors, result.Statuses, result.Latency, result.Late = sum.reasons(), sum.statuses, sum.latency, sum.late
+	result.Achieved = float64(sum.onTime) / p.Duration.Seconds()
+	return result, nil
+}
+
+// requests is how many requests are due in all.
+func (p *Plan) requests() int64 { return int64(math.Ceil(p.Rate*p.Duration.Seconds() - 1e-6)) }
+
+// number is the number, among the requests of all workers, of this one's request i.
+func (p *Plan) number(i int64) int64 { return i*int64(max(1, p.Workers)) + int64(p.Worker) }
