@@ -19,9 +19,9 @@ type Build struct {
 	Modules map[string]string
 }
 
-// Against has the entries run in the programs of one build, now, and adds to each baseline and
-// contender its old self, which takes part in the same rounds. Controls and floors have none. Each
-// block draws a layout for all, every one before any comes again.
+// Against runs the entries in the programs of the build now, and adds to each baseline and
+// contender its old version, which takes part in the same rounds. Controls and floors have none.
+// Each block draws one layout for all; every layout is used before any repeats.
 func Against(entries []Entry, old, now *Build) []Entry {
 	var both []Entry
 	for _, e := range entries {
@@ -46,8 +46,8 @@ func nowOf(entries []Entry) *Build {
 	return nil
 }
 
-// layout is that of a block, from 1: its case's are in random order, all of them before any
-// comes again.
+// layout is the layout of a block, from 1. A case's layouts come in random order, and all are used
+// before any repeats.
 func layout(seed uint64, caseName string, block, layouts int) int {
 	h := fnv.New64a()
 	h.Write([]byte(caseName + "/layouts/" + strconv.Itoa((block-1)/layouts)))

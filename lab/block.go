@@ -95,7 +95,7 @@ func (r *run) block(ctx context.Context, cs *runCase) (record.Block, error) {
 	return block, nil
 }
 
-// process starts what an entry's contender works in, in a layout, from 0.
+// process starts the process of an entry's contender, in a layout, from 0.
 func (r *run) process(ctx context.Context, e *Entry, layout int) (answerer, error) {
 	command := r.Command
 	switch {
@@ -117,8 +117,8 @@ func (s *seat) warn(warnings []string) {
 	}
 }
 
-// longestReason is what a reader needs of a contender's error, in bytes: a record's lines
-// have a greatest length, beyond which it cannot be read again.
+// longestReason is how many bytes of a contender's error are kept: a record with too long a line
+// cannot be read.
 const longestReason = 2000
 
 // blockSeed makes the order of a block the same in a run that was resumed as in one
@@ -160,7 +160,7 @@ func (r *run) calibrate(ctx context.Context, seats []*seat) {
 	}
 }
 
-// alike says whether e is the contender other once more: its control, or its old self.
+// alike reports whether e is the same contender as other: its control, or its old version.
 func alike(e, other *Entry) bool {
 	return e.Role == record.RoleControl && other.Role == record.RoleBaseline && !other.Old ||
 		e.Old && e.asked() == other.Row()

@@ -36,9 +36,9 @@ func (cs *runCase) gain(rounds int) float64 {
 	return cs.halfWidth * (1 - width(cs.blocks+1)/width(cs.blocks)) / max(1e-9, cs.takes(rounds).Seconds())
 }
 
-// best is the case that the next block goes to, of those that have time for one: until
-// all have the blocks for a first look, the one with fewest, so that what lasts a minute on the
-// machine is in no case alone; then the one whose widest interval a second shrinks most.
+// best is the case that the next block goes to, of those that have time for one: until all have the
+// blocks for a first look, the one with fewest, so that a disturbance of a minute does not affect
+// one case alone; then the one whose widest interval shrinks most per second.
 func best(cases []*runCase, rounds int, left time.Duration) *runCase {
 	var next *runCase
 	for _, cs := range cases {
@@ -52,9 +52,9 @@ func best(cases []*runCase, rounds int, left time.Duration) *runCase {
 	return next
 }
 
-// fit looks, when all cases have had a block or a few, whether each can have those of a
-// first look in the time that is left. If not, blocks get fewer rounds; if that is not enough,
-// cases wait, from the end on. Once the first look is done, those that wait are come back to.
+// fit looks, when all cases have had a block or a few, whether each can have those of a first look
+// in the time that is left. If not, blocks get fewer rounds; if that is not enough, cases wait, the
+// last ones first. After the first look, the waiting cases get the remaining time.
 func (r *run) fit() {
 	if !r.abreast() {
 		return
@@ -130,8 +130,8 @@ func (r *run) servable(cs *runCase) bool {
 	return service == nil || slices.ContainsFunc(r.cases, func(o *runCase) bool { return !o.waits && o.entries[0].Case.Service == service })
 }
 
-// foretell says what precision to expect, by the intervals of the first look and by where the
-// blocks will go that there is time for; and what it would take for what was asked.
+// foretell says what precision to expect, from the intervals of the first look and the blocks that
+// there is time for, and what the wanted precision would take.
 func (r *run) foretell() {
 	rounds, wanted := r.rec.Run.Rounds, r.rec.Run.Precision
 	var cases []*runCase

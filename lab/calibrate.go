@@ -15,10 +15,9 @@ import (
 // work than the baseline: 0.01 is 1%.
 var InjectedSlowdowns = []float64{0.01, 0.02, 0.03, 0.05}
 
-// CalibrationSuite makes comparisons whose truth is known of a case's contender: each case
-// holds it as baseline, again as control (an A/A comparison), and once more slowed, by
-// each of InjectedSlowdowns in turn. They are cases like all others and go through the
-// same conductor.
+// CalibrationSuite makes comparisons with a known result from a case's contender: each case has it
+// as baseline, again as control (an A/A comparison), and slowed by each of InjectedSlowdowns in
+// turn. They are cases like all others and go through the same conductor.
 func CalibrationSuite(of *Case, c Contender, comparisons int) Suite {
 	suite := Suite{Stage: "calibrate", Doc: "How often does the instrument call equal things different, and which slowdown does it find?"}
 	for i := range comparisons {
@@ -45,7 +44,7 @@ func CalibrationSuite(of *Case, c Contender, comparisons int) Suite {
 	return suite
 }
 
-// slow does more than it is asked for, by a part of it.
+// slow does a fraction more work than it is asked for.
 type slow struct {
 	Instance
 	by float64

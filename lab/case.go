@@ -12,12 +12,12 @@ import (
 	"postage/verdict"
 )
 
-// Suite is what a stage hands to the instrument: its cases, with their contenders.
+// Suite is what a stage gives the instrument: its cases, with their contenders.
 type Suite struct {
 	Stage string // "encode": what the JSON calls the stage; row names begin with it, capitalised
 	Doc   string // the question the stage answers, one sentence
 	Cases []Case
-	// Figures say what the stage's figures mean, for reports and costs. Optional.
+	// Figures describe the stage's figures, for reports and costs. Optional.
 	Figures verdict.Figures
 
 	// Flags adds to those of a run what the suite can be told. The suite keeps what they are set
@@ -67,8 +67,8 @@ type Case struct {
 	// Batch is about how long a batch takes where already one operation takes longer than a
 	// batch should. Only plans look at it.
 	Batch time.Duration
-	// Value is what speaks of the case's times: ValueFastCPU unless it is set. A case whose
-	// contenders wait for another process has ValueMeanWall.
+	// Value is how a block's times are made into one value: ValueFastCPU unless it is set. A case
+	// whose contenders wait for another process has ValueMeanWall.
 	Value record.Value
 	// Service is a server that the case needs, shared by its workers, nil if it needs none.
 	Service *Service
@@ -108,9 +108,9 @@ type Contender struct {
 	Start func(ctx context.Context, layout int) (Runner, error)
 }
 
-// Runner is a program that does a contender's work in the worker's place and measures its own
-// batches. Its methods are called one at a time; a context that ends is one that has waited
-// long enough.
+// Runner is a program that does a contender's work in place of the worker and measures its own
+// batches. Its methods are called one at a time; their contexts end when the call has taken too
+// long.
 type Runner interface {
 	// Open waits until the program can run batches. It is called first.
 	Open(ctx context.Context) error

@@ -28,7 +28,7 @@ type Conductor struct {
 	// often as its own time allows (see saver), and at the end. An error ends the run.
 	// Optional.
 	Save func(*record.Record) error
-	// Observe is told how the run goes, between batches, never during one. Optional.
+	// Observe is told the run's progress, between batches, never during one. Optional.
 	Observe func(Status)
 	// SetUpPatience and BatchPatience are how long a contender may take to set itself
 	// up and prove itself (1 minute), and for one batch (30 s, or 50 times what a batch
@@ -171,7 +171,7 @@ func (r *run) measure(ctx context.Context) error {
 	}
 }
 
-// finish marks what has no figures and measures what the instrument itself cost.
+// finish marks rows without figures and measures the instrument's own cost.
 func (r *run) finish(ctx context.Context) {
 	for _, cs := range r.cases {
 		if !cs.done {

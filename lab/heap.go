@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// heap finds out how many bytes a process allocates from one collection to the next. A
-// block is too short to count how often its batches collect; this tells.
+// heap finds out how many bytes a process allocates from one collection to the next. A block is too
+// short to count how often its batches collect.
 type heap struct {
 	began  uint64 // bytes allocated before the cycle that was begun
 	first  uint32 // the collection that began it

@@ -8,8 +8,8 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// Lanes do operations, each one after the other, and all at the same time. They keep how long
-// each operation took, as Distributed asks for.
+// Lanes run operations in parallel, each lane one after the other. They keep how long each
+// operation took, as Distributed asks for.
 type Lanes struct {
 	do    func(lane int) error
 	taken []*Latencies

@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	// batchTarget is how long a batch shall take: long enough that a clock reading and
-	// the passing of the baton are nothing beside it, short enough that all contenders
-	// of a round see the machine in the same mood.
+	// batchTarget is how long a batch should take: long enough that reading the clock and passing
+	// the baton are negligible, short enough that all contenders of a round see the machine in the
+	// same state.
 	batchTarget = 7500 * time.Microsecond
 	// DefaultRounds is the number of rounds in a block; fewestRounds is what a tight
 	// budget may bring it down to.

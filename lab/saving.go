@@ -6,11 +6,11 @@ import (
 	"postage/record"
 )
 
-// saver writes a run's record from time to time. A record is written whole, so that its
-// file is good at every moment, and the longer the run, the longer that takes: after each
-// block, it would be the square of their number. So it waits, after a write, for
-// savingRest times what the write took. Writing takes a twentieth of a run of any length,
-// and a run that is killed loses no more blocks than were measured in that time.
+// saver writes a run's record from time to time. A record is written whole, so that its file is
+// valid at every moment. That takes longer as the run grows; after each block it would take time
+// quadratic in their number. So after a write the saver waits for savingRest times as long as the
+// write took. Writing takes a twentieth of a run of any length, and a run that is killed loses no
+// more blocks than were measured in that time.
 type saver struct {
 	save func(*record.Record) error
 	now  func() time.Time

@@ -19,10 +19,10 @@ import (
 	"postage/stats"
 )
 
-// ServeWorker is the life of a worker process: it takes requests from the conductor
-// until it is told to close. It returns an error only if the conversation itself broke;
-// a contender that fails is told to the conductor. When the conductor is gone the
-// process exits at once, whatever its contender is doing.
+// ServeWorker is the main function of a worker process: it takes requests from the conductor until
+// it is told to close. It returns an error only if the protocol broke; a contender's failure is
+// reported to the conductor. When the conductor is gone the process exits at once, whatever its
+// contender is doing.
 func ServeWorker(ctx context.Context, suites []Suite, stdin io.Reader, stdout io.Writer) error {
 	go proc.EndWithParent()
 	w := &worker{suites: suites}
@@ -156,8 +156,8 @@ func (w *worker) warm(r request) error {
 	return nil
 }
 
-// timed runs one batch and measures it. Everything but Run is outside of the wall time. In
-// the CPU time is the rest of a collection that the batch began, which else would run beside the
+// timed runs one batch and measures it. Everything but Run is outside of the wall time. The CPU
+// time includes the rest of a collection that the batch began, which otherwise would run beside the
 // next contender's batch. heap and instructions may be nil.
 func timed(instance Instance, n int, heap *heap, instructions *proc.Instructions) (*Batch, error) {
 	if err := prepare(instance); err != nil {
@@ -332,7 +332,7 @@ func overheadNS() (float64, error) {
 	return stats.Median(through) - stats.Median(bare), nil
 }
 
-// empty is the contender that does nothing.
+// empty is a contender that does nothing.
 type empty struct{}
 
 var _ Instance = empty{}

@@ -48,8 +48,7 @@ func (f *serverFlags) server() apiserver.Kind {
 }
 
 // cluster is the one of the user's: without a flag, the one that POSTAGE_KUBECONFIG and
-// POSTAGE_CONTEXT name, and none if those name none. What kubectl happens to be set to is not
-// asked.
+// POSTAGE_CONTEXT name, and none if those name none. kubectl's configuration is not used.
 func (f *serverFlags) cluster() (kubeconfig, context string) {
 	if f.kubeconfig != "" {
 		return f.kubeconfig, f.context
@@ -64,8 +63,8 @@ const serverPart = "/server="
 // benchstat's syntax.
 var namesServer = regexp.MustCompile(`(^|[^a-z])server(!?=|:)`)
 
-// choose leaves out the cases of the API servers that are not asked for. Who names one in a pattern
-// has asked for it.
+// choose leaves out the cases of API servers that are not asked for. A pattern that names a server
+// asks for it.
 func (f *serverFlags) choose(c *lab.Choice) error {
 	if err := f.check(); err != nil || c.Resumed {
 		return err

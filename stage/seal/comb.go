@@ -9,11 +9,11 @@ import (
 	"filippo.io/nistec"
 )
 
-// Sending to a browser for the second time, its point is known: multiples of it can be
-// kept, and the multiplication takes 31 doublings and 32 additions instead of 256
-// and some (Lim and Lee, "More Flexible Exponentiation with Precomputation", CRYPTO '94).
-// The table is 255 points of 96 bytes for each subscription. As written here it looks up
-// by secret bits, in time and memory that tell them: it is a floor, and no advice.
+// Sending to a browser for the second time, its point is known: multiples of it can be kept, and
+// the multiplication takes 31 doublings and 32 additions instead of 256 and some (Lim and Lee,
+// "More Flexible Exponentiation with Precomputation", CRYPTO '94). The table is 255 points of 96
+// bytes for each subscription. As written here its time and memory accesses depend on secret bits:
+// it is a floor, not a recommendation.
 
 const (
 	combTeeth   = 8

@@ -41,11 +41,10 @@
 //
 // # Closing
 //
-// A connection that is not reused is closed by FIN, as programs do, not by a reset
-// (SO_LINGER 0), which would be cheaper than what it stands for and may lose data. The
-// port then rests in TIME_WAIT. Linux reuses such ports on loopback after a second;
-// where that is switched off, and on other systems once connect fails for want of a
-// port, the row ends with that reason.
+// A connection that is not reused is closed by FIN, as programs do, not by a reset (SO_LINGER 0),
+// which would be cheaper than what it stands for and may lose data. The port then rests in
+// TIME_WAIT. Linux reuses such ports on loopback after a second; where that is switched off, and on
+// other systems once connect finds no free port, the row ends with that reason.
 //
 // Note: over HTTP/3 and raw QUIC a client's connections, new ones too, share one UDP
 // socket, as quic-go's users have it. So a new QUIC connection costs no system call to

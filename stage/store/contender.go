@@ -16,7 +16,7 @@ type contender struct {
 	floor    bool
 	// insertsOnly is a way that fails on rows that exist.
 	insertsOnly bool
-	// writesNothing is a floor that no row gets to its place by.
+	// writesNothing marks a floor that writes no row.
 	writesNothing bool
 	open          func(ctx context.Context, t *target) (*writer, error)
 }
