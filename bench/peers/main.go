@@ -31,6 +31,7 @@ import (
 	"os/signal"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -55,7 +56,7 @@ func main() {
 	flag.StringVar(&o.servers, "servers", "", "some of responder,nginx")
 	flag.StringVar(&o.peers, "peers", "", "some of "+strings.Join(peerNames(), ","))
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := run(ctx, o, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "peers:", err)
