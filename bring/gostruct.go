@@ -25,7 +25,7 @@ import (
 type GoStruct struct {
 	Package string // import path
 	Name    string
-	Fields  int
+	Called  string // "model.Order", as Go code that imports the package calls it
 }
 
 // LoadStruct finds a struct by its package, a folder or an import path, and its name.
@@ -68,7 +68,7 @@ func LoadStruct(ctx context.Context, pattern, name string) (*GoStruct, error) {
 	case types.NewMethodSet(types.NewPointer(object.Type())).Lookup(nil, "ProtoReflect") != nil:
 		return nil, fmt.Errorf("%s is generated from a .proto file: bring that file", full)
 	default:
-		return &GoStruct{Package: list[0].PkgPath, Name: name, Fields: st.NumFields()}, nil
+		return &GoStruct{Package: list[0].PkgPath, Name: name, Called: list[0].Name + "." + name}, nil
 	}
 }
 
@@ -138,7 +138,7 @@ func (w *Workspace) BuildStruct(ctx context.Context, bringer lab.Bringer, st *Go
 	}
 	built := &Built{Generate: time.Since(begin)}
 	begin = time.Now()
-	cmd := exec.CommandContext(ctx, "go", "build", "-mod=readonly", "-buildvcs=false", "-o", w.Program(), ".")
+	cmd := exec.CommandContext(ctx, "go", "build", "-mod=readonly", "-buildvcs=false", "-ldflags=-w", "-o", w.Program(), ".")
 	cmd.Dir, cmd.Env = code.Main, append(os.Environ(), "GOWORK="+workFile)
 	said, err := cmd.CombinedOutput()
 	switch {

@@ -163,7 +163,7 @@ func (w *Workspace) compile(ctx context.Context, code *lab.BroughtCode) (path, s
 	if err := writeJSON(overlayFile, overlay); err != nil {
 		return "", "", err
 	}
-	cmd := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-overlay="+overlayFile, "-o", w.Program(), "./"+code.Main)
+	cmd := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-ldflags=-w", "-overlay="+overlayFile, "-o", w.Program(), "./"+code.Main)
 	cmd.Dir = w.tree
 	text, err := cmd.CombinedOutput()
 	switch m := compileError.FindSubmatch(text); {

@@ -203,7 +203,7 @@ func readStruct(cmd *cobra.Command, args []string, flags bringFlags) (*broughtMe
 	if err != nil {
 		return nil, err
 	}
-	return &broughtMessage{st.Name, st.Package + "." + st.Name, samples, func(w *bring.Workspace, bringer lab.Bringer) (*bring.Built, error) {
+	return &broughtMessage{st.Called, st.Package + "." + st.Name, samples, func(w *bring.Workspace, bringer lab.Bringer) (*bring.Built, error) {
 		return w.BuildStruct(cmd.Context(), bringer, st)
 	}}, nil
 }

@@ -55,7 +55,7 @@ func shortened(args []string) []string {
 			out = append(out, args[i])
 		}
 	}
-	if len(args) > 0 && (args[0] == "run" || args[0] == "bench") {
+	if len(args) > 0 && (args[0] == "run" || args[0] == "bench" || args[0] == "bring") {
 		out = append(out, "--budget", "4s")
 	}
 	if len(args) > 1 && args[1] == "--calibrate" {
@@ -71,6 +71,20 @@ func TestReadmeCommands(t *testing.T) {
 	root, err := filepath.Abs(repository)
 	if err != nil {
 		t.Fatal(err)
+	}
+	for name, text := range map[string]string{ // what the reader has
+		"orders.ndjson":  `{"serial": 1, "lines": [{"title": "a", "price": 5}]}`,
+		"shop.proto":     `syntax = "proto3"; message Order { int64 serial = 1; message Line { string title = 1; int64 price = 2; } repeated Line lines = 2; }`,
+		"go.mod":         "module example.com/shop\n\ngo 1.25\n",
+		"model/model.go": "package model\n\ntype Order struct {\n\tSerial int64\n\tLines []struct{ Title string; Price int64 }\n}\n",
+	} {
+		path := filepath.Join(folder, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
 	}
 	executed := 0
 	for _, block := range fenced(t, "README.md", "sh") {

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protodesc"
@@ -98,12 +99,19 @@ func Bring(ctx context.Context, b lab.Brought) (*lab.BroughtCode, error) {
 			return nil, err
 		}
 	}
-	for _, p := range parts {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		if err := caught(p.write, s, b.Folder); err != nil {
-			s.lost[p.name] = firstLine(err)
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	// Generators of different parts write different files.
+	faults := make([]error, len(parts))
+	var writing sync.WaitGroup
+	for i, p := range parts {
+		writing.Go(func() { faults[i] = caught(p.write, s, b.Folder) })
+	}
+	writing.Wait()
+	for i, err := range faults {
+		if err != nil {
+			s.lost[parts[i].name] = firstLine(err)
 		}
 	}
 	return assemble(s, b)
