@@ -11,9 +11,9 @@ import (
 	"golang.org/x/net/publicsuffix"
 )
 
-// openVisitors makes a sender for each request that may be under way at a time, which keeps
-// cookies as a browser does, apart from those of the others. Requests are not the same each
-// time then, so that net/http makes them.
+// openVisitors makes one sender for each request that may be under way at a time. Each keeps its
+// own cookies, as a browser does. Requests then differ from one to the next, so net/http sends
+// them.
 func openVisitors(t *Target, p *Pool) error {
 	take := inTurn(t.Requests)
 	for range t.Conns {
@@ -33,7 +33,7 @@ func openVisitors(t *Target, p *Pool) error {
 			h3 := &http3.Transport{TLSClientConfig: t.tls(http3.NextProtoH3), QUICConfig: quicConfig, DisableCompression: true, Dial: d.dial}
 			tr, connect, end = h3, d.connect, func() error { return errors.Join(h3.Close(), d.Close()) }
 		default:
-			return errors.New("cookies are kept by http1, http2 and http3")
+			return errors.New("cookies work with http1, http2 and http3 only")
 		}
 		p.closers = append(p.closers, end)
 		for range users {
@@ -49,7 +49,7 @@ func openVisitors(t *Target, p *Pool) error {
 	return nil
 }
 
-// A visitor sends the cookies that it was given.
+// A visitor stores the cookies of its answers and sends them back.
 type visitor struct {
 	http.RoundTripper
 	jar http.CookieJar
@@ -57,7 +57,7 @@ type visitor struct {
 
 func (v visitor) RoundTrip(r *http.Request) (*http.Response, error) {
 	if cookies := v.jar.Cookies(r.URL); len(cookies) > 0 {
-		r.Header = r.Header.Clone() // which all requests share
+		r.Header = r.Header.Clone() // all requests share the header
 		for _, c := range cookies {
 			r.AddCookie(c)
 		}
@@ -69,7 +69,7 @@ func (v visitor) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// A clientConn is one connection of net/http, made again when it has ended.
+// A clientConn is one connection of net/http. It is replaced when it has ended.
 type clientConn struct {
 	target *Target
 	tr     *http.Transport

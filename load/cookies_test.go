@@ -14,8 +14,8 @@ import (
 	"github.com/quic-go/quic-go/http3"
 )
 
-// A server that counts each visitor's requests in a cookie sees all of them go on counting,
-// each apart from the others, by every protocol and from one run to the next.
+// The server counts each visitor's requests in a cookie. Every visitor keeps its own count, by
+// every protocol and from one run to the next.
 func TestCookies(t *testing.T) {
 	for _, c := range []struct {
 		proto, scheme string

@@ -3,14 +3,14 @@
 //
 // The pipeline is:
 //
-//  1. Request i is due at start + i/rate. A pacer hands requests out in order, as they
-//     become due, to whichever line (a connection) has room.
-//  2. Its latency is counted from when it was due, not from when it was sent. A server
-//     that stands still is thus charged for all who would have come meanwhile; counting
-//     from the sending would leave them out (coordinated omission).
-//  3. How late a request was sent for which there was room is kept apart: that is the
-//     generator's own fault. If it was late, or its processors were busy, the latencies
-//     say more of the generator than of the server, and Result.Invalid says so.
+//  1. Request i is due at start + i/rate. A pacer hands requests out in order, as they become due,
+//     to any line (a connection) that has room.
+//  2. Its latency is counted from when it was due, not from when it was sent. A server that stalls
+//     is thus charged for every request that came due meanwhile; counting from the sending would
+//     leave them out (coordinated omission).
+//  3. How late a request was sent although there was room for it is counted separately: that is the
+//     generator's own fault. If it was late, or its processors were busy, the latencies describe
+//     the generator rather than the server, and Result.Invalid says so.
 //
 // Without a rate, every line sends its next request as soon as it has an answer (a
 // closed loop): that measures throughput, and its latencies are not corrected.

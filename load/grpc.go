@@ -27,8 +27,8 @@ import (
 	"google.golang.org/protobuf/types/dynamicpb"
 )
 
-// openGRPC encodes the message once and sends its bytes over HTTP/2, as
-// https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md says.
+// openGRPC encodes the message once and sends its bytes over HTTP/2, as specified in
+// https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md.
 func openGRPC(ctx context.Context, t *Target, p *Pool) error {
 	method, err := findMethod(ctx, t)
 	if err != nil {
@@ -50,7 +50,7 @@ func openGRPC(ctx context.Context, t *Target, p *Pool) error {
 			return err
 		}
 		streams = append(streams, streamRequest{data, r.metadata()})
-		body := binary.BigEndian.AppendUint32([]byte{0}, uint32(len(data))) // not compressed, and how long
+		body := binary.BigEndian.AppendUint32([]byte{0}, uint32(len(data))) // not compressed, and the length
 		fields := fields(http.MethodPost, r.URL.Scheme, r.host(), path,
 			hpack.HeaderField{Name: "content-type", Value: "application/grpc"},
 			hpack.HeaderField{Name: "te", Value: "trailers"})
@@ -63,8 +63,8 @@ func openGRPC(ctx context.Context, t *Target, p *Pool) error {
 	return nil
 }
 
-// replied is the verdict on an answer of gRPC to a unary call: its grpc-status, and whether
-// it is a success. Status 0, OK, is told as okStatus.
+// replied returns the grpc-status of an answer to a unary call, and whether it is a success. Status
+// 0, OK, is returned as okStatus.
 func replied(s *stream) (status int, err error) {
 	if s.grpc >= 0 && s.status == http.StatusOK {
 		status = s.grpc
@@ -75,10 +75,10 @@ func replied(s *stream) (status int, err error) {
 	return status, repliedWell(s)
 }
 
-// okStatus is gRPC's OK among the statuses of a Result, where 0 is none.
+// okStatus stands for gRPC's OK (0) among the statuses of a Result, where 0 means no status.
 const okStatus = -1
 
-// StatusName is a status of a Result as its protocol calls it: "200", or "OK" for gRPC.
+// StatusName returns a status of a Result in the words of its protocol: "200", or "OK" for gRPC.
 func StatusName(proto string, status int) string {
 	switch {
 	case proto != "grpc":
@@ -94,7 +94,7 @@ func repliedWell(s *stream) error {
 	case s.status != http.StatusOK:
 		return fmt.Errorf("status %d", s.status)
 	case !strings.HasPrefix(s.kind, "application/grpc"):
-		return fmt.Errorf("the answer is no gRPC: its content type is %q", s.kind)
+		return fmt.Errorf("the answer is not gRPC: its content type is %q", s.kind)
 	case s.grpc < 0:
 		return errors.New("the answer has no grpc-status")
 	case s.grpc > 0:
@@ -104,12 +104,12 @@ func repliedWell(s *stream) error {
 		}
 		return fmt.Errorf("%v: %s", codes.Code(s.grpc), text)
 	case len(s.prefix) < 5 || s.prefix[0] != 0 || s.received != 5+int64(binary.BigEndian.Uint32(s.prefix[1:])):
-		return errors.New("the answer is not one message, not compressed")
+		return errors.New("the answer is not exactly one uncompressed message")
 	}
 	return nil
 }
 
-// findMethod finds the method's description: in a file, or by asking the server.
+// findMethod finds the method's description, in a file or by asking the server.
 func findMethod(ctx context.Context, t *Target) (protoreflect.MethodDescriptor, error) {
 	service, name, ok := strings.Cut(strings.TrimPrefix(t.RPC, "/"), "/")
 	if !ok {
@@ -127,7 +127,7 @@ func findMethod(ctx context.Context, t *Target) (protoreflect.MethodDescriptor, 
 	}
 	s, ok := descriptor.(protoreflect.ServiceDescriptor)
 	if !ok {
-		return nil, fmt.Errorf("%s is no service", service)
+		return nil, fmt.Errorf("%s is not a service", service)
 	}
 	method := s.Methods().ByName(protoreflect.Name(name))
 	if method == nil {
@@ -136,7 +136,7 @@ func findMethod(ctx context.Context, t *Target) (protoreflect.MethodDescriptor, 
 	return method, nil
 }
 
-// fromFile compiles a .proto file, whose imports are sought beside it.
+// fromFile compiles a .proto file. Its imports are looked for beside it.
 func fromFile(ctx context.Context, path string, service protoreflect.FullName) (protoreflect.Descriptor, error) {
 	if _, err := os.Stat(path); err != nil {
 		return nil, err
@@ -155,7 +155,7 @@ func fromFile(ctx context.Context, path string, service protoreflect.FullName) (
 	return found, nil
 }
 
-// reflected asks the server for a service's file and those that it imports.
+// reflected asks the server for the file of a service and the files that it imports.
 func reflected(ctx context.Context, t *Target, service protoreflect.FullName) (protoreflect.Descriptor, error) {
 	creds := insecure.NewCredentials()
 	if t.secure() {

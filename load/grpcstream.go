@@ -18,13 +18,13 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// A streamLine opens one stream of gRPC at a time, by grpc-go's client. A stream is a request:
-// its latency is from when it was due to its status. Of its messages:
+// A streamLine opens one gRPC stream at a time, using grpc-go's client. A stream is a request: its
+// latency runs from when it was due to its status. Its messages are measured so:
 //
-//   - a client stream sends Target.Messages, and their number is counted;
-//   - a server stream sends one, and each that comes is measured from the one before;
-//   - a bidirectional stream sends Target.Messages, each after the answer to the one before,
-//     and each is measured from its sending to its answer.
+//   - a client stream sends Target.Messages messages, which are counted;
+//   - a server stream sends one, and each message that comes is measured from the one before;
+//   - a bidirectional stream sends Target.Messages messages, each after the answer to the one
+//     before, and each is measured from its sending to its answer.
 type streamLine struct {
 	target  *Target
 	conn    *grpc.ClientConn
@@ -34,7 +34,7 @@ type streamLine struct {
 	options []grpc.CallOption
 }
 
-// A streamRequest is a message, encoded, and the fields that go with its stream.
+// A streamRequest is an encoded message, and the metadata of its stream.
 type streamRequest struct {
 	message []byte
 	fields  metadata.MD
@@ -67,7 +67,7 @@ func openStreams(t *Target, p *Pool, method protoreflect.MethodDescriptor, reque
 	return nil
 }
 
-// asItIs is the codec of messages that are encoded already.
+// asItIs is a codec for messages that are already encoded.
 type asItIs struct{}
 
 func (asItIs) Marshal(v any) ([]byte, error)      { return *v.(*[]byte), nil }
@@ -95,7 +95,7 @@ func (l *streamLine) Connect(ctx context.Context) error {
 	}
 }
 
-// Serve opens streams until there are no more.
+// Serve opens streams until no more are due.
 func (l *streamLine) Serve(ctx context.Context, w *Work) {
 	free := time.Now()
 	for {
@@ -130,7 +130,7 @@ func (l *streamLine) stream(ctx context.Context, w *Work) error {
 	} else {
 		ctx, cancel = context.WithCancel(ctx)
 	}
-	defer cancel() // what is left of the stream
+	defer cancel() // cancel what is left of the stream
 	r := l.take()
 	stream, err := l.conn.NewStream(metadata.NewOutgoingContext(ctx, r.fields), l.desc, l.method, l.options...)
 	if err != nil {
@@ -145,7 +145,7 @@ func (l *streamLine) stream(ctx context.Context, w *Work) error {
 	for range messages {
 		sent := time.Now()
 		if err := stream.SendMsg(&r.message); errors.Is(err, io.EOF) {
-			return stream.RecvMsg(&answer) // says why the server has ended it
+			return stream.RecvMsg(&answer) // gives the reason for which the server ended it
 		} else if err != nil {
 			return err
 		}
@@ -173,9 +173,9 @@ func (l *streamLine) stream(ctx context.Context, w *Work) error {
 		switch {
 		case !l.desc.ServerStreams:
 			w.message(false, 0)
-			return nil // RecvMsg has awaited the status too
+			return nil // RecvMsg has already waited for the status
 		case both:
-			w.message(false, 0) // no answer to a message, so that it has no latency
+			w.message(false, 0) // it answers no message, so it has no latency
 		default:
 			w.message(false, now.Sub(last))
 		}

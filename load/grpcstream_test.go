@@ -99,7 +99,7 @@ func streams(t *testing.T, method, body string, messages int, timeout time.Durat
 	return r
 }
 
-// Streams of all three kinds are requests; their messages are counted, and measured where one
+// Streams of all three kinds are requests. Their messages are counted, and measured where one
 // answers another or follows it.
 func TestStreams(t *testing.T) {
 	r := streams(t, "FullDuplexCall", `{"payload":{"body":"cG9zdGFnZQ=="}}`, 8, 0)
@@ -128,7 +128,7 @@ func TestStreams(t *testing.T) {
 	}
 }
 
-// How a stream ends badly is told by its status, or by what the client saw.
+// How a stream fails is reported by its status, or by what the client saw.
 func TestStreamFailures(t *testing.T) {
 	for body, want := range map[string]string{
 		"ZmFpbA==": "ResourceExhausted: enough",

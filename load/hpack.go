@@ -1,8 +1,8 @@
 package load
 
-// steady says whether a header leaves the table of who decodes it as it is: it has only
-// indices and literals that are not to be indexed, RFC 7541 section 6. The same octets mean
-// the same then, as long as all others are like that.
+// steady reports whether a header leaves the decoder's dynamic table as it is, because it has only
+// indices and literals without indexing (RFC 7541 section 6). The same octets then mean the same
+// again, as long as all other headers are like that.
 func steady(block []byte) bool {
 	ok := len(block) > 0
 	for ok && len(block) > 0 {
@@ -10,7 +10,7 @@ func steady(block []byte) bool {
 		case b >= 0x80:
 			_, block, ok = integer(block, 7)
 		case b >= 0x20:
-			return false // a literal that is, or another size of the table
+			return false // a literal with incremental indexing, or a table size update
 		default:
 			var name int
 			if name, block, ok = integer(block, 4); ok && name == 0 {
@@ -24,7 +24,7 @@ func steady(block []byte) bool {
 	return ok
 }
 
-// integer cuts an integer off whose first octet has some bits of it: section 5.1.
+// integer cuts off an integer whose first octet has that many bits of it (RFC 7541 section 5.1).
 func integer(block []byte, bits int) (n int, rest []byte, ok bool) {
 	if len(block) == 0 {
 		return 0, nil, false
@@ -45,7 +45,7 @@ func integer(block []byte, bits int) (n int, rest []byte, ok bool) {
 	return 0, nil, false
 }
 
-// skipText cuts a name or a value off: section 5.2.
+// skipText cuts off a name or a value (RFC 7541 section 5.2).
 func skipText(block []byte) (rest []byte, ok bool) {
 	n, rest, ok := integer(block, 7)
 	if !ok || n > len(rest) {

@@ -7,7 +7,8 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// A header that is called steady leaves the table alone, and one that indexes is not called so.
+// A header that is called steady leaves the table alone, and one that adds to it is not called
+// steady.
 func TestSteady(t *testing.T) {
 	var block bytes.Buffer
 	e := hpack.NewEncoder(&block)
@@ -37,7 +38,7 @@ func TestSteady(t *testing.T) {
 	}
 }
 
-// gRPC's headers and trailers take turns, and are both known.
+// gRPC's headers and trailers alternate, and both are known.
 func TestHeadersTakeTurns(t *testing.T) {
 	var block bytes.Buffer
 	e := hpack.NewEncoder(&block)
@@ -59,7 +60,7 @@ func TestHeadersTakeTurns(t *testing.T) {
 	}
 }
 
-// Whatever it is given, it ends, and what it calls steady the decoder takes without a change.
+// It ends for any input, and the decoder takes what it calls steady without a change of its table.
 func FuzzSteady(f *testing.F) {
 	f.Add([]byte{0x88, 0x5f, 0x01, 'x'})
 	f.Add([]byte{0x00, 0x01, 'a', 0x01, 'b'})

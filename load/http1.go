@@ -11,18 +11,17 @@ import (
 	"time"
 )
 
-// http1 sends requests, made once, over a connection of its own, again and again. It
-// reads no more of the answer than where it ends, which costs a fraction of what a
-// general client does.
+// http1 sends requests, each encoded once, again and again over a connection of its own. It only
+// looks for the end of each answer, which costs a fraction of what a general client does.
 type http1 struct {
 	dial func(ctx context.Context) (net.Conn, error)
 	take func() http1Request
 	http1Request
 	conn   net.Conn
-	in     []byte // what is read into
+	in     []byte // what the connection is read into
 	answer http1Answer
-	idle   time.Time // when the last answer was whole
-	// A request that takes longer than timeout, if that is not 0, fails by late.
+	idle   time.Time // when the last answer was complete
+	// A request that takes longer than timeout fails with the error late. 0 is no limit.
 	timeout time.Duration
 	late    error
 	limit   *limit
@@ -71,8 +70,8 @@ func (h *http1) Connect(ctx context.Context) error {
 	return nil
 }
 
-// quiet is for how long a connection is idle before it is looked at whether it still
-// stands. That is a system call, which connections in use are spared.
+// quiet is how long a connection may be idle before a request checks that it is still open. The
+// check is a system call, which busy connections are spared.
 const quiet = time.Millisecond
 
 // Send sends the request and reads the answer.
@@ -89,15 +88,15 @@ func (h *http1) Send(ctx context.Context) (status int, err error) {
 		kept = false
 	}
 	status, err = h.send(ctx)
-	// The server may have closed a connection that nobody used: RFC 9112 section 9.3.1.
+	// The server may have closed the idle connection: RFC 9112 section 9.3.1.
 	if kept && ctx.Err() == nil && (errors.Is(err, errUnsent) || h.again && errors.Is(err, errGone)) {
 		status, err = h.send(ctx)
 	}
 	return status, err
 }
 
-// ended says whether the server has ended the connection, on which nothing is under way.
-// What it sends then, such as a 408, is no answer to the next request either.
+// ended reports whether the server has ended the connection, on which no request is under way.
+// Anything it sends then, such as a 408, does not answer the next request either.
 func (h *http1) ended() bool {
 	conn, secure := h.conn, false
 	if c, ok := conn.(*tls.Conn); ok {
@@ -111,7 +110,7 @@ func (h *http1) ended() bool {
 	if end || !data || !secure {
 		return end || data
 	}
-	// With TLS it may be a ticket for a later session, or the alert that is its end.
+	// With TLS this may be a ticket for a later session, or the alert that ends the connection.
 	if h.conn.SetReadDeadline(time.Now().Add(time.Millisecond)) != nil {
 		return true
 	}
@@ -150,7 +149,7 @@ func (h *http1) send(ctx context.Context) (status int, err error) {
 	return status, unsuccessful(status)
 }
 
-// unsuccessful is the failure of an answer by its status, nil for a success.
+// unsuccessful returns the failure that an answer's status means, nil for a success.
 func unsuccessful(status int) error {
 	if status < 200 || status > 299 {
 		return fmt.Errorf("status %d", status)
@@ -158,8 +157,7 @@ func unsuccessful(status int) error {
 	return nil
 }
 
-// watch has the connection interrupted when ctx ends. It is done once a run and not once
-// a request.
+// watch has the connection interrupted when ctx ends. It is called once a run, not once a request.
 func (h *http1) watch(ctx context.Context) error {
 	if h.unwatch != nil {
 		h.unwatch()
@@ -196,7 +194,7 @@ func (h *http1) Close() error {
 	return err
 }
 
-// writeAtOnce is how much of a request fits into any socket's buffers. A longer one is written
+// writeAtOnce is how many bytes of a request fit into any socket's buffers. A longer one is written
 // while the answer is read: a server may send it back as it reads.
 const writeAtOnce = 32 << 10
 
@@ -218,7 +216,7 @@ func (h *http1) roundTrip() (status int, keep bool, err error) {
 		written <- err
 	}()
 	status, keep, err = h.read(true)
-	// The answer may come first, and be the last that the server takes.
+	// The answer may come first. The server may then read no more of the request.
 	if e := h.conn.SetWriteDeadline(time.Now().Add(50 * time.Millisecond)); err != nil || !keep || e != nil {
 		_ = h.conn.Close()
 	}
@@ -228,15 +226,15 @@ func (h *http1) roundTrip() (status int, keep bool, err error) {
 			err = cut
 		}
 	}
-	// The next request is not the one that had so long.
+	// The timeout of this request must not apply to the next.
 	if keep && (h.conn.SetWriteDeadline(time.Time{}) != nil || h.ctx.Err() != nil) {
 		keep = false
 	}
 	return status, keep, errors.Join(err)
 }
 
-// read reads the answer to a request, all of which was written or not: if the connection was
-// cut there may be an answer all the same, such as 413.
+// read reads the answer to a request that may not have been written whole. Even when the connection
+// was cut, there may be an answer, such as 413.
 func (h *http1) read(written bool) (status int, keep bool, err error) {
 	h.answer.reset(h.head)
 	for whole := false; !whole; {
@@ -253,7 +251,7 @@ func (h *http1) read(written bool) (status int, keep bool, err error) {
 				return 0, false, err
 			}
 		}
-		// What follows the answer is none to the next request.
+		// What follows the answer does not answer the next request.
 		written = written && used == n && err == nil
 	}
 	return h.answer.status, h.answer.keep && written, nil

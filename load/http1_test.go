@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Whatever a server answers, reading it ends, and without a panic.
+// Whatever a server answers, reading ends and does not panic.
 func FuzzHTTP1(f *testing.F) {
 	for _, answer := range []string{
 		"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok",
@@ -25,7 +25,7 @@ func FuzzHTTP1(f *testing.F) {
 		if whole && (atOnce.status < 0 || atOnce.status > 999) {
 			t.Errorf("status %d", atOnce.status)
 		}
-		// In pieces it says the same, and so it does when it has come before.
+		// In pieces the answer means the same, and so it does when its header is known.
 		at, again, wrong := 0, false, error(nil)
 		for at < len(answer) && !again && wrong == nil {
 			var n int
@@ -43,7 +43,7 @@ func FuzzHTTP1(f *testing.F) {
 	})
 }
 
-// Chunks say how long a body is, whatever else does: RFC 9112 section 6.3.
+// Chunks decide how long a body is, whatever else the header says: RFC 9112 section 6.3.
 func TestChunksOverrideLength(t *testing.T) {
 	const next = "HTTP/1.1 204 No Content\r\n\r\n"
 	for _, fields := range []string{

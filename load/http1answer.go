@@ -10,31 +10,31 @@ import (
 	"syscall"
 )
 
-// An http1Answer is an answer of HTTP/1.1 that is read as it comes, piece by piece. It looks
-// at no more than where it ends.
+// An http1Answer is an HTTP/1.1 answer, taken in piece by piece as it comes. It only looks for the
+// end.
 type http1Answer struct {
 	http1Header
 	head  bool // it has no body, whatever its header says
-	begun bool // something of it has come
+	begun bool // some of it has come
 	part  http1Part
-	left  int64  // of the body, or of a chunk with its end
-	line  []byte // the beginning of a line whose end has not come
+	left  int64  // octets left of the body, or of a chunk with its line end
+	line  []byte // the beginning of a line whose end has not come yet
 
-	closes bool // the header has said so
-	// A header that came before in one piece, and what it said. Servers repeat theirs for
-	// a second at least, until the date changes.
+	closes bool // the header has Connection: close
+	// An earlier header that came in one piece, and its meaning. Servers repeat a header for at
+	// least a second, until the date changes.
 	known       []byte
 	knownHeader http1Header
 }
 
-// http1Header is what a header says.
+// http1Header is the meaning of a header.
 type http1Header struct {
 	status int
 	keep   bool  // the connection may be used again
-	length int64 // of the body, or untilEnd or chunked
+	length int64 // octets of the body, or untilEnd or chunked
 }
 
-// How long a body is, if not by Content-Length.
+// The values of length for a body whose end is not given by Content-Length.
 const (
 	untilEnd = -1
 	chunked  = -2
@@ -54,17 +54,17 @@ const (
 )
 
 var (
-	errAnswer = errors.New("the answer is no HTTP/1.1")
-	// errGone is a connection that ended before the answer did, and errUnsent one on which
-	// nothing of the request was written.
+	errAnswer = errors.New("the answer is not HTTP/1.1")
+	// errGone says that the connection ended before the answer did; errUnsent says so where nothing
+	// of the request had been written.
 	errGone   = errors.New("the server closed the connection")
 	errUnsent = fmt.Errorf("%w", errGone)
 )
 
-// mostKnown is how long a header may be that is kept.
+// mostKnown is the longest header that is kept, in bytes.
 const mostKnown = 2 << 10
 
-// longestLine is how long a line of a header may be.
+// longestLine is the longest line of a header that is accepted, in bytes.
 const longestLine = 1 << 20
 
 // reset prepares for the answer to the next request.
@@ -76,11 +76,11 @@ func (a *http1Answer) reset(head bool) {
 	}
 }
 
-// feed takes what came, and says how much of it belongs to the answer and whether that is
-// whole.
+// feed takes in what came. It returns how many octets belong to the answer, and whether the answer
+// is complete.
 func (a *http1Answer) feed(data []byte) (used int, whole bool, err error) {
 	a.begun = a.begun || len(data) > 0
-	at, header := 0, -1 // header is where one began that is in one piece
+	at, header := 0, -1 // where a header that is in one piece began
 	for at < len(data) {
 		rest := data[at:]
 		switch a.part {
@@ -142,7 +142,7 @@ func (a *http1Answer) feed(data []byte) (used int, whole bool, err error) {
 	return at, false, nil
 }
 
-// take takes a line, and says whether the answer ends with it.
+// take takes in a line, and reports whether the answer ends with it.
 func (a *http1Answer) take(line []byte) (whole bool, err error) {
 	switch a.part {
 	case statusLine:
@@ -167,7 +167,7 @@ func (a *http1Answer) take(line []byte) (whole bool, err error) {
 		if err != nil {
 			return false, errAnswer
 		}
-		a.part, a.left = chunkLeft, int64(n)+2 // with the end of its line
+		a.part, a.left = chunkLeft, int64(n)+2 // with its line end
 		if n == 0 {
 			a.part = trailerLine
 		}
@@ -177,7 +177,7 @@ func (a *http1Answer) take(line []byte) (whole bool, err error) {
 	return false, nil
 }
 
-// field takes a header field.
+// field takes in a header field.
 func (a *http1Answer) field(line []byte) error {
 	name, value, _ := bytes.Cut(line, []byte(":"))
 	value = bytes.TrimSpace(value)
@@ -187,7 +187,7 @@ func (a *http1Answer) field(line []byte) error {
 		if err != nil || n < 0 {
 			return errAnswer
 		}
-		if a.length != chunked { // which overrides it: RFC 9112 section 6.3
+		if a.length != chunked { // Transfer-Encoding overrides it: RFC 9112 section 6.3
 			a.length = n
 		}
 	case len(name) == 17 && bytes.EqualFold(name, []byte("Transfer-Encoding")):
@@ -202,7 +202,7 @@ func (a *http1Answer) field(line []byte) error {
 	return nil
 }
 
-// body begins what follows a header, and says whether that is nothing.
+// body begins what follows a header, and reports whether nothing does.
 func (a *http1Answer) body() (whole bool) {
 	switch {
 	case a.status == http.StatusSwitchingProtocols:
@@ -223,7 +223,7 @@ func (a *http1Answer) body() (whole bool) {
 	return false
 }
 
-// end takes the connection's end, by an error, and says whether the answer is whole with it.
+// end takes in an error that ended the connection, and reports whether that completes the answer.
 func (a *http1Answer) end(err error) (whole bool, _ error) {
 	switch {
 	case errors.Is(err, io.EOF) && a.begun && a.part == bodyUntilEnd:
@@ -236,7 +236,7 @@ func (a *http1Answer) end(err error) (whole bool, _ error) {
 	return false, err
 }
 
-// gone says whether an error is the connection's end.
+// gone reports whether an error is the end of a connection.
 func gone(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET)
 }

@@ -15,59 +15,59 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// An http1Loop is a line of many connections, which one thread serves: it waits for all of
-// them, and for the time at which the next request is due, in one system call. A goroutine
-// a connection costs two switches a request, and a pacer a third.
+// An http1Loop is a line of many connections served by one thread. In one system call it waits for
+// all of them and for the time at which the next request is due. One goroutine for each connection
+// would cost two context switches a request, and a pacer a third.
 type http1Loop struct {
 	target *Target
 	dial   func(ctx context.Context) (net.Conn, error)
 	take   func() http1Request
 	conns  []*http1LoopConn
 	epoll  int
-	wakeFD int // an eventfd that ends the waiting
+	wakeFD int // an eventfd that wakes the loop
 
-	// The rest is used by Serve alone.
+	// The rest is used by Serve only.
 	ctx     context.Context
 	work    *Work
-	free    []*http1LoopConn // a ring of those without a request, the longest free first
-	first   int              // in free
-	frees   int              // how many there are
-	freed   time.Time        // when there was last one after there was none
-	due     time.Time        // of the request that is next, if it is claimed
+	free    []*http1LoopConn // a ring of the connections without a request, longest idle first
+	first   int              // the index in free of the first
+	frees   int              // their number
+	freed   time.Time        // when one last became free after none was
+	due     time.Time        // when the next request is due, if one is claimed
 	claimed bool
 	over    bool      // no more requests
-	expires time.Time // when a request may have taken too long
-	dials   int       // under way
+	expires time.Time // when to look for requests that take too long
+	dials   int       // connections that are being made
 	dialed  chan http1Dialed
 	in      []byte
 	events  []unix.EpollEvent
 }
 
-// An http1LoopConn is a connection, and the request on it.
+// An http1LoopConn is a connection and its request.
 type http1LoopConn struct {
 	number  int
 	fd      int   // -1 if there is no connection
-	opened  int32 // how often one was made, to tell its events from the last one's
+	opened  int32 // how many connections were made, to tell its events from those of earlier ones
 	busy    bool
-	waits   bool // until it can be written
+	waits   bool // for the connection to become writable
 	kept    bool // the request was written on a connection that had been idle
 	cut     bool // the server took no more of the request
 	request http1Request
-	rest    []byte // of the request, not yet written
+	rest    []byte // the part of the request that is not written yet
 	due     time.Time
 	sent    time.Time
-	idle    time.Time // since when there is no request
+	idle    time.Time // since when it has had no request
 	answer  http1Answer
 }
 
-// http1Dialed is what came of making a connection.
+// http1Dialed is the outcome of making a connection.
 type http1Dialed struct {
 	conn *http1LoopConn
 	fd   int
 	err  error
 }
 
-// openHTTP1Loops adds loops to the pool, one a processor, if the connections can be served so.
+// openHTTP1Loops adds loops to the pool, one for each processor, if they can serve the target.
 func openHTTP1Loops(t *Target, p *Pool, take func() http1Request) (ok bool, err error) {
 	if t.secure() || t.portable {
 		return false, nil
@@ -99,7 +99,7 @@ func openHTTP1Loops(t *Target, p *Pool, take func() http1Request) (ok bool, err 
 	return true, nil
 }
 
-// pacesItself says that the line waits for the time itself, and takes requests by Work.claim.
+// pacesItself says that the line itself waits for requests to be due, and takes them by Work.claim.
 func (l *http1Loop) pacesItself() {}
 
 // Close ends all connections.
@@ -136,7 +136,7 @@ func (l *http1Loop) Connect(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// connection makes a connection and takes it away from Go's own poller.
+// connection makes a connection and takes it away from Go's network poller.
 func (l *http1Loop) connection(ctx context.Context) (fd int, err error) {
 	conn, err := l.dial(ctx)
 	if err != nil {
@@ -159,7 +159,7 @@ func (l *http1Loop) connection(ctx context.Context) (fd int, err error) {
 	return fd, nil
 }
 
-// adopt begins to wait for what comes on a connection.
+// adopt adds a connection to those that the loop waits for.
 func (l *http1Loop) adopt(c *http1LoopConn, fd int) error {
 	c.opened++
 	c.fd, c.waits, c.idle = fd, false, time.Now()
@@ -186,7 +186,7 @@ func (l *http1Loop) drop(c *http1LoopConn) {
 	}
 }
 
-// release puts a connection among the free ones.
+// release adds a connection to the free ones.
 func (l *http1Loop) release(c *http1LoopConn) {
 	at := l.first + l.frees
 	if at >= len(l.free) {
@@ -196,13 +196,13 @@ func (l *http1Loop) release(c *http1LoopConn) {
 	l.frees++
 }
 
-// wake ends the waiting.
+// wake wakes the loop.
 func (l *http1Loop) wake() {
 	one := [8]byte{0: 1}
 	_, _ = unix.Write(l.wakeFD, one[:])
 }
 
-// Serve is a run's sender.
+// Serve sends a run's requests.
 func (l *http1Loop) Serve(ctx context.Context, w *Work) {
 	runtime.LockOSThread()
 	sharpen()
@@ -277,8 +277,8 @@ func (l *http1Loop) fill(now time.Time) {
 	}
 }
 
-// patience is for how long there is nothing to do but what comes. It is short enough that an
-// interruption is noticed.
+// patience is how long the loop waits when only answers can come. It is short enough to notice an
+// interruption.
 func (l *http1Loop) patience(now time.Time) time.Duration {
 	d := 50 * time.Millisecond
 	if l.claimed {
@@ -300,8 +300,8 @@ func (l *http1Loop) begin(c *http1LoopConn, due, now time.Time) {
 	l.send(c, now)
 }
 
-// ended says whether the server has ended a connection on which nothing is under way. The
-// loop is told that too, but maybe not before a request is written that cannot be repeated.
+// ended reports whether the server has ended an idle connection. The loop gets an event for that
+// too, but perhaps only after it has written a request that cannot be repeated.
 func (l *http1Loop) ended(c *http1LoopConn) bool {
 	var one [1]byte
 	_, _, err := unix.Recvfrom(c.fd, one[:], unix.MSG_PEEK|unix.MSG_DONTWAIT)
@@ -325,7 +325,7 @@ func (l *http1Loop) send(c *http1LoopConn, now time.Time) {
 	}()
 }
 
-// woken takes the connections that were made.
+// woken takes in the connections that were made.
 func (l *http1Loop) woken(now time.Time) {
 	var count [8]byte
 	_, _ = unix.Read(l.wakeFD, count[:])
@@ -349,7 +349,7 @@ func (l *http1Loop) woken(now time.Time) {
 	}
 }
 
-// write writes as much of a request as the connection takes.
+// write writes as much of a request as the connection accepts.
 func (l *http1Loop) write(c *http1LoopConn, now time.Time) {
 	for len(c.rest) > 0 {
 		n, errno := transfer(unix.SYS_SENDTO, c.fd, c.rest, unix.MSG_NOSIGNAL|unix.MSG_DONTWAIT)
@@ -371,7 +371,7 @@ func (l *http1Loop) write(c *http1LoopConn, now time.Time) {
 		case len(c.rest) == len(c.request.request):
 			l.fail(c, now, errUnsent)
 			return
-		default: // there may be an answer all the same, such as 413
+		default: // there may still be an answer, such as 413
 			c.cut, c.rest = true, nil
 		}
 	}
@@ -383,10 +383,10 @@ func (l *http1Loop) write(c *http1LoopConn, now time.Time) {
 	}
 }
 
-// ready deals with what a connection is ready for, and says what time it is then.
+// ready handles the events of a connection, and returns the current time.
 func (l *http1Loop) ready(c *http1LoopConn, events uint32, now time.Time) time.Time {
 	if !c.busy {
-		l.drop(c) // the server has ended it, or says what nobody asked for
+		l.drop(c) // the server has ended it, or sent something unasked
 		return now
 	}
 	if events&unix.EPOLLOUT != 0 && c.waits {
@@ -416,7 +416,7 @@ func (l *http1Loop) ready(c *http1LoopConn, events uint32, now time.Time) time.T
 	if err != nil {
 		l.fail(c, now, err)
 	} else if whole {
-		// What follows the answer is none to the next request.
+		// What follows the answer does not answer the next request.
 		if !c.answer.keep || c.cut || used != n || len(c.rest) > 0 {
 			l.drop(c)
 		}
@@ -425,8 +425,8 @@ func (l *http1Loop) ready(c *http1LoopConn, events uint32, now time.Time) time.T
 	return now
 }
 
-// fail ends a connection. Its request is sent again if the server cannot have taken it, or
-// if that does not matter: RFC 9112 section 9.3.1.
+// fail ends a connection. Its request is sent again if the server cannot have received it, or if it
+// may be sent twice: RFC 9112 section 9.3.1.
 func (l *http1Loop) fail(c *http1LoopConn, now time.Time, err error) {
 	l.drop(c)
 	if c.kept && l.ctx.Err() == nil && (errors.Is(err, errUnsent) || c.request.again && errors.Is(err, errGone)) {
@@ -447,11 +447,11 @@ func (l *http1Loop) finish(c *http1LoopConn, now time.Time, status int, err erro
 	l.work.Done(c.due, now, status, err)
 }
 
-// expire gives up the requests that have taken too long.
+// expire gives up requests that have taken too long.
 func (l *http1Loop) expire(now time.Time) {
 	l.expires = now.Add(l.target.Timeout)
 	for _, c := range l.conns {
-		if !c.busy || c.fd < 0 { // a connection that is being made has a limit of its own
+		if !c.busy || c.fd < 0 { // making a connection has a limit of its own
 			continue
 		}
 		if until := c.sent.Add(l.target.Timeout); !until.After(now) {
@@ -463,7 +463,7 @@ func (l *http1Loop) expire(now time.Time) {
 	}
 }
 
-// giveUp ends all that is under way.
+// giveUp ends all requests under way.
 func (l *http1Loop) giveUp(why error) {
 	now := time.Now()
 	for ; l.dials > 0; l.dials-- {
@@ -487,11 +487,11 @@ func (l *http1Loop) giveUp(why error) {
 	}
 }
 
-// spin is for how long the loop waits without telling Go's scheduler, which costs more than
-// most answers take to come.
+// spin is how long the loop waits without telling Go's scheduler. Telling it costs more than the
+// time that most answers take.
 const spin = 100 * time.Microsecond
 
-// wait waits for events and says how many there are.
+// wait waits for events and returns their number.
 func (l *http1Loop) wait(d time.Duration) int {
 	if l.dials == 0 {
 		if n := l.poll(min(d, spin), true); n > 0 || d <= spin {
@@ -526,7 +526,7 @@ func (l *http1Loop) poll(d time.Duration, short bool) int {
 	return int(n)
 }
 
-// transfer sends or receives, without waiting.
+// transfer sends or receives without blocking.
 func transfer(call uintptr, fd int, data []byte, flags uintptr) (int, unix.Errno) {
 	n, _, errno := unix.RawSyscall6(call, uintptr(fd), uintptr(unsafe.Pointer(&data[0])), uintptr(len(data)), flags, 0, 0)
 	if errno != 0 {

@@ -16,8 +16,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// refuseTwice closes connections whose number is not divisible by three when a request has
-// come, or before the answer is whole.
+// refuseTwice closes two of three connections when a request has come, or before the answer is
+// complete.
 func refuseTwice(t *testing.T) (u *url.URL, requests *atomic.Int64) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -55,8 +55,8 @@ func refuseTwice(t *testing.T) (u *url.URL, requests *atomic.Int64) {
 	return &url.URL{Scheme: "http", Host: l.Addr().String(), Path: "/"}, requests
 }
 
-// Every request has one end, whatever becomes of its connection; one that may be repeated is
-// if nothing of an answer has come, and one that may not fails.
+// Every request is counted once, whatever becomes of its connection. A request that may be repeated
+// succeeds if no part of an answer had come; one that may not be repeated fails.
 func TestConnectionsThatEnd(t *testing.T) {
 	for _, method := range []string{http.MethodGet, http.MethodPost} {
 		engines(t, func(t *testing.T, portable bool) {
@@ -81,7 +81,7 @@ func TestConnectionsThatEnd(t *testing.T) {
 	}
 }
 
-// An interruption ends a loop at once, and all that was due is accounted for.
+// An interruption ends a loop at once, and all requests that were due are accounted for.
 func TestInterruptHanging(t *testing.T) {
 	engines(t, func(t *testing.T, portable bool) {
 		u, _ := hanging(t)
@@ -124,7 +124,7 @@ func TestManyConnections(t *testing.T) {
 	}
 	defer pool.Close()
 	var during uint64
-	// The first run makes the connections, which the server has to make too.
+	// The first run makes the connections, which takes the server time too.
 	for _, seconds := range []int{2, 10} {
 		r, err := Run(t.Context(), Plan{Rate: 20_000, Duration: time.Duration(seconds) * time.Second, Lines: pool.Lines})
 		if err != nil || r.Failed() > 0 || r.Done != int64(20_000*seconds) {

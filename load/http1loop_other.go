@@ -2,5 +2,5 @@
 
 package load
 
-// openHTTP1Loops adds nothing: a goroutine a connection does it.
+// openHTTP1Loops adds nothing: here each connection has a goroutine.
 func openHTTP1Loops(*Target, *Pool, func() http1Request) (ok bool, err error) { return false, nil }

@@ -11,23 +11,22 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// http2 sends requests, made once, over one connection of HTTP/2, as many times at
-// once as there are streams. Two goroutines work: Serve takes requests and sends them,
-// and the connection's reader takes the answers. All that one reading brought is dealt
-// with, requests that are sent in its place included, before anything is written, and
-// that is then written at once: with many streams there are many answers and requests
-// to a system call.
+// http2 sends requests, each encoded once, over one HTTP/2 connection, as many at a time as there
+// are streams. It has two goroutines: Serve takes requests and sends them, and the connection's
+// reader takes the answers. The reader handles everything that one read brought, and adds the
+// requests that take the place of answered ones, before it writes anything. With many streams, one
+// system call then carries many answers or requests.
 type http2 struct {
 	dial     func(ctx context.Context) (net.Conn, error)
 	requests []http2Request
-	pick     func() int                              // the next of them
-	verdict  func(s *stream) (status int, err error) // an answer's status, and whether it is a success
+	pick     func() int                              // chooses the next of them
+	verdict  func(s *stream) (status int, err error) // an answer's status, and why it is not a success
 	room     int                                     // streams at a time
-	timeout  time.Duration                           // a request that takes longer, if it is not 0,
-	late     error                                   // fails by this
+	timeout  time.Duration                           // a request that takes longer fails with late; 0 is no limit
+	late     error
 
 	mu      sync.Mutex
-	changed sync.Cond  // a stream ended, or a connection
+	changed sync.Cond  // a stream or a connection ended
 	conn    *http2Conn // for new requests, nil if there is none
 	open    map[*http2Conn]bool
 	readers sync.WaitGroup
@@ -36,29 +35,29 @@ type http2 struct {
 	limit    *time.Timer // looks for requests that take too long
 	active   int         // requests under way
 	reserved int         // room that Serve has taken, but not yet a request: 0 or 1
-	// freed is when there was last room again after there was none.
+	// freed is when there last was room again after there had been none.
 	freed time.Time
-	// failedEarly is why the last connection ended, if it did so at once and without a
-	// request. The next one is charged with it, or connections would be made without end.
+	// failedEarly is why the last connection ended, if it ended at once and before it had a
+	// request. The next request fails with it; otherwise connections would be made without end.
 	failedEarly error
-	// again are requests that a connection took and the server did not.
+	// again are requests that a connection sent and the server did not process.
 	again []repeat
 }
 
-// An http2Request is a request as it is sent.
+// An http2Request is a request in the form in which it is sent.
 type http2Request struct {
 	fields []hpack.HeaderField
 	body   []byte
 }
 
-// A repeat is a request to be sent, and maybe again.
+// A repeat is a request that is to be sent, perhaps not for the first time.
 type repeat struct {
 	due     time.Time
-	request int // its number
+	request int // its index in requests
 	refused int // how often the server refused its stream
 }
 
-// mostRefused is how often a refused stream is sent again.
+// mostRefused is how often a request is sent again because its stream was refused.
 const mostRefused = 3
 
 // newHTTP2 makes a line.
@@ -68,7 +67,7 @@ func newHTTP2(requests []http2Request, pick func() int, room int, verdict func(*
 	return l
 }
 
-// Serve is a run's sender.
+// Serve sends a run's requests.
 func (l *http2) Serve(ctx context.Context, w *Work) {
 	stop := context.AfterFunc(ctx, l.interrupt)
 	defer stop()
@@ -95,7 +94,7 @@ func (l *http2) Serve(ctx context.Context, w *Work) {
 			}
 			if err != nil {
 				more = l.fail(w, err)
-			} // or it may be gone already
+			} // or the connection may be gone already
 		case l.active >= l.conn.most():
 			l.changed.Wait()
 		default:
@@ -104,7 +103,7 @@ func (l *http2) Serve(ctx context.Context, w *Work) {
 		if more {
 			continue
 		}
-		// What is under way may have to be sent again.
+		// Requests under way may have to be sent again.
 		for l.active > 0 && len(l.again) == 0 && ctx.Err() == nil {
 			l.changed.Wait()
 		}
@@ -112,7 +111,7 @@ func (l *http2) Serve(ctx context.Context, w *Work) {
 			return
 		}
 	}
-	for l.active > 0 { // the reader is told of the end by the connection's
+	for l.active > 0 { // the connection's end tells the reader
 		l.changed.Wait()
 	}
 	for _, r := range l.again {
@@ -130,8 +129,8 @@ func (l *http2) Connect(ctx context.Context) error {
 	return l.connect(ctx)
 }
 
-// expire gives up the requests that take longer than allowed, and a connection on which
-// nothing else is under way and nothing has come meanwhile.
+// expire gives up requests that take longer than allowed. It also gives up a connection that has no
+// other request and on which nothing has come meanwhile.
 func (l *http2) expire() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -161,7 +160,7 @@ func (l *http2) expire() {
 	l.changed.Broadcast()
 }
 
-// take waits for a request and sends it, with what else there is to send.
+// take waits for a request and sends it, with whatever else is waiting to be sent.
 func (l *http2) take(w *Work) (more bool) {
 	r, ok := l.repeated()
 	if !ok {
@@ -187,7 +186,7 @@ func (l *http2) take(w *Work) (more bool) {
 	return true
 }
 
-// repeated is a request that is to be sent again, if there is one.
+// repeated returns a request that is to be sent again, if there is one.
 func (l *http2) repeated() (r repeat, ok bool) {
 	if len(l.again) == 0 {
 		return r, false
@@ -196,7 +195,7 @@ func (l *http2) repeated() (r repeat, ok bool) {
 	return r, true
 }
 
-// fail has the next request fail for want of a connection.
+// fail has the next request fail because no connection could be made.
 func (l *http2) fail(w *Work, err error) (more bool) {
 	r, ok := l.repeated()
 	if !ok {
@@ -218,18 +217,18 @@ func (l *http2) connect(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if ctx.Err() != nil { // interrupt has come and gone
+	if ctx.Err() != nil { // interrupt was called meanwhile
 		return errors.Join(ctx.Err(), conn.Close())
 	}
 	c := newHTTP2Conn(l, conn)
 	l.conn, l.open[c] = c, true
-	l.freed = time.Now() // what it took to connect is not the generator's fault
+	l.freed = time.Now() // the time that connecting took is not the generator's fault
 	l.readers.Go(c.read)
 	c.flush()
 	return nil
 }
 
-// interrupt ends the connection, and with it what is under way.
+// interrupt ends the connection and the requests under way.
 func (l *http2) interrupt() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

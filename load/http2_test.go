@@ -19,7 +19,7 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// A script is the server's side of a connection: what a test has it do with each.
+// A script is the server's side of a connection.
 type script struct {
 	t *testing.T
 	*h2.Framer
@@ -29,7 +29,8 @@ type script struct {
 	decoder *hpack.Decoder
 }
 
-// scripted is a server that plays a script to each connection, by its number.
+// scripted is a server that plays a script to each connection. The script is told the connection's
+// number.
 func scripted(t *testing.T, play func(s *script, connection int)) *url.URL {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -58,8 +59,8 @@ func scripted(t *testing.T, play func(s *script, connection int)) *url.URL {
 	return &url.URL{Scheme: "http", Host: l.Addr().String(), Path: "/there"}
 }
 
-// request waits for the next request's header and returns its stream; 0 at the end. Pings'
-// answers and the like are passed over.
+// request waits for the next request's header and returns its stream; 0 at the end. It skips
+// answers to pings and the like.
 func (s *script) request() (id uint32, ends bool) {
 	for {
 		f, err := s.ReadFrame()
@@ -85,12 +86,12 @@ func (s *script) header(fields ...string) []byte {
 	return bytes.Clone(s.block.Bytes())
 }
 
-// answer sends a header that is all there is.
+// answer sends an answer that has only a header.
 func (s *script) answer(id uint32, fields ...string) {
 	_ = s.WriteHeaders(h2.HeadersFrameParam{StreamID: id, BlockFragment: s.header(fields...), EndHeaders: true, EndStream: true})
 }
 
-// sent is what comes of n requests over one connection of so many streams.
+// sent is the result of n requests over one connection with so many streams.
 func sent(t *testing.T, u *url.URL, n, streams int, change func(*Target)) *Result {
 	t.Helper()
 	target := &Target{Proto: "http2", Conns: 1, Streams: streams, Request: Request{Method: http.MethodGet, URL: u}}
@@ -126,7 +127,8 @@ func wantOnly(t *testing.T, r *Result, n int64, reason string) {
 	t.Errorf("failures are %v, want %d of %q", r.Errors, n, reason)
 }
 
-// A server that goes away answers some streams; the rest are sent again elsewhere.
+// A server that goes away answers some streams; the other requests are sent again over another
+// connection.
 func TestGoAway(t *testing.T) {
 	var connections atomic.Int64
 	u := scripted(t, func(s *script, n int) {
@@ -188,8 +190,8 @@ func TestHTTP2Failures(t *testing.T) {
 	}
 }
 
-// Answers in the forms that HTTP/2 has: early hints, CONTINUATION, padding, trailers, and
-// tables of another size, in which the same octets mean another field later.
+// Answers in the forms that HTTP/2 allows: early hints, CONTINUATION, padding, trailers, and tables
+// of another size, in which the same octets mean another field later.
 func TestHTTP2Answers(t *testing.T) {
 	u := scripted(t, func(s *script, _ int) {
 		_ = s.WriteSettings(h2.Setting{ID: h2.SettingHeaderTableSize, Val: 0}, h2.Setting{ID: h2.SettingMaxConcurrentStreams, Val: 1})
@@ -211,7 +213,7 @@ func TestHTTP2Answers(t *testing.T) {
 	wantOnly(t, sent(t, u, 20, 8, nil), 0, "")
 }
 
-// A body goes out as the windows allow: stream and connection, some octets at a time.
+// A body is sent as the windows of its stream and its connection allow, some octets at a time.
 func TestHTTP2Windows(t *testing.T) {
 	body := bytes.Repeat([]byte("0123456789"), 7000) // more than a connection's first window
 	var got atomic.Int64
@@ -268,7 +270,7 @@ func TestHTTP2Large(t *testing.T) {
 	wantOnly(t, r, 0, "")
 }
 
-// A server of HTTP/1.1 is told apart by what it answers.
+// A server that speaks HTTP/1.1 is recognised by its answer.
 func TestHTTP2AgainstHTTP1(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	defer server.Close()
@@ -279,7 +281,7 @@ func TestHTTP2AgainstHTTP1(t *testing.T) {
 	wantOnly(t, sent(t, u, 2, 1, nil), 2, "does not speak HTTP/2")
 }
 
-// A server that hangs up at once is asked again and again, and does not confuse anyone.
+// A server that hangs up at once is asked again and again, and the failures are counted.
 func TestHTTP2HangsUp(t *testing.T) {
 	var n atomic.Int64
 	u := scripted(t, func(s *script, _ int) {
@@ -299,7 +301,7 @@ func TestHTTP2HangsUp(t *testing.T) {
 	}
 }
 
-// Stream numbers run out; the requests go on over another connection.
+// Stream numbers run out. The requests then go over another connection.
 func TestHTTP2StreamsRunOut(t *testing.T) {
 	var connections atomic.Int64
 	u := scripted(t, func(s *script, _ int) {
@@ -343,9 +345,8 @@ func silent(s *script, _ int) {
 	_, _ = io.Copy(io.Discard, s.Conn)
 }
 
-// A server that does not answer is not waited for longer than asked, and what it did not
-// answer has failed: what was sent, what found no room on a line, and what found none in
-// the backlog.
+// A silent server is not waited for longer than asked. Whatever it did not answer has failed: what
+// was sent, what found no room on a line, and what found none in the backlog.
 func TestNoAnswer(t *testing.T) {
 	for _, proto := range []string{"http1", "http2"} {
 		for _, n := range []int64{2, 100, backlog + 10_000} {
@@ -370,8 +371,8 @@ func TestNoAnswer(t *testing.T) {
 	}
 }
 
-// unanswered runs n requests that will not be answered and checks that all have failed
-// for that.
+// unanswered runs n requests that will not be answered, and checks that all have failed for that
+// reason.
 func unanswered(t *testing.T, n int64, lines ...Line) {
 	t.Helper()
 	const duration = 20 * time.Millisecond
@@ -404,7 +405,7 @@ func dialTCP(ctx context.Context, u *url.URL) (net.Conn, error) {
 	return d.DialContext(ctx, "tcp", u.Host)
 }
 
-// lateEnd is a connection whose end is seen late.
+// lateEnd is a connection whose end is noticed late.
 type lateEnd struct{ net.Conn }
 
 func (c lateEnd) Read(p []byte) (int, error) {
@@ -415,7 +416,7 @@ func (c lateEnd) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// What is under way when patience ends has failed, and is waited for until that is known.
+// Requests under way when patience ends have failed, and are waited for until that is known.
 func TestNoAnswerIsKnownLate(t *testing.T) {
 	u := scripted(t, silent)
 	unanswered(t, 3, getting(t, u, 10, func(ctx context.Context) (net.Conn, error) {
@@ -424,7 +425,7 @@ func TestNoAnswerIsKnownLate(t *testing.T) {
 	}))
 }
 
-// What is to be sent again, and has no connection until patience ends, has failed too.
+// So have requests that are to be sent again and have no connection until patience ends.
 func TestNoAnswerAfterGoAway(t *testing.T) {
 	u := scripted(t, func(s *script, _ int) {
 		_ = s.WriteSettings()
@@ -444,8 +445,8 @@ func TestNoAnswerAfterGoAway(t *testing.T) {
 	}))
 }
 
-// A connection that the server leaves goes on with what it has taken, even if no
-// other can be made for the rest.
+// A connection that the server leaves finishes its requests, even if no other can be made for the
+// rest.
 func TestGoAwayWithoutAnother(t *testing.T) {
 	refused := make(chan struct{})
 	u := scripted(t, func(s *script, _ int) {
@@ -454,7 +455,7 @@ func TestGoAwayWithoutAnother(t *testing.T) {
 		second, _ := s.request()
 		_ = s.WriteGoAway(second, h2.ErrCodeNo, nil)
 		<-refused
-		time.Sleep(100 * time.Millisecond) // by then no more are due
+		time.Sleep(100 * time.Millisecond) // no more are due then
 		s.answer(first, ":status", "200")
 		s.answer(second, ":status", "200")
 		_, _ = io.Copy(io.Discard, s.Conn)
@@ -476,8 +477,8 @@ func TestGoAwayWithoutAnother(t *testing.T) {
 	wantOnly(t, r, 3, "refused")
 }
 
-// How many streams may be under way is a guess until the server has spoken, and
-// unlimited after, unless it says otherwise: RFC 9113 section 6.5.2.
+// The number of streams under way is a guess until the server's SETTINGS come, and unlimited then
+// unless they say otherwise: RFC 9113 section 6.5.2.
 func TestHTTP2StreamLimit(t *testing.T) {
 	l := newHTTP2([]http2Request{{}}, func() int { return 0 }, 500, succeeded, nil)
 	c := newHTTP2Conn(l, discard{})
@@ -571,8 +572,7 @@ func TestHeadersThatDoNotFit(t *testing.T) {
 	}
 }
 
-// An idle connection that the server has closed is no failure of a request that may be
-// sent twice.
+// An idle connection that the server has closed does not fail a request that may be sent twice.
 func TestIdleConnectionIsReplaced(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "ok") }))
 	defer server.Close()
@@ -595,7 +595,7 @@ func TestIdleConnectionIsReplaced(t *testing.T) {
 	}
 }
 
-// Whatever a server sends, taking it ends, and without a panic.
+// Whatever a server sends, taking it ends and does not panic.
 func FuzzHTTP2(f *testing.F) {
 	add := func(write func(*h2.Framer)) {
 		var b bytes.Buffer

@@ -16,87 +16,87 @@ import (
 // Sizes of HTTP/2, RFC 9113.
 const (
 	frameHead    = 9        // a frame's head, section 4.1
-	frameMost    = 16 << 10 // the longest frame that we take and, unless told otherwise, send
-	windowFirst  = 65535    // a flow-control window to begin with, section 6.9.2
+	frameMost    = 16 << 10 // the longest frame payload that we accept and, unless told otherwise, send
+	windowFirst  = 65535    // the initial flow-control window, section 6.9.2
 	tableMost    = 4096     // of HPACK's dynamic table, RFC 7541 section 4.2
-	streamsFirst = 100      // streams at a time until the server says, section 6.5.2
-	streamsMost  = 1 << 30  // and if it does not
-	streamWindow = 16 << 20 // that we give a stream, and
-	connWindow   = 64 << 20 // a connection
-	lastStream   = 1 << 30  // after so many a connection is replaced, well before they run out
+	streamsFirst = 100      // streams at a time until the server's SETTINGS come, section 6.5.2
+	streamsMost  = 1 << 30  // streams at a time if they do not say
+	streamWindow = 16 << 20 // the window that we give a stream
+	connWindow   = 64 << 20 // the window that we give a connection
+	lastStream   = 1 << 30  // a connection is replaced after this stream, well before identifiers run out
 )
 
-// An http2Conn is one connection. All of it is guarded by its line's mutex, but for what
-// only its reader uses.
+// An http2Conn is one connection. Its line's mutex guards all of it, except for what only its
+// reader uses.
 type http2Conn struct {
 	line *http2
 	conn net.Conn
 	made time.Time
-	// heard is when something last came.
+	// heard is when the last octets came.
 	heard time.Time
 
-	out, spare []byte // to be written, and a buffer to write into meanwhile
-	writing    bool   // someone does
+	out, spare []byte // what is to be written, and a second buffer for use during a write
+	writing    bool   // a goroutine is writing
 
 	streams map[uint32]*stream
-	idle    []*stream // to be used again
+	idle    []*stream // for reuse
 	next    uint32    // the next stream's number
 	leaving bool      // no more streams may begin here
-	failed  error     // why it was given up
+	failed  error     // why it was given up, nil if it was not
 
 	// What the server allows.
 	limit     int   // streams at a time
 	frame     int   // length of a frame
-	window    int64 // of the connection
-	windowNew int64 // of a stream to begin with
+	window    int64 // left of the connection's window
+	windowNew int64 // a stream's initial window
 	waiting   []*stream
 
-	// The requests' headers, encoded: always the same octets once all of one is in the
-	// dynamic table, until that changes.
+	// The requests' encoded headers. Once all fields of one are in the dynamic table, its octets
+	// stay the same until the table changes.
 	encoder *hpack.Encoder
 	encoded bytes.Buffer
-	table   int // counts the changes
+	table   int // counts the table's changes
 	sending []sentHeader
 
-	// The reader's.
+	// Used by the reader only.
 	decoder   *hpack.Decoder
 	got       answer        // of the header that is being decoded
-	blocks    [2]knownBlock // headers that came and left the table as it is; gRPC's take turns with its trailers
-	oldest    int           // of them
+	blocks    [2]knownBlock // headers that came and left the table as it is; gRPC's alternate with its trailers
+	oldest    int           // index of the older of them
 	begun     bool          // the server's SETTINGS have come
 	block     []byte        // a header that goes on in CONTINUATION frames
-	blockID   uint32        // whose it is, 0 if none is under way
+	blockID   uint32        // its stream, 0 if none is under way
 	blockEnds bool          // the stream ends with it
-	received  int           // octets of the connection's window
+	received  int           // octets of the connection's window used up since the last update
 }
 
-// A sentHeader is a header's octets, as they are while the table is that one; 0 for none.
+// A sentHeader is a header's octets, valid while table is the connection's; 0 for none.
 type sentHeader struct {
 	octets []byte
 	table  int
 }
 
-// mostHeaders is how many requests' headers are kept.
+// mostHeaders is the number of requests whose encoded headers are kept.
 const mostHeaders = 64
 
 // A stream is a request under way.
 type stream struct {
 	answer
-	request  int // its number
+	request  int // its index in the line's requests
 	id       uint32
 	due      time.Time
 	sent     time.Time
-	refused  int    // how often its request was, as another stream
-	rest     []byte // of the request's body
+	refused  int    // how often the server refused the request's earlier streams
+	rest     []byte // the part of the request's body that is not sent yet
 	window   int64
-	unread   int    // received octets of the stream's window
-	received int64  // octets of the answer's body
-	prefix   []byte // its first five octets
+	unread   int    // octets of the stream's window used up since the last update
+	received int64  // octets of the answer's body so far
+	prefix   []byte // the first five octets of the body
 }
 
-// answer is what a header, or a trailer, says.
+// answer is the content of a header and a trailer.
 type answer struct {
-	status  int    // 0 if it does not say
+	status  int    // 0 if there is none
 	grpc    int    // grpc-status, -1 if it does not say
 	message string // grpc-message
 	kind    string // content-type
@@ -120,10 +120,10 @@ func newHTTP2Conn(l *http2, conn net.Conn) *http2Conn {
 	return c
 }
 
-// most is how many streams may be under way at a time.
+// most returns how many streams may be under way at a time.
 func (c *http2Conn) most() int { return min(c.line.room, c.limit) }
 
-// start sends a request, but for flushing it.
+// start adds a request to what is to be written, without flushing.
 func (c *http2Conn) start(r repeat, now time.Time) {
 	var s *stream
 	if n := len(c.idle); n > 0 {
@@ -151,7 +151,7 @@ func (c *http2Conn) sendHeader(s *stream) {
 	if header.table != c.table || len(c.line.requests) > len(c.sending) {
 		c.encoded.Reset()
 		for _, f := range c.line.requests[s.request].fields {
-			_ = c.encoder.WriteField(f) // a bytes.Buffer takes everything
+			_ = c.encoder.WriteField(f) // a bytes.Buffer accepts everything
 		}
 		header.octets, header.table = append(header.octets[:0], c.encoded.Bytes()...), c.table
 		if !steady(header.octets) {
@@ -174,7 +174,7 @@ func (c *http2Conn) sendHeader(s *stream) {
 	}
 }
 
-// sendBody sends as much of a body as the windows allow, and says whether that was all.
+// sendBody sends as much of a body as the windows allow, and reports whether that was all.
 func (c *http2Conn) sendBody(s *stream) bool {
 	for len(s.rest) > 0 {
 		n := int(min(int64(len(s.rest)), int64(c.frame), s.window, c.window))
@@ -194,7 +194,7 @@ func (c *http2Conn) sendBody(s *stream) bool {
 	return true
 }
 
-// resume sends what has waited for a window.
+// resume sends what was waiting for a window.
 func (c *http2Conn) resume() {
 	still := c.waiting[:0]
 	for _, s := range c.waiting {
@@ -222,8 +222,8 @@ func (c *http2Conn) reset(id uint32, code h2.ErrCode) {
 	c.out = binary.BigEndian.AppendUint32(c.out, uint32(code))
 }
 
-// flush writes what there is to write. If another goroutine does already, it writes this
-// too.
+// flush writes what is waiting to be written. If another goroutine is writing already, that one
+// writes this too.
 func (c *http2Conn) flush() {
 	for len(c.out) > 0 && !c.writing && c.failed == nil {
 		buf := c.out
@@ -253,7 +253,7 @@ func (c *http2Conn) fill(now time.Time) {
 	}
 }
 
-// leave has no more streams begin here.
+// leave makes this connection begin no more streams.
 func (c *http2Conn) leave() {
 	c.leaving = true
 	if c.line.conn == c {
@@ -262,7 +262,7 @@ func (c *http2Conn) leave() {
 	}
 }
 
-// fail gives the connection up; its reader tells those who wait.
+// fail gives the connection up. Its reader then fails the waiting requests.
 func (c *http2Conn) fail(err error) {
 	if c.failed == nil {
 		c.failed = err
@@ -272,10 +272,10 @@ func (c *http2Conn) fail(err error) {
 
 func (c *http2Conn) close() { c.fail(net.ErrClosed) }
 
-// read is the reader's life: it takes frames until the connection ends.
+// read takes frames until the connection ends. The reader's goroutine runs it.
 func (c *http2Conn) read() {
 	l := c.line
-	buf := make([]byte, 4<<10) // grows while readings fill it
+	buf := make([]byte, 4<<10) // grows while reads fill it
 	have := 0
 	for {
 		n, err := c.conn.Read(buf[have:])
@@ -319,8 +319,8 @@ func (c *http2Conn) read() {
 	}
 }
 
-// flushApart writes as flush does, but much of it in a goroutine of its own: a server may
-// take no more until somebody reads what it sends.
+// flushApart writes as flush does, but uses a goroutine where there is much to write: the server
+// may accept no more until its answers are read.
 func (c *http2Conn) flushApart() {
 	if len(c.out) <= writeAtOnce {
 		c.flush()
@@ -333,7 +333,7 @@ func (c *http2Conn) flushApart() {
 	})
 }
 
-// end gives up all that is under way.
+// end gives up all requests under way.
 func (c *http2Conn) end(now time.Time) {
 	l := c.line
 	c.leave()
@@ -352,7 +352,7 @@ func (c *http2Conn) end(now time.Time) {
 	l.changed.Broadcast()
 }
 
-// cutFrame cuts the first frame off, if it is whole.
+// cutFrame cuts off the first frame, if it is complete.
 func cutFrame(data []byte) (frame []byte, whole bool, err error) {
 	if len(data) < frameHead {
 		return nil, false, nil
@@ -381,12 +381,12 @@ func (c *http2Conn) finish(s *stream, now time.Time, status int, err error) {
 	if l.work != nil {
 		l.work.Done(s.due, now, status, err)
 	}
-	if len(s.rest) == 0 { // else it is in waiting
+	if len(s.rest) == 0 { // otherwise it is in waiting
 		c.idle = append(c.idle, s)
 	}
 }
 
-// field is told each field of a header.
+// field takes in one field of a header.
 func (c *http2Conn) field(f hpack.HeaderField) {
 	switch f.Name {
 	case ":status":
@@ -402,14 +402,15 @@ func (c *http2Conn) field(f hpack.HeaderField) {
 	}
 }
 
-// A knownBlock is a header's octets and what they say.
+// A knownBlock is a header's octets and their meaning.
 type knownBlock struct {
 	octets []byte
 	answer answer
 }
 
-// decode says what a header says. It has to be decoded even if nobody asks, since the
-// table changes with it, unless the same octets came before and the table is still the same.
+// decode returns the meaning of a header. Each header has to be decoded, even if nobody needs it,
+// because it can change the table. It is not decoded again if the same octets came before and the
+// table has not changed since.
 func (c *http2Conn) decode(block []byte) (answer, error) {
 	for i := range c.blocks {
 		if len(block) > 0 && bytes.Equal(block, c.blocks[i].octets) {
@@ -427,7 +428,7 @@ func (c *http2Conn) decode(block []byte) (answer, error) {
 		k := &c.blocks[c.oldest]
 		k.octets, k.answer = append(k.octets[:0], block...), c.got
 		c.oldest = 1 - c.oldest
-	} else { // an index may mean another field now
+	} else { // an index may now mean another field
 		for i := range c.blocks {
 			c.blocks[i].octets = c.blocks[i].octets[:0]
 		}

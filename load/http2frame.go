@@ -10,7 +10,7 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// take deals with a frame from the server.
+// take handles a frame from the server.
 func (c *http2Conn) take(frame []byte, now time.Time) error {
 	kind, flags := h2.FrameType(frame[3]), h2.Flags(frame[4])
 	id := binary.BigEndian.Uint32(frame[5:]) & (1<<31 - 1)
@@ -45,7 +45,7 @@ func (c *http2Conn) take(frame []byte, now time.Time) error {
 		if s := c.streams[id]; s != nil {
 			code := h2.ErrCode(binary.BigEndian.Uint32(payload))
 			if code == h2.ErrCodeRefusedStream && s.refused < mostRefused {
-				c.again(s, s.refused+1) // it was not processed: RFC 9113 section 8.7
+				c.again(s, s.refused+1) // the request was not processed: RFC 9113 section 8.7
 			} else {
 				c.finish(s, now, 0, fmt.Errorf("the server reset the stream: %v", code))
 			}
@@ -69,7 +69,7 @@ func (c *http2Conn) take(frame []byte, now time.Time) error {
 	case h2.FramePushPromise:
 		return errors.New("the server pushes, which was switched off")
 	}
-	return nil // PRIORITY and what is unknown, RFC 9113 section 4.1
+	return nil // PRIORITY frames and unknown types, RFC 9113 section 4.1
 }
 
 // unpad takes the padding off a payload.
@@ -84,7 +84,7 @@ func unpad(payload []byte, padded bool) ([]byte, error) {
 }
 
 func (c *http2Conn) data(id uint32, flags h2.Flags, payload []byte, now time.Time) error {
-	// Padding counts, and so does what nobody waits for any more.
+	// Padding counts towards the windows, and so does data for a stream that has ended.
 	if c.received += len(payload); c.received > connWindow/2 {
 		c.windowUpdate(0, c.received)
 		c.received = 0
@@ -131,7 +131,7 @@ func (c *http2Conn) headers(id uint32, flags h2.Flags, payload []byte, now time.
 	return nil
 }
 
-// header deals with a whole header, or a trailer.
+// header handles a complete header, or a trailer.
 func (c *http2Conn) header(id uint32, block []byte, ends bool, now time.Time) error {
 	got, err := c.decode(block)
 	if err != nil {
@@ -159,18 +159,18 @@ func (c *http2Conn) header(id uint32, block []byte, ends bool, now time.Time) er
 	return nil
 }
 
-// known says whether there has been such a stream.
+// known reports whether there has been such a stream.
 func (c *http2Conn) known(id uint32) error {
 	if id == 0 || id%2 == 0 || id >= c.next {
-		return fmt.Errorf("the server answers on stream %d, which there is not", id)
+		return fmt.Errorf("the server answers on stream %d, which does not exist", id)
 	}
 	return nil
 }
 
-// complete ends a request whose answer has.
+// complete ends a request whose answer is complete.
 func (c *http2Conn) complete(s *stream, now time.Time) {
 	if len(s.rest) > 0 {
-		c.reset(s.id, h2.ErrCodeCancel) // the answer does not depend on the rest
+		c.reset(s.id, h2.ErrCodeCancel) // the rest of the request does not change the answer
 	}
 	status, err := c.line.verdict(s)
 	c.finish(s, now, status, err)
@@ -215,8 +215,8 @@ func (c *http2Conn) settings(flags h2.Flags, payload []byte, now time.Time) erro
 	return nil
 }
 
-// goAway has the requests that the server will not answer sent again over another
-// connection: RFC 9113 section 6.8.
+// goAway sends the requests that the server will not answer again, over another connection: RFC
+// 9113 section 6.8.
 func (c *http2Conn) goAway(payload []byte, now time.Time) error {
 	if len(payload) < 8 {
 		return errors.New("GOAWAY of a wrong length")
@@ -234,7 +234,7 @@ func (c *http2Conn) goAway(payload []byte, now time.Time) error {
 	return nil
 }
 
-// again has a request sent again that the server did not take.
+// again sends a request again that the server did not process.
 func (c *http2Conn) again(s *stream, refused int) {
 	delete(c.streams, s.id)
 	c.line.active--
@@ -261,7 +261,7 @@ func (c *http2Conn) moreWindow(id uint32, payload []byte, now time.Time) error {
 	return nil
 }
 
-// fields is a request's header.
+// fields returns a request's header.
 func fields(method, scheme, authority, path string, more ...hpack.HeaderField) []hpack.HeaderField {
 	return append([]hpack.HeaderField{
 		{Name: ":method", Value: method}, {Name: ":scheme", Value: scheme},

@@ -6,21 +6,22 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// An Interval is what came in a part of a run: of the answers, not of the requests that were
-// sent in it.
+// An Interval has the answers that came in a part of a run. It does not follow the requests that
+// were sent in it.
 type Interval struct {
-	From, To time.Duration // since the run began
+	From, To time.Duration // its begin and end, counted from the beginning of the run
 	Done     int64         // answers, errors included
 	Failed   int64
-	// Latency is that of the answers, in microseconds (Result.Latency is in nanoseconds). It
-	// is good until the next interval.
+	// Latency has the latencies of those answers in microseconds (Result.Latency is in
+	// nanoseconds). It is valid until the next interval.
 	Latency *hdrhistogram.Histogram
-	// Statuses and Errors are as Result has them, of all that came since the run began.
+	// Statuses and Errors are as in Result, for everything that came since the run began.
 	Statuses map[int]int64
 	Errors   map[string]int64
 }
 
-// tellIntervals tells of each interval, until what it returns is called, which tells of the last.
+// tellIntervals calls Told after each interval. The function that it returns ends that, and reports
+// the last one.
 func (r *run) tellIntervals() (stop func()) {
 	if r.plan.Every == 0 || r.plan.Told == nil {
 		return func() {}

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// A limit gives up requests on a connection that take too long, one after the other. It looks
-// once in a while: a timer set for each request would cost more than parsing the
-// answer. A nil limit is none.
+// A limit gives up requests that take too long on a connection with one request at a time. It
+// checks at intervals: setting a timer for each request would cost more than parsing the answer. A
+// nil limit does nothing.
 type limit struct {
 	conn    net.Conn
 	timeout time.Duration
@@ -19,7 +19,7 @@ type limit struct {
 	timer *time.Timer // nil when it was stopped
 }
 
-// epoch is what times are counted from where they have to be numbers.
+// epoch is the origin for times that have to be stored as numbers.
 var epoch = time.Now()
 
 // expired is a request that was given up.
@@ -33,17 +33,17 @@ func newLimit(conn net.Conn, timeout time.Duration) *limit {
 	return l
 }
 
-// begin is called before a request is sent, and passed after its answer.
+// begin is to be called before a request is sent, and passed after its answer.
 func (l *limit) begin() {
 	if l != nil {
 		l.began.Store(max(1, int64(time.Since(epoch))))
 	}
 }
 
-// passed says whether the request was given up.
+// passed reports whether the request was given up.
 func (l *limit) passed() bool { return l != nil && l.began.Swap(0) == expired }
 
-// look gives the request up if it is under way for longer than allowed.
+// look gives up the request if it has been under way for longer than allowed.
 func (l *limit) look() {
 	left := l.timeout
 	if began := l.began.Load(); began > 0 {

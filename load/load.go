@@ -15,16 +15,16 @@ import (
 	"postage/proc"
 )
 
-// A Sender sends one request at a time and waits for the answer. It returns the answer's
-// status, 0 if there was none. An answer that is not a success is an error.
+// A Sender sends one request at a time and waits for the answer. It returns the answer's status, 0
+// if there was no answer, and an error if the answer is not a success.
 type Sender interface {
 	Send(ctx context.Context) (status int, err error)
 }
 
 // A Line carries requests to the server, as many at a time as it has room for.
 type Line interface {
-	// Serve takes requests from w and tells it what came of them, until there are no
-	// more. When ctx ends it gives up those that are under way.
+	// Serve takes requests from w and reports the outcome of each, until there are no more. When
+	// ctx ends it gives up those that are under way.
 	Serve(ctx context.Context, w *Work)
 }
 
@@ -59,97 +59,95 @@ func (l oneAtATime) Serve(ctx context.Context, w *Work) {
 	}
 }
 
-// A selfPaced line waits itself until requests are due, and needs no pacer.
+// A selfPaced line itself waits until requests are due, and needs no pacer.
 type selfPaced interface {
 	Line
 	pacesItself()
 }
 
-// Plan says what to send and when.
+// Plan says which lines send requests, and when.
 type Plan struct {
-	// Rate is in requests a second, 0 for as many as the lines can carry.
+	// Rate is in requests a second; 0 is as many as the lines can carry.
 	Rate float64
-	// Poisson has requests become due at random times, independent of each other, as
-	// those of many users are; without it they are evenly spaced, which understates
-	// how long they queue.
+	// Poisson makes requests due at random, independent times, like those of many users. Without it
+	// they are evenly spaced, which understates how long requests queue.
 	Poisson bool
-	// Stages, where there are any, say how Rate changes; it is their mean then, and
-	// Duration their sum.
+	// Stages, if not empty, say how the rate changes. Rate is then their mean, and Duration their
+	// sum.
 	Stages []Stage
-	// Dues, where there are any, are when requests are due, after the start and before
-	// Duration's end; Rate is their mean then.
+	// Dues, if not empty, are the times at which requests are due, counted from the start and
+	// before Duration's end. Rate is then their mean.
 	Dues []time.Duration
-	// Every, where it is not 0, has Told told what came of each interval of that length
-	// while the plan lasts, one after the other.
+	// Told, if Every is not 0, is called with the answers of each interval of that length while the
+	// plan lasts. Calls do not overlap.
 	Every time.Duration
 	Told  func(Interval)
-	// Duration is for how long requests become due. Those that are under way then are
-	// waited for.
+	// Duration is the time in which requests become due. Those under way at its end are waited for.
 	Duration time.Duration
-	// Patience is for how long they are; 0 is 30 s. Those that are not answered until
-	// then have failed.
+	// Patience is how long they are waited for; 0 is 30 s. Requests that have no answer then have
+	// failed.
 	Patience time.Duration
-	// Workers, where it is not 0, says that so many carry the plan out; Worker is the number of
-	// this one, whose requests are those with k mod Workers = Worker.
+	// Workers, if not 0, is the number of workers that share the plan. Worker is the number of this
+	// one, which sends the requests k with k mod Workers = Worker.
 	Worker, Workers int
-	// Ready, where set, is called when connections are open, and returns when the first request is
-	// due. Requests that were due before the present are then left out.
+	// Ready, if set, is called when connections are open, and returns when the first request is
+	// due. Requests that were due before now are then left out.
 	Ready func(ctx context.Context) (start time.Time, err error)
-	// Began, where set, is told when requests become due, with a function that says what came so
-	// far; it may be called until the plan has ended.
+	// Began, if set, is called when the first request is due. The function soFar returns what was
+	// measured so far; it may be called until the plan has ended.
 	Began func(soFar func() *Result)
 	// Lines carry requests at the same time.
 	Lines []Line
 }
 
-// backlog is how many requests that are due may wait for a line before their pacer waits
-// too. Nothing is lost then: when they are due is computed, not measured.
+// backlog is how many due requests may wait for a line before their pacer waits too. That loses
+// nothing: the times at which they are due are computed, not measured.
 const backlog = 1 << 16
 
 // patience is Plan.Patience where that is 0.
 const patience = 30 * time.Second
 
-// Result is what came of a plan.
+// Result is what a run of a plan measured.
 type Result struct {
 	Rate float64 // asked for, 0 for none
-	// Achieved is at a rate the requests a second that were sent on time, while the
-	// plan lasted; without one, the answers a second.
+	// Achieved is, at a rate, the requests a second that were sent on time, while the plan lasted;
+	// without a rate, the answers a second.
 	Achieved float64
 	Planned  int64         // requests that were due, 0 where there was no rate
-	onTime   int64         // of them, sent while the plan lasted
+	onTime   int64         // those of them that were sent while the plan lasted
 	Elapsed  time.Duration // from the first due to the last answer
 	Done     int64         // answers, errors included
-	// Unanswered is how many requests were due and had no answer when the plan was
-	// interrupted. They are in Latency as at least as long as they had waited.
+	// Unanswered is how many requests were due and had no answer when the plan was interrupted.
+	// Latency counts each as at least as long as it had waited.
 	Unanswered int64
 	Errors     map[string]int64
 	Statuses   map[int]int64 // answers by their status: HTTP's, or gRPC's
-	// Latency is from when requests were due, or sent where there was no rate, to
-	// their answers, errors included, in nanoseconds.
+	// Latency is the time from when a request was due, or sent if there was no rate, to its answer,
+	// in nanoseconds. Errors are included.
 	Latency *hdrhistogram.Histogram
-	// Late is how late requests were sent for which there was room, in nanoseconds.
+	// Late is how late requests were sent although there was room for them, in nanoseconds.
 	Late *hdrhistogram.Histogram
-	// Sent and Received are messages of gRPC's streams. MessageLatency is, in nanoseconds, from
-	// the sending of a message to its answer, or for a server stream from one that came to
-	// the next; nil where there is none.
+	// Sent and Received count the messages of gRPC streams. MessageLatency is the time, in
+	// nanoseconds, from the sending of a message to its answer, or for a server stream from one
+	// message to the next. It is nil if there were none.
 	Sent, Received int64
 	MessageLatency *hdrhistogram.Histogram
-	// CPU is the generator's own time, user and system; -1 where it is not known.
+	// CPU is the generator's own user and system time; -1 if it is not known.
 	CPU time.Duration
-	// busyCPU is that of it which was used while the plan lasted, and busyFor how long
-	// that was; 0 for all of it.
+	// busyCPU is the part of CPU used while the plan lasted, and busyFor how long that was; 0 means
+	// all of it.
 	busyCPU, busyFor time.Duration
-	// Processors is how many the generator could use.
+	// Processors is the number of processors that the generator could use.
 	Processors int
-	// NotSent is how many requests a fleet had not reported as sent in the end: they were not sent,
-	// or by a worker that died before it could say so.
+	// NotSent is how many requests of a fleet no worker reported as sent in the end. Either they
+	// were not sent, or their worker died before it could report them.
 	NotSent int64
-	fault   string // the worker of a fleet that makes all invalid
-	// Interrupted says that the plan was not carried out to the end.
+	fault   string // the worker of a fleet whose fault makes all latencies invalid
+	// Interrupted says that the plan did not run to its end.
 	Interrupted bool
 }
 
-// Failed is the number of requests that were not answered by a success.
+// Failed returns the number of requests whose answer was not a success, or that had none.
 func (r *Result) Failed() int64 {
 	var n int64
 	for _, count := range r.Errors {
@@ -158,10 +156,10 @@ func (r *Result) Failed() int64 {
 	return n
 }
 
-// errNoAnswer is the failure of requests that patience ended for.
+// errNoAnswer is the failure of requests for which patience ran out.
 var errNoAnswer = errors.New("no answer in time after the end of the run")
 
-// Run carries a plan out. When ctx ends it stops and returns what was measured so far.
+// Run carries out a plan. When ctx ends it stops and returns what was measured so far.
 func Run(ctx context.Context, p Plan) (*Result, error) {
 	if p.Rate < 0 || p.Duration <= 0 || p.Patience < 0 || len(p.Lines) == 0 {
 		return nil, fmt.Errorf("load: a plan needs a rate of at least 0, a duration and a line")
@@ -191,7 +189,7 @@ func Run(ctx context.Context, p Plan) (*Result, error) {
 			return nil, fmt.Errorf("load: wait for the start: %w", err)
 		}
 		now := time.Now()
-		r.start = now.Add(time.Until(start.Round(0))) // by this machine's monotonic clock from here on
+		r.start = now.Add(time.Until(start.Round(0))) // from here on, start is by this machine's monotonic clock
 		if late := now.Sub(r.start); late > 0 {
 			r.skip(late)
 		}
@@ -199,7 +197,7 @@ func Run(ctx context.Context, p Plan) (*Result, error) {
 	cpu, _ := proc.CPU()
 	r.cpuBefore = cpu
 	r.end = r.start.Add(p.Duration)
-	// Requests under way are given a moment after ctx has ended.
+	// Requests under way get a moment more after ctx has ended.
 	detach := context.AfterFunc(ctx, func() {
 		r.measureBusy()
 		time.AfterFunc(time.Second, func() { stop(nil) })
@@ -232,9 +230,9 @@ func Run(ctx context.Context, p Plan) (*Result, error) {
 		group.Wait()
 	} else {
 		group.Wait()
-		go pace() // what the lines have left
+		go pace() // what the lines have not taken
 	}
-	// Those that no line has taken are not answered either.
+	// Requests that no line has taken are unanswered too.
 	rest := &Work{run: r, tally: r.tallies[0]}
 	for due := range r.dues { // until the pacer has ended
 		if ctx.Err() != nil {
@@ -248,11 +246,11 @@ func Run(ctx context.Context, p Plan) (*Result, error) {
 	return r.result(cpu), nil
 }
 
-// connectors is how many connections are made at a time.
+// connectors is the number of connections that are made at a time.
 const connectors = 64
 
-// connect has all lines connect before the first request is due. What goes wrong is not
-// told here: the requests that need the connection make it again, and fail with that.
+// connect connects all lines before the first request is due. It reports no errors: a request that
+// needs a connection makes it again, and fails with its error.
 func connect(ctx context.Context, lines []Line) {
 	turn := make(chan struct{}, connectors)
 	var group sync.WaitGroup
@@ -268,26 +266,26 @@ func connect(ctx context.Context, lines []Line) {
 	group.Wait()
 }
 
-// run is the state of one Run.
+// run is the state of one call of Run.
 type run struct {
 	plan       Plan
-	ctx        context.Context // no more requests are taken when it has ended
-	requests   context.Context // and none is waited for when this has
+	ctx        context.Context // when it has ended, no more requests are taken
+	requests   context.Context // and when this has, none is waited for
 	start, end time.Time
-	dues       chan time.Duration // when requests are due, after start, as that time comes
-	tallies    []*tally           // each shared by some lines
-	pacing     sync.Mutex         // guards the next two where lines pace themselves
-	planned    int64              // requests that were due; the pacer's
-	skipped    int64              // requests that were due before it began
+	dues       chan time.Duration // when requests are due, after start; each is sent at that time
+	tallies    []*tally           // each shared by several lines
+	pacing     sync.Mutex         // guards planned and skipped where lines pace themselves
+	planned    int64              // requests that were due; belongs to the pacer
+	skipped    int64              // requests that were due before the run began
 	cpuBefore  time.Duration
-	passed     float64 // the same at random times, before they are rounded
+	passed     float64 // planned for a Poisson plan, before rounding
 
 	busy    sync.Once
-	busyCPU time.Duration // used until the plan's end, and
-	busyFor time.Duration // when that was
+	busyCPU time.Duration // CPU time used until the plan's end
+	busyFor time.Duration // and how long that was
 }
 
-// measureBusy notes what the plan itself took, without what is waited for at its end.
+// measureBusy measures the plan itself, without the waiting at its end.
 func (r *run) measureBusy() {
 	r.busy.Do(func() {
 		if cpu, known := proc.CPU(); known {
@@ -296,7 +294,7 @@ func (r *run) measureBusy() {
 	})
 }
 
-// soFar is what came until now.
+// soFar returns what was measured so far.
 func (r *run) soFar() *Result {
 	sum := newTally()
 	sum.ended = r.start
@@ -334,7 +332,7 @@ func (r *run) result(cpuBefore time.Duration) *Result {
 	if result.Interrupted {
 		result.Elapsed = max(result.Elapsed, r.busyFor)
 	} else {
-		result.busyFor = max(r.busyFor, r.plan.Duration) // all may have been answered before its end
+		result.busyFor = max(r.busyFor, r.plan.Duration) // all may have been answered before the plan's end
 	}
 	answered, span := result.Done, result.Elapsed
 	if result.Rate > 0 {

@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// lines is a line for each sender.
+// lines makes a line of each sender.
 func lines(senders ...Sender) []Line {
 	var out []Line
 	for _, s := range senders {
@@ -36,7 +36,7 @@ func lines(senders ...Sender) []Line {
 	return out
 }
 
-// once sends one request and returns what came of it.
+// once sends one request and returns its result.
 func once(pool *Pool) error {
 	r, err := Run(context.Background(), Plan{Rate: 100, Duration: 10 * time.Millisecond, Lines: pool.Lines})
 	if err != nil {
@@ -55,10 +55,9 @@ type senderFunc func(ctx context.Context) error
 
 func (f senderFunc) Send(ctx context.Context) (int, error) { return 0, f(ctx) }
 
-// A server that stands still for the first 200 ms of every second is charged for all who
-// would have come meanwhile: of requests at a constant rate, a fifth wait, evenly
-// between 0 and 200 ms, so that the p90 is 100 ms. Counted from the sending, it would be
-// one request a sender a second that waits.
+// A server stalls for the first 200 ms of every second. It is charged for all requests that were
+// due meanwhile: at a constant rate a fifth of them wait, evenly between 0 and 200 ms, so that the
+// p90 is 100 ms. Counted from the sending, only one request a sender and second would wait.
 func TestStandstillIsNotHidden(t *testing.T) {
 	start := time.Now()
 	var gate sync.RWMutex
@@ -109,7 +108,7 @@ func TestInterruptKeepsWhatWasMeasured(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The tenth has a second to be answered in.
+	// The tenth has a second for its answer.
 	if !r.Interrupted || r.Done < 9 || r.Done > 10 {
 		t.Errorf("interrupted %v, %d requests, want 10", r.Interrupted, r.Done)
 	}
@@ -122,7 +121,7 @@ func TestInterruptKeepsWhatWasMeasured(t *testing.T) {
 	}
 }
 
-// Errors are counted by their reason, and take part in the latencies.
+// Errors are counted by their reason, and are part of the latencies.
 func TestErrorsAreCounted(t *testing.T) {
 	var n atomic.Int64
 	r, err := Run(context.Background(), Plan{Rate: 1000, Duration: 100 * time.Millisecond, Lines: lines(
@@ -190,8 +189,8 @@ func TestParseObjectives(t *testing.T) {
 	}
 }
 
-// The highest rate is found that a server of known capacity holds. The capacity is a
-// matter of the sender alone, since nothing is sent.
+// The search finds the highest rate that a server of known capacity can take. The sender alone sets
+// that capacity, since nothing is sent.
 func TestSearch(t *testing.T) {
 	sender := senderFunc(func(context.Context) error { time.Sleep(10 * time.Millisecond); return nil })
 	tries := 0
@@ -203,13 +202,13 @@ func TestSearch(t *testing.T) {
 	if best == nil {
 		t.Skip("nothing held on this machine")
 	}
-	// One sender of 10 ms cannot do more than 100/s for long.
+	// A sender that takes 10 ms cannot send more than 100/s for long.
 	if best.Rate > 130 || tries < 3 || limit.Missed == "" {
 		t.Errorf("found %.0f/s after %d tries, limit %q", best.Rate, tries, limit.Missed)
 	}
 }
 
-// One bad moment does not decide, some errors may be allowed, and what is the generator's fault
+// A single bad moment does not decide, a share of errors can be allowed, and the generator's fault
 // is not the server's.
 func TestSearchRepeats(t *testing.T) {
 	var n atomic.Int64
@@ -248,7 +247,7 @@ func TestSearchRepeats(t *testing.T) {
 	}
 }
 
-// Every protocol, against a server of another process.
+// Every protocol, against a server in another process.
 func TestProtocols(t *testing.T) {
 	ctx := context.Background()
 	pair, err := tlscert.New(tlscert.ECDSAP256)
@@ -296,7 +295,7 @@ func TestProtocols(t *testing.T) {
 				c, err := p.Counters()
 				conns := int64(2)
 				if proto == "grpc" {
-					conns++ // it has asked for the method
+					conns++ // it has asked the server for the method
 				}
 				if err != nil || c.Requests != 80 || c.Conns != conns {
 					t.Errorf("%v, the server saw %d requests on %d connections", err, c.Requests, c.Conns)
@@ -340,7 +339,7 @@ type roundTripFunc func(*http.Request) (*http.Response, error)
 
 func (f roundTripFunc) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// Over HTTP/3 too a header field says whom a request is addressed to, if there is one.
+// Over HTTP/3, too, the header can name the host that a request is addressed to.
 func TestHost(t *testing.T) {
 	var host string
 	s := &roundTripper{
@@ -355,7 +354,7 @@ func TestHost(t *testing.T) {
 	}
 }
 
-// Answers in each of the forms that HTTP/1.1 has.
+// Answers in each of the forms that HTTP/1.1 allows.
 func TestHTTP1Answers(t *testing.T) {
 	engines(t, func(t *testing.T, portable bool) {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -7,16 +7,15 @@ import (
 	"time"
 )
 
-// pace hands out requests as they become due. It has a thread of its own that sleeps in
-// the kernel: a timer of Go's may be a millisecond late where the network poller is all
-// that a process waits in.
+// pace hands out requests as they become due. It has a thread of its own that sleeps in the kernel:
+// a Go timer may be a millisecond late when the process waits only in the network poller.
 func (r *run) pace() {
-	runtime.LockOSThread() // and never unlocked: its timer slack is changed
+	runtime.LockOSThread() // and never unlocked, because its timer slack is changed
 	defer close(r.dues)
 	sharpen()
 	sleep := sleep
 	if runtime.GOMAXPROCS(0) == 1 {
-		sleep = time.Sleep // in the kernel it would keep the only processor from the others
+		sleep = time.Sleep // sleeping in the kernel would keep the only processor from the others
 	}
 	for due, ok := r.next(); ok; due, ok = r.next() {
 		for {
@@ -28,7 +27,7 @@ func (r *run) pace() {
 			if wait <= 0 {
 				break
 			}
-			sleep(min(wait, 50*time.Millisecond)) // no more, so that it notices an interruption
+			sleep(min(wait, 50*time.Millisecond)) // no longer, so that it notices an interruption
 		}
 		select {
 		case r.dues <- due:
@@ -40,7 +39,7 @@ func (r *run) pace() {
 	}
 }
 
-// next is when the next request is due, if there is one.
+// next returns when the next request is due, if there is one.
 func (r *run) next() (time.Duration, bool) {
 	if dues := r.plan.Dues; dues != nil {
 		if r.planned == int64(len(dues)) {
@@ -48,16 +47,16 @@ func (r *run) next() (time.Duration, bool) {
 		}
 		return dues[r.planned], true
 	}
-	if r.plan.Poisson { // its intervals are 1 in the mean, in units of requests
+	if r.plan.Poisson { // its intervals have a mean of 1, in units of requests
 		r.passed += rand.ExpFloat64() * float64(max(1, r.plan.Workers))
 		return r.at(r.passed), r.passed < r.plan.Rate*r.plan.Duration.Seconds()
 	}
-	// As many as are due before the end, but for an error of rounding.
+	// All requests that are due before the end, except for a rounding error.
 	n := r.plan.number(r.skipped + r.planned)
 	return r.at(float64(n)), n < r.plan.requests()
 }
 
-// skip leaves out the requests that are due in the beginning.
+// skip leaves out requests that were due before the beginning.
 func (r *run) skip(d time.Duration) {
 	n := d.Seconds() * r.plan.Rate
 	if len(r.plan.Stages) > 0 {
@@ -67,7 +66,7 @@ func (r *run) skip(d time.Duration) {
 	r.skipped = max(0, int64(math.Ceil((n-float64(r.plan.Worker))/float64(max(1, r.plan.Workers)))))
 }
 
-// at is when so many requests are due before.
+// at returns the time before which n requests are due.
 func (r *run) at(n float64) time.Duration {
 	if len(r.plan.Stages) > 0 {
 		return time.Duration(dueAfter(r.plan.Stages, n) * 1e9)
@@ -75,8 +74,8 @@ func (r *run) at(n float64) time.Duration {
 	return time.Duration(n / r.plan.Rate * 1e9)
 }
 
-// abandon counts the requests that are already due, from one on, and could not be handed out
-// before the interruption.
+// abandon counts the requests, from one on, that are already due but could not be handed out before
+// the interruption.
 func (r *run) abandon(due time.Duration) {
 	w := &Work{run: r, tally: r.tallies[0]}
 	now := time.Now()

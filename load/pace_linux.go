@@ -6,10 +6,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sharpen asks the kernel not to be lazy about this thread's timers (by default, 50 us).
+// sharpen makes the kernel wake this thread on time. By default timers may be 50 us late.
 func sharpen() { _ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0) }
 
-// blunt takes that back: 0 is what the thread was made with.
+// blunt undoes sharpen: 0 restores the thread's default.
 func blunt() { _ = unix.Prctl(unix.PR_SET_TIMERSLACK, 0, 0, 0, 0) }
 
 // sleep sleeps in the kernel.

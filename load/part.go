@@ -10,13 +10,13 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// A Part is what one worker of a fleet has counted since it began, as it reports it. Each report
-// replaces the one before, so that a report may be lost, or taken twice.
+// A Part has all that one worker of a fleet has counted since it began. Each report replaces the
+// one before, so a report may be lost or received twice.
 type Part struct {
 	Worker int
-	// Name tells the worker from one that it replaces.
+	// Name tells the worker from one that it replaced.
 	Name string
-	// Sent is how many requests were sent, and OnTime how many of them while the plan lasted.
+	// Sent is the number of requests sent, OnTime the number of those sent while the plan lasted.
 	Sent, OnTime int64
 	Unanswered   int64
 	Errors       map[string]int64
@@ -28,10 +28,10 @@ type Part struct {
 	Elapsed          time.Duration
 	Processors       int
 	Invalid          string // why its latencies are not the server's
-	Final            bool   // there is nothing more to come
+	Final            bool   // the worker sends no more reports
 }
 
-// Part is a result as a worker reports it.
+// Part returns a result in the form in which a worker reports it.
 func (r *Result) Part() (Part, error) {
 	p := Part{
 		Sent: r.Late.TotalCount(), OnTime: r.onTime, Unanswered: r.Unanswered, Errors: r.Errors, Statuses: r.Statuses,
@@ -50,8 +50,8 @@ func (r *Result) Part() (Part, error) {
 	return p, nil
 }
 
-// Merge is the result of a plan that several workers have carried out: their histograms are added
-// bucket by bucket. What none of them has reported as sent is NotSent.
+// Merge returns the result of a plan that several workers carried out. It adds their histograms
+// bucket by bucket. NotSent counts what none of them has reported as sent.
 func Merge(p *Plan, parts []Part) (*Result, error) {
 	sum := newTally()
 	result := &Result{Rate: p.Rate, Planned: p.requests()}
@@ -89,8 +89,8 @@ func Merge(p *Plan, parts []Part) (*Result, error) {
 	return result, nil
 }
 
-// requests is how many requests are due in all.
+// requests returns how many requests are due in all.
 func (p *Plan) requests() int64 { return int64(math.Ceil(p.Rate*p.Duration.Seconds() - 1e-6)) }
 
-// number is the number, among the requests of all workers, of this one's request i.
+// number returns the number, among the requests of all workers, of this worker's request i.
 func (p *Plan) number(i int64) int64 { return i*int64(max(1, p.Workers)) + int64(p.Worker) }

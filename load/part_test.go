@@ -13,8 +13,8 @@ type answering struct{}
 
 func (answering) Send(context.Context) (int, error) { return 200, nil }
 
-// The requests of a plan are divided among its workers, none twice and none left out, and their
-// histograms are added bucket by bucket, in whatever order and however often they are reported.
+// The requests of a plan are divided among its workers, none twice and none left out. Their
+// histograms are added bucket by bucket, in any order, however often they are reported.
 func TestMerge(t *testing.T) {
 	const workers = 3
 	plan := Plan{Rate: 1001, Duration: time.Second, Workers: workers}
@@ -53,7 +53,7 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-// A worker that begins late leaves out what was due before.
+// A worker that begins late leaves out requests that were due before.
 func TestReadyLate(t *testing.T) {
 	plan := Plan{Rate: 100, Duration: 2 * time.Second, Worker: 1, Workers: 2, Lines: []Line{OneAtATime(answering{})}}
 	began := false

@@ -4,5 +4,5 @@ package load
 
 import "net"
 
-// pending is not known here: a connection that has ended is found by writing to it.
+// pending always returns false here. That a connection has ended is then only noticed on writing.
 func pending(*net.TCPConn) (data, end bool) { return false, false }

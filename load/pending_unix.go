@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pending says whether a connection has something to read, or has ended, without waiting.
+// pending reports, without waiting, whether a connection has something to read or has ended.
 func pending(conn *net.TCPConn) (data, end bool) {
 	raw, err := conn.SyscallConn()
 	if err != nil {

@@ -16,22 +16,22 @@ import (
 	"time"
 )
 
-// A Replay is requests that were sent once, and when.
+// A Replay has requests that were once sent, and their times.
 type Replay struct {
 	Requests []Request
-	// Dues are when they are due, after the first.
+	// Dues are the times at which they are due, counted from the first.
 	Dues []time.Duration
-	// LeftOut is how many entries were no requests, or went to other servers.
+	// LeftOut is how many entries were not requests, or went to other servers.
 	LeftOut int
 	at      []time.Time
 }
 
-// mostReplayed is how many requests are replayed at most: each takes about 1 KB.
+// mostReplayed is the most requests that are replayed: each takes about 1 KB.
 const mostReplayed = 500_000
 
-// ReadReplay reads an access log (nginx's and Apache's combined and common formats, or a JSON
-// object a line) or a HAR file. Requests go to base; for a HAR file it may be nil, and they
-// then go to the server of the first. They are sent speed times as fast as they once were.
+// ReadReplay reads an access log (the combined and common formats of nginx and Apache, or one JSON
+// object a line) or a HAR file. Requests go to base. For a HAR file base may be nil; they then go
+// to the server of the first entry. They are sent speed times as fast as they once were.
 func ReadReplay(path string, base *url.URL, speed float64) (*Replay, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -48,10 +48,10 @@ func ReadReplay(path string, base *url.URL, speed float64) (*Replay, error) {
 		err = r.readLines(text, base, fromJSON)
 	}
 	if err == nil && len(r.Requests) == 0 {
-		err = errors.New("it has no request")
+		err = errors.New("it has no requests")
 	}
 	if err == nil && len(r.Requests) > mostReplayed {
-		err = fmt.Errorf("it has %d requests; cut it to %d at most", len(r.Requests), mostReplayed)
+		err = fmt.Errorf("it has %d requests: cut it to at most %d", len(r.Requests), mostReplayed)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
@@ -60,8 +60,7 @@ func ReadReplay(path string, base *url.URL, speed float64) (*Replay, error) {
 	return r, nil
 }
 
-// Duration is how long a plan of the replay lasts: as if one more request were due at its
-// end.
+// Duration returns how long a plan of the replay lasts: until one more request would be due.
 func (r *Replay) Duration() time.Duration {
 	n := len(r.Dues)
 	if n < 2 || r.Dues[n-1] == 0 {
@@ -70,8 +69,8 @@ func (r *Replay) Duration() time.Duration {
 	return r.Dues[n-1] + max(1, r.Dues[n-1]/time.Duration(n-1))
 }
 
-// schedule orders requests by time. Most logs have whole seconds: requests of one second are
-// spread evenly over it, or they would all be due at its beginning.
+// schedule orders requests by time. Most logs have whole seconds: the requests of one second are
+// spread evenly over it, because otherwise all would be due at its beginning.
 func (r *Replay) schedule(speed float64) {
 	order := make([]int, len(r.at))
 	whole := true
@@ -103,7 +102,7 @@ func (r *Replay) schedule(speed float64) {
 	}
 }
 
-// add adds a request to a path of base, if it is one.
+// add adds a request to a path of base, if the entry is one.
 func (r *Replay) add(at time.Time, method, target string, base *url.URL) {
 	u, err := url.ParseRequestURI(target)
 	if err != nil || !strings.HasPrefix(u.Path, "/") || !token.MatchString(method) || method == http.MethodConnect {
@@ -117,11 +116,11 @@ func (r *Replay) add(at time.Time, method, target string, base *url.URL) {
 
 var token = regexp.MustCompile("^[A-Z]+$")
 
-// readLines reads a log of lines. A line with no time is an error; one with no request is what
-// a server logs of clients that speak something else.
+// readLines reads a log of lines. A line without a time is an error. A line without a request is
+// what servers log about clients that speak another protocol.
 func (r *Replay) readLines(text []byte, base *url.URL, read func(line []byte) (at time.Time, method, target string, err error)) error {
 	if base == nil {
-		return errors.New("an access log does not say which server it is of: give a URL")
+		return errors.New("an access log does not name its server: give a URL")
 	}
 	scanner := bufio.NewScanner(bytes.NewReader(text))
 	scanner.Buffer(nil, 1<<20)
@@ -139,7 +138,7 @@ func (r *Replay) readLines(text []byte, base *url.URL, read func(line []byte) (a
 	return scanner.Err()
 }
 
-// combinedTime is how the common log format writes a time.
+// combinedTime is the time format of the common log format.
 const combinedTime = "02/Jan/2006:15:04:05 -0700"
 
 var combined = regexp.MustCompile(`\[(\d\d/\w{3}/\d{4}:\d\d:\d\d:\d\d [+-]\d{4})\] "(?:([A-Z]+) (\S+)[^"]*)?`)
@@ -153,8 +152,7 @@ func fromCombined(line []byte) (at time.Time, method, target string, err error) 
 	return at, string(m[2]), string(m[3]), err
 }
 
-// fromJSON reads a line by the names that nginx's variables, Caddy, Traefik and most
-// loggers have.
+// fromJSON reads a line with the names that nginx's variables, Caddy, Traefik and most loggers use.
 func fromJSON(line []byte) (at time.Time, method, target string, err error) {
 	decoder := json.NewDecoder(bytes.NewReader(line))
 	decoder.UseNumber()
@@ -190,8 +188,8 @@ func fromJSON(line []byte) (at time.Time, method, target string, err error) {
 	return at, method, target, nil
 }
 
-// parseTime reads a time in seconds or milliseconds since 1970, or of RFC 3339, or as the
-// combined log format has it.
+// parseTime reads a time in seconds or milliseconds since 1970, in the format of RFC 3339, or in
+// that of the combined log format.
 func parseTime(text string) (time.Time, error) {
 	if n, err := strconv.ParseFloat(text, 64); err == nil {
 		if n < 1e11 {

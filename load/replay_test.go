@@ -19,7 +19,7 @@ const accessLog = `127.0.0.1 - - [22/Nov/2026:06:00:01 +0000] "GET /a?x=1 HTTP/1
 127.0.0.1 - - [22/Nov/2026:06:00:03 +0000] "DELETE http://h/c HTTP/1.1" 204 0 "-" "-"
 `
 
-// All kinds of log have the same requests at the same times.
+// Every kind of log has the same requests at the same times.
 func TestReadReplay(t *testing.T) {
 	for name, c := range map[string]struct {
 		text, dues string
@@ -85,7 +85,7 @@ func TestReadReplayErrors(t *testing.T) {
 	}
 }
 
-// A log is replayed in its order and at its times, here ten times as fast.
+// A log is replayed in order and at its times, here ten times as fast.
 func TestReplay(t *testing.T) {
 	for _, proto := range []string{"http1", "http2"} {
 		var mu sync.Mutex

@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// Percentiles are those that a table shows.
+// Percentiles are the percentiles that a table shows.
 var Percentiles = []float64{50, 75, 90, 99, 99.9, 99.99}
 
-// WriteTable writes a result of a protocol for people. Latencies that are not the server's are left
-// out, and why is said in their place.
+// WriteTable writes a protocol's result for people. In place of latencies that are not the
+// server's, it writes the reason.
 func (r *Result) WriteTable(w io.Writer, proto string) error {
 	var failed error
 	p := func(format string, a ...any) {
@@ -76,7 +76,7 @@ func (r *Result) WriteTable(w io.Writer, proto string) error {
 	return failed
 }
 
-// shown is a percentile of the latencies, if it is the server's.
+// shown returns a percentile of the latencies, or why it is not the server's.
 func (r *Result) shown(percentile float64, ns int64) string {
 	if !r.OnTime(percentile) {
 		late := rounded(r.Late.ValueAtQuantile(percentile))
@@ -100,11 +100,11 @@ func rounded(ns int64) time.Duration {
 	return d.Round(time.Microsecond)
 }
 
-// WriteHGRM writes the whole distribution in milliseconds, in the text form that the
-// plotters of HdrHistogram read. It refuses latencies that are not valid.
+// WriteHGRM writes the whole distribution in milliseconds, in the text form that HdrHistogram's
+// plotters read. It returns an error if the latencies are not valid.
 func (r *Result) WriteHGRM(w io.Writer) error {
 	if why := r.Invalid(); why != "" {
-		return fmt.Errorf("load: no distribution is written, as its latencies are not valid: %s", why)
+		return fmt.Errorf("load: no distribution is written, because the latencies are not valid: %s", why)
 	}
 	_, err := r.Latency.PercentilesPrint(w, 5, 1e6)
 	return err

@@ -13,7 +13,7 @@ import (
 	"google.golang.org/grpc/metadata"
 )
 
-// Request is what is sent.
+// Request is a request to send.
 type Request struct {
 	Method string
 	URL    *url.URL // its scheme says whether TLS is used: http or https
@@ -21,7 +21,7 @@ type Request struct {
 	Body   []byte
 }
 
-// check completes a request and refuses what a protocol does not allow.
+// check completes a request and rejects what its protocol does not allow.
 func (r *Request) check(proto string) error {
 	if r.Header == nil {
 		r.Header = http.Header{}
@@ -35,7 +35,7 @@ func (r *Request) check(proto string) error {
 	}
 	for name, values := range r.Header {
 		if strings.ContainsAny(name, " \t\r\n:") || name == "" {
-			return fmt.Errorf("%q is no name of a header field", name)
+			return fmt.Errorf("%q is not the name of a header field", name)
 		}
 		for _, value := range values {
 			if strings.ContainsAny(value, "\r\n\x00") {
@@ -47,14 +47,14 @@ func (r *Request) check(proto string) error {
 			return fmt.Errorf("header field %s: it is made from the body", name)
 		case "connection", "keep-alive", "proxy-connection", "upgrade":
 			if proto != "http1" {
-				return fmt.Errorf("header field %s has no place in HTTP/2 and HTTP/3 (RFC 9113 section 8.2.2)", name)
+				return fmt.Errorf("header field %s is not allowed in HTTP/2 and HTTP/3 (RFC 9113 section 8.2.2)", name)
 			}
 		}
 	}
 	return nil
 }
 
-// host is what the request is addressed to: the URL's, or what a header field says.
+// host returns the host that the request names: from the header, or else from the URL.
 func (r *Request) host() string {
 	if host := r.Header.Get("Host"); host != "" {
 		return host
@@ -62,7 +62,7 @@ func (r *Request) host() string {
 	return r.URL.Host
 }
 
-// fields are the header's fields as HTTP/2 has them, in the order of their names.
+// fields returns the header's fields in the form of HTTP/2, sorted by name.
 func (r *Request) fields() []hpack.HeaderField {
 	var out []hpack.HeaderField
 	for _, name := range slices.Sorted(maps.Keys(r.Header)) {
@@ -76,7 +76,7 @@ func (r *Request) fields() []hpack.HeaderField {
 	return out
 }
 
-// metadata are the header's fields as grpc-go has them.
+// metadata returns the header's fields in the form of grpc-go.
 func (r *Request) metadata() metadata.MD {
 	md := metadata.MD{}
 	for name, values := range r.Header {

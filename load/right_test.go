@@ -19,14 +19,14 @@ import (
 	"time"
 )
 
-// engines has a test run with each of the ways in which HTTP/1.1 is sent.
+// engines runs a test with each of the implementations of HTTP/1.1.
 func engines(t *testing.T, test func(t *testing.T, portable bool)) {
 	for _, portable := range []bool{false, true} {
 		t.Run(fmt.Sprintf("portable=%v", portable), func(t *testing.T) { test(t, portable) })
 	}
 }
 
-// A server whose answers take long is not slower than its rate: all was sent on time.
+// A server whose answers take long is not below its rate: all requests were sent on time.
 func TestSlowAnswersDoNotLowerTheRate(t *testing.T) {
 	var senders []Sender
 	for range 40 {
@@ -53,8 +53,8 @@ func TestShortfall(t *testing.T) {
 	}
 }
 
-// A connection that the server has closed is seen before a request is written on it, so
-// that one which must not be sent twice is not lost.
+// That the server has closed a connection is seen before a request is written on it. A request that
+// must not be sent twice is then not lost.
 func TestServerClosesIdleConnections(t *testing.T) {
 	engines(t, func(t *testing.T, portable bool) {
 		for _, secure := range []bool{false, true} {
@@ -94,7 +94,7 @@ func parsed(t *testing.T, text string) *url.URL {
 	return u
 }
 
-// hanging accepts connections, says how many, and never answers.
+// hanging accepts connections, counts them, and never answers.
 func hanging(t *testing.T) (u *url.URL, accepted *atomic.Int64) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -116,8 +116,8 @@ func hanging(t *testing.T) (u *url.URL, accepted *atomic.Int64) {
 	return &url.URL{Scheme: "http", Host: l.Addr().String(), Path: "/"}, accepted
 }
 
-// A request has a time limit of its own, so that some which hang do not hold their
-// connections for the rest of the run.
+// A request has a time limit of its own: those that hang do not keep their connections for the rest
+// of the run.
 func TestTimeout(t *testing.T) {
 	engines(t, func(t *testing.T, portable bool) {
 		for _, proto := range []string{"http1", "http2", "http3"} {
@@ -147,7 +147,7 @@ func TestTimeout(t *testing.T) {
 	})
 }
 
-// Some streams that hang do not take the others' connection away.
+// Some streams that hang do not take the connection from the others.
 func TestTimeoutOfOneStream(t *testing.T) {
 	u := scripted(t, func(s *script, connection int) {
 		_ = s.WriteSettings()
@@ -176,8 +176,8 @@ func TestTimeoutOfOneStream(t *testing.T) {
 	}
 }
 
-// Who interrupts a standstill sees it: requests under way, and those that were due but
-// could not be sent, count as at least as long as they have waited.
+// A stall is seen when it is interrupted: requests under way, and those that were due but could not
+// be sent, count as at least as long as they have waited.
 func TestInterruptDuringStandstill(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -211,7 +211,7 @@ func TestConnectedBefore(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer pool.Close()
-			// One request, and all connections.
+			// One request, and all connections are open.
 			if _, err := Run(t.Context(), Plan{Rate: 1, Duration: time.Second, Patience: time.Millisecond, Lines: pool.Lines}); err != nil {
 				t.Fatal(err)
 			}
@@ -222,8 +222,8 @@ func TestConnectedBefore(t *testing.T) {
 	})
 }
 
-// How busy the generator was is a matter of the time in which it sent: an answer that comes
-// long after does not make it less.
+// How busy the generator was is about the time in which it sent: an answer that comes long after
+// does not make it less busy.
 func TestBusyIsNotDiluted(t *testing.T) {
 	burn := senderFunc(func(context.Context) error {
 		for begin := time.Now(); time.Since(begin) < 5*time.Millisecond; {
@@ -253,7 +253,7 @@ func TestBusyIsNotDiluted(t *testing.T) {
 	}
 }
 
-// A percentile is shown only where the generator was on time at that very percentile.
+// A percentile is shown only if the generator was on time at that percentile.
 func TestLatenessOfTheTail(t *testing.T) {
 	r := fabricated()
 	for range 100_000 {
@@ -281,8 +281,8 @@ func fabricated() *Result {
 	return &Result{Rate: 100, Achieved: 100, Planned: 100, Elapsed: time.Second, Processors: 2, CPU: time.Second, Latency: sum.latency, Late: sum.late}
 }
 
-// What differs from one request to the next does not make another reason, and there are
-// never more than a few.
+// What differs from one request to the next does not make another reason, and there are never more
+// than a few reasons.
 func TestReasonsAreFew(t *testing.T) {
 	n := 0
 	r, err := Run(t.Context(), Plan{Rate: 10000, Duration: 100 * time.Millisecond, Lines: lines(senderFunc(func(context.Context) error {
@@ -308,7 +308,7 @@ func TestReasonsAreFew(t *testing.T) {
 	}
 }
 
-// Ten thousand connections do not take gigabytes to count with.
+// Counting for ten thousand connections does not take gigabytes.
 func TestCountingIsSmall(t *testing.T) {
 	var before, after runtime.MemStats
 	all := make([]Line, 10_000)
@@ -326,7 +326,7 @@ func TestCountingIsSmall(t *testing.T) {
 	}
 }
 
-// A microsecond is told from one and a half.
+// One microsecond and one and a half are told apart.
 func TestResolution(t *testing.T) {
 	sum := newTally()
 	record(sum.latency, 1300*time.Nanosecond)
@@ -335,8 +335,8 @@ func TestResolution(t *testing.T) {
 	}
 }
 
-// A stream that the server refuses was not processed, and is sent again: RFC 9113 section
-// 8.7. One that refuses forever is told.
+// A stream that the server refuses was not processed, and its request is sent again: RFC 9113
+// section 8.7. If the server always refuses, the request fails.
 func TestRefusedStream(t *testing.T) {
 	for _, forever := range []bool{false, true} {
 		u := scripted(t, func(s *script, _ int) {
@@ -362,8 +362,8 @@ func TestRefusedStream(t *testing.T) {
 	}
 }
 
-// A connection is kept only if none of the options says otherwise, and for HTTP/1.0 only if
-// one says so: RFC 9112 section 9.3.
+// A connection is kept if no option forbids it, and for HTTP/1.0 only if an option asks for it: RFC
+// 9112 section 9.3.
 func TestConnectionOptions(t *testing.T) {
 	for answer, want := range map[string]bool{
 		"HTTP/1.1 200 OK\r\nConnection: Upgrade, close\r\n":               false,
@@ -405,8 +405,8 @@ func TestUserinfo(t *testing.T) {
 	})
 }
 
-// A server that answers with what it is sent, as it is sent, and reads no more while nobody
-// reads from it, is not waited for until the time is up.
+// The server sends back what it gets as it comes, and reads nothing while nobody reads its answers.
+// The run does not wait for it until the timeout.
 func TestLargeEcho(t *testing.T) {
 	engines(t, func(t *testing.T, portable bool) {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -451,7 +451,7 @@ func TestLargeEcho(t *testing.T) {
 	})
 }
 
-// At random times, requests come as often as asked for, in the mean, and unevenly.
+// At random times, requests come as often as asked for on average, and unevenly.
 func TestPoisson(t *testing.T) {
 	var last time.Time
 	var gaps []float64
@@ -489,7 +489,7 @@ type lineFunc func(ctx context.Context, w *Work)
 
 func (f lineFunc) Serve(ctx context.Context, w *Work) { f(ctx, w) }
 
-// inUse is the memory that is in use.
+// inUse returns the memory in use, in bytes.
 func inUse() uint64 {
 	var m runtime.MemStats
 	runtime.GC()
@@ -533,7 +533,7 @@ func TestMemoryPerConnection(t *testing.T) {
 	})
 }
 
-// A run whose requests are all answered long before its end is not busy all the time.
+// A run whose requests are all answered long before its end does not count as busy to the end.
 func TestBusyOfAShortRun(t *testing.T) {
 	r, err := Run(t.Context(), Plan{Rate: 1, Duration: 500 * time.Millisecond, Lines: lines(senderFunc(func(context.Context) error {
 		for begin := time.Now(); time.Since(begin) < 20*time.Millisecond; {
@@ -545,8 +545,8 @@ func TestBusyOfAShortRun(t *testing.T) {
 	}
 }
 
-// A large request may follow another on the same connection, however long after: what limits
-// the writing of the first is of no account to the second.
+// A large request may follow another on the same connection, however long after: the time limit for
+// writing the first does not apply to the second.
 func TestLargeRequestsKeepTheirConnection(t *testing.T) {
 	for _, secure := range []bool{false, true} {
 		var conns atomic.Int64

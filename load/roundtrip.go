@@ -15,12 +15,13 @@ import (
 	"github.com/quic-go/quic-go/http3"
 )
 
-// roundTripper sends a request through net/http's interface, for HTTP/3 and with cookies.
+// roundTripper sends a request through net/http's interface. It is used for HTTP/3 and with
+// cookies.
 type roundTripper struct {
 	tr      http.RoundTripper
 	take    func() Request
 	timeout time.Duration // 0 for none
-	late    error         // the failure of what takes longer
+	late    error         // the error of a request that takes longer
 	connect func(context.Context) error
 	buf     []byte
 }
@@ -28,7 +29,7 @@ type roundTripper struct {
 // Connect makes the connection that the transport will ask for.
 func (s *roundTripper) Connect(ctx context.Context) error { return s.connect(ctx) }
 
-// Send sends the request and reads the answer to its end.
+// Send sends the request and reads the whole answer.
 func (s *roundTripper) Send(ctx context.Context) (status int, err error) {
 	if s.timeout == 0 {
 		return s.send(ctx)
@@ -72,15 +73,15 @@ func (s *roundTripper) send(ctx context.Context) (status int, err error) {
 	return response.StatusCode, nil
 }
 
-// quicConfig is as http3.Transport has it by itself.
+// quicConfig is http3.Transport's own default.
 var quicConfig = &quic.Config{MaxIncomingStreams: -1, KeepAlivePeriod: 10 * time.Second, Versions: []quic.Version{quic.Version1}}
 
-// A quicDialer makes a transport's connections, the first of them before the run.
+// A quicDialer makes a transport's connections. It makes the first one before the run.
 type quicDialer struct {
 	target *Target
 	mu     sync.Mutex
 	tried  bool
-	ready  *quic.Conn // that nobody has asked for yet
+	ready  *quic.Conn // the first, until the transport asks for it
 }
 
 // connect makes the first connection.
@@ -112,7 +113,7 @@ func (d *quicDialer) dial(ctx context.Context, addr string, config *tls.Config, 
 	return quic.DialAddr(ctx, addr, config, quicConfig)
 }
 
-// Close ends a connection that nobody has asked for.
+// Close ends a connection that the transport has not asked for.
 func (d *quicDialer) Close() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// An Objective is what a run has to keep: a latency that a percentile of the requests has to
-// be under (p99<5ms), or a share that fails at most (errors<0.1%).
+// An Objective is a limit that a run has to stay below: a latency at a percentile of the requests
+// (p99<5ms), or a share that fails (errors<0.1%).
 type Objective struct {
 	Percentile float64 // 0 for a share of errors
 	Under      time.Duration
@@ -49,8 +49,8 @@ func (o Objective) String() string {
 	return fmt.Sprintf("p%s<%v", strconv.FormatFloat(o.Percentile, 'f', -1, 64), o.Under)
 }
 
-// Missed says why a result does not keep the objective, "" if it does. A latency that is the
-// generator's own keeps none.
+// Missed returns why a result misses the objective, "" if it keeps it. A latency that is the
+// generator's own always misses.
 func (o Objective) Missed(r *Result) string {
 	if o.Percentile == 0 {
 		if share := float64(r.Failed()) / float64(max(1, r.Done)); share >= o.Errors {
@@ -67,7 +67,7 @@ func (o Objective) Missed(r *Result) string {
 	return ""
 }
 
-// unsure says why a percentile is the generator's own, "" if it is the server's.
+// unsure returns why a percentile is the generator's own, "" if it is the server's.
 func (r *Result) unsure(percentile float64) string {
 	if why := r.Invalid(); why != "" {
 		return why
@@ -78,9 +78,9 @@ func (r *Result) unsure(percentile float64) string {
 	return ""
 }
 
-// Missed says why a result does not keep some objectives, "" if it does: one of them is not
-// kept, not all was sent on time, or, where no objective speaks of errors, a request
-// failed. generator says that the reason is not the server's.
+// Missed returns why a result misses some of the objectives, "" if it keeps all. A result also
+// misses if not everything was sent on time or, where no objective is about errors, if a request
+// failed. generator says that the generator was the reason, not the server.
 func Missed(r *Result, objectives []Objective) (why string, generator bool) {
 	if why := r.Invalid(); why != "" && r.Done > 0 {
 		return why, true
@@ -103,20 +103,20 @@ func Missed(r *Result, objectives []Objective) (why string, generator bool) {
 // A Try is one run of a search.
 type Try struct {
 	Result *Result
-	// Missed is why it does not keep the objectives, "" if it does, and Generator that
-	// the generator was the reason.
+	// Missed is why it missed the objectives, "" if it kept them. Generator says that the generator
+	// was the reason.
 	Missed    string
 	Generator bool
 }
 
-// tries is how many runs of a rate decide whether it holds, by their majority: one may have met
-// a moment in which the machine was busy.
+// tries is how many runs at one rate decide, by majority, whether it holds. A single run may have
+// met a moment in which the machine was busy.
 const tries = 3
 
-// Search finds the highest rate that keeps the objectives: it doubles the rate from p's
-// until it does not, then halves the interval until it is within 5%. It returns a result
-// at the highest rate that did, nil if none did, and the last try that did not, which says
-// what the limit was. told is told of each try.
+// Search finds the highest rate that keeps the objectives. It doubles p's rate until the rate
+// fails, then halves the interval until it is within 5%. It returns a result at the highest rate
+// that held, nil if none did, and the last try that failed, which says what the limit was. told is
+// called after each try.
 func Search(ctx context.Context, p Plan, objectives []Objective, told func(Try)) (best *Result, limit Try, err error) {
 	low, high := 0.0, 0.0
 	for rate := p.Rate; ; {
@@ -145,8 +145,8 @@ func Search(ctx context.Context, p Plan, objectives []Objective, told func(Try))
 	}
 }
 
-// attempt runs a rate until it is decided whether it holds: at once if the first run does, by
-// the majority if not. Without a result the search was interrupted.
+// attempt runs a rate until it is decided whether it holds: at once if the first run holds,
+// otherwise by majority. It returns no result if the search was interrupted.
 func attempt(ctx context.Context, p Plan, objectives []Objective, told func(Try)) (held *Result, missed Try, err error) {
 	for holds, fails := 0, 0; ; {
 		r, err := Run(ctx, p)

@@ -9,14 +9,15 @@ import (
 	"time"
 )
 
-// A Stage is a part of a run whose rate goes evenly from one to another, in requests a second.
+// A Stage is a part of a run in which the rate changes evenly from From to To, in requests a
+// second.
 type Stage struct {
 	Duration time.Duration
 	From, To float64
 }
 
-// ParseStages reads stages such as "10s:0..500,1m:500,5s:2000": a duration and a rate, or two
-// for a ramp. It returns the mean rate and the whole duration too.
+// ParseStages reads stages such as "10s:0..500,1m:500,5s:2000": a duration and a rate, or two rates
+// for a ramp. It also returns the mean rate and the total duration.
 func ParseStages(text string) (stages []Stage, rate float64, duration time.Duration, err error) {
 	for part := range strings.SplitSeq(text, ",") {
 		length, rates, _ := strings.Cut(strings.TrimSpace(part), ":")
@@ -41,7 +42,7 @@ func ParseStages(text string) (stages []Stage, rate float64, duration time.Durat
 	return stages, rate, duration, nil
 }
 
-// planned is how many requests are due within so many seconds.
+// planned returns how many requests are due within so many seconds.
 func planned(stages []Stage, until float64) (n float64) {
 	for _, s := range stages {
 		d := s.Duration.Seconds()
@@ -54,7 +55,8 @@ func planned(stages []Stage, until float64) (n float64) {
 	return n
 }
 
-// dueAfter is when so many requests were due before, in seconds: planned's inverse.
+// dueAfter returns the time, in seconds, before which so many requests are due. It is the inverse
+// of planned.
 func dueAfter(stages []Stage, n float64) (at float64) {
 	for _, s := range stages {
 		d := s.Duration.Seconds()
@@ -63,7 +65,7 @@ func dueAfter(stages []Stage, n float64) (at float64) {
 			at += d
 			continue
 		}
-		// n = From t + slope/2 t², in the form that loses no digits when slope is small.
+		// n = From t + slope/2 t², solved in the form that loses no digits when slope is small.
 		slope := (s.To - s.From) / d
 		if n <= 0 {
 			return at

@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// When a request is due is the inverse of how many are.
+// The time at which a request is due is the inverse of how many are due.
 func TestStagesInverse(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var stages []Stage
@@ -29,7 +29,7 @@ func TestStagesInverse(t *testing.T) {
 	})
 }
 
-// Of a ramp, most come late.
+// On a ramp, most requests come late.
 func TestRamp(t *testing.T) {
 	stages, rate, duration, err := ParseStages("500ms:0..400, 500ms:400..0")
 	if err != nil || rate != 200 || duration != time.Second {
@@ -65,7 +65,7 @@ func TestRamp(t *testing.T) {
 	}
 }
 
-// Each answer is told of in one interval, and only one.
+// Each answer belongs to exactly one interval.
 func TestIntervals(t *testing.T) {
 	var told, failed, inHistograms int64
 	var last time.Duration

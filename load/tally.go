@@ -13,25 +13,25 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// A tally counts what comes of requests, for some lines: one each would take 0.5 MB a
-// connection.
+// A tally counts the outcomes of requests. Several lines share one: a tally for each connection
+// would take 0.5 MB apiece.
 type tally struct {
 	mu            sync.Mutex
 	latency, late *hdrhistogram.Histogram // in nanoseconds
 	errors        map[string]int64
 	statuses      map[int]int64
-	// What came since the interval began, in microseconds; nil where nobody asks.
+	// The answers since the interval began, in microseconds; nil if Plan.Every is 0.
 	interval         *hdrhistogram.Histogram
 	intervalFailures int64
-	ended            time.Time // the last answer
+	ended            time.Time // when the last answer came
 	onTime           int64     // requests that were sent while the plan lasted
 	unanswered       int64     // requests that were given up by an interruption
-	// Messages of streams, and the latencies of those that have one; nil before the first.
+	// The messages of streams, and the latencies of those that have one; nil before the first.
 	sent, received int64
 	messages       *hdrhistogram.Histogram
 }
 
-// slowest is the longest latency that is told apart; longer ones count as it.
+// slowest is the longest latency that is recorded; longer ones count as this.
 const slowest = 10 * time.Minute
 
 func newLatencies() *hdrhistogram.Histogram {
@@ -66,7 +66,7 @@ func record(h *hdrhistogram.Histogram, d time.Duration) {
 	_ = h.RecordValue(min(max(1, d.Nanoseconds()), slowest.Nanoseconds()))
 }
 
-// add adds what another has counted, which is counting no more.
+// add adds the counts of another tally, which must not count any more.
 func (t *tally) add(other *tally) {
 	other.mu.Lock()
 	defer other.mu.Unlock()
@@ -91,7 +91,7 @@ func (t *tally) add(other *tally) {
 	}
 }
 
-// mostReasons is how many reasons of failures are told apart; all others are otherReason.
+// mostReasons is how many reasons for failures are told apart; all others are otherReason.
 const (
 	mostReasons = 32
 	otherReason = "another reason"
@@ -105,7 +105,7 @@ func (t *tally) failed(why string) {
 	t.errors[why]++
 }
 
-// reasons are the most frequent ones, and the others as one.
+// reasons returns the most frequent reasons, and the others as one.
 func (t *tally) reasons() map[string]int64 {
 	names := slices.SortedFunc(maps.Keys(t.errors), func(a, b string) int {
 		return cmp.Or(cmp.Compare(t.errors[b], t.errors[a]), strings.Compare(a, b))
@@ -121,11 +121,11 @@ func (t *tally) reasons() map[string]int64 {
 	return out
 }
 
-// varying is what differs from one request to the next: numbers of more than three digits
-// (ports, ids), and words of hexadecimal digits with a figure among them (hashes, UUIDs).
+// varying matches what differs from one request to the next: numbers of more than three digits
+// (ports, ids), and hexadecimal words with a digit among them (hashes, UUIDs).
 var varying = regexp.MustCompile(`\b(?:[0-9]{4,}|[0-9a-f]*[0-9][0-9a-f]*(?:-[0-9a-f]{4,})+|[0-9a-f]{8,})\b`)
 
-// reason is an error without what differs from one request to the next.
+// reason returns an error's text without what differs from one request to the next.
 func reason(err error) string {
 	for {
 		inner := errors.Unwrap(err)

@@ -18,33 +18,29 @@ import (
 type Target struct {
 	// Proto is http1, http2, http3, grpc or websocket.
 	Proto string
-	// Conns is the number of connections; Streams the number of requests under way on
-	// each at a time, which is 1 for http1.
+	// Conns is the number of connections. Streams is the number of requests under way at a time on
+	// each; it is 1 for http1.
 	Conns, Streams int
-	// Timeout is for how long a connection may take to be made, and a request to be
-	// answered from when it was sent; 0 is without end.
+	// Timeout is how long making a connection may take, and how long a request may wait for its
+	// answer after it was sent; 0 is no limit.
 	Timeout time.Duration
-	// Cookies has each of the requests that may be under way at a time keep the cookies
-	// that it was given, for http1, http2 and http3.
+	// Cookies gives each request that may be under way at a time a cookie jar of its own, for
+	// http1, http2 and http3.
 	Cookies bool
-	// TLS is used for https and wss, nil for the system's trust.
+	// TLS is used for https and wss. With nil, the system's root certificates are trusted.
 	TLS *tls.Config
-	// Request is what is sent; for grpc its URL says where to and its body is the
-	// message as JSON.
+	// Request is sent; for grpc its URL says where to, and its body is the message as JSON.
 	Request Request
-	// Requests, where there are any, are sent in its place, in turn, and to the same
-	// server.
+	// Requests, if not empty, are sent instead, in turn. All must go to the same server.
 	Requests []Request
-	// RPC is the method, "pkg.Service/Method", for grpc. What Request.Method says is of
-	// no account there.
+	// RPC is the method, "pkg.Service/Method", for grpc, which ignores Request.Method.
 	RPC string
-	// Messages is how many messages a stream of gRPC sends, for methods that take several;
-	// 0 is 1.
+	// Messages is how many messages a gRPC stream sends, for methods that take several; 0 means 1.
 	Messages int
-	// ProtoFile, where set, is a .proto file that describes the method.
+	// ProtoFile, if set, is a .proto file that describes the method.
 	ProtoFile string
 
-	portable bool // a goroutine for each connection where a loop would do; for tests
+	portable bool // use a goroutine for each connection where a loop would do; for tests
 }
 
 // Pool is a target's connections.
@@ -62,8 +58,8 @@ func (p *Pool) Close() error {
 	return errors.Join(errs...)
 }
 
-// Open makes the lines. They connect when a run begins, and are kept from one run to the
-// next. For gRPC without a .proto file it asks the server for the method first, over a
+// Open makes the lines. They connect when a run begins, and stay connected from one run to the
+// next. For gRPC without a .proto file, Open first asks the server about the method over a
 // connection of its own.
 func Open(ctx context.Context, t *Target) (*Pool, error) {
 	if t.Conns < 1 || t.Streams < 1 {
@@ -88,7 +84,7 @@ func Open(ctx context.Context, t *Target) (*Pool, error) {
 	return p, nil
 }
 
-// checkRequests completes the requests and refuses what cannot be sent.
+// checkRequests completes the requests and rejects those that cannot be sent.
 func (t *Target) checkRequests() error {
 	if len(t.Requests) == 0 {
 		t.Requests = []Request{t.Request}
@@ -103,13 +99,13 @@ func (t *Target) checkRequests() error {
 			return fmt.Errorf("%s cannot be sent by %s: ws and wss URLs go with websocket, and it with no others", r.URL.Redacted(), t.Proto)
 		}
 		if r.URL.Scheme != t.Request.URL.Scheme || r.URL.Host != t.Request.URL.Host {
-			return fmt.Errorf("requests to %s://%s and to %s://%s: all go to one server", t.Request.URL.Scheme, t.Request.URL.Host, r.URL.Scheme, r.URL.Host)
+			return fmt.Errorf("requests to %s://%s and to %s://%s: all must go to one server", t.Request.URL.Scheme, t.Request.URL.Host, r.URL.Scheme, r.URL.Host)
 		}
 	}
 	return nil
 }
 
-// inTurn gives some things in turn; several goroutines may ask.
+// inTurn returns a function that returns the things in turn. Several goroutines may call it.
 func inTurn[T any](all []T) func() T {
 	if len(all) == 1 {
 		return func() T { return all[0] }
@@ -118,7 +114,7 @@ func inTurn[T any](all []T) func() T {
 	return func() T { return all[(n.Add(1)-1)%uint64(len(all))] }
 }
 
-// secure says whether TLS is used.
+// secure reports whether TLS is used.
 func (t *Target) secure() bool {
 	return t.Request.URL.Scheme == "https" || t.Request.URL.Scheme == "wss"
 }
@@ -134,7 +130,7 @@ func (t *Target) addr() string {
 	return net.JoinHostPort(t.Request.URL.Hostname(), "80")
 }
 
-// tls is a configuration of one's own for the protocol.
+// tls returns a configuration for the protocol, a copy of the target's.
 func (t *Target) tls(alpn string) *tls.Config {
 	config := &tls.Config{}
 	if t.TLS != nil {
@@ -170,7 +166,7 @@ func (t *Target) dial(alpn string) func(ctx context.Context) (net.Conn, error) {
 		if err := secure.HandshakeContext(ctx); err != nil {
 			return nil, errors.Join(err, conn.Close())
 		}
-		// A server that knows nothing of ALPN speaks HTTP/1.1: RFC 9112 section 9.7.
+		// A server without ALPN speaks HTTP/1.1: RFC 9112 section 9.7.
 		if got := secure.ConnectionState().NegotiatedProtocol; got != alpn && (alpn != "http/1.1" || got != "") {
 			return nil, errors.Join(fmt.Errorf("the server does not speak %s: ALPN agreed on %q", alpn, got), conn.Close())
 		}
@@ -178,7 +174,7 @@ func (t *Target) dial(alpn string) func(ctx context.Context) (net.Conn, error) {
 	}
 }
 
-// late is the failure of what takes longer than Timeout: a connection or an answer.
+// late returns the error of a connection or an answer that takes longer than Timeout.
 func (t *Target) late(what string) error { return fmt.Errorf("no %s within %v", what, t.Timeout) }
 
 func openHTTP1(_ context.Context, t *Target, p *Pool) error {
@@ -213,7 +209,7 @@ func openHTTP2(_ context.Context, t *Target, p *Pool) error {
 	return nil
 }
 
-// addHTTP2 adds connections of HTTP/2.
+// addHTTP2 adds HTTP/2 connections.
 func (p *Pool) addHTTP2(t *Target, requests []http2Request, verdict func(*stream) (int, error)) {
 	dial := t.dial("h2")
 	numbers := make([]int, len(requests))
@@ -229,7 +225,7 @@ func (p *Pool) addHTTP2(t *Target, requests []http2Request, verdict func(*stream
 	}
 }
 
-// succeeded is the verdict on an answer of HTTP.
+// succeeded returns the status of an HTTP answer, and an error if it is not a success.
 func succeeded(s *stream) (status int, err error) {
 	switch {
 	case s.status == 0:

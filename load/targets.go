@@ -19,9 +19,10 @@ import (
 )
 
 // ReadTargets reads requests in either of vegeta's formats
-// (https://github.com/tsenart/vegeta#http-format): lines of a method and a URL, header fields,
-// "@file" for a body, and an empty line between requests; or a JSON object a line, with
-// method, url, header and body in base64. A body's file is sought beside the targets'.
+// (https://github.com/tsenart/vegeta#http-format). One has lines: a method and a URL, header
+// fields, "@file" for a body, and an empty line between requests. The other has one JSON object a
+// line, with method, url, header and body in base64. A body's file is looked for beside the
+// targets' file.
 func ReadTargets(path string) ([]Request, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -33,14 +34,14 @@ func ReadTargets(path string) ([]Request, error) {
 	}
 	requests, err := read(path, text)
 	if err == nil && len(requests) == 0 {
-		err = fmt.Errorf("%s has no request", path)
+		err = fmt.Errorf("%s has no requests", path)
 	}
 	return requests, err
 }
 
 var schemes = []string{"http", "https", "ws", "wss"}
 
-// targetURL reads a URL, in which {{name}} stands for a value.
+// targetURL reads a URL in which {{name}} stands for a value.
 func targetURL(text string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" || !slices.Contains(schemes, u.Scheme) {
@@ -113,11 +114,11 @@ func readJSONTargets(path string, text []byte) (out []Request, err error) {
 	}
 }
 
-// Values are rows of values by their columns' names.
+// Values are rows of values, by the names of their columns.
 type Values []map[string]string
 
-// ReadValues reads values: CSV whose first line names the columns, or, if it begins with a
-// brace, a JSON object a line.
+// ReadValues reads values: CSV whose first line names the columns or, if the file begins with a
+// brace, one JSON object a line.
 func ReadValues(path string) (Values, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -158,18 +159,18 @@ func ReadValues(path string) (Values, error) {
 		}
 	}
 	if len(rows) == 0 {
-		return nil, fmt.Errorf("%s has no row of values", path)
+		return nil, fmt.Errorf("%s has no rows of values", path)
 	}
 	return rows, nil
 }
 
-// mostExpanded is how much memory expanded requests may take, about.
+// mostExpanded is about how many bytes of memory expanded requests may take.
 const mostExpanded = 256 << 20
 
 var placeholder = regexp.MustCompile(`\{\{\s*([^{}]*?)\s*\}\}`)
 
-// Expand makes requests with values in the place of {{name}}, in URLs, header fields and
-// bodies: each request with the first row, then each with the second.
+// Expand replaces {{name}} by values, in URLs, header fields and bodies: it returns each request
+// with the first row, then each with the second, and so on.
 func (rows Values) Expand(requests []Request) (out []Request, err error) {
 	size := 0
 	for n, row := range rows {
@@ -203,7 +204,7 @@ func (rows Values) Expand(requests []Request) (out []Request, err error) {
 			}
 			out = append(out, Request{Method: r.Method, URL: &u, Header: header, Body: body})
 			if size += 500 + len(body) + len(u.Path) + len(u.RawQuery); size > mostExpanded {
-				return nil, fmt.Errorf("%d requests with %d rows of values take more than %d MB: give fewer", len(requests), len(rows), mostExpanded>>20)
+				return nil, fmt.Errorf("%d requests with %d rows of values take more than %d MB of memory: give fewer", len(requests), len(rows), mostExpanded>>20)
 			}
 		}
 	}

@@ -23,7 +23,7 @@ func file(t *testing.T, name, text string) string {
 	return path
 }
 
-// Requests of a file are sent in turn, with values in their places, by HTTP/1.1 and HTTP/2.
+// Requests of a file are sent in turn, with values filled in, by HTTP/1.1 and HTTP/2.
 func TestTargets(t *testing.T) {
 	for _, proto := range []string{"http1", "http2"} {
 		for _, format := range []string{"lines", "json"} {
@@ -83,7 +83,7 @@ func TestTargets(t *testing.T) {
 	}
 }
 
-// What is wrong with a file is said with its place.
+// An error names the place in the file.
 func TestTargetsErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                                      "has no request",
@@ -115,7 +115,7 @@ func TestTargetsErrors(t *testing.T) {
 		t.Error(err)
 	}
 	_, err := Open(t.Context(), &Target{Proto: "http1", Conns: 1, Streams: 1, Requests: []Request{{URL: parsed(t, "http://a/")}, {URL: parsed(t, "http://b/")}}})
-	if err == nil || !strings.Contains(err.Error(), "all go to one server") {
+	if err == nil || !strings.Contains(err.Error(), "all must go to one server") {
 		t.Error(err)
 	}
 }

@@ -5,11 +5,10 @@ import (
 	"time"
 )
 
-// tolerated is how late a free sender may be at the 99th percentile: what timers need.
+// tolerated is how late a free sender may be at the 99th percentile, because timers are no better.
 const tolerated = time.Millisecond
 
-// Invalid says why the latencies are not the server's but the generator's own, "" if
-// they are the server's.
+// Invalid returns why the latencies are the generator's own, "" if they are the server's.
 func (r *Result) Invalid() string {
 	if r.Done == 0 {
 		return "no request was answered"
@@ -29,16 +28,16 @@ func (r *Result) Invalid() string {
 	return ""
 }
 
-// OnTime says whether the generator was on time at a percentile, 0 to 100: it was late by no
-// more than a timer needs, or by no more than a twentieth of the latency. Where it was
-// not, that percentile is its own and not the server's.
+// OnTime reports whether the generator was on time at a percentile, 0 to 100: it was late by no
+// more than timers are, or by no more than a twentieth of the latency. Where it was late, that
+// percentile is the generator's own.
 func (r *Result) OnTime(percentile float64) bool {
 	late := time.Duration(r.Late.ValueAtQuantile(percentile))
 	return late <= tolerated || late <= time.Duration(r.Latency.ValueAtQuantile(percentile))/20
 }
 
-// Busy is the share of the generator's processors that it used while the plan lasted, 0
-// where it is not known.
+// Busy returns the share of the generator's processors that it used while the plan lasted, 0 if it
+// is not known.
 func (r *Result) Busy() float64 {
 	cpu, span := r.busyCPU, r.busyFor
 	if span <= 0 {
@@ -50,8 +49,8 @@ func (r *Result) Busy() float64 {
 	return cpu.Seconds() / span.Seconds() / float64(r.Processors)
 }
 
-// Shortfall says why the rate was not achieved, "" if it was: 99% of what was due was sent
-// while the plan lasted.
+// Shortfall returns why the rate was not achieved, "" if it was: if 99% of the requests that were
+// due were sent while the plan lasted.
 func (r *Result) Shortfall() string {
 	if r.Rate == 0 || r.Interrupted || float64(r.onTime) >= 0.99*float64(r.Planned) {
 		return ""

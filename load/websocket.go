@@ -12,14 +12,14 @@ import (
 	"github.com/coder/websocket"
 )
 
-// A webSocket sends a message over a connection of its own and waits for the server to send
-// it back.
+// A webSocket sends a message over a connection of its own and waits for the server to send it
+// back.
 type webSocket struct {
 	target *Target
 	take   func() Request
 	conn   *websocket.Conn
-	// sent says that a message is under way. What comes meanwhile may be its answer, and what
-	// comes at another time is nobody's.
+	// sent says that a message is under way. A message that comes at another time is ignored; one
+	// that comes meanwhile may be the answer.
 	sent    atomic.Bool
 	answers chan []byte
 	ended   chan error
@@ -59,7 +59,7 @@ func (s *webSocket) Connect(ctx context.Context) error {
 		ctx = limited
 	}
 	u := *t.Request.URL
-	u.User = nil // it is in the header
+	u.User = nil // the header has it
 	conn, response, err := websocket.Dial(ctx, u.String(), &websocket.DialOptions{HTTPClient: &http.Client{Transport: tr}, HTTPHeader: header, Host: host})
 	if err != nil {
 		if response != nil && response.StatusCode != http.StatusSwitchingProtocols {
@@ -91,7 +91,7 @@ func (s *webSocket) read(conn *websocket.Conn, answers chan<- []byte, ended chan
 	}
 }
 
-// Send sends a message and waits for it to come back.
+// Send sends a message and waits until it comes back.
 func (s *webSocket) Send(ctx context.Context) (status int, err error) {
 	limited := ctx
 	if s.target.Timeout > 0 {
@@ -127,7 +127,7 @@ func (s *webSocket) Send(ctx context.Context) (status int, err error) {
 	return 0, err
 }
 
-// await waits for a message to come back. Others that come meanwhile are the server's own.
+// await waits for a message to come back. It skips others that the server sends meanwhile.
 func (s *webSocket) await(ctx context.Context, message []byte) error {
 	others := 0
 	for {
@@ -137,7 +137,7 @@ func (s *webSocket) await(ctx context.Context, message []byte) error {
 				return nil
 			}
 			if others++; others == mostOthers {
-				return fmt.Errorf("%d messages came, none of which is the one that was sent", others)
+				return fmt.Errorf("%d messages came, none of them the one that was sent", others)
 			}
 		case err := <-s.ended:
 			if code := websocket.CloseStatus(err); code >= 0 {

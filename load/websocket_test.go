@@ -13,7 +13,7 @@ import (
 	"github.com/coder/websocket"
 )
 
-// echo is a server of WebSockets that sends back what it is told to answer, and pings.
+// echo is a WebSocket server that sends back what the test tells it to, and pings.
 func echo(t *testing.T, secure bool, answer func(n int64, conn *websocket.Conn, message []byte) []byte) (url string, conns *atomic.Int64) {
 	t.Helper()
 	conns = new(atomic.Int64)
@@ -71,8 +71,8 @@ func runWebSocket(t *testing.T, target *Target, plan Plan) *Result {
 	return r
 }
 
-// Messages go and come back over connections that are kept, at their rate; a greeting is no
-// answer to any of them.
+// Messages go out and come back at their rate over connections that are kept. A greeting does not
+// answer any of them.
 func TestWebSocket(t *testing.T) {
 	for _, secure := range []bool{false, true} {
 		u, conns := echo(t, secure, func(_ int64, _ *websocket.Conn, m []byte) []byte { return m })
@@ -86,7 +86,8 @@ func TestWebSocket(t *testing.T) {
 	}
 }
 
-// What is no echo fails, with the reason; what the server closes is opened again.
+// A message that is not an echo fails with the reason. A connection that the server closes is
+// opened again.
 func TestWebSocketFailures(t *testing.T) {
 	plan := Plan{Rate: 20, Duration: 500 * time.Millisecond}
 	for _, c := range []struct {
@@ -111,7 +112,7 @@ func TestWebSocketFailures(t *testing.T) {
 			t.Errorf("%s: %d done, %v", c.want, r.Done, r.Errors)
 		}
 	}
-	// Half of the messages end their connection: the others come back all the same.
+	// Half of the messages end their connection. The others come back all the same.
 	u, _ := echo(t, false, func(n int64, c *websocket.Conn, m []byte) []byte {
 		if n%2 == 0 {
 			return nil
@@ -123,7 +124,7 @@ func TestWebSocketFailures(t *testing.T) {
 	}
 }
 
-// A message's latency is from when it was due: a server that stands still is charged for all.
+// A message's latency is counted from when it was due: a server that stalls is charged for all.
 func TestWebSocketIsOpenLoop(t *testing.T) {
 	u, _ := echo(t, false, func(n int64, _ *websocket.Conn, m []byte) []byte {
 		if n == 1 {
@@ -137,7 +138,7 @@ func TestWebSocketIsOpenLoop(t *testing.T) {
 	}
 }
 
-// Its URLs go with it, and with nothing else.
+// ws and wss URLs go with websocket, and with no other protocol.
 func TestWebSocketScheme(t *testing.T) {
 	for proto, u := range map[string]string{"http1": "ws://h/", "http2": "wss://h/", "websocket": "http://h/"} {
 		_, err := Open(context.Background(), &Target{Proto: proto, Conns: 1, Streams: 1, Request: Request{URL: parsed(t, u)}})

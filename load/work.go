@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// Work is one line's share of a plan. Its methods may be called at any time.
+// Work is one line's share of a plan. Its methods may be called concurrently.
 type Work struct {
 	run   *run
 	tally *tally
 }
 
-// Take waits until a request is due and says when that was, or that there are no more.
-// The line has had room for it since free, or before.
+// Take waits until a request is due and returns that time, or false if there are no more. The line
+// has had room for it at least since free.
 func (w *Work) Take(free time.Time) (due time.Time, ok bool) {
 	if w.run.plan.Rate == 0 {
 		return w.Try(time.Now(), free)
@@ -41,8 +41,8 @@ func (w *Work) taken(offset time.Duration, ok bool, now, free time.Time) (time.T
 	return w.sent(w.run.start.Add(offset), now, free)
 }
 
-// claim gives the next request to a line that waits itself until it is due, and says when
-// that is. The line then calls sent, or unclaim.
+// claim reserves the next request for a line that waits itself until it is due, and returns that
+// time. The line then calls sent or unclaim.
 func (w *Work) claim() (due time.Time, ok bool) {
 	w.run.pacing.Lock()
 	defer w.run.pacing.Unlock()
@@ -56,15 +56,15 @@ func (w *Work) claim() (due time.Time, ok bool) {
 	return w.run.start.Add(offset), ok
 }
 
-// unclaim tells that a claimed request was not due before the run was interrupted.
+// unclaim gives back a claimed request that was not due before the run was interrupted.
 func (w *Work) unclaim() {
 	w.run.pacing.Lock()
 	defer w.run.pacing.Unlock()
 	w.run.planned--
 }
 
-// sent tells that a request is sent for which there was room since free, or says that it is
-// not to be.
+// sent counts a request that is sent now and for which there was room since free. It returns false
+// if the request must not be sent.
 func (w *Work) sent(due, now, free time.Time) (time.Time, bool) {
 	if w.run.ctx.Err() != nil {
 		w.giveUp(due, now)
@@ -77,15 +77,15 @@ func (w *Work) sent(due, now, free time.Time) (time.Time, bool) {
 	w.tally.mu.Lock()
 	defer w.tally.mu.Unlock()
 	record(w.tally.late, now.Sub(ready))
-	// A hundredth of the plan is what Shortfall tolerates.
+	// Shortfall tolerates a hundredth of the plan.
 	if now.Sub(w.run.end) <= w.run.plan.Duration/100 {
 		w.tally.onTime++
 	}
 	return due, true
 }
 
-// Done tells what came of a request that was due at a time, and when: its answer's status, 0
-// if there was none, and why it is no success.
+// Done counts the outcome of a request that was due at a time: the time of its answer, its status
+// (0 if there was no answer), and the error if it was not a success.
 func (w *Work) Done(due, now time.Time, status int, err error) {
 	if w.run.requests.Err() != nil {
 		if err = context.Cause(w.run.requests); err != errNoAnswer {
@@ -98,8 +98,7 @@ func (w *Work) Done(due, now time.Time, status int, err error) {
 	w.tally.done(due, now, status, err)
 }
 
-// message tells of a message of a stream, that was sent or came, and its latency, 0 if it has
-// none.
+// message counts a message of a stream that was sent or came, and its latency, 0 if it has none.
 func (w *Work) message(sent bool, latency time.Duration) {
 	w.tally.mu.Lock()
 	defer w.tally.mu.Unlock()
@@ -116,8 +115,8 @@ func (w *Work) message(sent bool, latency time.Duration) {
 	}
 }
 
-// giveUp tells that a request had no answer when the plan was interrupted. It is neither a
-// success nor a failure; but it has taken that long, or a standstill would be hidden.
+// giveUp counts a request that had no answer when the plan was interrupted. It is neither a success
+// nor a failure. Its latency so far counts; otherwise a server that stalled would not show.
 func (w *Work) giveUp(due, now time.Time) {
 	w.tally.mu.Lock()
 	defer w.tally.mu.Unlock()

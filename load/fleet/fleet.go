@@ -1,9 +1,10 @@
-// Package fleet carries a plan of package load out with several workers on Kubernetes.
+// Package fleet has several workers on Kubernetes carry out a plan of package load.
 //
-// The command makes an Indexed Job, and everything else is owned by it: a Secret with the plan, a
-// ConfigMap in which the start time is published, and a ConfigMap a worker, which that overwrites
-// with what it has counted so far. No worker speaks to another, and none needs the command once the
-// start is published: anyone with the Job's name can gather the reports ([Client.Follow]).
+// The command creates an Indexed Job, which owns everything else: a Secret with the plan, a
+// ConfigMap in which the start time is published, and one ConfigMap for each worker, which the
+// worker overwrites with its counts so far. Workers do not talk to each other, and none needs the
+// command once the start is published: anyone who knows the Job's name can gather the reports
+// ([Client.Follow]).
 package fleet
 
 import (
@@ -33,33 +34,34 @@ import (
 const (
 	label  = "postage-load" // on everything, with the Job's name
 	folder = "/plan"        // where workers find the Secret's files
-	// reportEvery is how often a worker reports; one that could not for silence stops itself, and
-	// is not waited for.
+	// reportEvery is how often a worker reports. A worker that could not report for the time of
+	// silence stops, and is not waited for.
 	reportEvery = time.Second
 	silence     = 30 * time.Second
-	// startIn is how long before the first request its time is published.
+	// startIn is how long before the first request the start time is published.
 	startIn = 3 * time.Second
 )
 
-// Plan says what a fleet is to do, and what its workers are.
+// Plan says what a fleet does, and what its workers run on.
 type Plan struct {
 	Workers int
 	Load    load.Plan // without Lines
-	// Files are what a worker's command line names, which is Args; PathOf says where a file is.
+	// Files are the files, by name, that the command line Args names; PathOf says where a worker
+	// has them.
 	Files map[string][]byte
 	Args  []string
 
 	Image, ServiceAccount string
-	CPU                   int // whole ones a worker, 0 for none asked for
+	CPU                   int // whole processors for each worker, 0 for no request
 	HostNetwork           bool
-	// Patience is for how long after the last request is due workers may take.
+	// Patience is how long workers may go on after the last request is due.
 	Patience time.Duration
 }
 
-// PathOf is where a worker finds one of the plan's files.
+// PathOf returns the path of one of the plan's files in a worker.
 func PathOf(name string) string { return folder + "/" + name }
 
-// published is what the ConfigMap with the Job's name says.
+// published is the content of the ConfigMap that has the Job's name.
 type published struct {
 	Workers   int
 	Rate      float64
@@ -69,14 +71,14 @@ type published struct {
 	Ready     map[string]time.Time
 }
 
-// report is what a worker's ConfigMap says.
+// report is the content of a worker's ConfigMap.
 type report struct {
 	Ready    time.Time // when its connections were open, by its own clock
 	Released time.Time // when it saw the start time
 	Part     load.Part
 }
 
-// Client is a namespace of a cluster.
+// Client works in one namespace of a cluster.
 type Client struct {
 	namespace string
 	jobs      batch.JobInterface
@@ -84,8 +86,8 @@ type Client struct {
 	secrets   core.SecretInterface
 }
 
-// Open reaches the cluster that a kubeconfig names, "" for the one that kubectl would take, and a
-// namespace there, "" for the kubeconfig's.
+// Open returns a client of the cluster that a kubeconfig names ("" for kubectl's default), and of a
+// namespace there ("" for the kubeconfig's).
 func Open(kubeconfig, namespace string) (*Client, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = kubeconfig
@@ -104,7 +106,7 @@ func Open(kubeconfig, namespace string) (*Client, error) {
 
 func newClient(config *rest.Config, namespace string) (*Client, error) {
 	config.QPS = -1
-	config.Timeout = 10 * time.Second // a server that keeps silent is asked again
+	config.Timeout = 10 * time.Second // a request without an answer is then repeated
 	config.WarningHandler = rest.NoWarnings{}
 	c, err := core.NewForConfig(config)
 	if err != nil {
@@ -117,7 +119,7 @@ func newClient(config *rest.Config, namespace string) (*Client, error) {
 	return &Client{namespace: namespace, jobs: b.Jobs(namespace), maps: c.ConfigMaps(namespace), secrets: c.Secrets(namespace)}, nil
 }
 
-// Submit makes the Job and what it owns, and returns its name.
+// Submit creates the Job and what it owns, and returns its name.
 func (c *Client) Submit(ctx context.Context, p *Plan) (name string, err error) {
 	job, err := c.jobs.Create(ctx, p.job(), metav1.CreateOptions{})
 	if err != nil {
@@ -167,7 +169,7 @@ func (p *Plan) job() *batchv1.Job {
 		VolumeMounts: []corev1.VolumeMount{{Name: "plan", MountPath: folder, ReadOnly: true}},
 	}
 	if p.CPU > 0 {
-		// Whole ones, of which the kubelet's static policy gives each container its own.
+		// In whole processors, so that the kubelet's static policy gives each container its own.
 		cpus := corev1.ResourceList{corev1.ResourceCPU: *resource.NewQuantity(int64(p.CPU), resource.DecimalSI), corev1.ResourceMemory: resource.MustParse("512Mi")}
 		container.Resources = corev1.ResourceRequirements{Requests: cpus, Limits: cpus}
 	}
@@ -193,7 +195,7 @@ func (p *Plan) job() *batchv1.Job {
 	}
 }
 
-// Delete deletes a Job, and all that it owns goes with it.
+// Delete deletes a Job and all that it owns.
 func (c *Client) Delete(ctx context.Context, job string) error {
 	ctx, cancel := context.WithTimeout(ctx, silence)
 	defer cancel()
@@ -209,7 +211,7 @@ func (c *Client) Delete(ctx context.Context, job string) error {
 	}
 }
 
-// pause says whether time has passed and ctx has not ended.
+// pause waits and reports whether it waited to the end, before ctx ended.
 func pause(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-ctx.Done():
@@ -219,16 +221,16 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// Outcome is what came of a fleet's plan.
+// Outcome is the result of a fleet's plan.
 type Outcome struct {
 	*load.Result
-	// Clocks is by how much a worker's clock may differ from the command's, at most.
+	// Clocks is the most by which a worker's clock may differ from the command's.
 	Clocks time.Duration
 	Notes  []string
 }
 
-// Follow publishes the start time, if that is not done, once all workers are ready, and gathers
-// their reports until all have ended, or ctx has.
+// Follow publishes the start time once all workers are ready, unless that is done already. It then
+// gathers their reports until all have ended, or ctx has.
 func (c *Client) Follow(ctx context.Context, job string, say func(string)) (*Outcome, error) {
 	var plan published
 	reports := map[string]report{}
@@ -262,7 +264,7 @@ func (c *Client) Follow(ctx context.Context, job string, say func(string)) (*Out
 					last = err
 					continue
 				}
-				say(fmt.Sprintf("%d workers are ready, and begin at %s", plan.Workers, plan.Start.Format(time.TimeOnly)))
+				say(fmt.Sprintf("%d workers are ready and begin at %s", plan.Workers, plan.Start.Format(time.TimeOnly)))
 			}
 		}
 		ended := read != nil // the Job has
@@ -289,8 +291,8 @@ func (c *Client) Follow(ctx context.Context, job string, say func(string)) (*Out
 	return merge(&plan, reports)
 }
 
-// read reads what the Job's objects say now. It returns the Job's last condition once that has
-// ended.
+// read reads the current state of the Job's objects. It returns the Job's last condition once the
+// Job has ended.
 func (c *Client) read(ctx context.Context, name string, plan *published, reports map[string]report) (*batchv1.JobCondition, error) {
 	job, err := c.jobs.Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
@@ -337,7 +339,7 @@ func (c *Client) publish(ctx context.Context, job string, plan *published) error
 	return err
 }
 
-// merge makes one result of the reports.
+// merge makes one result of all reports.
 func merge(plan *published, reports map[string]report) (*Outcome, error) {
 	out := new(Outcome)
 	var parts []load.Part
@@ -352,8 +354,9 @@ func merge(plan *published, reports map[string]report) (*Outcome, error) {
 			out.Notes = append(out.Notes, fmt.Sprintf("worker %d (%s) ended before it had reported everything", r.Part.Worker, name))
 		}
 		last[r.Part.Worker] = r
-		// The command's clock minus the worker's is at least what it was from publishing to seeing
-		// the start, and at most what it was from being ready to being seen so.
+		// The command's clock minus the worker's is at least the difference from publishing the
+		// start to the worker's seeing it, and at most the difference from the worker's being ready
+		// to the command's seeing that.
 		if seen, known := plan.Ready[name]; known && !r.Released.IsZero() {
 			low, high := plan.At.Sub(r.Released), seen.Sub(r.Ready)
 			out.Clocks = max(out.Clocks, low.Abs(), high.Abs())

@@ -29,13 +29,13 @@ import (
 	cluster "postage/service/kubernetes"
 )
 
-// A bed is a cluster with the image and the rights that the documentation gives, and a server
+// A bed is a cluster with the image and the rights that the documentation names, and a server
 // outside it.
 type bed struct {
 	*cluster.Cluster
 	client     *kubernetes.Clientset
 	program    string
-	kubeconfig string // of an account with the rights of docs/kubernetes.yaml, and no others
+	kubeconfig string // of an account with exactly the rights of docs/kubernetes.yaml
 	url        string
 	served     atomic.Int64
 }
@@ -148,7 +148,7 @@ func (b *bed) grant(t *testing.T, file string) {
 	}
 }
 
-// result is what --json prints of it.
+// result is the part of --json's output that the tests read.
 type result struct {
 	Requests, Failed, Unanswered int64
 	NotSent                      int64 `json:"not_sent"`
@@ -158,7 +158,7 @@ type result struct {
 	Errors                       map[string]int64
 }
 
-// load starts `postage load` on the cluster. What it returns waits for its end.
+// load starts `postage load` on the cluster. The function that it returns waits for its end.
 func (b *bed) load(ctx context.Context, t *testing.T, args ...string) (cmd *exec.Cmd, wait func() result) {
 	t.Helper()
 	all := append([]string{"load", "--kubernetes", "--kubeconfig", b.kubeconfig, "--image", "postage.invalid/postage:test", "--host-network", "--cpu", "0", "--json"}, args...)
@@ -185,7 +185,7 @@ func (b *bed) load(ctx context.Context, t *testing.T, args ...string) (cmd *exec
 	}
 }
 
-// await waits until something has happened.
+// await waits until a condition holds.
 func await(t *testing.T, what string, happened func() bool) {
 	t.Helper()
 	for until := time.Now().Add(2 * time.Minute); !happened(); time.Sleep(50 * time.Millisecond) {
@@ -195,7 +195,7 @@ func await(t *testing.T, what string, happened func() bool) {
 	}
 }
 
-// account checks that what was sent and what was not are what was planned, as far as the server,
+// account checks that the requests sent and not sent add up to the plan, as far as the server,
 // which counts by itself, can tell.
 func (b *bed) account(t *testing.T, r result, planned, notKnown int64) {
 	t.Helper()
@@ -208,7 +208,7 @@ func (b *bed) account(t *testing.T, r result, planned, notKnown int64) {
 	}
 }
 
-// Several workers send what one would have sent, and the Job is gone when they have. Then one is
+// Several workers send what one would have sent, and the Job is gone afterwards. Then one worker is
 // killed: its successor goes on, and what was not sent, or not reported, is counted.
 func TestFleet(t *testing.T) {
 	b := newBed(t)

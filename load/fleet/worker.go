@@ -20,7 +20,7 @@ import (
 	"postage/load"
 )
 
-// Work carries a worker's share of a plan out, in a pod of the Job: it says that it is ready, waits
+// Work carries out a worker's share of a plan, in a pod of the Job: it says that it is ready, waits
 // for the start, and reports until it has ended. If it cannot report, it stops.
 func Work(ctx context.Context, plan load.Plan) error {
 	config, err := rest.InClusterConfig()
@@ -60,7 +60,7 @@ func Work(ctx context.Context, plan load.Plan) error {
 	if err != nil {
 		return err
 	}
-	// The last one says all; until it is there, the Job is not done.
+	// The last report has every count. The Job is not done without it.
 	for until := time.Now().Add(silence); ; time.Sleep(reportEvery) {
 		if err := w.report(context.WithoutCancel(ctx), result, true); err == nil || time.Now().After(until) {
 			return err
@@ -76,7 +76,7 @@ type worker struct {
 	last      report
 }
 
-// ready says that the connections are open, and waits until the start time is published.
+// ready reports that the connections are open, and waits until the start time is published.
 func (w *worker) ready(ctx context.Context) (time.Time, error) {
 	w.last.Ready = time.Now()
 	w.last.Part.Worker = w.index
@@ -99,7 +99,7 @@ func (w *worker) ready(ctx context.Context) (time.Time, error) {
 	}
 }
 
-// watch watches the plan until the start time is in it, or the server ends the watch.
+// watch waits until the plan has a start time. It returns zero if the server ends the watch first.
 func (w *worker) watch(ctx context.Context) (time.Time, error) {
 	startOf := func(object *corev1.ConfigMap) (time.Time, error) {
 		var p published
@@ -129,10 +129,10 @@ func (w *worker) watch(ctx context.Context) (time.Time, error) {
 			return start, err
 		}
 	}
-	return time.Time{}, nil // it has ended, as watches do
+	return time.Time{}, nil // the server ends every watch after some time
 }
 
-// reportUntil reports every now and then, and has the worker stop when it cannot.
+// reportUntil reports at intervals, and stops the worker when it cannot.
 func (w *worker) reportUntil(ctx context.Context, soFar func() *load.Result, stop context.CancelCauseFunc) {
 	reported := time.Now()
 	for pause(ctx, reportEvery) {
@@ -141,7 +141,7 @@ func (w *worker) reportUntil(ctx context.Context, soFar func() *load.Result, sto
 		case err == nil:
 			reported = time.Now()
 		case apierrors.IsForbidden(err), apierrors.IsNotFound(err), time.Since(reported) > silence:
-			stop(errors.Join(errors.New("it cannot report, and stops"), err))
+			stop(errors.Join(errors.New("the worker stops, since it cannot report"), err))
 			return
 		}
 	}
