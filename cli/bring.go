@@ -53,7 +53,7 @@ with list, run, report, compare and gate for your message's rows.`,
 	f.StringVar(&flags.typ, "type", "", "`name` of the struct, in a Go package")
 	f.StringArrayVar(&flags.samples, "sample", nil, "`file` of samples: .json, .ndjson, .txtpb or .binpb (default: samples are drawn)")
 	f.StringVar(&flags.now, "now", "", "the `codec` that you use today, which the others are compared with, such as codec=json")
-	f.DurationVar(&flags.budget, "budget", 2*time.Minute, "total time that measuring may take; 0 to build and prove only")
+	f.DurationVar(&flags.budget, "budget", 0, fmt.Sprintf("total `time` that measuring may take; 0 to build and prove only (default: what building leaves of %v, at least %v)", toFirstTable, shortestLook))
 	return cmd
 }
 
@@ -65,7 +65,7 @@ type broughtMessage struct {
 }
 
 func (p program) runBring(cmd *cobra.Command, args []string, flags bringFlags) error {
-	ctx := cmd.Context()
+	ctx, begin := cmd.Context(), time.Now()
 	at := slices.IndexFunc(p.suites, func(s lab.Suite) bool { return s.Bring != nil })
 	switch {
 	case at < 0:
@@ -84,7 +84,7 @@ func (p program) runBring(cmd *cobra.Command, args []string, flags bringFlags) e
 	if err != nil {
 		return err
 	}
-	say(cmd, "postage: %s", brought.samples)
+	say(cmd, "postage: %s; read in %s", brought.samples, seconds(time.Since(begin)))
 	w, err := bring.Open(ctx, brought.name)
 	if err != nil {
 		return err
@@ -110,7 +110,7 @@ func (p program) runBring(cmd *cobra.Command, args []string, flags bringFlags) e
 	if err := w.Configure(config, brought.samples); err != nil {
 		return err
 	}
-	begin := time.Now()
+	proving := time.Now()
 	proven, lost, err := w.Prove(ctx)
 	if err != nil {
 		return err
@@ -120,16 +120,36 @@ func (p program) runBring(cmd *cobra.Command, args []string, flags bringFlags) e
 			return fmt.Errorf("no row can be measured: %s", strings.TrimPrefix(why, "encode: "+brought.name+": "))
 		}
 	}
-	say(cmd, "postage: %d rows proven in %s, %d not possible for these samples", len(proven), seconds(time.Since(begin)), len(lost))
+	say(cmd, "postage: %d rows proven in %s, %d not possible for these samples", len(proven), seconds(time.Since(proving)), len(lost))
 	if err := haveNow(now, proven, lost); err != nil {
 		return err
 	}
-	if flags.budget == 0 {
+	if !cmd.Flags().Changed("budget") {
+		flags.budget = lookAfter(time.Since(begin))
+	} else if flags.budget == 0 {
 		say(cmd, "postage: measure with: %s run", w.Program())
 		return nil
 	}
 	out := newRecordName("bring-"+w.Name+"-", time.Now())
-	return handOver(cmd, w.Program(), "run", "--budget", flags.budget.String(), "--out", out)
+	before := time.Since(begin)
+	if err := handOver(cmd, w.Program(), "run", "--budget", flags.budget.String(), "--out", out); err != nil {
+		return err
+	}
+	say(cmd, "postage: first table after %s: %s up to measuring, %s measuring", seconds(time.Since(begin)), seconds(before), seconds(time.Since(begin)-before))
+	return nil
+}
+
+const (
+	// toFirstTable is how long the command takes, from its start to the first table.
+	toFirstTable = 2 * time.Minute
+	// shortestLook is enough for the blocks that intervals need, of some 30 rows that encode and as
+	// many that decode.
+	shortestLook = 45 * time.Second
+)
+
+// lookAfter is the budget for measuring, once reading, building and proving have taken so long.
+func lookAfter(spent time.Duration) time.Duration {
+	return max(toFirstTable-spent, shortestLook).Round(time.Second)
 }
 
 func isFolder(path string) bool {
