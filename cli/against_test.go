@@ -14,8 +14,8 @@ import (
 	"postage/record"
 )
 
-// Both sides are built as this program was: with its tags, its flags for compiler and linker, and
-// its profile, or each with the one that it has beside its main package.
+// Both sides are built as this program was: with its tags, its compiler and linker flags, and its
+// profile, or each with the profile beside its own main package.
 func TestBuildFlags(t *testing.T) {
 	folder, err := exec.Command("go", "list", "-f", "{{.Dir}}", "postage/cmd/postage").Output()
 	if err != nil {
@@ -40,7 +40,7 @@ func TestBuildFlags(t *testing.T) {
 	}
 }
 
-// inFolder runs postage in a process of its own, so that it can be measured with.
+// inFolder runs postage in its own process, which measuring requires.
 func inFolder(t *testing.T, folder string, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	cmd := exec.Command(built(t), args...)
@@ -54,16 +54,16 @@ func inFolder(t *testing.T, folder string, args ...string) (code int, stdout, st
 	return cmd.ProcessState.ExitCode(), out.String(), errs.String()
 }
 
-// A run against a revision builds it, and is compared by itself.
+// A run against a revision builds that revision, and compare and gate take it alone.
 func TestRunAgainst(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds postage a second time")
 	}
 	if err := exec.Command("git", "rev-parse", "HEAD").Run(); err != nil {
 		if os.Getenv("CI") != "" {
-			t.Fatal("the source is no git repository")
+			t.Fatal("the source is not a git repository")
 		}
-		t.Skip("the source is no git repository")
+		t.Skip("the source is not a git repository")
 	}
 	out := filepath.Join(t.TempDir(), "r.txt")
 	// This folder is in the source.
@@ -109,10 +109,10 @@ func TestRunAgainst(t *testing.T) {
 	}
 }
 
-// A run says which commit its program is of, and that not all of it is committed.
+// A run records its program's commit, and whether there were uncommitted changes.
 func TestRunSaysItsCommit(t *testing.T) {
 	if err := exec.Command("git", "rev-parse", "HEAD").Run(); err != nil {
-		t.Skip("the source is no git repository")
+		t.Skip("the source is not a git repository")
 	}
 	folder := t.TempDir()
 	source, out := filepath.Join(folder, "source"), filepath.Join(folder, "out.txt")

@@ -117,7 +117,7 @@ func asGoFlags(args []string) []string {
 	return args
 }
 
-// benchRun is a run of benchmarks to go on with.
+// benchRun is a run of benchmarks to resume.
 type benchRun struct {
 	name     string // the record's file
 	rec      *record.Record
@@ -150,8 +150,8 @@ func (f *benchFlags) arguments(cmd *cobra.Command, packages []string, against st
 func benchToResume(cmd *cobra.Command, packages []string, flags *benchFlags) (*benchRun, error) {
 	for _, name := range append([]string{"layouts", "seed", "precision", "out", "list"}, whatIsMeasured...) {
 		if cmd.Flags().Changed(name) || len(packages) > 0 {
-			return nil, hinted(errors.New("--resume goes on with what its record says: packages and flags that say what to measure do not go with it"),
-				"only --budget, --timeout, --gate, --thresholds, --profile, --json and --markdown do")
+			return nil, hinted(errors.New("--resume takes its settings from the record: it cannot be combined with packages or flags that say what to measure"),
+				"it can be combined with --budget, --timeout, --gate, --thresholds, --profile, --json and --markdown")
 		}
 	}
 	of := &benchRun{}
@@ -181,7 +181,7 @@ func isBench(rec *record.Record) bool {
 	return slices.ContainsFunc(rec.Rows, func(r record.Row) bool { return r.Stage == bench.Stage })
 }
 
-// runBench measures; a run to go on with is nil for a new one.
+// runBench measures; a run to resume is nil for a new one.
 func runBench(cmd *cobra.Command, packages []string, flags benchFlags, resumed *benchRun) (err error) {
 	switch {
 	case flags.budget <= 0:
@@ -278,7 +278,7 @@ func beginBench(cmd *cobra.Command, set *bench.Set, packages []string, flags ben
 		err = record.Reserve(resumed.name)
 	}
 	if err == nil {
-		say(cmd, "postage: going on with %s, which has %d blocks, for %v", resumed.name, len(rec.Blocks), resumed.budget.Round(time.Second))
+		say(cmd, "postage: resuming %s, which has %d blocks, for %v", resumed.name, len(rec.Blocks), resumed.budget.Round(time.Second))
 	}
 	return entries, rec, resumed.name, err
 }

@@ -19,11 +19,10 @@ import (
 	"postage/stats"
 )
 
-// Benchmarks that nobody here wrote, beside themselves with an unrelated function added, and
-// beside a copy that does 2, 5 or 10% of the work twice; and the usual recipe, given the same time,
-// beside both. Only if POSTAGE_LONG is set, and nothing else may be running: it takes about as many
-// minutes as that says, 25 for 1. What was found is printed as it goes. It downloads the modules,
-// and keeps nothing of them.
+// Other people's benchmarks are compared with themselves plus an unrelated function, and with a
+// copy that does 2, 5 or 10% of the work twice. The usual recipe gets the same time for the same
+// comparisons. Runs only if POSTAGE_LONG is set, to the number of minutes (1 means 25); nothing
+// else may be running. Results are printed as they come. The modules are downloaded, and not kept.
 func TestBenchOnForeignCode(t *testing.T) {
 	minutes, err := strconv.ParseFloat(os.Getenv("POSTAGE_LONG"), 64)
 	if err != nil {
@@ -220,7 +219,7 @@ func TestBenchOnForeignCode(t *testing.T) {
 		if originals[file] == "" {
 			text, err := os.ReadFile(name)
 			if err != nil || strings.Count(string(text), declaration) != 1 {
-				t.Fatalf("%s: %v: has %q not once", file, err, declaration)
+				t.Fatalf("%s: %v: does not have %q exactly once", file, err, declaration)
 			}
 			originals[file] = string(text)
 		}
@@ -252,10 +251,10 @@ func TestBenchOnForeignCode(t *testing.T) {
 	}
 	table("postage bench: equal, all, called different", alarms, rows)
 	if minutes < 20 {
-		t.Skip("a short run shows that it works, and nothing else")
+		t.Skip("a short run shows only that it works")
 	}
 	if rows < 300 || slowed5 < 10 {
-		t.Errorf("%d equal rows, %d slowed: too few to say anything", rows, slowed5)
+		t.Errorf("%d equal rows, %d slowed: too few for a conclusion", rows, slowed5)
 	}
 	if alarms > max(1, rows/100) {
 		t.Errorf("%d of %d equal rows called different: more than 1%%", alarms, rows)

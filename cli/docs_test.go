@@ -34,7 +34,7 @@ func fenced(t *testing.T, file, language string) []string {
 	return blocks
 }
 
-// wordsOf splits a command line as a shell does, as far as the documents need it.
+// wordsOf splits a command line as a shell does, as far as the docs need it.
 func wordsOf(line string) []string {
 	var out []string
 	for _, m := range regexp.MustCompile(`'([^']*)'|(\S+)`).FindAllStringSubmatch(line, -1) {
@@ -43,8 +43,8 @@ func wordsOf(line string) []string {
 	return out
 }
 
-// shortened gives a run a budget that a test can afford, and leaves all else as the
-// reader types it.
+// shortened gives a run a budget that a test can afford, and leaves the rest as the reader types
+// it.
 func shortened(args []string) []string {
 	var out []string
 	for i := 0; i < len(args); i++ {
@@ -64,15 +64,15 @@ func shortened(args []string) []string {
 	return out
 }
 
-// Every command that the README gives is executed, in its order. Runs get a budget of
-// seconds, benchmarks one iteration; `go test work` is what executes this test.
+// Every command in the README is executed, in order. Runs get a budget of seconds, benchmarks one
+// iteration. `go test work` is not: it runs this test.
 func TestReadmeCommands(t *testing.T) {
 	folder := t.TempDir()
 	root, err := filepath.Abs(repository)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, text := range map[string]string{ // what the reader has
+	for name, text := range map[string]string{ // the reader's own files
 		"orders.ndjson":  `{"serial": 1, "lines": [{"title": "a", "price": 5}]}`,
 		"shop.proto":     `syntax = "proto3"; message Order { int64 serial = 1; message Line { string title = 1; int64 price = 2; } repeated Line lines = 2; }`,
 		"go.mod":         "module example.com/shop\n\ngo 1.25\n",
@@ -135,17 +135,17 @@ func TestReadmeCommands(t *testing.T) {
 	}
 }
 
-// The workflow of docs/ci.md is performed on a clone, with a budget of seconds: what it
-// runs, in its order, with what its runner would set.
+// The workflow in docs/ci.md is carried out on a clone: its commands, in order, with the variables
+// that the runner would set, and a budget of seconds.
 func TestWorkflow(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds postage twice")
 	}
 	if err := exec.Command("git", "rev-parse", "HEAD").Run(); err != nil {
 		if os.Getenv("CI") != "" {
-			t.Fatal("the source is no git repository")
+			t.Fatal("the source is not a git repository")
 		}
-		t.Skip("the source is no git repository")
+		t.Skip("the source is not a git repository")
 	}
 	folder := t.TempDir()
 	clone := filepath.Join(folder, "clone")
@@ -183,7 +183,7 @@ func TestWorkflow(t *testing.T) {
 	cmd := exec.Command("bash", "-c", script)
 	cmd.Env = append(os.Environ(), "GITHUB_BASE_REF=main", "GITHUB_STEP_SUMMARY="+summary)
 	out, err := cmd.CombinedOutput()
-	// The same code regresses by chance once in many runs, never without an answer.
+	// By chance the same code regresses once in many runs. There is always an answer.
 	var exit *exec.ExitError
 	if err != nil && !(errors.As(err, &exit) && exit.ExitCode() == 1) || performed != 2 {
 		t.Fatalf("%d steps: %v\n%s", performed, err, out)
@@ -215,7 +215,7 @@ func TestContributing(t *testing.T) {
 	}
 	const neighbour = "\t\tjsonV2(k.Plain),\n"
 	if !bytes.Contains(text, []byte(neighbour)) {
-		t.Fatal("suite.go has no line to put the new one beside")
+		t.Fatal("suite.go does not have the line that the new one goes after")
 	}
 	if err := os.WriteFile(suite, bytes.Replace(text, []byte(neighbour), []byte(neighbour+code[1]), 1), 0o666); err != nil {
 		t.Fatal(err)
@@ -238,7 +238,7 @@ func TestContributing(t *testing.T) {
 	}
 }
 
-// copyTree copies a repository's files, without its history and what runs left in it.
+// copyTree copies a repository's files, without its history and the files that runs left in it.
 func copyTree(from, to string) error {
 	return filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
@@ -265,8 +265,7 @@ func copyTree(from, to string) error {
 	})
 }
 
-// Every module that is required directly is justified in docs/dependencies.md, and
-// nothing is justified there that is not required.
+// docs/dependencies.md justifies every module that is required directly, and no others.
 func TestDependenciesAreJustified(t *testing.T) {
 	doc, err := os.ReadFile(filepath.Join(repository, "docs/dependencies.md"))
 	if err != nil {
@@ -280,7 +279,7 @@ func TestDependenciesAreJustified(t *testing.T) {
 		}
 		found := regexp.MustCompile(`(?m)^(?:\t|require )(\S+\.\S+) v\S+$`).FindAllStringSubmatch(string(mod), -1)
 		if len(found) == 0 {
-			t.Errorf("%s/go.mod requires nothing: read wrongly", folder)
+			t.Errorf("%s/go.mod: the test found no requirement in it", folder)
 		}
 		for _, m := range found {
 			direct[m[1]] = true
@@ -292,12 +291,12 @@ func TestDependenciesAreJustified(t *testing.T) {
 	}
 	for module := range direct {
 		if !justified[module] {
-			t.Errorf("%s is required and not in docs/dependencies.md", module)
+			t.Errorf("%s is required but not in docs/dependencies.md", module)
 		}
 	}
 	for module := range justified {
 		if !direct[module] {
-			t.Errorf("%s is in docs/dependencies.md and not required", module)
+			t.Errorf("%s is in docs/dependencies.md but not required", module)
 		}
 	}
 }

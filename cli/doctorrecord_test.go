@@ -10,8 +10,8 @@ import (
 	"postage/record/recordtest"
 )
 
-// What a calibration finds by one value and by another is told of the same batches: here those of
-// drawn noise, whose fast batches say no less than all of them.
+// --record compares what each value of a block finds in the same batches. Here these are simulated
+// noise, in which the fast batches say as much as all of them.
 func TestBlockValues(t *testing.T) {
 	made := recordtest.Run{Rand: rand.New(rand.NewPCG(7, 1)), Cases: 4, Blocks: 10}
 	rec := made.Record()

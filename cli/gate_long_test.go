@@ -16,12 +16,12 @@ import (
 	"postage/verdict"
 )
 
-// What verdict's TestSameCodeRegressesNoMoreThanAllowed and TestSlowdownRegresses show with noise
-// that is drawn, with the noise of this machine: 30 real runs, of 36 s each, of old code against
-// the same code, against code in which one contender does 5% more, and against code with one
-// function more that nothing here is about, in 8 function layouts and in the linker's. Takes 25
-// minutes, so only if POSTAGE_LONG is set; its figures for one machine are in docs/method.md.
-// Nothing else may be running. POSTAGE_LONG may be a folder: the records are kept there.
+// verdict's TestSameCodeRegressesNoMoreThanAllowed and TestSlowdownRegresses use simulated noise;
+// this uses this machine's. In 30 real runs of 36 s each, old code is compared with the same code,
+// with code in which one contender does 5% more, and with code that has one unrelated function
+// more, in 8 function layouts and in the linker's own. It takes 25 minutes, so it runs only if
+// POSTAGE_LONG is set; docs/method.md has its figures for one machine. Nothing else may be running.
+// If POSTAGE_LONG is a folder, the records are kept there.
 func TestGateOnRealRuns(t *testing.T) {
 	kept := os.Getenv("POSTAGE_LONG")
 	if kept == "" {
@@ -109,7 +109,7 @@ func (r *realRuns) replace(name, old, new string) {
 	r.write(name, strings.Replace(string(text), old, new, 1))
 }
 
-// commit makes a commit of what edit changes, and returns it.
+// commit commits the changes that edit makes, and returns the commit.
 func (r *realRuns) commit(message string, edit func()) string {
 	r.Helper()
 	if edit != nil {
@@ -186,7 +186,7 @@ func (r *realRuns) gate(name, old, now string, layouts int) *verdict.Changes {
 	return c
 }
 
-// regressed counts the rows that did, of the name if that is not "".
+// regressed counts the rows that regressed: all, or those of the name if it is not "".
 func (r *realRuns) regressed(c *verdict.Changes, name string) int {
 	n := 0
 	for i := range c.Rows {

@@ -29,8 +29,8 @@ func saved(t *testing.T, folder, name string, rec *record.Record) string {
 	return file
 }
 
-// gated is a run against a revision, whose old side differs from block to block, with a row that is
-// slower now.
+// gated is a run against a revision. The old side varies from block to block, and one row is slower
+// now.
 func gated(seed uint64, blocks int, slower float64) *record.Record {
 	r := recordtest.Run{Rand: rand.New(rand.NewPCG(7, seed)), Cases: 1, Blocks: blocks, Slower: map[string]float64{gatedRow: slower}}
 	rec := r.Record()
@@ -47,7 +47,7 @@ func gated(seed uint64, blocks int, slower float64) *record.Record {
 
 const gatedRow = "Encode/msg=0/op=encode/codec=c"
 
-// A gate says by its exit code what it found, and never 0 when there is no answer.
+// A gate says by its exit code what it found, and never exits with 0 if there is no answer.
 func TestGateExitCodes(t *testing.T) {
 	folder := t.TempDir()
 	failed, empty := gated(2, 14, 1), gated(2, 0, 1)
@@ -93,7 +93,7 @@ func TestGateExitCodes(t *testing.T) {
 				t.Errorf("exit %d, want %d and %q:\n%s%s", code, r.code, r.says, stdout, stderr)
 			}
 			if code == 2 && stdout != "" {
-				t.Errorf("an answer where there is none: %s", stdout)
+				t.Errorf("the gate had no answer, but printed: %s", stdout)
 			}
 		})
 	}

@@ -13,8 +13,8 @@ import (
 	"postage/record/recordtest"
 )
 
-// historyOf adds runs to a history, of which the row codec=a is 15% slower from one on. It
-// returns the history's place and the last run's file.
+// historyOf adds runs to a history. From one run on, the row codec=a is 15% slower. It returns the
+// history's place and the last run's file.
 func historyOf(t *testing.T, runs, slower int) (place, last string) {
 	t.Helper()
 	folder := t.TempDir()

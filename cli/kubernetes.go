@@ -11,11 +11,11 @@ import (
 
 // kubernetesCommand prepares what runs on Kubernetes.
 func kubernetesCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "kubernetes", Short: "Makes the container image that workers on Kubernetes run"}
+	cmd := &cobra.Command{Use: "kubernetes", Short: "Make the container image that workers on Kubernetes run"}
 	var program, name string
 	image := &cobra.Command{
 		Use:   "image ARCHIVE",
-		Short: "Writes the container image as an OCI archive, without a daemon or a registry",
+		Short: "Write the container image as an OCI archive, without a daemon or a registry",
 		Long: `Image writes an OCI archive with one program, postage, and this machine's certificate authorities.
 The program has to be linked statically: CGO_ENABLED=0 go build ./cmd/postage.`,
 		Example: `  postage kubernetes image postage.tar

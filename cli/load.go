@@ -74,7 +74,7 @@ func loadCommand() *cobra.Command {
 	var f loadFlags
 	cmd := &cobra.Command{
 		Use:   "load [URL]",
-		Short: "Sends requests at a constant rate and tells how long they took",
+		Short: "Send requests at a constant rate, and say how long they took",
 		Long: `Load sends requests at a rate that does not depend on the server (an open loop), and counts
 each latency from when the request was due, so that a server which stands still cannot hide it.
 With --rate max every connection sends its next request as soon as it has an answer (a closed

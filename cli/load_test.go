@@ -9,7 +9,7 @@ import (
 	"postage/load"
 )
 
-// Latencies that are the generator's own are null, with the reason.
+// Latencies that are the generator's fault are null, with the reason.
 func TestInvalidLatenciesAreNull(t *testing.T) {
 	result := &load.Result{Rate: 100, Achieved: 100, Elapsed: time.Second, Processors: 2, CPU: time.Second, Done: 100,
 		Latency: hdrhistogram.New(1, 1e9, 3), Late: hdrhistogram.New(1, 1e9, 3)}

@@ -21,7 +21,7 @@ import (
 	"postage/load"
 )
 
-// Each row of the table of features names a test, which is there.
+// Each row of the table of features names a test that exists.
 func TestLoadFeatures(t *testing.T) {
 	docs, err := os.ReadFile("../docs/load.md")
 	if err != nil {
@@ -57,7 +57,7 @@ func TestLoadFeatures(t *testing.T) {
 		case strings.Contains(line, "postage load, and the test") || strings.Contains(line, "| scripts, in a language |"):
 			continue
 		case name == nil:
-			t.Errorf("no test is named: %s", line)
+			t.Errorf("the row names no test: %s", line)
 		case !strings.Contains(tests.String(), "\nfunc "+name[1]+"("):
 			t.Errorf("there is no %s: %s", name[1], line)
 		}
@@ -68,7 +68,7 @@ func TestLoadFeatures(t *testing.T) {
 	}
 }
 
-// A server that asks for a certificate is shown the one of --cert and --key.
+// A server that asks for a certificate gets the one from --cert and --key.
 func TestClientCertificate(t *testing.T) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -23,7 +23,7 @@ import (
 	"postage/load"
 )
 
-// loaded runs a load of 100 requests, one in four of which fails, and tells of it.
+// loaded runs a load of 100 requests, one in four of which fails, and exports its metrics.
 func loaded(t *testing.T, told func(load.Interval)) *load.Result {
 	t.Helper()
 	n := 0
@@ -49,8 +49,8 @@ func loaded(t *testing.T, told func(load.Interval)) *load.Result {
 	return r
 }
 
-// The metrics are what the result is, in both kinds of histogram, and named as Prometheus
-// would have them.
+// The metrics agree with the result, in both kinds of histogram, and have names that Prometheus
+// approves of.
 func TestLoadMetrics(t *testing.T) {
 	m := newLoadMetrics("http1")
 	r := loaded(t, m.told)
@@ -98,11 +98,12 @@ postage_load_failures_total{reason="status 418"} 25
 		total += each
 	}
 	if total != 100 {
-		t.Errorf("%d are in native buckets", total)
+		t.Errorf("%d latencies are in native buckets, want 100", total)
 	}
 }
 
-// A real Prometheus scrapes the metrics and is sent them, and its answers are the run's.
+// A real Prometheus scrapes the metrics, receives them by remote write, and returns the run's
+// figures.
 func TestLoadPrometheus(t *testing.T) {
 	path, err := exec.LookPath("prometheus")
 	if err != nil {
@@ -140,7 +141,7 @@ func TestLoadPrometheus(t *testing.T) {
 			t.Log(output.String())
 		}
 	}()
-	// until asks again until a second of Prometheus' patience is over many times.
+	// until waits for up to 30 s.
 	until := func(what string, ok func() bool) {
 		t.Helper()
 		for range 300 {
@@ -149,7 +150,7 @@ func TestLoadPrometheus(t *testing.T) {
 			}
 			time.Sleep(100 * time.Millisecond)
 		}
-		t.Fatalf("Prometheus: %s has not come", what)
+		t.Fatalf("Prometheus: no %s after 30 s", what)
 	}
 	until("readiness", func() bool {
 		response, err := http.Get("http://" + web + "/-/ready")
@@ -207,7 +208,7 @@ func TestLoadPrometheus(t *testing.T) {
 	}
 }
 
-// A receiver that refuses is told of, once, at the end.
+// A receiver that refuses is reported once, at the end.
 func TestLoadPrometheusRefused(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	defer server.Close()

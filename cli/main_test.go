@@ -15,7 +15,7 @@ import (
 	"postage/stage"
 )
 
-// postage is the command, in this process.
+// postage runs the command in this process.
 var postage = program{stage.Suites()}
 
 // executable is the command as "go run" builds it: in such a folder, and without its commit.
@@ -25,7 +25,7 @@ var executable struct {
 	err    error
 }
 
-// built is the command, for a process of its own: what measures starts itself again.
+// built is the path of the command, built: measuring starts the program again.
 func built(t *testing.T) string {
 	t.Helper()
 	e := &executable
@@ -51,7 +51,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// Each script is a little story: commands, and what they print.
+// Each script has commands, and what they print.
 func TestScripts(t *testing.T) {
 	bin := filepath.Dir(built(t))
 	caches, err := build.Output(t.Context(), "", "go", "env", "GOCACHE", "GOMODCACHE", "GOPROXY")

@@ -43,7 +43,7 @@ func start(t *testing.T) *started {
 	return nil
 }
 
-// workers are the processes that have the process pid for their parent, or had it.
+// workers are the processes whose parent is or was the process pid.
 func workers(t *testing.T, pid int) []int {
 	t.Helper()
 	if runtime.GOOS != "linux" {
@@ -71,7 +71,7 @@ func workers(t *testing.T, pid int) []int {
 	return found
 }
 
-// ended waits until none of the processes is there any more.
+// ended waits until all of the processes have ended.
 func ended(t *testing.T, pids []int) {
 	t.Helper()
 	for _, pid := range pids {
@@ -81,7 +81,7 @@ func ended(t *testing.T, pids []int) {
 				break
 			}
 			if i == 200 {
-				t.Fatalf("worker %d is left behind: %s", pid, text)
+				t.Fatalf("worker %d still runs: %s", pid, text)
 			}
 			time.Sleep(50 * time.Millisecond)
 		}
@@ -104,10 +104,10 @@ func TestInterrupted(t *testing.T) {
 		t.Fatalf("the record: %v", err)
 	}
 	if out := s.stdout.String(); !strings.Contains(out, "codec=msgp") || !strings.Contains(out, "partial:") {
-		t.Errorf("what was measured so far is not printed:\n%s", out)
+		t.Errorf("the figures measured so far are not printed:\n%s", out)
 	}
 	if !strings.Contains(s.stderr.String(), "postage run --resume "+s.record) {
-		t.Errorf("does not say how to go on: %s", s.stderr.String())
+		t.Errorf("does not say how to resume: %s", s.stderr.String())
 	}
 }
 
@@ -135,11 +135,11 @@ func TestKilledAndResumed(t *testing.T) {
 	}
 	files, _ := filepath.Glob(filepath.Join(filepath.Dir(s.record), "*"))
 	if len(files) != 1 {
-		t.Errorf("files are left: %v", files)
+		t.Errorf("files are left behind: %v", files)
 	}
 }
 
-// A run whose rows did not all prove themselves exits with 1, shown again or not.
+// A run in which a row failed its proof exits with 1, also when it is shown again.
 func TestExitStatusOfAFailedRow(t *testing.T) {
 	s := start(t)
 	_ = s.cmd.Process.Signal(syscall.SIGTERM)

@@ -11,7 +11,7 @@ import (
 	"postage/webpush/pushtest"
 )
 
-// push runs `postage push` with the service's transport.
+// push runs `postage push` with the push service's transport.
 func push(t *testing.T, service *pushtest.Server, stdin string, args ...string) (stdout string, err error) {
 	t.Helper()
 	root := postage.newRoot()

@@ -15,8 +15,8 @@ import (
 	"postage/webpush/pushtest"
 )
 
-// TestPushBroadcast sends to browsers of every fate, goes on with what is left, and
-// then with nothing.
+// TestPushBroadcast sends to browsers with every outcome, then resumes with the rest, and then with
+// nothing left to send.
 func TestPushBroadcast(t *testing.T) {
 	service := pushtest.NewServer()
 	defer service.Close()
@@ -58,7 +58,7 @@ func TestPushBroadcast(t *testing.T) {
 		}
 	}
 	if _, err := push(t, service, "", broadcast...); err == nil || !strings.Contains(err.Error(), "exists already") {
-		t.Errorf("a second time: %v", err)
+		t.Errorf("the second broadcast: %v", err)
 	}
 	before := service.Requests()
 	out, err = push(t, service, "", append(broadcast, "--resume")...)
@@ -92,7 +92,7 @@ func TestPushBroadcast(t *testing.T) {
 	}
 }
 
-// TestBroadcastProgress draws a broadcast that goes on with an earlier one.
+// TestBroadcastProgress draws the progress of a resumed broadcast.
 func TestBroadcastProgress(t *testing.T) {
 	var screen bytes.Buffer
 	clock := time.Unix(0, 0)
@@ -131,6 +131,6 @@ func TestBroadcastProgress(t *testing.T) {
 	}
 	quiet.close()
 	if screen.Len() != 0 {
-		t.Errorf("where it is no terminal it says %q", screen.String())
+		t.Errorf("without a terminal it prints %q", screen.String())
 	}
 }

@@ -41,7 +41,7 @@ func TestReport(t *testing.T) {
 		t.Errorf("exit %d: %s", code, stderr)
 	}
 	if again, err := os.ReadFile(out); err != nil || string(again) != string(page) {
-		t.Error("a page that could not be made took the place of one that was")
+		t.Error("a page that could not be made replaced the old one")
 	}
 	// Runs of the same name in other folders are not taken for one.
 	if err := os.Mkdir("other", 0o777); err != nil {
@@ -63,7 +63,7 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// A run of every row that there is makes a page under 1.5 MB.
+// The page of a run of all rows is under 1.5 MB.
 func TestReportOfAll(t *testing.T) {
 	rec := everything(14)
 	var page bytes.Buffer

@@ -117,7 +117,7 @@ func (p program) runRun(cmd *cobra.Command, patterns []string, flags runFlags) (
 	case flags.cpu < 0:
 		return fmt.Errorf("--cpu %d: must be at least 1", flags.cpu)
 	case flags.resume != "" && (len(patterns) > 0 || flags.out != "" || cmd.Flags().Changed("layouts") || flags.against != "" || cmd.Flags().Changed("seed") || cmd.Flags().Changed("cpu") || cmd.Flags().Changed("precision")):
-		return hinted(errors.New("--resume goes on with what its record says: patterns, --out, --against, --layouts, --seed, --cpu and --precision do not go with it"), "only --budget, --json, --markdown and the suites' own do: "+strings.Join(suiteFlags(cmd, true, func(f *pflag.Flag) string { return "--" + f.Name }), ", "))
+		return hinted(errors.New("--resume takes its settings from the record: it cannot be combined with patterns, --out, --against, --layouts, --seed, --cpu or --precision"), "it can be combined with --budget, --json, --markdown and the suites' flags: "+strings.Join(suiteFlags(cmd, true, func(f *pflag.Flag) string { return "--" + f.Name }), ", "))
 	case flags.resume != "":
 		return p.resumeRun(cmd, flags)
 	}
@@ -211,7 +211,7 @@ func (p program) resumeRun(cmd *cobra.Command, flags runFlags) (err error) {
 	if err := record.Reserve(name); err != nil {
 		return err
 	}
-	say(cmd, "postage: going on with %s, which has %d blocks, for %v", name, len(rec.Blocks), budget.Round(time.Second))
+	say(cmd, "postage: resuming %s, which has %d blocks, for %v", name, len(rec.Blocks), budget.Round(time.Second))
 	return measure(cmd, entries, rec, name, p.printer(&flags))
 }
 

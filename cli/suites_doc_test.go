@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// The program of docs/suites.md is built in a module outside of this repository, and its commands
-// are executed.
+// The program in docs/suites.md is built in a module outside this repository, and the page's
+// commands are executed.
 func TestSuitesOfOthers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds a program")
@@ -51,9 +51,9 @@ func TestSuitesOfOthers(t *testing.T) {
 			t.Fatalf("%v: %v\n%s", args, err, out)
 		}
 	}
-	// It has what it imports, and no stage of ours.
+	// It has the packages that it imports, and none of our stages.
 	if out, err := in("go", "list", "-deps", "."); err != nil || strings.Contains(out, "postage/stage") || !strings.Contains(out, "postage/cli") {
-		t.Errorf("it is made of: %v\n%s", err, out)
+		t.Errorf("its packages: %v\n%s", err, out)
 	}
 	says := map[string]string{
 		"list":    `hash=crc32 +contender`,
@@ -67,8 +67,8 @@ func TestSuitesOfOthers(t *testing.T) {
 	for line := range strings.Lines(fenced(t, "docs/suites.md", "sh")[0]) {
 		args := wordsOf(strings.TrimSpace(line))
 		out, err := in(filepath.Join(folder, args[0]), shortened(args[1:])...)
-		// So short a run has too few blocks, and by chance the same code may regress on a busy
-		// machine.
+		// Such a short run has too few blocks, and on a busy machine the same code may regress by
+		// chance.
 		var exit *exec.ExitError
 		if err != nil && !(args[1] == "gate" && errors.As(err, &exit) && (exit.ExitCode() != 2 || strings.Contains(out, "too few blocks"))) {
 			t.Errorf("%s: %v\n%s", line, err, out)

@@ -14,7 +14,7 @@ import (
 	"postage/stage"
 )
 
-// --dsn is refused where nothing would use it, before a record is made.
+// --dsn is refused before a record is made if nothing would use it.
 func TestDSNOfNoUse(t *testing.T) {
 	t.Chdir(t.TempDir())
 	code, stdout, stderr := command("run", "Store/op=direct", "--dsn", "host=here")
@@ -23,8 +23,8 @@ func TestDSNOfNoUse(t *testing.T) {
 	}
 }
 
-// The server that --dsn names is the one that the run's services go to, and nothing is tried in its
-// place; and it is not repeated, as it may have a password in it.
+// The run's services go to the server that --dsn names, and to no other. The value is not printed,
+// because it may have a password in it.
 func TestDSNReachesServices(t *testing.T) {
 	p := program{stage.Suites()}
 	entries, err := lab.Select(p.suites, []string{"Store/peer=postgres/rows=100"})
@@ -50,11 +50,11 @@ func TestDSNReachesServices(t *testing.T) {
 		}
 	}
 	if got := again(cmd); got != " --context c --dsn ..." {
-		t.Errorf("to go on: %q", got)
+		t.Errorf("to resume: %q", got)
 	}
 }
 
-// What is wrong with suites that somebody brings is said, and what they are called is not.
+// Errors in a user's own suites are reported. Any stage name is allowed.
 func TestWrongSuites(t *testing.T) {
 	good := func() lab.Suite {
 		return lab.Suite{Stage: "post", Cases: []lab.Case{{Name: "Post/by=foot", Doc: "?", Headline: true, Baseline: "who=a", Contenders: []lab.Contender{

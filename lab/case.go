@@ -48,7 +48,7 @@ func Stages(suites []Suite) []verdict.Stage {
 type Choice struct {
 	Entries  []Entry  // those of the suite; it may leave some out
 	Patterns []string // which selected them, none for a first look
-	Resumed  bool     // the run is gone on with: none of the entries may be left out
+	Resumed  bool     // the run is resumed: none of the entries may be left out
 	Note     string   // what to tell the user, set by the suite
 }
 

@@ -55,10 +55,10 @@ func answers(cases []*caseOfRun) []answerView {
 			all = append(all, answerView{Lead: "For your", Subject: k.Get(c.says.Message), Rest: " message in " + record.Short(k.Without(c.says.Message, c.says.Does).Join("/")) + ":", Clauses: []clauseView{c.packed(picks)}})
 			continue
 		}
-		verb, known := c.says.Verbs[k.Get(c.says.Does)]
+		does, known := c.says.Verbs[k.Get(c.says.Does)]
 		message := k.Get(c.says.Message)
 		if !known || message == "" {
-			who, text := c.clause(verdict.Verb{Does: "is", Do: "be"})
+			who, text := c.clause("is")
 			all = append(all, answerView{Subject: strings.ReplaceAll(c.Name, "/", " "), Link: c.id, Rest: ":", Clauses: []clauseView{{c.id, who, text}}})
 			continue
 		}
@@ -69,7 +69,7 @@ func answers(cases []*caseOfRun) []answerView {
 			messages[key] = at
 			all = append(all, answerView{Lead: "For your", Subject: message, Rest: " message:"})
 		}
-		who, text := c.clause(verb)
+		who, text := c.clause(does)
 		all[at].Clauses = append(all[at].Clauses, clauseView{c.id, who, text})
 	}
 	for i := range all {
@@ -86,7 +86,7 @@ func answers(cases []*caseOfRun) []answerView {
 
 // clause says who is the fastest in a case, and how much faster than the baseline and,
 // where they are measured beside it, than those that every reader knows.
-func (c *caseOfRun) clause(verb verdict.Verb) (who, text string) {
+func (c *caseOfRun) clause(does string) (who, text string) {
 	base := record.Short(c.Baseline.Row.Contender)
 	rivals := c.rivals()
 	if len(rivals) == 0 {
@@ -99,7 +99,7 @@ func (c *caseOfRun) clause(verb verdict.Verb) (who, text string) {
 	case best.Verdict == stats.Slower:
 		return base, fmt.Sprintf("is the fastest, %s; next is %s, which takes %s as long", duration(c.Baseline.NSOp.Value), record.Short(best.Row.Contender), times(best.Ratio.Ratio))
 	case best.Verdict != stats.Faster:
-		return base, fmt.Sprintf("takes %s, and nothing was found to %s faster", duration(c.Baseline.NSOp.Value), verb.Do)
+		return base, fmt.Sprintf("takes %s, and no faster contender was found", duration(c.Baseline.NSOp.Value))
 	}
 	text = fmt.Sprintf("%s faster than %s (%s to %s)", times(1/best.Ratio.Ratio), base, multiple(1/best.Ratio.High), times(1/best.Ratio.Low))
 	for _, r := range rivals[1:] {
@@ -113,7 +113,7 @@ func (c *caseOfRun) clause(verb verdict.Verb) (who, text string) {
 	if best.FloorRatio != nil {
 		text += fmt.Sprintf(", %s the floor", times(*best.FloorRatio))
 	}
-	return record.Short(best.Row.Contender) + " " + verb.Does, text
+	return record.Short(best.Row.Contender) + " " + does, text
 }
 
 // packed says which way of packing is best at which bandwidth.

@@ -8,9 +8,9 @@ import (
 	"postage/record/recordtest"
 )
 
-// The sentence for a contender that nothing beats is grammatical for every operation.
+// A contender that nothing beats has its sentence, whether the operation has a verb or not.
 func TestAnswersOfTheUnbeaten(t *testing.T) {
-	for op, want := range map[string]string{"encode": "encode", "validate": "decode and validate", "decode-reuse": "decode into a used message", "other": "be"} {
+	for _, op := range []string{"encode", "other"} {
 		const c = "Encode/msg=0/op=encode/"
 		// a is as fast as the baseline, all others are slower.
 		run := recordtest.Run{Rand: rand.New(rand.NewPCG(7, 1)), Cases: 1, Blocks: 20, Slower: map[string]float64{c + "codec=a": 10.0 / 3, c + "codec=b": 5}}
@@ -27,8 +27,8 @@ func TestAnswersOfTheUnbeaten(t *testing.T) {
 			}
 		}
 		page := string(htmlOf(t, []NamedRun{{"a.txt", rec}}))
-		if !strings.Contains(page, "nothing was found to "+want+" faster") {
-			t.Errorf("%s: the page does not say that nothing was found to %s faster", op, want)
+		if !strings.Contains(page, "and no faster contender was found") {
+			t.Errorf("%s: the page does not say that no faster contender was found", op)
 		}
 	}
 }

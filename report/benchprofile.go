@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// BenchProfile says where a benchmark's processes spent their CPU time, in the old code and in
-// the new.
+// BenchProfile says where a benchmark's processes spent their CPU time, in the old code and in the
+// new.
 type BenchProfile struct {
 	Case                   string
 	Old, New               string // files of profiles
 	OldSamples, NewSamples int64
-	Moved                  []MovedFunction // the furthest first
+	Moved                  []MovedFunction // the largest move first
 }
 
 // MovedFunction is a function and its share of the samples: those taken in the function itself.
@@ -38,7 +38,7 @@ func (p *BenchProfile) command() string {
 	return fmt.Sprintf("go tool pprof -diff_base %s %s", p.Old, p.New)
 }
 
-// BenchProfileTerminal writes a profile for a person.
+// BenchProfileTerminal writes a profile for a terminal.
 func BenchProfileTerminal(w io.Writer, p *BenchProfile, color bool) error {
 	t := &terminal{color: color}
 	t.printf("\n%s\n", p.heading())
@@ -48,7 +48,7 @@ func BenchProfileTerminal(w io.Writer, p *BenchProfile, color bool) error {
 	return err
 }
 
-// BenchProfileMarkdown is BenchProfileTerminal as GitHub shows it.
+// BenchProfileMarkdown writes a profile as Markdown for GitHub.
 func BenchProfileMarkdown(w io.Writer, p *BenchProfile) error {
 	var s strings.Builder
 	fmt.Fprintf(&s, "\n<details><summary>%s</summary>\n\n", plain(p.heading()))

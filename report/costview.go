@@ -78,7 +78,7 @@ func newCostView(m *cost.Model) *costView {
 		s := &m.Steps[i]
 		groups := grouping(s.Options(ch.Message), ch.At[i])
 		if len(s.Lists) == 1 && len(s.Lists[0]) == 1 && s.Lists[0][0].Label != cost.Absent {
-			groups[0].Options = append(groups[0].Options, optionView{-1, "nothing else is in this record", false, true})
+			groups[0].Options = append(groups[0].Options, optionView{-1, "the only one in this record", false, true})
 		}
 		v.Choices = append(v.Choices, choiceView{"cost-" + s.Name, s.Title, groups})
 	}
@@ -133,7 +133,7 @@ func dominant(b *cost.Bill) string {
 		return 1
 	})
 	if b.Total.Value <= 0 {
-		return "Nothing was chosen that costs anything."
+		return "Nothing chosen costs anything."
 	}
 	return fmt.Sprintf("Most of it is %s: %.0f%%.", top.Name, 100*top.USD.Value/b.Total.Value)
 }
@@ -142,7 +142,7 @@ func dominant(b *cost.Bill) string {
 func switchText(s *cost.Switch) string {
 	switch {
 	case !s.Saving.Known:
-		return fmt.Sprintf("%s: nothing else to switch to is in this record.", s.What)
+		return fmt.Sprintf("%s: this record has nothing to switch to.", s.What)
 	case s.Saving.Value <= 0:
 		return fmt.Sprintf("%s: %s is the cheapest that was measured.", s.What, s.From)
 	case s.Saving.Bounded() && s.Saving.Undecided():

@@ -13,9 +13,9 @@ import (
 	"postage/internal/words"
 )
 
-// LoadPage is what the page about a load shows.
+// LoadPage has what a load's page shows.
 type LoadPage struct {
-	// What says what was sent, to where and how.
+	// What says what was sent, where and how.
 	What    string
 	Started time.Time
 	Load    Load
@@ -24,22 +24,22 @@ type LoadPage struct {
 	Distribution []LoadQuantile
 }
 
-// LoadSecond is what came in a second of a load, or in several.
+// LoadSecond has the answers that came in one second of a load, or in several.
 type LoadSecond struct {
 	From, To      float64 // s since the load began
 	Done, Failed  int64
 	P50, P99, Max float64 // ns; 0 if no answer came
 }
 
-// LoadQuantile is the latency that a percentile, 0 to 100, of the requests is at most.
+// LoadQuantile says that Percentile percent of the requests had a latency of at most NS.
 type LoadQuantile struct{ Percentile, NS float64 }
 
-// The places of a load's plots, in the units of their SVG.
+// The layout of a load's plots, in the units of their SVG.
 const (
 	loadLeft, loadRight = 64, 870
 	loadTop             = 12
-	// loadPoints is how many points a page has at most: those of a longer load are each of
-	// several seconds.
+	// loadPoints is the most points that a plot has: in a longer load each stands for several
+	// seconds.
 	loadPoints = 600
 )
 
@@ -55,7 +55,7 @@ type loadPlot struct {
 	Curves                   []curve
 }
 
-// LoadHTML writes the page, which needs nothing else: no network and no scripts.
+// LoadHTML writes the page. It is self-contained: no network, no scripts.
 func LoadHTML(w io.Writer, p LoadPage) error {
 	t, err := template.New("load.gohtml").ParseFS(pageFiles, "page/load.gohtml")
 	if err != nil {
@@ -161,8 +161,8 @@ func loadFacts(l *Load) [][2]string {
 	return facts
 }
 
-// together joins neighbouring seconds until there are few enough. The latencies of several
-// are those of the worst. What is left of a second at the end goes with the one before.
+// together joins neighbouring seconds until there are few enough. Joined seconds have the worst
+// latencies among them. A short last second is joined to the one before.
 func together(seconds []LoadSecond) []LoadSecond {
 	if n := len(seconds); n > 2 && seconds[n-1].To-seconds[n-1].From < (seconds[n-2].To-seconds[n-2].From)/2 {
 		seconds = append(slices.Clone(seconds[:n-2]), seconds[n-2].and(seconds[n-1]))
@@ -201,14 +201,14 @@ func line(n int, at func(i int) (x, y float64, ok bool)) string {
 		}
 		fmt.Fprintf(&path, "%s%g %g", pen, tenth(x), tenth(y))
 		if pen == "M" {
-			path.WriteString("h0") // a point by itself shows too
+			path.WriteString("h0") // so that a single point shows too
 		}
 		pen = "L"
 	}
 	return path.String()
 }
 
-// timeAxis has seconds on a plot's x axis, and says where one is.
+// timeAxis puts seconds on a plot's x axis, and returns where the i-th one is.
 func (p *loadPlot) timeAxis(seconds []LoadSecond) func(i int) float64 {
 	end := seconds[len(seconds)-1].To
 	place := func(s float64) float64 { return p.Left + s/end*(p.Right-p.Left) }
@@ -221,7 +221,7 @@ func (p *loadPlot) timeAxis(seconds []LoadSecond) func(i int) float64 {
 
 func latencyOverTime(seconds []LoadSecond) loadPlot {
 	p := newLoadPlot("Latency over time (log scale)", 300)
-	p.Note = "Of the answers that came in each second."
+	p.Note = "Each point is one second's answers."
 	if len(seconds) > 0 && seconds[0].To-seconds[0].From > 1.5 {
 		p.Note = "Each point is the worst of several seconds."
 	}
@@ -274,8 +274,8 @@ func rateOverTime(seconds []LoadSecond) loadPlot {
 	return p
 }
 
-// distribution has the percentiles by how many requests are slower, so that the tail has as
-// much room as the rest.
+// distribution plots latency by percentile. The x axis is the log of the share of slower requests,
+// so that the tail has as much room as the rest.
 func distribution(all []LoadQuantile) loadPlot {
 	p := newLoadPlot("Distribution of latency (log scales)", 320)
 	p.XAxis = "percentile"

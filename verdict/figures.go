@@ -6,9 +6,9 @@ import "postage/record"
 // stage. With the zero value, cases are printed without any of that.
 type Figures struct {
 	// Message is the key in case names that names the message, Does the key that names what is done
-	// to it: "msg" and "op". Verbs has Does's values in words.
+	// to it: "msg" and "op". Verbs has Does's values as verbs: "decodes".
 	Message, Does string
-	Verbs         map[string]Verb
+	Verbs         map[string]string
 	// Slice is the key that divides the cases into parts that are shown separately.
 	Slice string
 	// Known are contenders that readers know; the fastest is compared with them beside the
@@ -30,9 +30,6 @@ type Stage struct {
 	Name string
 	Figures
 }
-
-// Verb is what a contender does to a message: "encodes", "encode".
-type Verb struct{ Does, Do string }
 
 // Connecting names the keys of exchanges whose connection is new or kept, with TLS or
 // without it.

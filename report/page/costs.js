@@ -1,9 +1,9 @@
-// The calculator: computes what cost.Model.Bill does in Go, from the same figures.
+// The calculator: computes what cost.Model.Bill computes in Go, from the same figures.
 (function () {
   var section = document.getElementById("costs");
   if (!section) return;
   var data = JSON.parse(document.getElementById("cost-data").textContent);
-  // Headings and groups come as places in a list, parts as [name, ns, low, high].
+  // Headings and groups come as indexes into a list, parts as [name, ns, low, high].
   data.steps.forEach(function (step) {
     step.lists.forEach(function (list) {
       list.forEach(function (o) {
@@ -109,7 +109,7 @@
     return x.toFixed(decimals);
   }
   function switchText(s) {
-    if (!s.saving) return s.what + ": nothing else to switch to is in this record.";
+    if (!s.saving) return s.what + ": this record has nothing to switch to.";
     if (s.saving[0] <= 0) return s.what + ": " + s.from + " is the cheapest that was measured.";
     if (bounded(s.saving) && s.saving[1] <= 0 && s.saving[2] >= 0) return s.what + ": whether " + s.to + " is cheaper than " + s.from + " is undecided (" + dollars(s.saving[1]) + " to " + dollars(s.saving[2]) + " USD a month).";
     return s.what + ": " + s.to + " in place of " + s.from + " saves " + span(s.saving, dollars) + " USD a month.";
@@ -137,13 +137,13 @@
     var total = section.querySelector(".total data");
     total.value = b.total[0];
     total.textContent = span(b.total, dollars);
-    section.querySelector(".dominant").textContent = b.total[0] > 0 ? "Most of it is " + top.name + ": " + (100 * top.usd[0] / b.total[0]).toFixed(0) + "%." : "Nothing was chosen that costs anything.";
+    section.querySelector(".dominant").textContent = b.total[0] > 0 ? "Most of it is " + top.name + ": " + (100 * top.usd[0] / b.total[0]).toFixed(0) + "%." : "Nothing chosen costs anything.";
     var list = section.querySelector(".switches");
     list.textContent = "";
     b.switches.forEach(function (s) { list.appendChild(element("li", "")).appendChild(element("data", switchText(s), { value: s.saving ? s.saving[0] : 0 })); });
   }
 
-  // Options may be those of the chosen message; the one that was chosen stays, if it can.
+  // Options may depend on the message; the chosen option stays if the message has it.
   function fill() {
     data.steps.forEach(function (step) {
       if (step.lists.length === 1) return;
@@ -161,7 +161,7 @@
       select.value = Math.max(0, same < 0 ? free : same);
     });
   }
-  // Amounts that are no number, or negative, count as none.
+  // Amounts that are not numbers, or are negative, count as 0.
   function number(input) { var x = parseFloat(input.value); return x > 0 && isFinite(x) ? x : 0; }
   function compute() {
     show({
@@ -169,7 +169,7 @@
       rate: number(box.rate), cpu: number(box.cpu), gb: number(box.gb)
     });
   }
-  // What to print follows the choice.
+  // The text for printing follows the choice.
   function given() {
     var text = section.querySelector(".given");
     text.textContent = "";

@@ -1,6 +1,6 @@
 "use strict";
 (function () {
-  // Sorting: a click on a column's head sorts by it, another turns the order round.
+  // Sorting: a click on a column's heading sorts by it, and another click reverses the order.
   function value(cell) {
     var text = cell.textContent.trim();
     var number = parseFloat(text.replace(/[,±%]/g, ""));
@@ -28,8 +28,8 @@
       button.addEventListener("click", function () { sort(table, column, th); });
     });
   });
-  // Pointing at a row, in a plot or in its table, shows what is known of it, in place of
-  // the browser's own slow hint.
+  // Pointing at a row, in a plot or in its table, shows its details at once, in place of
+  // the browser's own slow tooltip.
   var tip = document.createElement("div");
   tip.className = "tip";
   tip.setAttribute("role", "tooltip");
@@ -40,8 +40,8 @@
     if (title) { g.dataset.hint = title.textContent; title.remove(); }
     return g.dataset.hint || "";
   }
-  // A row of a plot is named by its label, unless that was too long, or there was no room
-  // for it: then its hint begins with the name.
+  // A row of a plot is named by its label. If that was too long, or there was no room for
+  // it, the hint begins with the name.
   function nameOf(g) {
     var label = g.hasAttribute("transform") ? g.querySelector("text").textContent : "…";
     return label.slice(-1) === "…" ? hintOf(g).split("\n")[0] : label;
@@ -53,7 +53,7 @@
     hit.setAttribute("d", "M0-17h900v30H0z");
     g.insertBefore(hit, g.firstChild);
   });
-  // What a row's table says of it comes first, then what its plot does.
+  // First the row's figures from its table, then the hint from its plot.
   function figures(row) {
     var heads = row.closest("table").tHead.rows[0].cells;
     return Array.from(row.cells).slice(1).map(function (cell, i) { return heads[i + 1].textContent.trim() + ": " + cell.textContent.trim(); });

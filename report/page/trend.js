@@ -1,7 +1,7 @@
 "use strict";
 (function () {
-  // Trends: what SVG shows is drawn again by uPlot, with a readout under the pointer and zoom.
-  // The values are those of the table below each plot.
+  // Trends: uPlot draws the SVG plots again, with zoom and a readout for the pointer.
+  // The values come from the table below each plot.
   function colour(name) { return getComputedStyle(document.documentElement).getPropertyValue(name).trim(); }
   function read(section) {
     var data = { index: [], value: [], low: [], high: [], rows: [] };
@@ -15,7 +15,7 @@
     });
     return data;
   }
-  // Vertical lines at changes, and where the anchor is another one.
+  // Vertical lines at changes, and where the anchor changes.
   function marks(section) {
     var list = [];
     section.querySelectorAll("table.changes tbody tr").forEach(function (tr) {
@@ -58,7 +58,7 @@
     box.classList.add("live");
     return plot;
   }
-  // The band of intervals, broken where there are none.
+  // The band of intervals, with gaps where there are none.
   function band(u, data) {
     var ctx = u.ctx, part = [];
     function flush() {
@@ -104,7 +104,7 @@
     paint();
     u.ctx.restore();
   }
-  // Drawn once it comes into view, and again when colours or widths change.
+  // Plots are drawn when they come into view, and again when colours or widths change.
   var drawn = new Map();
   var seen = new IntersectionObserver(function (entries) {
     entries.forEach(function (e) {

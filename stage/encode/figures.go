@@ -11,12 +11,12 @@ import (
 func figures() verdict.Figures {
 	return verdict.Figures{
 		Message: "msg", Does: "op",
-		Verbs: map[string]verdict.Verb{
-			"encode":       {Does: "encodes", Do: "encode"},
-			"decode":       {Does: "decodes", Do: "decode"},
-			"decode-reuse": {Does: "decodes into a used message", Do: "decode into a used message"},
-			"pack":         {Does: "packs", Do: "pack"},
-			"validate":     {Does: "decodes and validates", Do: "decode and validate"},
+		Verbs: map[string]string{
+			"encode":       "encodes",
+			"decode":       "decodes",
+			"decode-reuse": "decodes into a used message",
+			"pack":         "packs",
+			"validate":     "decodes and validates",
 		},
 		Known: map[string]string{"codec=json": "encoding/json"},
 		Sizes: true,
