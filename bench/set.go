@@ -65,7 +65,8 @@ type side struct {
 	binaries   map[string]*Binary // by package
 	benchmarks map[string][]Benchmark
 	failed     map[string]error // packages that do not build
-	name       string           // of a prebuilt binary, which has no source
+	// Of a prebuilt binary, which has no source: what it is called, and what stands for its commit.
+	name, commit string
 }
 
 // New finds, builds and lists the benchmarks.
@@ -273,7 +274,7 @@ func newCase(p Package, one *Benchmark, cpu int, named bool) *lab.Case {
 // entry is a benchmark on the side, without a role.
 func (s *side) entry(c *lab.Case, p Package, one Benchmark, cpu int) lab.Entry {
 	b := s.binaries[p.Path]
-	built := &lab.Build{Name: s.name, Commit: s.name}
+	built := &lab.Build{Name: s.name, Commit: s.commit}
 	if s.source != nil {
 		built.Name, built.Commit = shortCommit(s.source.Commit), s.source.Commit
 	}

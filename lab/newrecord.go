@@ -78,10 +78,11 @@ func ThisProgram() string {
 	if err != nil {
 		return ""
 	}
-	return program(name)
+	return Digest(name)
 }
 
-func program(name string) string {
+// Digest is the SHA-256 of a file, in hexadecimal, "" if it cannot be read.
+func Digest(name string) string {
 	f, err := os.Open(name)
 	if err != nil {
 		return ""
@@ -107,11 +108,11 @@ func programOf(entries []Entry) string {
 	case 0:
 		return ThisProgram()
 	case 1:
-		return program(files[0])
+		return Digest(files[0])
 	}
 	h := sha256.New()
 	for _, file := range files {
-		fmt.Fprintln(h, program(file))
+		fmt.Fprintln(h, Digest(file))
 	}
 	return hex.EncodeToString(h.Sum(nil))
 }
