@@ -26,6 +26,7 @@ type GoStruct struct {
 	Package string // import path
 	Name    string
 	Called  string // "model.Order", as Go code that imports the package calls it
+	typ     types.Type
 }
 
 // LoadStruct finds a struct by its package, a folder or an import path, and its name.
@@ -68,7 +69,7 @@ func LoadStruct(ctx context.Context, pattern, name string) (*GoStruct, error) {
 	case types.NewMethodSet(types.NewPointer(object.Type())).Lookup(nil, "ProtoReflect") != nil:
 		return nil, fmt.Errorf("%s is generated from a .proto file: bring that file", full)
 	default:
-		return &GoStruct{Package: list[0].PkgPath, Name: name, Called: list[0].Name + "." + name}, nil
+		return &GoStruct{Package: list[0].PkgPath, Name: name, Called: list[0].Name + "." + name, typ: object.Type()}, nil
 	}
 }
 
@@ -77,8 +78,8 @@ func structOf(object *types.TypeName) *types.Struct {
 	return st
 }
 
-// ReadJSON reads samples of a Go struct, which only the program that is built can decode.
-func ReadJSON(paths []string) (*Samples, error) {
+// ReadJSON reads samples of the struct, which only the program that is built can decode.
+func (st *GoStruct) ReadJSON(paths []string) (*Samples, error) {
 	s := &Samples{}
 	for _, path := range paths {
 		if !IsJSON(path) {
@@ -88,7 +89,11 @@ func ReadJSON(paths []string) (*Samples, error) {
 		if err != nil {
 			return nil, err
 		}
-		err = eachJSON(path, data, func(where string, raw []byte) error {
+		err = eachJSON(path, data, func(line int, raw []byte) error {
+			where := fmt.Sprintf("%s:%d", path, line)
+			if unknown, _ := unknownJSON(raw, goMembers(st.typ)); len(unknown) > 0 {
+				s.drop(where, unknown)
+			}
 			s.Encoded, s.places = append(s.Encoded, raw), append(s.places, where)
 			return nil
 		})

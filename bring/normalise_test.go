@@ -212,7 +212,7 @@ func TestInfer(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if samples.Dropped > 0 {
+		if samples.dropped > 0 {
 			t.Errorf("fields of %s are dropped", text)
 		}
 		return s, nil

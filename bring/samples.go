@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -23,10 +24,12 @@ import (
 // Samples are a user's messages, encoded by protobuf as the rewritten message.
 type Samples struct {
 	Encoded [][]byte
-	Drawn   bool // nobody gave any: they are drawn
-	Dropped int  // samples that had fields which the message does not have
-	First   string
+	Drawn   bool     // nobody gave any: they are drawn
 	places  []string // where each of a Go struct's comes from; nil for a protobuf message's
+
+	dropped        int    // fields that the message does not have
+	lacking        int    // samples that had such
+	first, unknown string // where the first of these samples is, and the first such field's path in it
 }
 
 // ReadSamples reads samples of a message: JSON (one, an array, or one after the other), protobuf's
@@ -57,16 +60,30 @@ func (s *Samples) read(path string, data []byte, original, normal protoreflect.M
 	case ".txt", ".txtpb", ".textproto", ".textpb", ".pbtxt", ".prototext":
 		m := dynamicpb.NewMessage(original)
 		if err := prototext.Unmarshal(data, m); err != nil {
-			return fmt.Errorf("%s does not fit %s: %w", path, original.FullName(), err)
+			if name := extensionName.FindString(err.Error()); name != "" {
+				return refuseExtension(path, name, original.FullName())
+			}
+			return misfit(path, 1, data, original.FullName(), err)
 		}
 		return s.add(path, m, normal)
 	case ".binpb", ".pb", ".bin":
 		m := dynamicpb.NewMessage(original)
 		if err := proto.Unmarshal(data, m); err != nil {
-			return fmt.Errorf("%s does not fit %s: %w", path, original.FullName(), err)
+			return fmt.Errorf("%s does not fit %s: %s", path, original.FullName(), plainSpaces(err))
 		}
-		if hasUnknown(m) {
-			s.drop(path)
+		var unknown []string
+		var refused error
+		eachUnknown(m, "", func(at string, md protoreflect.MessageDescriptor, number protowire.Number) {
+			if refused == nil && md.ExtensionRanges().Has(number) {
+				refused = refuseExtension(path, at, md.FullName())
+			}
+			unknown = append(unknown, at)
+		})
+		if refused != nil {
+			return refused
+		}
+		if len(unknown) > 0 {
+			s.drop(path, unknown)
 			if err := (proto.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(data, m); err != nil {
 				return err
 			}
@@ -77,22 +94,34 @@ func (s *Samples) read(path string, data []byte, original, normal protoreflect.M
 	}
 }
 
-func (s *Samples) drop(where string) {
-	if s.Dropped++; s.First == "" {
-		s.First = where
+// extensionName is how protobuf's errors end that do not know an extension in its text format.
+var extensionName = regexp.MustCompile(`\[[\w.]+\]$`)
+
+func (s *Samples) drop(where string, unknown []string) {
+	s.dropped += len(unknown)
+	if s.lacking++; s.lacking == 1 {
+		s.first, s.unknown = where, unknown[0]
 	}
 }
 
 func (s *Samples) readJSON(path string, data []byte, original, normal protoreflect.MessageDescriptor) error {
-	return eachJSON(path, data, func(where string, raw []byte) error {
+	return eachJSON(path, data, func(line int, raw []byte) error {
+		where := fmt.Sprintf("%s:%d", path, line)
 		m := dynamicpb.NewMessage(original)
-		if err := protojson.Unmarshal(raw, m); err != nil {
-			lax := dynamicpb.NewMessage(original)
-			if (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(raw, lax) != nil {
-				return fmt.Errorf("%s: the sample does not fit %s: %w", where, original.FullName(), err)
+		if protojson.Unmarshal(raw, m) != nil {
+			unknown, offset := unknownJSON(raw, messageMembers(original))
+			for _, at := range unknown {
+				if strings.HasSuffix(at, "]") { // an element's path has no key at its end
+					return refuseExtension(fmt.Sprintf("%s:%d", path, line+lineOf(raw, offset)-1), at, original.FullName())
+				}
 			}
-			m = lax
-			s.drop(where)
+			m = dynamicpb.NewMessage(original)
+			if err := (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(raw, m); err != nil {
+				return misfit(path, line, raw, original.FullName(), err)
+			}
+			if len(unknown) > 0 {
+				s.drop(where, unknown)
+			}
 		}
 		return s.add(where, m, normal)
 	})
@@ -100,7 +129,7 @@ func (s *Samples) readJSON(path string, data []byte, original, normal protorefle
 
 // eachJSON calls f for each value of a file: the elements of an array, or what comes one after the
 // other.
-func eachJSON(path string, data []byte, f func(where string, raw []byte) error) error {
+func eachJSON(path string, data []byte, f func(line int, raw []byte) error) error {
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	array := bytes.HasPrefix(bytes.TrimLeft(data, " \t\r\n"), []byte("["))
 	if array {
@@ -113,8 +142,7 @@ func eachJSON(path string, data []byte, f func(where string, raw []byte) error) 
 		if err := decoder.Decode(&raw); err != nil {
 			return fmt.Errorf("%s:%d: %w", path, lineOf(data, decoder.InputOffset()), err)
 		}
-		where := fmt.Sprintf("%s:%d", path, lineOf(data, decoder.InputOffset()-int64(len(raw))))
-		if err := f(where, raw); err != nil {
+		if err := f(lineOf(data, decoder.InputOffset()-int64(len(raw))), raw); err != nil {
 			return err
 		}
 	}
@@ -142,8 +170,11 @@ func (s *Samples) add(where string, m *dynamicpb.Message, normal protoreflect.Me
 	if err := proto.Unmarshal(data, other); err != nil {
 		return fail(err)
 	}
-	if hasUnknown(other) {
-		return fail(errors.New("it does not know all of the sample's fields"))
+	eachUnknown(other, "", func(at string, _ protoreflect.MessageDescriptor, _ protowire.Number) {
+		err = fmt.Errorf("it does not know %s", at)
+	})
+	if err != nil {
+		return fail(err)
 	}
 	again, err := (proto.MarshalOptions{Deterministic: true}).Marshal(other)
 	if err != nil {
@@ -158,32 +189,6 @@ func (s *Samples) add(where string, m *dynamicpb.Message, normal protoreflect.Me
 	}
 	s.Encoded = append(s.Encoded, again)
 	return nil
-}
-
-// hasUnknown says whether a message, or one within it, has fields that its descriptor does not
-// know.
-func hasUnknown(m protoreflect.Message) bool {
-	if len(m.GetUnknown()) > 0 {
-		return true
-	}
-	found := false
-	m.Range(func(fd protoreflect.FieldDescriptor, v protoreflect.Value) bool {
-		switch {
-		case fd.IsMap() && fd.MapValue().Message() != nil:
-			v.Map().Range(func(_ protoreflect.MapKey, v protoreflect.Value) bool {
-				found = found || hasUnknown(v.Message())
-				return !found
-			})
-		case fd.IsList() && fd.Message() != nil:
-			for i := range v.List().Len() {
-				found = found || hasUnknown(v.List().Get(i).Message())
-			}
-		case !fd.IsMap() && fd.Message() != nil:
-			found = hasUnknown(v.Message())
-		}
-		return !found
-	})
-	return found
 }
 
 // File is the samples as they are kept beside the program: each after its length, as protobuf
@@ -221,11 +226,15 @@ func (s *Samples) String() string {
 	if s.Drawn {
 		text = "no sample given: " + text + ", drawn by the schema alone"
 	}
+	fields := "1 unknown field"
+	if s.dropped > 1 {
+		fields = fmt.Sprintf("%d unknown fields", s.dropped)
+	}
 	switch {
-	case s.Dropped == 1:
-		text += fmt.Sprintf("; %s: unknown fields dropped", s.First)
-	case s.Dropped > 1:
-		text += fmt.Sprintf("; unknown fields dropped in %d, the first at %s", s.Dropped, s.First)
+	case s.lacking == 1:
+		text += fmt.Sprintf("; %s: %s dropped (%s)", s.first, fields, s.unknown)
+	case s.lacking > 1:
+		text += fmt.Sprintf("; %s dropped in %d samples, the first at %s (%s)", fields, s.lacking, s.first, s.unknown)
 	}
 	return text
 }

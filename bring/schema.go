@@ -155,7 +155,10 @@ func strip(file *descriptorpb.FileDescriptorProto, missing *[]string, there func
 }
 
 func stripMessage(message *descriptorpb.DescriptorProto) {
-	message.Extension, message.ExtensionRange = nil, nil
+	message.Extension = nil
+	for _, numbers := range message.ExtensionRange { // samples are refused that have such a field
+		numbers.Options = nil
+	}
 	if message.Options != nil {
 		message.Options.UninterpretedOption = standard(message.Options.UninterpretedOption)
 	}

@@ -219,7 +219,7 @@ func readStruct(cmd *cobra.Command, args []string, flags bringFlags) (*broughtMe
 	if len(flags.samples) == 0 {
 		return nil, hinted(fmt.Errorf("%s.%s: a Go struct needs samples", st.Package, st.Name), "name a file of them with --sample: .json or .ndjson, which encoding/json decodes into the struct")
 	}
-	samples, err := bring.ReadJSON(flags.samples)
+	samples, err := st.ReadJSON(flags.samples)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,244 @@
+package bring
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"go/types"
+	"reflect"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/reflect/protoreflect"
+)
+
+// members says whether an object may have a member, and which members the objects in that one may
+// have. Where it is nil, any.
+type members func(key string) (within members, known bool)
+
+// walkJSON visits the tokens of a valid JSON value but the closing ones, each with the path of what
+// it belongs to and the offset where it ends.
+func walkJSON(raw []byte, top members, visit func(path string, end int64, known bool)) {
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	decoder.UseNumber()
+	var value func(path string, of members)
+	value = func(path string, of members) {
+		token, err := decoder.Token()
+		if err != nil {
+			return
+		}
+		visit(path, decoder.InputOffset(), true)
+		delim, _ := token.(json.Delim)
+		if delim == 0 {
+			return
+		}
+		for i := 0; decoder.More(); i++ {
+			if delim == '[' {
+				value(fmt.Sprintf("%s[%d]", path, i), of)
+				continue
+			}
+			token, err := decoder.Token()
+			if err != nil {
+				return
+			}
+			key, _ := token.(string)
+			at, within, known := strings.TrimPrefix(path+"."+key, "."), members(nil), true
+			if of != nil {
+				within, known = of(key)
+			}
+			visit(at, decoder.InputOffset(), known)
+			value(at, within)
+		}
+		_, _ = decoder.Token()
+	}
+	value("", top)
+}
+
+// unknownJSON are the paths of the members that a value has and should not, with the offset where
+// the first one's name ends.
+func unknownJSON(raw []byte, top members) (paths []string, offset int64) {
+	walkJSON(raw, top, func(path string, end int64, known bool) {
+		if known {
+			return
+		}
+		if len(paths) == 0 {
+			offset = end
+		}
+		paths = append(paths, path)
+	})
+	return paths, offset
+}
+
+// messageMembers are those of a protobuf message in JSON. The well-known types have forms of their
+// own.
+func messageMembers(md protoreflect.MessageDescriptor) members {
+	file := md.ParentFile()
+	if file.Package() == "google.protobuf" && file.Path() != "google/protobuf/descriptor.proto" {
+		return nil
+	}
+	return func(key string) (members, bool) {
+		fd := md.Fields().ByJSONName(key)
+		if fd == nil {
+			fd = md.Fields().ByTextName(key)
+		}
+		switch {
+		case fd == nil:
+			return nil, false
+		case fd.IsMap() && fd.MapValue().Message() != nil:
+			return func(string) (members, bool) { return messageMembers(fd.MapValue().Message()), true }, true
+		case fd.IsMap() || fd.Message() == nil:
+			return nil, true
+		}
+		return messageMembers(fd.Message()), true
+	}
+}
+
+// goMembers are those that encoding/json decodes into a Go type.
+func goMembers(t types.Type) members {
+	for range 32 { // a slice may be one of itself
+		methods := types.NewMethodSet(types.NewPointer(t))
+		if methods.Lookup(nil, "UnmarshalJSON") != nil || methods.Lookup(nil, "UnmarshalText") != nil {
+			return nil
+		}
+		switch u := t.Underlying().(type) {
+		case *types.Pointer:
+			t = u.Elem()
+		case *types.Slice:
+			t = u.Elem()
+		case *types.Array:
+			t = u.Elem()
+		case *types.Map:
+			return func(string) (members, bool) { return goMembers(u.Elem()), true }
+		case *types.Struct:
+			return func(key string) (members, bool) {
+				for _, same := range []func(a, b string) bool{func(a, b string) bool { return a == b }, strings.EqualFold} {
+					if field := goField(u, func(name string) bool { return same(name, key) }); field != nil {
+						return goMembers(field), true
+					}
+				}
+				return nil, false
+			}
+		default:
+			return nil
+		}
+	}
+	return nil
+}
+
+// goField is the type of a struct's field by its name in JSON, which may be of an embedded struct.
+func goField(st *types.Struct, is func(name string) bool) types.Type {
+	seen := map[*types.Struct]bool{}
+	for level := []*types.Struct{st}; len(level) > 0; {
+		var next []*types.Struct
+		for _, st := range level {
+			if seen[st] {
+				continue
+			}
+			seen[st] = true
+			for i := range st.NumFields() {
+				field, tag := st.Field(i), reflect.StructTag(st.Tag(i)).Get("json")
+				name, _, _ := strings.Cut(tag, ",")
+				of := field.Type()
+				if p, ok := of.Underlying().(*types.Pointer); ok {
+					of = p.Elem()
+				}
+				embedded, isStruct := of.Underlying().(*types.Struct)
+				switch {
+				case tag == "-":
+				case field.Embedded() && isStruct && name == "":
+					next = append(next, embedded)
+				case field.Exported() && (is(name) || name == "" && is(field.Name())):
+					return field.Type()
+				}
+			}
+		}
+		level = next
+	}
+	return nil
+}
+
+// protobufPlace is how protobuf's errors say where they are.
+var protobufPlace = regexp.MustCompile(`^proto:\s*(?:syntax error )?\(line (\d+):(\d+)\):\s*`)
+
+// misfit is an error for a sample that is not one of a message. It says the place in the file, of
+// which raw begins at a line, and for JSON the field.
+func misfit(path string, line int, raw []byte, name protoreflect.FullName, err error) error {
+	text := plainSpaces(err)
+	m := protobufPlace.FindStringSubmatch(text)
+	if m == nil {
+		return fmt.Errorf("%s:%d: the sample does not fit %s: %s", path, line, name, text)
+	}
+	text = text[len(m[0]):]
+	row, _ := strconv.Atoi(m[1])
+	column, _ := strconv.Atoi(m[2])
+	if field := pathAt(raw, offsetOf(raw, row, column)); IsJSON(path) && field != "" {
+		return fmt.Errorf("%s:%d: %s does not fit %s: %s", path, line+row-1, field, name, text)
+	}
+	return fmt.Errorf("%s:%d:%d: the sample does not fit %s: %s", path, line+row-1, column, name, text)
+}
+
+// plainSpaces is the text of an error of protobuf's, which varies on purpose.
+func plainSpaces(err error) string {
+	return strings.TrimSpace(strings.ReplaceAll(err.Error(), "\u00a0", " "))
+}
+
+// offsetOf is where a line and a column in characters, both from 1, are in a text.
+func offsetOf(text []byte, line, column int) int64 {
+	offset := 0
+	for ; line > 1; line-- {
+		offset += 1 + bytes.IndexByte(text[offset:], '\n')
+	}
+	for ; column > 1 && offset < len(text); column-- {
+		_, n := utf8.DecodeRune(text[offset:])
+		offset += n
+	}
+	return int64(offset)
+}
+
+// pathAt is the path of what is at an offset of a JSON value, "" for the value itself.
+func pathAt(raw []byte, offset int64) (at string) {
+	found := false
+	walkJSON(raw, nil, func(path string, end int64, _ bool) {
+		if !found && end > offset {
+			at, found = path, true
+		}
+	})
+	return at
+}
+
+// refuseExtension is the error for a sample that has an extension's value.
+func refuseExtension(where, path string, name protoreflect.FullName) error {
+	return fmt.Errorf("%s: %s is an extension, which cannot be brought: leave it out of the sample, or make it a field of %s", where, path, name)
+}
+
+// eachUnknown visits the fields that a message, or one within it, has and its descriptor has not.
+func eachUnknown(m protoreflect.Message, path string, visit func(path string, md protoreflect.MessageDescriptor, number protowire.Number)) {
+	for rest := m.GetUnknown(); len(rest) > 0; {
+		number, _, n := protowire.ConsumeField(rest)
+		if n < 0 {
+			break
+		}
+		visit(fmt.Sprintf("%s%d", path, number), m.Descriptor(), number)
+		rest = rest[n:]
+	}
+	m.Range(func(fd protoreflect.FieldDescriptor, v protoreflect.Value) bool {
+		at := path + string(fd.Name())
+		switch {
+		case fd.IsMap() && fd.MapValue().Message() != nil:
+			v.Map().Range(func(key protoreflect.MapKey, v protoreflect.Value) bool {
+				eachUnknown(v.Message(), fmt.Sprintf("%s[%v].", at, key), visit)
+				return true
+			})
+		case fd.IsList() && fd.Message() != nil:
+			for i := range v.List().Len() {
+				eachUnknown(v.List().Get(i).Message(), fmt.Sprintf("%s[%d].", at, i), visit)
+			}
+		case !fd.IsMap() && fd.Message() != nil:
+			eachUnknown(v.Message(), at+".", visit)
+		}
+		return true
+	})
+}
