@@ -1,6 +1,7 @@
 package bring
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -37,6 +38,12 @@ func TestRandomSchemasAreBuilt(t *testing.T) {
 			left = 10
 		}
 	}
+	before := sourceFiles(t, tree)
+	t.Cleanup(func() {
+		if !maps.Equal(before, sourceFiles(t, tree)) {
+			t.Error("bringing a message has changed the source")
+		}
+	})
 	file := rapid.Custom(randomFile)
 	for seed := 1; left > 0; seed++ {
 		linked, err := protodesc.NewFile(file.Example(seed), nil)

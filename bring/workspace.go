@@ -24,6 +24,7 @@ import (
 // is built of them.
 type Workspace struct {
 	Name   string // what cases call the message
+	of     string // the message's full name
 	folder string // absolute
 	tree   string // root of this program's source, absolute
 }
@@ -31,17 +32,24 @@ type Workspace struct {
 // Folder is where workspaces are, below the current folder.
 var Folder = filepath.Join(".postage", "bring")
 
-// Open is the workspace of a name.
-func Open(ctx context.Context, name string) (*Workspace, error) {
-	folder, err := filepath.Abs(filepath.Join(Folder, name))
-	if err != nil {
-		return nil, err
-	}
+// Open is the workspace of a message: it has the message's short name, unless another message has
+// that already, and then its full name.
+func Open(ctx context.Context, name, full string) (*Workspace, error) {
 	tree, err := source(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return &Workspace{Name: name, folder: folder, tree: tree}, os.MkdirAll(folder, 0o755)
+	w := &Workspace{Name: name, of: full, tree: tree}
+	if w.folder, err = filepath.Abs(filepath.Join(Folder, name)); err != nil {
+		return nil, err
+	}
+	var there lab.BroughtConfig
+	data, err := os.ReadFile(w.config())
+	if err == nil && json.Unmarshal(data, &there) == nil && there.Of != full {
+		w.Name = strings.ReplaceAll(full, "/", ".")
+		w.folder = filepath.Join(filepath.Dir(w.folder), w.Name)
+	}
+	return w, os.MkdirAll(w.folder, 0o755)
 }
 
 // source finds the source of this program: what the current folder is in, or where the program was
@@ -181,7 +189,7 @@ func (w *Workspace) compile(ctx context.Context, code *lab.BroughtCode) (path, s
 // longer.
 func (w *Workspace) Configure(config lab.BroughtConfig, s *Samples) error {
 	file := s.File()
-	config.Name, config.Samples, config.Digest, config.Drawn = w.Name, filepath.Join(w.folder, "samples"), Digest(file), s.Drawn
+	config.Name, config.Of, config.Samples, config.Digest, config.Drawn = w.Name, w.of, filepath.Join(w.folder, "samples"), Digest(file), s.Drawn
 	if err := os.WriteFile(config.Samples, file, 0o644); err != nil {
 		return err
 	}

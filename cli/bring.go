@@ -38,7 +38,7 @@ func (p program) bringCommand() *cobra.Command {
 set or buf image, JSON samples alone, or a Go struct. Postage generates code, builds a program with it, has every row prove itself on all samples, and measures.
 
 The program stays in .postage/bring, and is built again only when something has changed. It is a whole postage
-with list, run, report, compare and gate for your message's rows.`,
+with list, run, report, compare and history for your message's rows.`,
 		Example: `  postage bring trace.proto -I protos --message TracesData --sample spans.ndjson
   postage bring trace.proto -I protos --message TracesData --sample spans.ndjson --now codec=json --budget 5m
   postage bring image.binpb --message TracesData --sample spans.ndjson
@@ -59,9 +59,9 @@ with list, run, report, compare and gate for your message's rows.`,
 
 // A broughtMessage is what was brought, whatever it came as.
 type broughtMessage struct {
-	name, doc string
-	samples   *bring.Samples
-	build     func(*bring.Workspace, lab.Bringer) (*bring.Built, error)
+	name, full, doc string
+	samples         *bring.Samples
+	build           func(*bring.Workspace, lab.Bringer) (*bring.Built, error)
 }
 
 func (p program) runBring(cmd *cobra.Command, args []string, flags bringFlags) error {
@@ -85,9 +85,12 @@ func (p program) runBring(cmd *cobra.Command, args []string, flags bringFlags) e
 		return err
 	}
 	say(cmd, "postage: %s; read in %s", brought.samples, seconds(time.Since(begin)))
-	w, err := bring.Open(ctx, brought.name)
+	w, err := bring.Open(ctx, brought.name, brought.full)
 	if err != nil {
 		return err
+	}
+	if w.Name != brought.name {
+		say(cmd, "postage: another message is called %s here, so this one is called %s", brought.name, w.Name)
 	}
 	built, err := brought.build(w, p.suites[at].Bring)
 	if err != nil {
@@ -199,7 +202,7 @@ func readSchema(cmd *cobra.Command, args []string, flags bringFlags) (*broughtMe
 	if err != nil {
 		return nil, err
 	}
-	return &broughtMessage{string(original.Name()), fmt.Sprintf("%s of %s", original.FullName(), filepath.Base(args[0])), samples, func(w *bring.Workspace, bringer lab.Bringer) (*bring.Built, error) {
+	return &broughtMessage{string(original.Name()), string(original.FullName()), fmt.Sprintf("%s of %s", original.FullName(), filepath.Base(args[0])), samples, func(w *bring.Workspace, bringer lab.Bringer) (*bring.Built, error) {
 		return w.Build(cmd.Context(), bringer, normal)
 	}}, nil
 }
@@ -223,7 +226,7 @@ func readStruct(cmd *cobra.Command, args []string, flags bringFlags) (*broughtMe
 	if err != nil {
 		return nil, err
 	}
-	return &broughtMessage{st.Called, st.Package + "." + st.Name, samples, func(w *bring.Workspace, bringer lab.Bringer) (*bring.Built, error) {
+	return &broughtMessage{st.Called, st.Package + "." + st.Name, st.Package + "." + st.Name, samples, func(w *bring.Workspace, bringer lab.Bringer) (*bring.Built, error) {
 		return w.BuildStruct(cmd.Context(), bringer, st)
 	}}, nil
 }

@@ -1,0 +1,65 @@
+package bring
+
+import (
+	"crypto/sha256"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"postage/lab"
+)
+
+// Messages of one short name have a folder each, whichever comes first, and find it again.
+func TestMessagesOfOneNameHaveAFolderEach(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, c := range []struct{ name, full, want string }{
+		{"Order", "shop.Order", "Order"},
+		{"Order", "depot.Order", "depot.Order"},
+		{"Order", "shop.Order", "Order"},
+		{"Order", "depot.Order", "depot.Order"},
+		{"model.Order", "example.com/a/model.Order", "model.Order"},
+		{"model.Order", "example.com/b/model.Order", "example.com.b.model.Order"},
+	} {
+		w, err := Open(t.Context(), c.name, c.full)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if w.Name != c.want || filepath.Base(w.folder) != c.want {
+			t.Errorf("%s is called %s in %s, want %s", c.full, w.Name, w.folder, c.want)
+		}
+		if err := w.Configure(lab.BroughtConfig{}, &Samples{Encoded: [][]byte{{}}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// sourceFiles are digests of all that a build of the source reads or could write there.
+func sourceFiles(t *testing.T, tree string) map[string][32]byte {
+	t.Helper()
+	files := map[string][32]byte{}
+	err := filepath.WalkDir(tree, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (d.Name() == ".git" || d.Name() == ".postage" || d.Name() == "testdata"):
+			return fs.SkipDir
+		}
+		switch filepath.Ext(path) {
+		case ".go", ".mod", ".sum", ".work", ".proto", ".capnp", ".fbs":
+			data, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			files[path] = sha256.Sum256(data)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, found := files[filepath.Join(tree, "go.work.sum")]; !found {
+		t.Fatalf("%s has no go.work.sum", tree)
+	}
+	return files
+}
