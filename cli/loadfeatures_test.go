@@ -27,7 +27,7 @@ func TestLoadFeatures(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, table, _ := strings.Cut(string(docs), "## What it does, beside others")
+	_, table, _ := strings.Cut(string(docs), "## Features, compared with other tools")
 	table, _, _ = strings.Cut(table, "\n## ")
 	var tests strings.Builder
 	for _, folder := range []string{".", "../load", "../report"} {
