@@ -241,7 +241,7 @@ func runBench(cmd *cobra.Command, packages []string, flags benchFlags, resumed *
 	}
 	pointLatest(out)
 	if interrupted != nil {
-		say(cmd, "postage: interrupted; go on with: postage bench --resume %s", out)
+		say(cmd, "postage: interrupted; to resume: postage bench --resume %s", out)
 	} else {
 		say(cmd, "postage: record saved as %s", out)
 	}

@@ -221,7 +221,7 @@ func measure(cmd *cobra.Command, entries []lab.Entry, rec *record.Record, out st
 	if err := conduct(cmd, entries, rec, out, 0); err != nil && !errors.Is(err, lab.ErrInterrupted) {
 		return err
 	} else if err != nil {
-		say(cmd, "postage: interrupted; go on with: postage run --resume %s%s", out, again(cmd))
+		say(cmd, "postage: interrupted; to resume: postage run --resume %s%s", out, again(cmd))
 		return errors.Join(err, print(cmd, rec))
 	}
 	pointLatest(out)
