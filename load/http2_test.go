@@ -521,10 +521,10 @@ func TestGRPCAnswers(t *testing.T) {
 		"failed":        {[]string{":status", "200", "content-type", "application/grpc", "grpc-status", "5", "grpc-message", "no%20such"}, nil, nil, "NotFound: no such"},
 		"late failure":  {[]string{":status", "200", "content-type", "application/grpc+proto"}, []string{"grpc-status", "14"}, message, "Unavailable"},
 		"no status":     {[]string{":status", "200", "content-type", "application/grpc"}, []string{"x", "y"}, message, "no grpc-status"},
-		"a web page":    {[]string{":status", "200", "content-type", "text/html"}, []string{"grpc-status", "0"}, message, "no gRPC"},
+		"a web page":    {[]string{":status", "200", "content-type", "text/html"}, []string{"grpc-status", "0"}, message, "not gRPC"},
 		"HTTP's status": {[]string{":status", "502"}, nil, nil, "status 502"},
-		"cut short":     {[]string{":status", "200", "content-type", "application/grpc"}, []string{"grpc-status", "0"}, message[:6], "not one message"},
-		"nothing":       {[]string{":status", "200", "content-type", "application/grpc"}, []string{"grpc-status", "0"}, nil, "not one message"},
+		"cut short":     {[]string{":status", "200", "content-type", "application/grpc"}, []string{"grpc-status", "0"}, message[:6], "not exactly one"},
+		"nothing":       {[]string{":status", "200", "content-type", "application/grpc"}, []string{"grpc-status", "0"}, nil, "not exactly one"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			u := scripted(t, func(s *script, _ int) {
@@ -556,11 +556,11 @@ func TestGRPCAnswers(t *testing.T) {
 func TestHeadersThatDoNotFit(t *testing.T) {
 	u := &url.URL{Scheme: "http", Host: "127.0.0.1:1"}
 	for _, test := range []struct{ proto, name, value, want string }{
-		{"http2", "Connection", "close", "no place in HTTP/2"},
+		{"http2", "Connection", "close", "not allowed in HTTP/2"},
 		{"http1", "Connection", "close", ""},
 		{"http1", "Content-Length", "3", "made from the body"},
 		{"http1", "X-A", "b\r\nc: d", "more than one line"},
-		{"http1", "X A", "b", "no name"},
+		{"http1", "X A", "b", "not the name"},
 	} {
 		pool, err := Open(t.Context(), &Target{Proto: test.proto, Conns: 1, Streams: 1, Request: Request{URL: u, Header: http.Header{test.name: {test.value}}}})
 		if test.want == "" && err == nil {
