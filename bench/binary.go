@@ -22,11 +22,12 @@ import (
 type Binary struct {
 	Package Package
 	Layouts []string // files
-	// Plain says why the binary has no hook and each batch is a process, "" if it has one.
+	// Plain says why the binary has no hook, so that each batch is a process. It is "" if the
+	// binary has one.
 	Plain string
 }
 
-// Build builds a package's test binary in so many function layouts, see [build.Source.Layouts].
+// Build builds a package's test binary in that many function layouts; see [build.Source.Layouts].
 func Build(ctx context.Context, source *build.Source, p Package, layouts int) (*Binary, error) {
 	folder, err := source.Folder(ctx)
 	if err != nil {
@@ -46,26 +47,26 @@ func Build(ctx context.Context, source *build.Source, p Package, layouts int) (*
 	return b, err
 }
 
-// command is what starts one layout with one benchmark.
+// command returns what starts one layout with one benchmark.
 func (b *Binary) command(layout int, pattern string, cpu int, mode string) (arguments, environment []string) {
 	arguments = []string{b.Layouts[layout], "-test.run=^$", "-test.bench=" + pattern, "-test.benchtime=2x", "-test.v", "-test.paniconexit0", "-test.timeout=0"}
 	if cpu > 0 {
 		arguments = append(arguments, "-test.cpu="+strconv.Itoa(cpu))
 	}
-	// As go test has it.
+	// As in go test.
 	return arguments, []string{"POSTAGE_BENCH=" + mode, "PWD=" + b.Package.Folder}
 }
 
-// Benchmark is one that was found by running it once.
+// Benchmark is a benchmark that was found by running it once.
 type Benchmark struct {
-	Name     string        // with those above it: "BenchmarkMarshal/size=10"
-	Took     time.Duration // by one operation
+	Name     string        // with the names of those above it: "BenchmarkMarshal/size=10"
+	Took     time.Duration // for one operation
 	Parallel bool          // it calls RunParallel
-	Waits    bool          // it uses less of a processor than its time
+	Waits    bool          // it uses less CPU time than wall time
 	Failed   string        // why it cannot be measured, "" if it can
 }
 
-// pattern matches the benchmark and none beside it.
+// pattern returns a pattern that matches this benchmark only.
 func (b *Benchmark) pattern() string {
 	parts := strings.Split(b.Name, "/")
 	for i, part := range parts {
@@ -74,11 +75,12 @@ func (b *Benchmark) pattern() string {
 	return strings.Join(parts, "/")
 }
 
-// verdictLine is what testing says of a benchmark that failed or was skipped.
+// verdictLine is the line that package testing prints about a benchmark that failed or was skipped.
 var verdictLine = regexp.MustCompile(`^(?:\s*|Benchmark\S+\s+)--- (FAIL|SKIP): (\S+?)(?:-\d+)?$`)
 
-// outcomes are the benchmarks of which a process said that they failed or skipped, and why: what they
-// logged last, which comes before that with -test.v, and behind it without.
+// outcomes returns the benchmarks that failed or were skipped by a process's output, and why: the
+// last line that each logged. That line comes before the verdict with -test.v, and after it
+// without.
 func outcomes(said string) (all []Benchmark) {
 	logged, bare := "", false
 	for line := range strings.Lines(said) {
@@ -103,7 +105,7 @@ func outcomes(said string) (all []Benchmark) {
 	return all
 }
 
-// why is what a benchmark's process that ended said of that.
+// why returns what the output of a process that ended says about the reason.
 func why(said string) string {
 	if all := outcomes(said); len(all) > 0 {
 		return all[len(all)-1].Failed
@@ -117,14 +119,15 @@ func why(said string) string {
 	if reason := proc.Reason(own.String()); reason != "" {
 		return reason
 	}
-	return "it printed nothing that says why"
+	return "it printed no reason"
 }
 
-// heading is what testing prints before the first benchmark, and its name.
+// heading matches what package testing prints before the first benchmark, and a benchmark's name.
 var heading = regexp.MustCompile(`^(goos|goarch|pkg|cpu): |^Benchmark\S*\s*$|^(PASS|ok)\b`)
 
-// List runs the benchmarks once that a pattern selects, and lists those that can be measured, and those that
-// cannot. Each function is run in a process of its own, and may take so long.
+// List runs each benchmark that a pattern selects once. It lists those that can be measured and
+// those that cannot. Each function runs in a process of its own, which may take as long as
+// patience.
 func (b *Binary) List(ctx context.Context, pattern string, patience time.Duration) ([]Benchmark, error) {
 	first, rest, _ := strings.Cut(pattern, "/")
 	wanted, err := regexp.Compile(first)
@@ -172,14 +175,14 @@ func (b *Binary) list(ctx context.Context, top, pattern string, patience time.Du
 			continue
 		}
 		if _, err := fmt.Sscanf(line, "ran %q %d %d %t", &one.Name, &one.Took, &cpu, &one.Parallel); err != nil {
-			return nil, fmt.Errorf("%s said %.200q, which is no benchmark", filepath.Base(b.Layouts[0]), line)
+			return nil, fmt.Errorf("%s said %.200q, which is not a benchmark", filepath.Base(b.Layouts[0]), line)
 		}
 		one.Waits = cpu > 0 && one.Took > time.Millisecond && cpu < one.Took/2
 		found = append(found, one)
 	}
 	stopped := outcomes(trouble.String())
 	found = append(found, stopped...)
-	// What ends its process may have been taken to have run by then.
+	// The benchmark that ended the process may already be listed as run.
 	lost := func(reason string) {
 		found = slices.DeleteFunc(found, func(one Benchmark) bool { return one.Name == running })
 		found = append(found, Benchmark{Name: running, Failed: reason})
@@ -187,7 +190,7 @@ func (b *Binary) list(ctx context.Context, top, pattern string, patience time.Du
 	var exit *exec.ExitError
 	switch {
 	case within.Err() != nil:
-		lost(fmt.Sprintf("hang: it does not end within %v", patience))
+		lost(fmt.Sprintf("hang: it did not end within %v", patience))
 	case errors.As(err, &exit) && len(stopped) == 0:
 		lost(fmt.Sprintf("its process ended (%v): %s", err, why(trouble.String())))
 	case err != nil && exit == nil:

@@ -11,9 +11,9 @@ import (
 	"postage/record"
 )
 
-// Bisection measures one benchmark at commits beside the one that it was good at.
+// Bisection measures one benchmark at several commits beside the commit at which it was good.
 type Bisection struct {
-	// Commits are those behind the good one, the oldest first, the last of which is bad.
+	// Commits are those after the good one, oldest first. The last one is bad.
 	Commits []string
 	options Options
 	good    *side
@@ -21,8 +21,8 @@ type Bisection struct {
 	sources []*build.Source
 }
 
-// NewBisection lists the commits of a range such as "v1.2.0..main", along first parents, and builds the good
-// one. The options select one benchmark.
+// NewBisection lists the commits of a range such as "v1.2.0..main", following first parents, and
+// builds the good one. The options must select exactly one benchmark.
 func NewBisection(ctx context.Context, o Options, commits string) (b *Bisection, err error) {
 	good, bad, ok := strings.Cut(commits, "..")
 	if !ok || good == "" || bad == "" {
@@ -39,7 +39,7 @@ func NewBisection(ctx context.Context, o Options, commits string) (b *Bisection,
 		return b, err
 	}
 	if b.Commits = strings.Fields(list); len(b.Commits) == 0 {
-		return b, errors.New("there is no commit between the two")
+		return b, errors.New("there are no commits between the two")
 	}
 	if b.good, err = b.side(ctx, good); err != nil {
 		return b, err
@@ -57,7 +57,7 @@ func NewBisection(ctx context.Context, o Options, commits string) (b *Bisection,
 		return b, fmt.Errorf("%s has no benchmark that -bench %s selects", good, o.Bench)
 	}
 	if len(names) > 1 {
-		return b, fmt.Errorf("-bench %s selects %d benchmarks, and one is followed at a time: %s", o.Bench, len(names), strings.Join(names, ", "))
+		return b, fmt.Errorf("-bench %s selects %d benchmarks, but a bisection follows one: %s", o.Bench, len(names), strings.Join(names, ", "))
 	}
 	return b, nil
 }
@@ -80,14 +80,14 @@ func (b *Bisection) Close() error {
 	return errors.Join(errs...)
 }
 
-// Contenders of a bisection's case.
+// The contenders of a bisection's case.
 const (
 	good = "code=good"
-	Then = "code=then" // at the commit that is asked about
+	Then = "code=then" // at the commit that is measured
 )
 
-// Entries are the benchmark at a commit beside the good one, which is the baseline. The error says
-// why it cannot be measured there.
+// Entries returns the benchmark at a commit and at the good one, which is the baseline. The error
+// says why it cannot be measured there.
 func (b *Bisection) Entries(ctx context.Context, commit string) ([]lab.Entry, error) {
 	then, err := b.side(ctx, commit)
 	if err != nil {
@@ -100,7 +100,7 @@ func (b *Bisection) Entries(ctx context.Context, commit string) ([]lab.Entry, er
 	is := find(then.benchmarks[b.pkg.Path], was.Name)
 	switch {
 	case is == nil:
-		return nil, fmt.Errorf("%s does not have it", shortCommit(commit))
+		return nil, fmt.Errorf("%s does not have the benchmark", shortCommit(commit))
 	case is.Failed != "" || was.Failed != "":
 		return nil, errors.New(is.Failed + was.Failed)
 	}

@@ -7,8 +7,8 @@ import (
 	"postage/record"
 )
 
-// columns makes the entries of sub-benchmarks that are compared with each other: a case for all whose names
-// differ in the value of one key only.
+// columns makes the entries of sub-benchmarks that are compared with each other. Those whose names
+// differ only in the value of the key are one case.
 func (s *Set) columns(o Options, side *side, p Package) {
 	type group struct {
 		c     *lab.Case

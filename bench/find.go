@@ -16,19 +16,19 @@ import (
 	"postage/build"
 )
 
-// Package is one whose tests have benchmarks.
+// Package is a package whose tests have benchmarks.
 type Package struct {
-	Path   string   // as it is imported
-	Folder string   // where its sources lie, and its benchmarks run
-	Label  string   // what its rows are called after
-	Tops   []string // its benchmark functions, "BenchmarkMarshal"
+	Path   string   // its import path
+	Folder string   // where its sources are, and where its benchmarks run
+	Label  string   // its name in rows
+	Tops   []string // its benchmark functions: "BenchmarkMarshal"
 }
 
-// declared finds benchmark functions in a test file.
+// declared matches the declarations of benchmark functions in a test file.
 var declared = regexp.MustCompile(`(?m)^func (Benchmark(?:[^\p{Ll}\s(][^\s(]*)?)\(`)
 
-// Find lists the packages that the patterns name, as the go command in a folder takes them, whose tests have
-// benchmarks. Nothing is built.
+// Find lists the packages whose tests have benchmarks, among those that the patterns name to a go
+// command in that folder. It builds nothing.
 func Find(ctx context.Context, folder string, patterns []string) ([]Package, error) {
 	text, err := build.Output(ctx, folder, "go", append([]string{"list", "-e", "-json=ImportPath,Dir,TestGoFiles,XTestGoFiles,Module,Error"}, patterns...)...)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 // live is a test binary that stays alive with one benchmark.
 type live struct {
 	child *proc.Child
-	// How much it has said on its standard output and error, and how many goroutines and open files it has,
-	// after the first batch and after the last.
+	// How much it has written to standard output and error, and how many goroutines and open files
+	// it has, after the first batch and after the last.
 	first, last residue
 	runs        int
 
@@ -22,16 +22,16 @@ type live struct {
 
 var _ lab.Runner = (*live)(nil)
 
-// residue is what batches may leave behind.
+// residue is what batches may leave behind: goroutines, open files, and bytes written.
 type residue struct {
 	Goroutines int `json:"goroutines"`
 	Files      int `json:"files"`
 	said       int
 }
 
-// cycles finds out how many bytes a process allocates from one collection to the next.
+// cycles measures how many bytes a process allocates from one garbage collection to the next.
 type cycles struct {
-	began, last uint64 // bytes allocated before the cycle that was begun, and before the last collection's end
+	began, last uint64 // bytes allocated before the measured cycles began, and before the last collection ended
 	first, now  int64  // collections
 }
 
@@ -45,14 +45,14 @@ func (b *Binary) start(one *Benchmark, cpu, layout int) (*live, error) {
 	return &live{child: child}, nil
 }
 
-// question is in this order, see hook.go.txt.
+// question has its fields in the order that hook.go.txt reads.
 type question struct {
 	Op   string  `json:"op"`
 	N    int     `json:"n"`
 	Part float64 `json:"part"`
 }
 
-// forever leaves it to the context when waiting ends.
+// forever leaves the time limit to the context.
 const forever = 1000 * time.Hour
 
 func (l *live) ask(ctx context.Context, q question, answer any) error {
@@ -64,7 +64,7 @@ func (l *live) ask(ctx context.Context, q question, answer any) error {
 	return err
 }
 
-// Open waits until the benchmark has been set up and run for once.
+// Open waits until the benchmark has been set up and has run once.
 func (l *live) Open(ctx context.Context) error {
 	return l.ask(ctx, question{Op: "open"}, &struct{}{})
 }
@@ -99,15 +99,15 @@ func (l *live) Batch(ctx context.Context, n int) (*lab.Batch, error) {
 	b := answer.Batch
 	b.WallNS = max(1, b.WallNS)
 	if b.CPUNS == 0 {
-		b.CPUNS = -1 // not known, or so short that it says nothing
+		b.CPUNS = -1 // not known, or too short to say anything
 	}
 	counters := map[string]float64{}
 	for unit, value := range answer.Extra {
 		switch unit {
-		case "ns/op", "B/op", "allocs/op": // the columns have what was measured
+		case "ns/op", "B/op", "allocs/op": // the extra columns have what was measured
 			continue
 		}
-		counters[unit] = value * float64(n) // what is read is divided by n
+		counters[unit] = value * float64(n) // readers divide by n
 	}
 	if answer.SetBytes > 0 {
 		counters["MB/s"] = float64(answer.SetBytes) * float64(n) * 1e3 / float64(b.WallNS) * float64(n)
@@ -118,7 +118,7 @@ func (l *live) Batch(ctx context.Context, n int) (*lab.Batch, error) {
 	return &b, nil
 }
 
-// Collect collects garbage, and begins the next cycle with a part of it done.
+// Collect collects garbage, and uses up a part of the next cycle.
 func (l *live) Collect(ctx context.Context, part float64) error {
 	var answer struct {
 		Total  uint64 `json:"total"`
@@ -129,7 +129,7 @@ func (l *live) Collect(ctx context.Context, part float64) error {
 	return err
 }
 
-// Close ends the batches; what the test binary does at its end it may still do.
+// Close ends the batches. The test binary may then still do its own clean-up.
 func (l *live) Close(ctx context.Context) (collectionBytes int64, warnings []string, err error) {
 	if h := l.heap; h.now > h.first && h.last > h.began {
 		collectionBytes = int64(h.last-h.began) / (h.now - h.first)
@@ -150,5 +150,5 @@ func (l *live) Close(ctx context.Context) (collectionBytes int64, warnings []str
 	return collectionBytes, warnings, l.child.Close()
 }
 
-// Kill makes sure that it is gone.
+// Kill makes sure that the process is gone.
 func (l *live) Kill() { l.child.Kill() }

@@ -24,26 +24,27 @@ var hookCPUUnix string
 //go:embed hook/cpu_other.go.txt
 var hookCPUOther string
 
-// renamed are the methods of testing.B that the hook takes the place of, and calls by their new names.
+// renamed are the methods of testing.B that the hook replaces, and calls by their new names.
 var renamed = []string{"launch", "StartTimer", "StopTimer", "ResetTimer", "RunParallel", "run1"}
 
-// patched is package testing's benchmark.go with the methods renamed.
+// patched returns package testing's benchmark.go with the methods renamed.
 func patched(source string) (string, error) {
 	for _, method := range renamed {
 		before, after := "\nfunc (b *B) "+method+"(", "\nfunc (b *B) postage"+strings.ToUpper(method[:1])+method[1:]+"("
 		if strings.Count(source, before) != 1 {
-			return "", fmt.Errorf("%w: package testing of this Go release has no method %s of B where it is looked for", errNoHook, method)
+			return "", fmt.Errorf("%w: package testing of this Go release has no method %s of B where one is expected", errNoHook, method)
 		}
 		source = strings.Replace(source, before, after, 1)
 	}
 	return strings.Replace(source, "\n\truntime.GC()\n", "\n\tpostageGC()\n", 1), nil
 }
 
-// errNoHook is a Go release whose package testing cannot be added to.
+// errNoHook says that a Go release's package testing cannot be extended.
 var errNoHook = errors.New("no hook")
 
-// overlay writes what go build's -overlay takes for the Go release that a folder's module is built with, into
-// the user's cache, and returns its file: the same one each time, so that builds are cached.
+// overlay writes the file for go build's -overlay into the user's cache, for the Go release that
+// builds a folder's module, and returns its path. The file is the same each time, so that builds
+// are cached.
 func overlay(ctx context.Context, folder string) (string, error) {
 	text, err := build.Output(ctx, folder, "go", "env", "GOROOT", "GOOS", "GOMODCACHE")
 	if err != nil {
@@ -55,7 +56,7 @@ func overlay(ctx context.Context, folder string) (string, error) {
 	}
 	root, system, modules := strings.TrimSpace(facts[0]), strings.TrimSpace(facts[1]), strings.TrimSpace(facts[2])
 	if below, err := filepath.Rel(modules, root); err == nil && filepath.IsLocal(below) {
-		return "", fmt.Errorf("%w: Go lies in the module cache (%s), where go build lets nothing be replaced", errNoHook, root)
+		return "", fmt.Errorf("%w: Go is in the module cache (%s), where go build does not replace files", errNoHook, root)
 	}
 	testing := filepath.Join(root, "src", "testing")
 	source, err := os.ReadFile(filepath.Join(testing, "benchmark.go"))
@@ -97,7 +98,8 @@ func overlay(ctx context.Context, folder string) (string, error) {
 	return name, keep(name, list)
 }
 
-// keep makes a file, unless it is there: what has its final name is whole.
+// keep makes a file unless it exists. It writes to a temporary name first, so that a file with the
+// final name is complete.
 func keep(name string, text []byte) error {
 	if _, err := os.Stat(name); err == nil {
 		return nil

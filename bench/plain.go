@@ -20,8 +20,8 @@ import (
 	"postage/proc"
 )
 
-// plain is a test binary as go test -c makes it: each batch is a process of its own, which sets the benchmark
-// up anew, and tells wall time and allocations.
+// plain is a test binary as go test -c makes it. Each batch is a process of its own, which sets up
+// the benchmark anew, and reports wall time and allocations.
 type plain struct {
 	binary  *Binary
 	file    string
@@ -31,10 +31,11 @@ type plain struct {
 
 var _ lab.Runner = (*plain)(nil)
 
-// procsOf is the suffix that testing adds to names for GOMAXPROCS.
+// procsOf is the suffix that package testing adds to names for GOMAXPROCS.
 var procsOf = regexp.MustCompile(`-\d+$`)
 
-// run runs it with b.N = n and returns its results, what else it printed, and how it ended.
+// run runs the benchmark with b.N = n. It returns its results, what else it printed, and how it
+// ended.
 func (p *plain) run(ctx context.Context, n int) (results []*benchfmt.Result, said string, err error) {
 	arguments := []string{"-test.run=^$", "-test.bench=" + p.pattern, "-test.benchtime=" + strconv.Itoa(n) + "x", "-test.benchmem", "-test.paniconexit0", "-test.timeout=0"}
 	if p.cpu > 0 {
@@ -58,7 +59,7 @@ func (p *plain) run(ctx context.Context, n int) (results []*benchfmt.Result, sai
 // Open has nothing to wait for.
 func (p *plain) Open(context.Context) error { return nil }
 
-// Batch starts a process for it.
+// Batch starts a process for the batch.
 func (p *plain) Batch(ctx context.Context, n int) (*lab.Batch, error) {
 	results, said, err := p.run(ctx, n)
 	var exit *exec.ExitError
@@ -70,13 +71,13 @@ func (p *plain) Batch(ctx context.Context, n int) (*lab.Batch, error) {
 	case err != nil:
 		return nil, err
 	case len(results) != 1 || results[0].Iters != n:
-		return nil, fmt.Errorf("it printed %d results of %d operations, and one is wanted", len(results), n)
+		return nil, fmt.Errorf("it printed %d results of %d operations: want one", len(results), n)
 	}
 	b := &lab.Batch{CPUNS: -1, Counters: map[string]float64{}}
 	for _, v := range results[0].Values {
 		total := v.Value * float64(n)
 		switch v.Unit {
-		case "sec/op": // as the reader has ns/op
+		case "sec/op": // the reader's form of ns/op
 			b.WallNS = max(1, int64(total*1e9))
 		case "ns/op":
 			b.WallNS = max(1, int64(total))
@@ -99,18 +100,18 @@ func (p *plain) Batch(ctx context.Context, n int) (*lab.Batch, error) {
 	return b, nil
 }
 
-// Collect has nothing to do: a batch begins in a new heap.
+// Collect has nothing to do: a batch begins with a new heap.
 func (p *plain) Collect(context.Context, float64) error { return nil }
 
-// Close says how the row was measured.
+// Close returns a warning that says how the row was measured.
 func (p *plain) Close(context.Context) (int64, []string, error) {
-	return 0, []string{"a process a batch, by wall time: " + p.binary.Plain}, nil
+	return 0, []string{"one process for each batch, by wall time: " + p.binary.Plain}, nil
 }
 
 // Kill has nothing to do: a batch ends with its context.
 func (p *plain) Kill() {}
 
-// listPlain is list for a binary without the hook.
+// listPlain does what list does, for a binary without the hook.
 func (b *Binary) listPlain(ctx context.Context, top, pattern string, patience time.Duration) (found []Benchmark, err error) {
 	within, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -133,7 +134,7 @@ func (b *Binary) listPlain(ctx context.Context, top, pattern string, patience ti
 	stopped := outcomes(said)
 	found = append(found, stopped...)
 	if len(found) == 0 && err == nil && strings.Contains(pattern, "/") {
-		return nil, nil // it has none of the sub-benchmarks
+		return nil, nil // it has no such sub-benchmarks
 	}
 	if len(found) == 0 && err == nil {
 		return []Benchmark{{Name: top, Failed: "it prints no result: it skips"}}, nil
@@ -141,7 +142,7 @@ func (b *Binary) listPlain(ctx context.Context, top, pattern string, patience ti
 	var exit *exec.ExitError
 	switch {
 	case within.Err() != nil:
-		found = append(found, Benchmark{Name: top, Failed: fmt.Sprintf("hang: it does not end within %v", patience)})
+		found = append(found, Benchmark{Name: top, Failed: fmt.Sprintf("hang: it did not end within %v", patience)})
 	case errors.As(err, &exit) && len(stopped) == 0:
 		found = append(found, Benchmark{Name: top, Failed: fmt.Sprintf("its process ended (%v): %s", err, why(said))})
 	case err != nil && exit == nil:
@@ -150,7 +151,7 @@ func (b *Binary) listPlain(ctx context.Context, top, pattern string, patience ti
 	return found, nil
 }
 
-// Prebuilt is a side that is one test binary, as go test -c makes it.
+// Prebuilt is a side that is one test binary, as made by go test -c.
 func (o *Options) prebuilt(ctx context.Context, file string) (*side, error) {
 	file, err := filepath.Abs(file)
 	if err != nil {
@@ -162,7 +163,7 @@ func (o *Options) prebuilt(ctx context.Context, file string) (*side, error) {
 	}
 	said, err := build.Output(ctx, folder, file, "-test.list=^Benchmark")
 	if err != nil {
-		return nil, fmt.Errorf("%s is no test binary of this machine: %w", file, err)
+		return nil, fmt.Errorf("%s is not a test binary for this machine: %w", file, err)
 	}
 	p := Package{Path: filepath.Base(file), Folder: folder, Label: "binary"}
 	for name := range strings.Lines(said) {
@@ -172,7 +173,7 @@ func (o *Options) prebuilt(ctx context.Context, file string) (*side, error) {
 	}
 	s := &side{packages: []Package{p}, binaries: map[string]*Binary{}, benchmarks: map[string][]Benchmark{}, failed: map[string]error{}}
 	b := &Binary{Package: p, Layouts: []string{file}, Plain: "the binary is as it was built"}
-	// Both sides go by one name: there is one package.
+	// Both sides have the same name: there is only one package.
 	s.packages[0].Path = prebuiltPath
 	s.binaries[prebuiltPath] = b
 	s.benchmarks[prebuiltPath], err = b.List(ctx, o.Bench, o.Patience)

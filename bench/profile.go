@@ -20,10 +20,10 @@ import (
 )
 
 const (
-	// profileBlocks are the processes of each side that are profiled; each takes about profileTime.
+	// profileBlocks is how many processes of each side are profiled; each takes about profileTime.
 	profileBlocks = 6
 	profileTime   = 500 * time.Millisecond
-	// mostMoved is how many functions are told of.
+	// mostMoved is how many functions are listed.
 	mostMoved = 10
 )
 
@@ -36,22 +36,24 @@ type half struct {
 	cpu    int
 }
 
-// Profile says where a benchmark's processes spend their CPU time, before and now.
+// Profile compares where a benchmark's processes spent their CPU time before and now.
 type Profile struct {
-	Old, New               string // files of profiles
+	Old, New               string // paths of the profiles
 	OldSamples, NewSamples int64
-	Moved                  []Moved // the functions whose share moved most, the furthest first
+	Moved                  []Moved // the functions whose share moved most, largest move first
 }
 
-// Moved is a function and its share of the samples: those taken in the function itself.
+// Moved is a function and its share, 0 to 1, of each side's samples. Only samples taken in the
+// function itself count.
 type Moved struct {
 	Function        string
 	Old, New        float64
 	Move, HalfWidth float64 // New - Old, with the half-width of its 95% interval
 }
 
-// Profile runs the case's benchmark in more processes, untimed, each side in turn and in several layouts, and
-// writes a CPU profile of each side into the folder. The operations take so long each, about; both sides do as many.
+// Profile runs the case's benchmark in more processes, which are not timed, with the sides taking
+// turns and in several layouts. It writes a CPU profile of each side into the folder. An operation
+// takes about so long; both sides do the same number of them.
 func (s *Set) Profile(ctx context.Context, caseName string, operation time.Duration, folder string) (*Profile, error) {
 	of, ok := s.pairs[caseName]
 	if !ok {
@@ -121,7 +123,7 @@ func (s *Set) Profile(ctx context.Context, caseName string, operation time.Durat
 	return p, nil
 }
 
-// profile is the CPU profile of one process of n operations.
+// profile returns the CPU profile of one process that does n operations.
 func (h *half) profile(ctx context.Context, block, n int, patience time.Duration) (*profile.Profile, error) {
 	f, err := os.CreateTemp("", "postage-profile-")
 	if err != nil {
@@ -131,7 +133,7 @@ func (h *half) profile(ctx context.Context, block, n int, patience time.Duration
 	if err := f.Close(); err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("hang: it does not end within %v", patience))
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("hang: it did not end within %v", patience))
 	defer cancel()
 	arguments := []string{"-test.run=^$", "-test.bench=" + h.of.pattern(), "-test.benchtime=" + strconv.Itoa(n) + "x", "-test.paniconexit0", "-test.timeout=0", "-test.cpuprofile=" + f.Name()}
 	if h.cpu > 0 {
@@ -152,7 +154,7 @@ func (h *half) profile(ctx context.Context, block, n int, patience time.Duration
 	return profile.ParseData(text)
 }
 
-// functionOf is the function that a sample was taken in, one that was inlined there too.
+// functionOf returns the function that a sample was taken in, even if it was inlined there.
 func functionOf(s *profile.Sample) string {
 	if len(s.Location) == 0 || len(s.Location[0].Line) == 0 || s.Location[0].Line[0].Function == nil {
 		return "(not known)"

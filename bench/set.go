@@ -15,10 +15,10 @@ import (
 	"postage/record"
 )
 
-// Stage is what records call the stage of benchmarks.
+// Stage is the name of benchmarks' stage in records.
 const Stage = "bench"
 
-// Proof is what a benchmark's row has in place of a proof.
+// Proof stands in a benchmark's row in place of a proof.
 const Proof = "none, a Go benchmark"
 
 // Options say what to measure.
@@ -27,29 +27,30 @@ type Options struct {
 	Patterns []string // packages
 	Bench    string   // regular expression, as go test -bench takes it
 	Against  string   // the revision to compare with, "" for none
-	Old, New string   // prebuilt test binaries to compare, in place of packages, "" for none
-	// Column is a key of sub-benchmarks' names, "codec" of "Marshal/codec=json", whose values are compared with
-	// Baseline, one of them, in one case each. "" for none.
+	Old, New string   // two prebuilt test binaries to compare, instead of packages; "" for none
+	// Column is a key in sub-benchmarks' names, such as "codec" in "Marshal/codec=json". Its values
+	// are compared with Baseline, which is one of them, in one case each. "" is for none.
 	Column, Baseline string
-	CPUs             []int // values of GOMAXPROCS to run each benchmark with, none for one as it is
-	Layouts          int   // function layouts to build each test binary in, 1 for the linker's own, 0 for as many as the packages leave time for
+	CPUs             []int // values of GOMAXPROCS to run each benchmark with; empty for the current one
+	Layouts          int   // function layouts in which each test binary is built: 1 for the linker's own, 0 for as many as the packages leave time for
 	Patience         time.Duration
-	Say              func(format string, a ...any) // told what goes on
+	Say              func(format string, a ...any) // called with what is being done
 }
 
-// Set is the benchmarks that were found, ready to be measured.
+// Set has the benchmarks that were found, ready to be measured.
 type Set struct {
 	Entries []lab.Entry
-	// Notes are lines about what is not in Entries: a package that does not build, a benchmark that is
-	// on one side only.
+	// Notes say what Entries leaves out: a package that does not build, a benchmark that only one
+	// side has.
 	Notes []string
-	// Commit and OldCommit are what the sides are built of; OldCommit is "" without Options.Against.
+	// Commit and OldCommit are the commits of the two sides; OldCommit is "" without
+	// Options.Against.
 	Commit, OldCommit string
 	sources           []*build.Source
-	pairs             map[string]pair // by case, those with an old side
+	pairs             map[string]pair // by case; only those that have an old side
 }
 
-// Close removes what was built and checked out, but for what is cached.
+// Close removes what was built and checked out, except for what is cached.
 func (s *Set) Close() error {
 	var errs []error
 	for _, source := range s.sources {
@@ -58,7 +59,7 @@ func (s *Set) Close() error {
 	return errors.Join(errs...)
 }
 
-// side is the code of one side, built.
+// side is the built code of one side.
 type side struct {
 	source     *build.Source
 	packages   []Package
@@ -69,7 +70,7 @@ type side struct {
 	name, commit string
 }
 
-// New finds, builds and lists the benchmarks.
+// New finds the benchmarks, builds them, and runs each once.
 func New(ctx context.Context, o Options) (set *Set, err error) {
 	set = &Set{pairs: map[string]pair{}}
 	defer func() {
@@ -124,7 +125,7 @@ func New(ctx context.Context, o Options) (set *Set, err error) {
 	return set, nil
 }
 
-// side builds and lists one side.
+// side builds one side and lists its benchmarks.
 func (o *Options) side(ctx context.Context, source *build.Source) (*side, error) {
 	folder, err := source.Folder(ctx)
 	if err != nil {
@@ -154,8 +155,8 @@ func (o *Options) side(ctx context.Context, source *build.Source) (*side, error)
 	return s, nil
 }
 
-// layoutsFor is how many layouts to build of so many packages' test binaries: each is a linking more, and blocks
-// that share one tell less than blocks that do not.
+// layoutsFor returns how many layouts to build of that many packages' test binaries. Each is one
+// more run of the linker, but blocks that share a layout tell less than blocks that do not.
 func layoutsFor(packages int) int {
 	switch {
 	case packages <= 4:
@@ -178,8 +179,8 @@ func shortCommit(commit string) string {
 	return name
 }
 
-// join makes the entries: of each benchmark the new side, which is the case's baseline, its control, and
-// the old side.
+// join makes the entries. A case has a benchmark of the new side, which is the baseline, its
+// control, and the same benchmark of the old side.
 func (s *Set) join(o Options, now, old *side) {
 	for _, p := range now.packages {
 		if err := now.failed[p.Path]; err != nil {
@@ -244,7 +245,7 @@ func find(all []Benchmark, name string) *Benchmark {
 	return nil
 }
 
-// orOne is GOMAXPROCS as it is, 0, where none was asked for.
+// orOne replaces an empty list by 0, which stands for the current GOMAXPROCS.
 func orOne(cpus []int) []int {
 	if len(cpus) == 0 {
 		return []int{0}
@@ -252,8 +253,8 @@ func orOne(cpus []int) []int {
 	return cpus
 }
 
-// newCase is what a benchmark is measured as. What speaks of its times is decided by what it is: wall time where it
-// works on several processors, or waits.
+// newCase makes the case of a benchmark. The measure of its time follows from what the benchmark
+// is: wall time if it uses several processors, or waits.
 func newCase(p Package, one *Benchmark, cpu int, named bool) *lab.Case {
 	c := &lab.Case{
 		Name:     "Bench/pkg=" + p.Label + "/" + strings.TrimPrefix(one.Name, "Benchmark"),
@@ -271,7 +272,7 @@ func newCase(p Package, one *Benchmark, cpu int, named bool) *lab.Case {
 	return c
 }
 
-// entry is a benchmark on the side, without a role.
+// entry returns a benchmark's entry on this side, without a role.
 func (s *side) entry(c *lab.Case, p Package, one Benchmark, cpu int) lab.Entry {
 	b := s.binaries[p.Path]
 	built := &lab.Build{Name: s.name, Commit: s.commit}
@@ -286,7 +287,7 @@ func (s *side) entry(c *lab.Case, p Package, one Benchmark, cpu int) lab.Entry {
 		Checks:      Proof,
 		NotPossible: one.Failed,
 		Start: func(_ context.Context, layout int) (lab.Runner, error) {
-			layout %= len(b.Layouts) // an old Go has one
+			layout %= len(b.Layouts) // an old Go release has only one layout
 			if b.Plain != "" {
 				return &plain{binary: b, file: b.Layouts[layout], pattern: one.pattern(), cpu: cpu}, nil
 			}

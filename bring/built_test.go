@@ -16,14 +16,14 @@ import (
 	"postage/stage/encode/codegen"
 )
 
-// limited are the rows whose libraries do not hold every message: gob, avro and the pool lose that
-// a value is there, Cap'n Proto, easyproto and Polyglot negative enums, and hyperpb the upper half
-// of a sint64 that shares a oneof with a double. Random messages have too little in common for some
-// dictionaries.
+// limited are the rows whose libraries cannot hold every message: gob, avro and the pool lose that
+// a value is present; Cap'n Proto, easyproto and Polyglot lose negative enums; and hyperpb loses
+// the upper half of a sint64 that shares a oneof with a double. Random messages have too little in
+// common for some dictionaries.
 var limited = regexp.MustCompile(`/codec=(gob|avro|capnp|easyproto|hyperpb|polyglot|vtprotobuf/pool=yes)\b|/dictionary=trained$`)
 
-// Random schemas are brought, built and proven; POSTAGE_LONG has that done with more of them, or
-// with so many as it says.
+// Random schemas are brought, built and proven. POSTAGE_LONG does that with more of them, or with
+// as many as it says.
 func TestRandomSchemasAreBuilt(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds a program for half a minute")

@@ -14,7 +14,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 	"google.golang.org/protobuf/types/descriptorpb"
-	_ "google.golang.org/protobuf/types/known/anypb" // what descriptor sets may leave out
+	_ "google.golang.org/protobuf/types/known/anypb" // imports that descriptor sets may leave out
 	_ "google.golang.org/protobuf/types/known/durationpb"
 	_ "google.golang.org/protobuf/types/known/emptypb"
 	_ "google.golang.org/protobuf/types/known/fieldmaskpb"
@@ -23,9 +23,9 @@ import (
 	_ "google.golang.org/protobuf/types/known/wrapperspb"
 )
 
-// IsDescriptors says whether a file is a descriptor set, as protoc writes with
-// --descriptor_set_out, or an image of buf's: by the end of its name, or, if that says JSON, by
-// what is in it.
+// IsDescriptors reports whether a file is a descriptor set, as protoc writes it with
+// --descriptor_set_out, or an image of buf's. It goes by the file's extension or, if that is
+// JSON's, by the content.
 func IsDescriptors(path string) bool {
 	switch filepath.Ext(path) {
 	case ".binpb", ".pb", ".bin", ".desc", ".protoset", ".fds":
@@ -88,7 +88,7 @@ func LoadDescriptors(path string) (*Schema, error) {
 	files, err := protodesc.NewFiles(set)
 	if err != nil {
 		if len(s.Missing) > 0 {
-			err = fmt.Errorf("%w (imported, and not in the set: %s: make it with protoc's --include_imports)", err, strings.Join(s.Missing, ", "))
+			err = fmt.Errorf("%w (imported, and not in the set: %s: make the set with protoc's --include_imports)", err, strings.Join(s.Missing, ", "))
 		}
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}

@@ -12,8 +12,8 @@ import (
 	"google.golang.org/protobuf/types/descriptorpb"
 )
 
-// A descriptor set and an image of buf's, which says more than protobuf knows of, are the same
-// schema as the .proto files. What only declares options, and protobuf's own files, may be missing.
+// A descriptor set, and an image of buf's, which has additional fields, are the same schema as the
+// .proto files. Files that only declare options, and protobuf's own files, may be missing.
 func TestDescriptors(t *testing.T) {
 	const text = `syntax = "proto3"; package a; import "google/protobuf/timestamp.proto"; import "f1.proto";
 message M { google.protobuf.Timestamp at = 1; b.Part part = 2; optional int32 n = 3; map<string, b.Part> named = 4; oneof by { string x = 5; bytes y = 6; } }`
@@ -76,7 +76,7 @@ message M { google.protobuf.Timestamp at = 1; b.Part part = 2; optional int32 n 
 		t.Fatal(err)
 	}
 	for path, want := range map[string]string{
-		write("alone.binpb", binary):        "imported, and not in the set: f1.proto, gogoproto/gogo.proto: make it with protoc's --include_imports",
+		write("alone.binpb", binary):        "imported, and not in the set: f1.proto, gogoproto/gogo.proto: make the set with protoc's --include_imports",
 		write("text.binpb", []byte("text")): "text.binpb: not a descriptor set: ",
 		write("empty.binpb", nil):           "empty.binpb: not a descriptor set: there is no .proto file in it",
 	} {

@@ -9,12 +9,12 @@ import (
 	"google.golang.org/protobuf/types/dynamicpb"
 )
 
-// drawn is how many samples are drawn where nobody gives any.
+// drawn is how many samples are drawn if none are given.
 const drawn = 64
 
-// DrawSamples draws samples of a message from a seed, of about the sizes that messages have: some
-// hundred bytes to some kilobytes where the message allows it. They say what the schema costs, and
-// not what real values do.
+// DrawSamples draws samples of a message from a seed, of the usual sizes: some hundred bytes to
+// some kilobytes if the message allows it. They show what the schema costs, not what real values
+// cost.
 func DrawSamples(seed uint64, original protoreflect.MessageDescriptor, n *Normal) (*Samples, error) {
 	s := &Samples{Drawn: true}
 	d := &drawer{rnd: rand.New(rand.NewPCG(seed, 0))}
@@ -27,7 +27,7 @@ func DrawSamples(seed uint64, original protoreflect.MessageDescriptor, n *Normal
 	return s, nil
 }
 
-// A drawer draws messages of so many values.
+// A drawer draws messages with a limited number of values.
 type drawer struct {
 	rnd  *rand.Rand
 	left int
@@ -36,7 +36,7 @@ type drawer struct {
 func (d *drawer) message(md protoreflect.MessageDescriptor, depth int) *dynamicpb.Message {
 	m := dynamicpb.NewMessage(md)
 	fields := md.Fields()
-	// In an order that is drawn: the values that are left are not all for the first fields.
+	// The order is drawn too, so that the values left do not all go to the first fields.
 	for _, i := range d.rnd.Perm(fields.Len()) {
 		fd := fields.Get(i)
 		of := fd.ContainingOneof()
@@ -67,7 +67,7 @@ func (d *drawer) message(md protoreflect.MessageDescriptor, depth int) *dynamicp
 
 func (d *drawer) value(fd protoreflect.FieldDescriptor, depth int) protoreflect.Value {
 	d.left--
-	whole := d.rnd.Uint64() >> (1 + d.rnd.IntN(62)) // as many small ones as large ones
+	whole := d.rnd.Uint64() >> (1 + d.rnd.IntN(62)) // as many small values as large ones
 	switch fd.Kind() {
 	case protoreflect.BoolKind:
 		return protoreflect.ValueOfBool(whole%2 == 0)
@@ -100,7 +100,7 @@ func (d *drawer) value(fd protoreflect.FieldDescriptor, depth int) protoreflect.
 
 var vocabulary = strings.Fields("id name order status region value customer é 東京 request /api/v1/items error 2026-01-02T03:04:05Z content-type payment user-agent")
 
-// text is one to four words.
+// text returns one to four words.
 func (d *drawer) text() string {
 	var words []string
 	for range 1 + d.rnd.IntN(4) {

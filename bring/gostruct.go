@@ -21,15 +21,16 @@ import (
 	"postage/lab"
 )
 
-// A GoStruct is a struct type of a Go package that the current folder's module has or requires.
+// A GoStruct is a struct type of a Go package in the current folder's module, or in one that it
+// requires.
 type GoStruct struct {
 	Package string // import path
 	Name    string
-	Called  string // "model.Order", as Go code that imports the package calls it
+	Called  string // its name in Go code that imports the package: "model.Order"
 	typ     types.Type
 }
 
-// LoadStruct finds a struct by its package, a folder or an import path, and its name.
+// LoadStruct finds a struct by its package (a folder or an import path) and its name.
 func LoadStruct(ctx context.Context, pattern, name string) (*GoStruct, error) {
 	list, err := packages.Load(&packages.Config{Context: ctx, Mode: packages.NeedName | packages.NeedTypes | packages.NeedImports | packages.NeedDeps}, pattern)
 	switch {
@@ -78,7 +79,7 @@ func structOf(object *types.TypeName) *types.Struct {
 	return st
 }
 
-// ReadJSON reads samples of the struct, which only the program that is built can decode.
+// ReadJSON reads samples of the struct. Only the program that is built can decode them.
 func (st *GoStruct) ReadJSON(paths []string) (*Samples, error) {
 	s := &Samples{}
 	for _, path := range paths {
@@ -102,14 +103,14 @@ func (st *GoStruct) ReadJSON(paths []string) (*Samples, error) {
 		}
 	}
 	if len(s.Encoded) == 0 {
-		return nil, fmt.Errorf("%s: there is no sample in it", strings.Join(paths, ", "))
+		return nil, fmt.Errorf("%s: there are no samples in it", strings.Join(paths, ", "))
 	}
 	return s, nil
 }
 
-// BuildStruct makes the program for a Go struct. It is a module of its own, in a workspace with
-// this program's source and the modules that the struct is in: what they require is chosen for both
-// together, and no file of theirs is written.
+// BuildStruct makes the program for a Go struct. The program is a module of its own, in a workspace
+// with this program's source and the struct's modules. Versions are chosen for all of them
+// together, and none of their files is changed.
 func (w *Workspace) BuildStruct(ctx context.Context, bringer lab.Bringer, st *GoStruct) (*Built, error) {
 	begin := time.Now()
 	folder := filepath.Join(w.folder, "main")
@@ -120,7 +121,7 @@ func (w *Workspace) BuildStruct(ctx context.Context, bringer lab.Bringer, st *Go
 	if err != nil {
 		return nil, fmt.Errorf("generate code: %w", err)
 	}
-	// An internal package can only be imported from below its parent.
+	// An internal package can only be imported from inside its parent folder.
 	module := "postagebrought"
 	if parent, _, ok := strings.Cut("/"+st.Package+"/", "/internal/"); ok && parent != "" {
 		module = strings.TrimPrefix(parent, "/") + "/" + module
@@ -156,7 +157,8 @@ func (w *Workspace) BuildStruct(ctx context.Context, bringer lab.Bringer, st *Go
 	return built, nil
 }
 
-// A goWork is what the go command says of a go.work file, and of the replacements of a go.mod file.
+// A goWork is the go command's description of a go.work file, and of the replacements in a go.mod
+// file.
 type goWork struct {
 	Use     []struct{ DiskPath string }
 	Replace []struct {
@@ -164,8 +166,8 @@ type goWork struct {
 	}
 }
 
-// work is a go.work file of this program's modules, the current folder's and the program's that is
-// built.
+// work returns the go.work file. It joins this program's modules, the current folder's and the one
+// that is built.
 func (w *Workspace) work(ctx context.Context, version, folder string) ([]byte, error) {
 	use := []string{folder}
 	var replace []string
@@ -184,7 +186,7 @@ func (w *Workspace) work(ctx context.Context, version, folder string) ([]byte, e
 				return nil, err
 			}
 			if modules == "" || modules == os.DevNull {
-				return nil, errors.New("the current folder is in no Go module: run it in the module that has or requires the struct's package")
+				return nil, errors.New("the current folder is not in a Go module: run this in the module that has or requires the struct's package")
 			}
 			use = append(use, filepath.Dir(modules))
 			continue
@@ -226,7 +228,7 @@ func (w *Workspace) work(ctx context.Context, version, folder string) ([]byte, e
 	return []byte(text.String()), nil
 }
 
-// goSays is what the go command prints in a folder.
+// goSays returns what the go command prints in a folder.
 func goSays(ctx context.Context, folder string, arguments ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, "go", arguments...)
 	cmd.Dir = folder
@@ -239,7 +241,7 @@ func goSays(ctx context.Context, folder string, arguments ...string) (string, er
 	return strings.TrimSpace(string(out)), nil
 }
 
-// placed is the samples' file of a Go struct: each after its place.
+// placed returns the file of a Go struct's samples: each sample after its place.
 func (s *Samples) placed() []byte {
 	var file []byte
 	for i, data := range s.Encoded {

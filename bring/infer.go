@@ -18,7 +18,7 @@ import (
 	"google.golang.org/protobuf/types/descriptorpb"
 )
 
-// IsJSON says whether a file is of JSON, by its name's end.
+// IsJSON reports whether a file is JSON, by its extension.
 func IsJSON(path string) bool {
 	switch filepath.Ext(path) {
 	case ".json", ".ndjson", ".jsonl":
@@ -27,9 +27,9 @@ func IsJSON(path string) bool {
 	return false
 }
 
-// Infer makes a schema of JSON samples alone. Every field is optional; numbers are int64 where all
-// of them are whole, else double; an object is a message, or, where its keys are data and its
-// values of one scalar type, a map from strings.
+// Infer makes a schema from JSON samples alone. Every field is optional. Numbers are int64 if all
+// of them are whole, else double. An object is a message or, if its keys are data and its values
+// have one scalar type, a map from strings.
 func Infer(path string) (*Schema, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -42,7 +42,7 @@ func Infer(path string) (*Schema, error) {
 		return nil, err
 	}
 	if root.objects == 0 {
-		return nil, fmt.Errorf("%s: there is no sample in it", path)
+		return nil, fmt.Errorf("%s: there are no samples in it", path)
 	}
 	name := pascal(identifier(strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))))
 	file := &descriptorpb.FileDescriptorProto{Name: proto.String(filepath.Base(path)), Package: proto.String("json"), Syntax: proto.String("proto3")}
@@ -54,16 +54,16 @@ func Infer(path string) (*Schema, error) {
 	return &Schema{files: []protoreflect.FileDescriptor{linked}}, nil
 }
 
-// An inferred is what is known of the values at one place of a sample.
+// An inferred is what is known about the values at one place of a sample.
 type inferred struct {
 	kind    string // "object", "string", "integer", "number", "boolean"; "" if all were null or no element was seen
-	line    int    // where it was seen first
+	line    int    // where it was first seen
 	list    bool
-	scalar  bool // seen outside of a list
+	scalar  bool // seen without a list
 	fields  map[string]*inferred
 	order   []string
 	objects int // how many there were
-	keys    int // how many keys they had in all
+	keys    int // how many keys they have in all
 }
 
 type inferrer struct {
@@ -87,7 +87,7 @@ func (in *inferrer) samples(root *inferred) error {
 			return fmt.Errorf("%s:%d: %w", in.file, in.line(), err)
 		}
 		if token != json.Delim('{') {
-			return fmt.Errorf("%s:%d: a sample is an object, not %v", in.file, in.line(), token)
+			return fmt.Errorf("%s:%d: a sample must be an object, not %v", in.file, in.line(), token)
 		}
 		if err := in.object(root, ""); err != nil {
 			return err
@@ -99,7 +99,7 @@ func (in *inferrer) samples(root *inferred) error {
 	return nil
 }
 
-// object reads the rest of an object.
+// object reads an object after its opening brace.
 func (in *inferrer) object(at *inferred, path string) error {
 	at.objects++
 	if at.fields == nil {
@@ -134,7 +134,7 @@ func (in *inferrer) value(at *inferred, path string, within bool) error {
 	switch token := token.(type) {
 	case nil:
 		if within {
-			return fmt.Errorf("%s:%d: %s has a null among its elements, which no schema can hold", in.file, in.line(), path)
+			return fmt.Errorf("%s:%d: %s has a null among its elements, which no schema can express", in.file, in.line(), path)
 		}
 		return nil
 	case bool:
@@ -149,10 +149,10 @@ func (in *inferrer) value(at *inferred, path string, within bool) error {
 	case json.Delim:
 		if token == '[' {
 			if within {
-				return fmt.Errorf("%s:%d: %s is a list of lists, which no schema can hold: name a .proto file in its place", in.file, in.line(), path)
+				return fmt.Errorf("%s:%d: %s is a list of lists, which no schema can express: give a .proto file instead", in.file, in.line(), path)
 			}
 			if at.scalar {
-				return fmt.Errorf("%s:%d: %s is a list here, and none at line %d: name a .proto file in its place", in.file, in.line(), path, at.line)
+				return fmt.Errorf("%s:%d: %s is a list here, but not at line %d: give a .proto file instead", in.file, in.line(), path, at.line)
 			}
 			at.list = true
 			for i := 0; in.decoder.More(); i++ {
@@ -167,12 +167,12 @@ func (in *inferrer) value(at *inferred, path string, within bool) error {
 	}
 	switch {
 	case !within && at.list:
-		return fmt.Errorf("%s:%d: %s is no list here, and one at line %d: name a .proto file in its place", in.file, in.line(), path, at.line)
+		return fmt.Errorf("%s:%d: %s is not a list here, but is one at line %d: give a .proto file instead", in.file, in.line(), path, at.line)
 	case at.kind == "", at.kind == "integer" && kind == "number":
 		at.kind = kind
 	case at.kind == "number" && kind == "integer":
 	case at.kind != kind:
-		return fmt.Errorf("%s:%d: %s is of mixed type: %s here, and %s at line %d: name a .proto file in its place", in.file, in.line(), path, kind, at.kind, at.line)
+		return fmt.Errorf("%s:%d: %s is of mixed type: %s here, and %s at line %d: give a .proto file instead", in.file, in.line(), path, kind, at.kind, at.line)
 	}
 	at.scalar = at.scalar || !within
 	if kind == "object" {
@@ -183,8 +183,8 @@ func (in *inferrer) value(at *inferred, path string, within bool) error {
 
 var isIdentifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// mapValue is what an object's values all are, if its keys are data: some of them are no
-// identifiers, or there are ever others.
+// mapValue returns the type of all of an object's values if its keys are data: if some of them are
+// not identifiers, or new ones keep appearing.
 func (v *inferred) mapValue() *inferred {
 	var all *inferred
 	data := len(v.order) >= 16 && len(v.order)*v.objects > 4*v.keys
@@ -204,7 +204,7 @@ func (v *inferred) mapValue() *inferred {
 
 var otherRunes = regexp.MustCompile(`[^A-Za-z0-9_]+`)
 
-// identifier makes of any text one.
+// identifier makes an identifier from any text.
 func identifier(text string) string {
 	name := strings.Trim(otherRunes.ReplaceAllString(text, "_"), "_")
 	if name == "" || name[0] <= '9' {
@@ -257,7 +257,7 @@ func (v *inferred) message(name, full string) *descriptorpb.DescriptorProto {
 	return out
 }
 
-// number is the field's number: protobuf keeps some for itself.
+// number returns the field's number. It skips those that protobuf reserves.
 func number(i int) int {
 	if i+1 >= 19000 {
 		return i + 1001

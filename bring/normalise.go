@@ -12,26 +12,26 @@ import (
 	"google.golang.org/protobuf/types/descriptorpb"
 )
 
-// A Normal is a message in the shape that generators take.
+// A Normal is a message in the form that generators accept.
 type Normal struct {
-	// File has the message as its first, and whatever it reaches, as top-level types of one
-	// package. Fields keep their numbers, kinds and names in JSON: encoded, it is the same message.
+	// File has the message first, and then every type that it uses, as top-level types of one
+	// package. Fields keep their numbers, kinds and JSON names: the encoded message is the same.
 	File    *descriptorpb.FileDescriptorProto
-	Message protoreflect.MessageDescriptor // of File
-	// Messages and Enums are how many are reachable.
+	Message protoreflect.MessageDescriptor // name of the message in File
+	// Messages and Enums are how many types the message uses.
 	Messages, Enums int
-	// Oneofs says that there are oneofs: forms other than protobuf's have optional fields in their
-	// place.
+	// Oneofs says that there are oneofs. Formats other than protobuf's have optional fields in
+	// their place.
 	Oneofs bool
-	// Groups of types, from their names in the original to those in File.
+	// Groups of types, from their original names to those in File.
 	Names map[protoreflect.FullName]string
 }
 
 const normalPackage = "postage.brought"
 
-// Normalise rewrites a message and all that it reaches. Singular messages become optional ones,
-// which is what they are on the wire. Where all of it is proto2 it stays that, where not it becomes
-// proto3: text is then checked for UTF-8 everywhere, and enums are open.
+// Normalise rewrites a message and every type that it uses. Singular messages become optional,
+// which changes nothing on the wire. If all of them are proto2 the file stays proto2, otherwise it
+// is proto3: text is then checked for UTF-8 everywhere, and enums are open.
 func Normalise(root protoreflect.MessageDescriptor) (*Normal, error) {
 	n := &normaliser{names: map[protoreflect.FullName]string{}, proto2: true}
 	if err := n.collect(root); err != nil {
@@ -64,14 +64,14 @@ func Normalise(root protoreflect.MessageDescriptor) (*Normal, error) {
 }
 
 type normaliser struct {
-	messages []protoreflect.MessageDescriptor // the root first
+	messages []protoreflect.MessageDescriptor // the message itself first
 	enums    []protoreflect.EnumDescriptor
 	names    map[protoreflect.FullName]string
-	proto2   bool // all of it
+	proto2   bool // everything is proto2
 	oneofs   bool
 }
 
-// collect adds what a message reaches, and refuses what no generator here can take.
+// collect adds the types that a message uses, and refuses those that some generator cannot take.
 func (n *normaliser) collect(md protoreflect.MessageDescriptor) error {
 	if _, seen := n.names[md.FullName()]; seen {
 		return nil
@@ -85,7 +85,7 @@ func (n *normaliser) collect(md protoreflect.MessageDescriptor) error {
 	for i := range md.Fields().Len() {
 		fd := md.Fields().Get(i)
 		if fd.Kind() == protoreflect.GroupKind {
-			return refuse(fd, "%s is a group, which cannot be brought: a message in its place can", fd.FullName())
+			return refuse(fd, "%s is a group, which cannot be brought: use a message instead", fd.FullName())
 		}
 		if fd.IsMap() {
 			fd = fd.MapValue()
@@ -105,14 +105,14 @@ func (n *normaliser) collect(md protoreflect.MessageDescriptor) error {
 	return nil
 }
 
-// Names that formats have for themselves, and that begin names of functions which are generated.
+// Names that formats reserve, and prefixes of generated functions' names.
 var (
 	takenTypes    = []string{"Text", "Data", "List", "Bool", "Void", "Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64", "Float32", "Float64", "AnyPointer", "Table", "Struct", "Builder", "Form", "Kit", "Easyproto", "Hyperpb", "Capnp", "Flatbuffers", "FlatBuilder"}
 	takenPrefixes = []string{"Fields", "Alias", "Root", "Optional", "Kept"}
 	takenFields   = []string{"reset", "string", "proto_message", "proto_reflect", "marshal", "unmarshal", "descriptor", "extension_map", "extension_range_array", "size", "encode", "decode", "error", "init", "table", "segment", "is_valid", "to_ptr", "msgsize", "encode_as_ptr", "decode_from_ptr", "marshal_append"}
 )
 
-// name gives each type a name of its own that begins with a capital and has no underscore.
+// name gives each type a name of its own, which begins with a capital and has no underscore.
 func (n *normaliser) name() {
 	used := map[string]bool{}
 	for _, name := range takenTypes {
@@ -140,8 +140,8 @@ func (n *normaliser) name() {
 	for _, ed := range n.enums {
 		claim(ed.FullName(), ed.ParentFile().Package())
 	}
-	// Generated names are made of a message's and a field's: where that is a type's too, the type
-	// gives way.
+	// Generated names combine a message's name and a field's. If that is also the name of a type,
+	// the type is renamed.
 	for {
 		made := map[string]bool{}
 		for _, md := range n.messages {
@@ -162,7 +162,7 @@ func (n *normaliser) name() {
 	}
 }
 
-// pascal makes of any name one in PascalCase: Remaining_TTL is RemainingTTL.
+// pascal converts any name to PascalCase: Remaining_TTL becomes RemainingTTL.
 func pascal(name string) string {
 	var b strings.Builder
 	for part := range strings.SplitSeq(name, "_") {
@@ -176,8 +176,8 @@ func pascal(name string) string {
 	return "X" + b.String()
 }
 
-// snake makes of any name one that all generators make the same Go name of: small letters, and
-// after each underscore one.
+// snake converts any name to one for which all generators make the same Go name: lower case, and a
+// letter after each underscore.
 func snake(name string) string {
 	var b strings.Builder
 	for part := range strings.SplitSeq(hump.ReplaceAllString(name, "${1}_$2"), "_") {
@@ -195,7 +195,7 @@ func snake(name string) string {
 	return b.String()
 }
 
-// hump is where a word begins within a name, such as between host and PID in hostPID.
+// hump finds where a word begins within a name, such as between host and PID in hostPID.
 var hump = regexp.MustCompile(`([a-z0-9])([A-Z])`)
 
 func (n *normaliser) message(md protoreflect.MessageDescriptor) (*descriptorpb.DescriptorProto, error) {
@@ -255,7 +255,7 @@ func (n *normaliser) message(md protoreflect.MessageDescriptor) (*descriptorpb.D
 	if n.proto2 {
 		return out, nil
 	}
-	for i, fd := range fields { // the oneofs that stand for the word optional come last
+	for i, fd := range fields { // oneofs that stand for the word optional must come last
 		if field := out.Field[i]; field.OneofIndex == nil && fd.Cardinality() != protoreflect.Repeated && (fd.HasPresence() || fd.Message() != nil) {
 			field.Proto3Optional, field.OneofIndex = proto.Bool(true), proto.Int32(int32(len(out.OneofDecl)))
 			out.OneofDecl = append(out.OneofDecl, &descriptorpb.OneofDescriptorProto{Name: proto.String("_" + field.GetName())})
@@ -278,7 +278,7 @@ func (n *normaliser) field(fd protoreflect.FieldDescriptor, name string) (*descr
 	if fd.Cardinality() == protoreflect.Repeated {
 		field.Label = descriptorpb.FieldDescriptorProto_LABEL_REPEATED.Enum()
 		if packed := fd.IsPacked(); fd.IsList() && packable(fd.Kind()) && packed == n.proto2 {
-			field.Options = &descriptorpb.FieldOptions{Packed: &packed} // the other syntax's default
+			field.Options = &descriptorpb.FieldOptions{Packed: &packed} // the default of the other syntax
 		}
 	}
 	if md := fd.Message(); md != nil && !md.IsMapEntry() {
@@ -294,8 +294,8 @@ func packable(kind protoreflect.Kind) bool {
 	return kind != protoreflect.StringKind && kind != protoreflect.BytesKind && kind != protoreflect.MessageKind
 }
 
-// enum keeps the names of values where they are the only ones: an enum's values are named beside
-// it, not in it.
+// enum keeps the names of values that no other enum has: values belong to the scope around their
+// enum.
 func (n *normaliser) enum(ed protoreflect.EnumDescriptor, constants map[string]bool) *descriptorpb.EnumDescriptorProto {
 	out := &descriptorpb.EnumDescriptorProto{Name: proto.String(n.names[ed.FullName()])}
 	seen := map[protoreflect.EnumNumber]bool{}
@@ -311,7 +311,7 @@ func (n *normaliser) enum(ed protoreflect.EnumDescriptor, constants map[string]b
 		out.Value = append(out.Value, &descriptorpb.EnumValueDescriptorProto{Name: &name, Number: proto.Int32(int32(number))})
 	}
 	values := ed.Values()
-	if !n.proto2 { // the first has to be zero
+	if !n.proto2 { // the first value must be zero
 		if zero := values.ByNumber(0); zero != nil {
 			add(trimmed(zero.Name()), 0)
 		} else {
@@ -324,7 +324,7 @@ func (n *normaliser) enum(ed protoreflect.EnumDescriptor, constants map[string]b
 	return out
 }
 
-// constant is what the generators call a value's Go constant.
+// constant returns the generators' Go constant for a value.
 func constant(name string) string { return pascal(strings.ToLower(name)) }
 
 func trimmed(name protoreflect.Name) string {

@@ -26,8 +26,8 @@ func load(t *testing.T, files ...string) (*Schema, error) {
 	return Load(t.Context(), []string{filepath.Join(folder, "f0.proto")}, []string{folder})
 }
 
-// normalised is the rewritten message M of some files, which agrees with the original on samples
-// that are drawn.
+// normalised returns the rewritten message M of some files, after checking that it agrees with the
+// original on drawn samples.
 func normalised(t *testing.T, files ...string) *Normal {
 	t.Helper()
 	s, err := load(t, files...)
@@ -48,11 +48,11 @@ func normalised(t *testing.T, files ...string) *Normal {
 	return n
 }
 
-// Each construct becomes what generators take, and stays the same message on the wire.
+// Each construct is rewritten for generators, and keeps its wire format.
 func TestNormalise(t *testing.T) {
 	for name, test := range map[string]struct {
 		files []string
-		want  []string // of the rewritten file's text
+		want  []string // parts of the rewritten file's text
 	}{
 		"nested types are hoisted": {
 			[]string{`syntax = "proto3"; package a; message M { message Part { enum Kind { K = 0; } Kind kind = 1; } Part part = 1; }`},
@@ -110,7 +110,8 @@ func TestNormalise(t *testing.T) {
 	}
 }
 
-// Whatever a schema has, the rewritten message agrees with it on all that can be drawn.
+// Whatever a schema has, the rewritten message agrees with the original on everything that can be
+// drawn.
 func TestRandomSchemas(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		file := randomFile(t)
@@ -155,7 +156,7 @@ func randomFile(t *rapid.T) *descriptorpb.FileDescriptorProto {
 		used := map[string]bool{}
 		for i := range rapid.IntRange(0, 6).Draw(t, "fields") {
 			field := &descriptorpb.FieldDescriptorProto{Name: proto.String(name.Draw(t, "name")), Number: proto.Int32(int32(i + 1)), Label: descriptorpb.FieldDescriptorProto_LABEL_OPTIONAL.Enum()}
-			if used[pascal(field.GetName())] { // protobuf refuses two of one name in JSON
+			if used[pascal(field.GetName())] { // protobuf refuses two fields with the same JSON name
 				continue
 			}
 			used[pascal(field.GetName())] = true
@@ -189,7 +190,7 @@ func randomFile(t *rapid.T) *descriptorpb.FileDescriptorProto {
 	return file
 }
 
-// What JSON alone says of a message.
+// The schemas that samples in JSON alone give.
 func TestInfer(t *testing.T) {
 	infer := func(text string) (*Schema, error) {
 		path := filepath.Join(t.TempDir(), "order-lines.ndjson")
@@ -244,10 +245,10 @@ func TestInfer(t *testing.T) {
 		`{"o": {"list": [{"x": true}, {"x": 1}]}}`: "FILE:1: o.list[1].x is of mixed type: integer here, and boolean at line 1",
 		`{"a": [[1]]}`:                             "FILE:1: a[0] is a list of lists",
 		`{"a": [null]}`:                            "FILE:1: a[0] has a null among its elements",
-		"{\"a\": [1]}\n{\"a\": 1}":                 "FILE:2: a is no list here, and one at line 1",
-		"{\"a\": 1}\n{\"a\": [1]}":                 "FILE:2: a is a list here, and none at line 1",
-		`7`:                                        "FILE:1: a sample is an object, not 7",
-		``:                                         "FILE: there is no sample in it",
+		"{\"a\": [1]}\n{\"a\": 1}":                 "FILE:2: a is not a list here, but is one at line 1",
+		"{\"a\": 1}\n{\"a\": [1]}":                 "FILE:2: a is a list here, but not at line 1",
+		`7`:                                        "FILE:1: a sample must be an object, not 7",
+		``:                                         "FILE: there are no samples in it",
 	} {
 		if _, err := infer(text); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", text, err, want)

@@ -21,20 +21,20 @@ import (
 	"google.golang.org/protobuf/types/dynamicpb"
 )
 
-// Samples are a user's messages, encoded by protobuf as the rewritten message.
+// Samples are a user's messages, encoded in protobuf's wire format as the rewritten message.
 type Samples struct {
 	Encoded [][]byte
-	Drawn   bool     // nobody gave any: they are drawn
-	places  []string // where each of a Go struct's comes from; nil for a protobuf message's
+	Drawn   bool     // none were given: they are drawn
+	places  []string // the place of each sample of a Go struct; nil for a protobuf message
 
 	dropped        int    // fields that the message does not have
-	lacking        int    // samples that had such
+	lacking        int    // samples that had such fields
 	first, unknown string // where the first of these samples is, and the first such field's path in it
 }
 
-// ReadSamples reads samples of a message: JSON (one, an array, or one after the other), protobuf's
-// text format or its bytes, by the end of the file's name. Each is held against the rewritten
-// message.
+// ReadSamples reads samples of a message: JSON (one value, an array, or one value after the other),
+// protobuf's text format, or protobuf's bytes. The file's extension says which. Each is checked
+// against the rewritten message.
 func ReadSamples(paths []string, original protoreflect.MessageDescriptor, n *Normal) (*Samples, error) {
 	s := &Samples{}
 	for _, path := range paths {
@@ -47,7 +47,7 @@ func ReadSamples(paths []string, original protoreflect.MessageDescriptor, n *Nor
 		}
 	}
 	if len(s.Encoded) == 0 {
-		return nil, fmt.Errorf("%s: there is no sample in it", strings.Join(paths, ", "))
+		return nil, fmt.Errorf("%s: there are no samples in it", strings.Join(paths, ", "))
 	}
 	return s, nil
 }
@@ -90,7 +90,7 @@ func (s *Samples) read(path string, data []byte, original, normal protoreflect.M
 		}
 		return s.add(path, m, normal)
 	default:
-		return fmt.Errorf("%s: a sample's file ends in .json, .ndjson, .txtpb (protobuf's text format) or .binpb (its bytes), not in %q", path, ext)
+		return fmt.Errorf("%s: the name of a samples file must end in .json, .ndjson, .txtpb (protobuf's text format) or .binpb (its bytes), not in %q", path, ext)
 	}
 }
 
@@ -156,8 +156,8 @@ func lineOf(data []byte, offset int64) int {
 	return 1 + bytes.Count(data[:min(max(offset, 0), int64(len(data)))], []byte("\n"))
 }
 
-// add takes in a sample that was read as the original message, once the rewritten one is seen to
-// say the same: what the one encodes the other decodes, with nothing left over, and back.
+// add takes in a sample that was read as the original message. The rewritten message must agree: it
+// must decode what the original encodes, with nothing left over, and the other way round.
 func (s *Samples) add(where string, m *dynamicpb.Message, normal protoreflect.MessageDescriptor) error {
 	fail := func(err error) error {
 		return fmt.Errorf("%s: the rewritten message does not agree with the original: %w", where, err)
@@ -185,14 +185,14 @@ func (s *Samples) add(where string, m *dynamicpb.Message, normal protoreflect.Me
 		return fail(err)
 	}
 	if !proto.Equal(m, back) {
-		return fail(errors.New("it is another message when it comes back"))
+		return fail(errors.New("it is a different message when it comes back"))
 	}
 	s.Encoded = append(s.Encoded, again)
 	return nil
 }
 
-// File is the samples as they are kept beside the program: each after its length, as protobuf
-// delimits them.
+// File returns the content of the file that is kept beside the program: each sample after its
+// length, protobuf's usual delimiter.
 func (s *Samples) File() []byte {
 	if s.places != nil {
 		return s.placed()
@@ -204,10 +204,10 @@ func (s *Samples) File() []byte {
 	return file
 }
 
-// Digest tells one file of samples from another.
+// Digest identifies a file of samples.
 func Digest(file []byte) string { return fmt.Sprintf("%x", sha256.Sum256(file)) }
 
-// Sizes are the samples' lengths in bytes, smallest first.
+// Sizes returns the samples' lengths in bytes, smallest first.
 func (s *Samples) Sizes() []int {
 	var sizes []int
 	for _, data := range s.Encoded {
@@ -224,7 +224,7 @@ func (s *Samples) String() string {
 		text = fmt.Sprintf("1 sample, %s", size(sizes[0]))
 	}
 	if s.Drawn {
-		text = "no sample given: " + text + ", drawn by the schema alone"
+		text = "no sample given: " + text + ", drawn from the schema alone"
 	}
 	fields := "1 unknown field"
 	if s.dropped > 1 {
@@ -239,7 +239,7 @@ func (s *Samples) String() string {
 	return text
 }
 
-// size is a number of bytes for people.
+// size formats a number of bytes for people.
 func size(n int) string {
 	switch {
 	case n >= 10<<20:

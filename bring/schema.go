@@ -18,15 +18,15 @@ import (
 	"google.golang.org/protobuf/types/descriptorpb"
 )
 
-// A Schema is .proto files that have been read and linked.
+// A Schema is a set of .proto files that have been read and linked.
 type Schema struct {
 	files []protoreflect.FileDescriptor
-	// Missing are the imports that are not there. Nothing that is left needs them.
+	// Missing are the imports that were not found. Nothing that is kept needs them.
 	Missing []string
 }
 
-// Load reads .proto files and what they import, from the folders or beside the files themselves. It
-// needs no protoc.
+// Load reads .proto files and what they import, from the given folders or from the files' own. It
+// does not need protoc.
 func Load(ctx context.Context, paths, folders []string) (*Schema, error) {
 	l := &loader{folders: folders}
 	var names []string
@@ -43,12 +43,12 @@ func Load(ctx context.Context, paths, folders []string) (*Schema, error) {
 	compiler := protocompile.Compiler{
 		Resolver:       protocompile.CompositeResolver{protocompile.ResolverFunc(l.find), protocompile.WithStandardImports(&protocompile.SourceResolver{ImportPaths: []string{os.DevNull}})},
 		SourceInfoMode: protocompile.SourceInfoStandard,
-		MaxParallelism: 1, // find is not for several at once
+		MaxParallelism: 1, // find must not be called concurrently
 	}
 	files, err := compiler.Compile(ctx, names...)
 	if err != nil {
 		if len(l.missing) > 0 {
-			return nil, fmt.Errorf("%w (imported, and not there: %s: name the folder that they are below with -I)", err, strings.Join(l.missing, ", "))
+			return nil, fmt.Errorf("%w (imported, and not found: %s: name the folder that has them with -I)", err, strings.Join(l.missing, ", "))
 		}
 		return nil, err
 	}
@@ -59,15 +59,15 @@ func Load(ctx context.Context, paths, folders []string) (*Schema, error) {
 	return s, nil
 }
 
-// within is a file's name below the folder that it is found in: one of those given, or its own,
-// which is then returned.
+// within returns a file's name relative to the folder in which it is found, one of those given or
+// its own, and that folder.
 func within(path string, folders []string) (name, folder string, err error) {
 	for _, folder := range folders {
 		if rel, err := filepath.Rel(folder, path); err == nil && filepath.IsLocal(rel) {
 			return filepath.ToSlash(rel), "", nil
 		}
 	}
-	for _, folder := range folders { // named as imports name it
+	for _, folder := range folders { // by the name that imports use
 		if _, err := os.Stat(filepath.Join(folder, path)); err == nil {
 			return filepath.ToSlash(path), "", nil
 		}
@@ -78,13 +78,13 @@ func within(path string, folders []string) (name, folder string, err error) {
 	return filepath.Base(path), filepath.Dir(path), nil
 }
 
-// A loader finds files and strips them to what says how messages look on the wire.
+// A loader finds files and reduces them to what decides the wire format.
 type loader struct {
 	folders []string
 	missing []string
 }
 
-// open opens a file that is imported by this name.
+// open opens a file by the name that imports use.
 func (l *loader) open(name string) (*os.File, error) {
 	for _, folder := range l.folders {
 		f, err := os.Open(filepath.Join(folder, filepath.FromSlash(name)))
@@ -95,7 +95,7 @@ func (l *loader) open(name string) (*os.File, error) {
 	return nil, fs.ErrNotExist
 }
 
-// there says whether an import can be found.
+// there reports whether an import can be found.
 func (l *loader) there(name string) bool {
 	if f, err := l.open(name); err == nil {
 		f.Close()
@@ -126,7 +126,7 @@ func (l *loader) find(name string) (protocompile.SearchResult, error) {
 	return protocompile.SearchResult{ParseResult: parsed}, nil
 }
 
-// strip takes out what says nothing of messages' bytes, and imports that are not there.
+// strip removes what does not change messages' bytes, and imports that were not found.
 func strip(file *descriptorpb.FileDescriptorProto, missing *[]string, there func(string) bool) {
 	file.Service, file.Extension = nil, nil
 	kept, public := file.Dependency[:0], []int32(nil)
@@ -165,7 +165,7 @@ func stripMessage(message *descriptorpb.DescriptorProto) {
 	for _, field := range message.Field {
 		if field.Options != nil {
 			field.Options.UninterpretedOption = slices.DeleteFunc(standard(field.Options.UninterpretedOption), func(o *descriptorpb.UninterpretedOption) bool {
-				return o.Name[0].GetNamePart() == "default" // of an enum, which may be renamed
+				return o.Name[0].GetNamePart() == "default" // of an enum that may be renamed
 			})
 		}
 	}
@@ -189,7 +189,7 @@ func stripEnum(enum *descriptorpb.EnumDescriptorProto) {
 	}
 }
 
-// standard are the options that protobuf itself declares and that say something of the wire.
+// standard are protobuf's own options that change the wire format.
 func standard(options []*descriptorpb.UninterpretedOption) []*descriptorpb.UninterpretedOption {
 	return slices.DeleteFunc(options, func(o *descriptorpb.UninterpretedOption) bool {
 		switch o.Name[0].GetNamePart() {
@@ -200,8 +200,8 @@ func standard(options []*descriptorpb.UninterpretedOption) []*descriptorpb.Unint
 	})
 }
 
-// Message finds a message by its name, or by the end of it where only one has that. Without a name
-// it is the only message of the files that no other holds.
+// Message finds a message by its full name, or by the end of that if it is unambiguous. Without a
+// name, it finds the only message of the files that no other message uses.
 func (s *Schema) Message(name string) (protoreflect.MessageDescriptor, error) {
 	var all []protoreflect.MessageDescriptor
 	var within func(protoreflect.MessageDescriptors)
@@ -235,7 +235,7 @@ func (s *Schema) Message(name string) (protoreflect.MessageDescriptor, error) {
 	few := strings.Join(other[:min(len(other), 8)], ", ")
 	switch {
 	case len(all) == 0:
-		return nil, errors.New("there is no message in the file: name one that has some")
+		return nil, errors.New("there are no messages in the file: give one that has some")
 	case name == "" && len(top) == 1:
 		return top[0], nil
 	case name == "":
@@ -248,7 +248,7 @@ func (s *Schema) Message(name string) (protoreflect.MessageDescriptor, error) {
 	return match, nil
 }
 
-// encoded is a descriptor's bytes, the same each time.
+// encoded returns a descriptor's bytes, always the same ones.
 func encoded(file *descriptorpb.FileDescriptorProto) ([]byte, error) {
 	return proto.MarshalOptions{Deterministic: true}.Marshal(file)
 }

@@ -20,19 +20,19 @@ import (
 	"postage/lab"
 )
 
-// A Workspace is the folder of one brought message: generated code, samples, and the program that
-// is built of them.
+// A Workspace is the folder of one brought message. It has generated code, samples, and the program
+// that is built from them.
 type Workspace struct {
-	Name   string // what cases call the message
+	Name   string // the message's name in cases
 	of     string // the message's full name
 	folder string // absolute
-	tree   string // root of this program's source, absolute
+	tree   string // root of this program's source, an absolute path
 }
 
-// Folder is where workspaces are, below the current folder.
+// Folder holds the workspaces. It is below the current folder.
 var Folder = filepath.Join(".postage", "bring")
 
-// Open is the workspace of a message: it has the message's short name, unless another message has
+// Open returns the workspace of a message. It has the message's short name, unless another message has
 // that already, and then its full name.
 func Open(ctx context.Context, name, full string) (*Workspace, error) {
 	tree, err := source(ctx)
@@ -52,11 +52,11 @@ func Open(ctx context.Context, name, full string) (*Workspace, error) {
 	return w, os.MkdirAll(w.folder, 0o755)
 }
 
-// source finds the source of this program: what the current folder is in, or where the program was
+// source finds the source of this program: around the current folder, or where the program was
 // built.
 func source(ctx context.Context) (string, error) {
 	if _, err := exec.LookPath("go"); err != nil {
-		return "", &lab.Hinted{Err: errors.New("a brought message is compiled, and there is no go command here"), Hint: "https://go.dev/dl has it"}
+		return "", &lab.Hinted{Err: errors.New("bring compiles code, and there is no go command here"), Hint: "install it from https://go.dev/dl"}
 	}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		cmd := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{if .Main}}{{.Dir}}{{end}}", info.Main.Path)
@@ -70,10 +70,10 @@ func source(ctx context.Context) (string, error) {
 			return tree, nil
 		}
 	}
-	return "", &lab.Hinted{Err: errors.New("a brought message is built into this program's source, which is not here"), Hint: "clone its repository, and run `go run ./cmd/postage bring` there, or build the program there and take it anywhere on this machine"}
+	return "", &lab.Hinted{Err: errors.New("bring builds from this program's source, which is not here"), Hint: "clone its repository, and run `go run ./cmd/postage bring` there, or build the program there and use it anywhere on this machine"}
 }
 
-// Program is the program for the message, a whole postage.
+// Program returns the path of the message's program, which is a whole postage.
 func (w *Workspace) Program() string {
 	program := filepath.Join(w.folder, "postage")
 	if runtime.GOOS == "windows" {
@@ -84,14 +84,14 @@ func (w *Workspace) Program() string {
 
 func (w *Workspace) config() string { return filepath.Join(w.folder, "brought.json") }
 
-// Built is what building took, and which parts of the program could not be made.
+// Built says how long a build took, and which parts of the program could not be compiled.
 type Built struct {
-	Generate, Build time.Duration // 0 if what was there before was good
+	Generate, Build time.Duration // 0 if an earlier build could be used
 	Lost            map[string]string
 }
 
-// Build makes the program, unless it is there for this very message and by this very program. Code
-// that does not compile is left out with the rows that need it.
+// Build builds the program, unless an earlier build was for the same message by the same version of
+// this program. Code that does not compile is left out, with the rows that need it.
 func (w *Workspace) Build(ctx context.Context, bringer lab.Bringer, n *Normal) (*Built, error) {
 	file, err := encoded(n.File)
 	if err != nil {
@@ -144,7 +144,7 @@ func (w *Workspace) Build(ctx context.Context, bringer lab.Bringer, n *Normal) (
 	return built, writeJSON(keyFile, before)
 }
 
-// key tells programs apart: by their message, and by the program that generates the code.
+// key identifies a program: by its message, and by the program that generates its code.
 func (w *Workspace) key(file []byte) (string, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -160,8 +160,8 @@ func (w *Workspace) key(file []byte) (string, error) {
 
 var compileError = regexp.MustCompile(`(?m)^(\S+\.go):\d+:(?:\d+:)? .*$`)
 
-// compile builds the program. What the compiler says first of a file, it returns with the file's
-// path.
+// compile builds the program. It returns the compiler's first message about each file, by the
+// file's path.
 func (w *Workspace) compile(ctx context.Context, code *lab.BroughtCode) (path, said string, err error) {
 	overlay := struct{ Replace map[string]string }{map[string]string{}}
 	for name, with := range code.Overlay {
@@ -185,8 +185,8 @@ func (w *Workspace) compile(ctx context.Context, code *lab.BroughtCode) (path, s
 	return "", "", fmt.Errorf("go build: %w\n%s", err, text)
 }
 
-// Configure writes what the program is told when it starts. Rows that were lost before are no
-// longer.
+// Configure writes the configuration that the program reads when it starts. It forgets rows that
+// were lost earlier.
 func (w *Workspace) Configure(config lab.BroughtConfig, s *Samples) error {
 	file := s.File()
 	config.Name, config.Of, config.Samples, config.Digest, config.Drawn = w.Name, w.of, filepath.Join(w.folder, "samples"), Digest(file), s.Drawn
@@ -196,7 +196,7 @@ func (w *Workspace) Configure(config lab.BroughtConfig, s *Samples) error {
 	return writeJSON(w.config(), config)
 }
 
-// Lose notes which rows are not possible for these samples, with why.
+// Lose notes which rows are not possible for these samples, and why.
 func (w *Workspace) Lose(rows map[string]string) error {
 	data, err := os.ReadFile(w.config())
 	if err != nil {
@@ -210,8 +210,8 @@ func (w *Workspace) Lose(rows map[string]string) error {
 	return writeJSON(w.config(), config)
 }
 
-// Prove has the program prove each of its rows, and returns those that did, and those that cannot,
-// with why. A row that ends the program is one of them.
+// Prove runs the program's proof of each row. It returns the rows that are proven, and those that
+// are not, with the reasons. A row that ends the program is one of the latter.
 func (w *Workspace) Prove(ctx context.Context) (proven []string, lost map[string]string, err error) {
 	lost = map[string]string{}
 	for {
@@ -228,7 +228,7 @@ func (w *Workspace) Prove(ctx context.Context) (proven []string, lost map[string
 			}
 			switch {
 			case row.Fault == "":
-				at = row.Row // is about to be proven
+				at = row.Row // the row is about to be proven
 			case row.Fault == "ok":
 				proven, at = append(proven, row.Row), ""
 			default:

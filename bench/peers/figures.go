@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// figures are one quantity in several repetitions.
+// figures are the values of one quantity in several repetitions.
 type figures []float64
 
 func (f figures) median() float64 {
@@ -22,7 +22,7 @@ func (f figures) median() float64 {
 	return (s[(len(s)-1)/2] + s[len(s)/2]) / 2
 }
 
-// format is the median, with the lowest and the highest.
+// format returns the median, with the lowest and the highest value.
 func (f figures) format(one string) string {
 	if len(f) == 0 {
 		return "n/a"
@@ -30,7 +30,7 @@ func (f figures) format(one string) string {
 	return fmt.Sprintf(one+" ("+one+" to "+one+")", f.median(), slices.Min(f), slices.Max(f))
 }
 
-// machine is how busy the machine has been, as far as it says so.
+// machine describes how busy the machine has been, as far as the kernel says so.
 type machine struct {
 	load         string
 	total, steal float64
@@ -47,7 +47,7 @@ func readMachine() (m machine) {
 	line, _, _ := strings.Cut(string(text), "\n")
 	for i, field := range strings.Fields(line)[1:] {
 		ticks, err := strconv.ParseFloat(field, 64)
-		if err != nil || i > 7 { // guests are counted as users too
+		if err != nil || i > 7 { // guest time is counted as user time too
 			break
 		}
 		m.total += ticks

@@ -28,7 +28,7 @@ type greeter struct {
 	stdin io.Closer
 }
 
-// greeterConfig is what it is told in its first line.
+// greeterConfig is the first line that the server reads.
 type greeterConfig struct {
 	Server     string `json:"server"`
 	Body       string `json:"body"`
@@ -78,13 +78,13 @@ func startGreeter(program string, config greeterConfig) (*greeter, error) {
 	return s, nil
 }
 
-// close ends the server, which it does with its standard input.
+// close ends the server, which ends with its standard input.
 func (s *greeter) close() error {
 	err := s.stdin.Close()
 	return errors.Join(err, s.cmd.Wait())
 }
 
-// newCertificate is one for 127.0.0.1, of the kind that most servers have today.
+// newCertificate returns a certificate for 127.0.0.1, of the kind that most servers have today.
 func newCertificate() (*certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

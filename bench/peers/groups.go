@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// A group is generators that do the same to the same server.
+// A group has generators that do the same work against the same server.
 type group struct {
 	name       string
 	protocol   string // http1, http2, tls or grpc
@@ -34,8 +34,8 @@ type generator struct {
 }
 
 const (
-	conns   = 16  // of HTTP/1.1
-	streams = 100 // of HTTP/2 and gRPC, on one connection: vegeta makes no more connections
+	conns   = 16  // connections of HTTP/1.1
+	streams = 100 // streams of HTTP/2 and gRPC on one connection, since vegeta makes only one
 	rpc     = "postage.send.Greeter/Hello"
 )
 
@@ -69,7 +69,7 @@ var races = []group{
 	}},
 }
 
-// paced are the groups at a rate. wrk has no rate; h2load's is that of a connection.
+// paced are the groups with a rate. wrk has no rate, and h2load's is for each connection.
 var paced = []group{pacedAt(10_000), pacedAt(50_000)}
 
 func pacedAt(rate int) group {
@@ -83,7 +83,7 @@ func pacedAt(rate int) group {
 	}}
 }
 
-// script is k6's.
+// script is for k6.
 const script = `import http from 'k6/http';
 export const options = { discardResponseBodies: true };
 if (__ENV.RATE) {
@@ -98,10 +98,10 @@ message Message {}
 service Greeter { rpc Hello(Message) returns (Message); }
 `
 
-// sample is what a generator did in the time that was measured.
+// sample is the work of a generator in the measured time.
 type sample struct{ perCPU, perSecond float64 }
 
-// measure has the generators take turns with each server, and prints what came.
+// measure lets the generators take turns against each server, and prints the results.
 func (g group) measure(ctx context.Context, p peers, servers []*server, o options, turns int, shuffle *rand.Rand, out io.Writer) error {
 	present := slices.DeleteFunc(slices.Clone(g.generators), func(g generator) bool { return p.paths[g.peer] == "" })
 	for _, s := range servers {
@@ -138,14 +138,14 @@ func (g group) measure(ctx context.Context, p peers, servers []*server, o option
 	return nil
 }
 
-// settles is for how long a generator sends before it is measured, and longest how long it
-// may take to begin.
+// settles is how long a generator sends before it is measured. longest is how long it may take to
+// begin.
 const (
 	settles = 500 * time.Millisecond
 	longest = 20 * time.Second
 )
 
-// sample runs a generator, measures it for some seconds after it has begun, and ends it.
+// sample starts a generator, measures it for some seconds once it has begun, and ends it.
 func (g generator) sample(ctx context.Context, p peers, s *server, in group, seconds int) (sample, error) {
 	url := s.urls[in.protocol]
 	if err := p.write(url); err != nil {
@@ -210,7 +210,7 @@ func (g generator) sample(ctx context.Context, p peers, s *server, in group, sec
 	return sample{requests / (last.cpu - begun.cpu).Seconds(), requests / last.at.Sub(begun.at).Seconds()}, nil
 }
 
-// A moment is what there was until then.
+// A moment has the counters as they were at one time.
 type moment struct {
 	at       time.Time
 	requests int64
@@ -222,7 +222,7 @@ func (m *moment) read(s *server, pid int) (err error) {
 		return err
 	}
 	m.at = time.Now()
-	// /proc/PID/stat: the name is in parentheses, and may have any character.
+	// /proc/PID/stat: the name is in parentheses and can have any character.
 	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
 	if err != nil {
 		return err

@@ -1,23 +1,22 @@
 //go:build linux
 
-// Command peers compares `postage load` with established load generators: how many
-// requests each sends for a second of its own CPU time, and how well each keeps to a rate.
-// It prints Markdown.
+// Command peers compares `postage load` with established load generators: how many requests each
+// sends for one second of its own CPU time, and how well each keeps to a rate. It prints Markdown.
 //
 //	go run -C bench/peers .
 //	go run -C bench/peers . -servers responder -peers wrk,h2load -only HTTP/1.1
 //
-// Requests are counted by the server, and CPU time by the kernel, both between two moments
-// in the middle of a run. So nothing that a generator does when it starts or when it sums
-// up is counted, and all generators are counted alike.
+// The server counts the requests, and the kernel the CPU time, both between two moments in the
+// middle of a run. Nothing that a generator does when it starts, or when it sums up, is counted,
+// and all generators are counted alike.
 //
-// Two servers answer at once: nginx with a fixed answer, and the responder, one thread that
-// does nothing but find where requests end (responder.go). Each turn runs all generators of
-// a group in a new random order.
+// Two servers answer at once: nginx with a fixed answer, and the responder, which is one thread
+// that only looks for the end of each request (responder.go). Each turn runs all generators of a
+// group in a new random order.
 //
-// Generators written in Go are built at the versions of go.mod, which is a module of its own
-// so that no other module gets them. Others are used if they are installed; what is missing
-// is left out, and the program says how to install it.
+// Generators written in Go are built at the versions in go.mod, which is a module of its own so
+// that no other module depends on them. Others are used if they are installed. A missing one is
+// left out, and the program says how to install it.
 package main
 
 import (
@@ -35,24 +34,24 @@ import (
 	"time"
 )
 
-// options are what the program is asked for.
+// options are the program's options.
 type options struct {
 	turns   int
-	seconds int // measured of a run of postage load, wrk and h2load
-	others  int // measured of a run of all others, and of paced runs
+	seconds int // measured seconds of a run of postage load, wrk and h2load
+	others  int // measured seconds of a run of all others, and of paced runs
 	seed    uint64
-	only    string // groups whose name contains it
+	only    string // run the groups whose name contains it
 	servers string
 	peers   string
 }
 
 func main() {
 	var o options
-	flag.IntVar(&o.turns, "turns", 5, "of each group; paced groups get 3 at most, and those with a server that stands still 2")
-	flag.IntVar(&o.seconds, "seconds", 10, "that are measured of a run of postage load, wrk or h2load")
-	flag.IntVar(&o.others, "others", 2, "seconds that are measured of a run of the others, and of a paced run")
-	flag.Uint64Var(&o.seed, "seed", 1, "of the order of runs")
-	flag.StringVar(&o.only, "only", "", "groups with this in their name: HTTP/1.1, HTTP/2, TLS, gRPC, paced, stalls")
+	flag.IntVar(&o.turns, "turns", 5, "turns of each group; paced groups get at most 3, and groups with a server that stalls at most 2")
+	flag.IntVar(&o.seconds, "seconds", 10, "seconds measured in a run of postage load, wrk or h2load")
+	flag.IntVar(&o.others, "others", 2, "seconds measured in a run of the others, and in a paced run")
+	flag.Uint64Var(&o.seed, "seed", 1, "seed of the order of runs")
+	flag.StringVar(&o.only, "only", "", "only groups with this in their name, such as HTTP/1.1, HTTP/2, TLS, gRPC, paced, stalls")
 	flag.StringVar(&o.servers, "servers", "", "some of responder,nginx")
 	flag.StringVar(&o.peers, "peers", "", "some of "+strings.Join(peerNames(), ","))
 	flag.Parse()
@@ -64,7 +63,7 @@ func main() {
 	}
 }
 
-// among says whether a list that was asked for has a name; an empty one has all.
+// among reports whether a list of the options has a name. An empty list has every name.
 func among(list, name string) bool {
 	return list == "" || slices.Contains(strings.Split(list, ","), name)
 }

@@ -12,13 +12,13 @@ import (
 	"strings"
 )
 
-// A peer is a generator, or nginx, and how to get it.
+// A peer is a generator, or nginx, and the way to get it.
 type peer struct {
 	name    string
 	install string // a command
 }
 
-// all are the programs that are used. Those in Go are built, at the versions of go.mod.
+// all are the programs that are used. Those in Go are built at the versions in go.mod.
 var all = []peer{
 	{"postage", "go build ./cmd/postage"},
 	{"wrk", "apt-get install wrk"},
@@ -30,7 +30,7 @@ var all = []peer{
 	{"ghz", "go build github.com/bojand/ghz/cmd/ghz"},
 }
 
-// names are the programs' as the tables have them.
+// names maps the programs to their names in the tables.
 var names = map[string]string{"postage": "postage load", "wrk": "wrk", "h2load": "h2load", "vegeta": "vegeta", "k6": "k6", "fortio": "fortio", "oha": "oha", "ghz": "ghz"}
 
 func peerNames() (names []string) {
@@ -40,13 +40,13 @@ func peerNames() (names []string) {
 	return names
 }
 
-// peers are the programs' paths by their names; what is missing is not there.
+// peers are the paths of the programs, by name. A missing program has none.
 type peers struct {
 	paths  map[string]string
 	folder string
 }
 
-// install finds or makes the programs that were asked for, and says what is missing.
+// install finds or builds the programs that were asked for, and says what is missing.
 func install(ctx context.Context, folder, wanted string) (peers, error) {
 	p := peers{map[string]string{}, folder}
 	for _, one := range all {
@@ -60,7 +60,7 @@ func install(ctx context.Context, folder, wanted string) (peers, error) {
 			if one.name == "postage" {
 				cmd.Dir = filepath.Join("..", "..")
 			} else {
-				cmd.Env = append(os.Environ(), "GOWORK=off") // a workspace loads older modules too, which are ambiguous
+				cmd.Env = append(os.Environ(), "GOWORK=off") // a workspace also loads older modules, and packages become ambiguous
 			}
 			if text, err := cmd.CombinedOutput(); err != nil {
 				return p, fmt.Errorf("build %s: %w\n%s", one.name, err, text)
@@ -68,7 +68,7 @@ func install(ctx context.Context, folder, wanted string) (peers, error) {
 		} else if found, err := exec.LookPath(one.name); err == nil {
 			path = found
 		} else {
-			fmt.Fprintf(os.Stderr, "peers: %s is left out, as it is not installed: %s\n", one.name, one.install)
+			fmt.Fprintf(os.Stderr, "peers: %s is left out because it is not installed: %s\n", one.name, one.install)
 			continue
 		}
 		p.paths[one.name] = path
@@ -78,7 +78,7 @@ func install(ctx context.Context, folder, wanted string) (peers, error) {
 		os.WriteFile(filepath.Join(folder, "hello.proto"), []byte(protoFile), 0o600))
 }
 
-// write writes the file that tells vegeta where to send to.
+// write writes the file that tells vegeta where to send requests.
 func (p peers) write(url string) error {
 	return os.WriteFile(filepath.Join(p.folder, "targets"), []byte("GET "+url+"\n"), 0o600)
 }

@@ -12,9 +12,9 @@ import (
 	"syscall"
 )
 
-// A responder answers every request with the same bytes. It is one thread that waits for
-// many connections at once and looks at no more of a request than where it ends, so it is
-// done with a request sooner than any client is.
+// A responder answers every request with the same bytes. It is one thread that waits for many
+// connections at a time and only looks for the end of each request, so that it spends less on a
+// request than any client.
 type responder struct {
 	epoll    int
 	answered atomic.Int64
@@ -35,16 +35,16 @@ const (
 
 type responderConn struct {
 	protocol protocol
-	in       []byte // what has come and is not a whole request yet
+	in       []byte // octets that have come and are not yet a whole request
 	out      []byte
-	begun    bool // HTTP/2's preface has come
+	begun    bool // the preface of HTTP/2 has come
 }
 
 const responseBody = `{"secure":"raw"}`
 
 var response1 = fmt.Appendf(nil, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(responseBody), responseBody)
 
-// startResponder listens once for each protocol and returns the addresses in that order.
+// startResponder listens on one port for each protocol, and returns the addresses in that order.
 func startResponder() (*responder, []string, error) {
 	epoll, err := syscall.EpollCreate1(syscall.EPOLL_CLOEXEC)
 	if err != nil {
@@ -163,11 +163,11 @@ func (r *responder) serve(fd int32, buf []byte) {
 			r.drop(fd)
 			return
 		}
-		out = out[max(n, 0):] // a client that does not read holds all up, but none does that
+		out = out[max(n, 0):] // a client that does not read would block everything, but none of these does
 	}
 }
 
-// http1 answers requests, which have no body.
+// http1 answers requests. They have no body.
 func (c *responderConn) http1(data []byte) (requests int, left []byte) {
 	for {
 		end := bytes.Index(data, []byte("\r\n\r\n"))
@@ -180,7 +180,7 @@ func (c *responderConn) http1(data []byte) (requests int, left []byte) {
 	}
 }
 
-// Types and flags of HTTP/2's frames.
+// Types and flags of HTTP/2 frames.
 const (
 	frameData, frameHeaders, frameSettings, framePing, frameWindowUpdate = 0, 1, 4, 6, 8
 
@@ -189,14 +189,14 @@ const (
 
 const preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 
-// grpcHeader is the header of a gRPC answer: status 200 and the content type, which is not
-// indexed; grpcTrailer is its trailer.
+// grpcHeader is the header of a gRPC answer: status 200 and the content type, neither of which
+// changes the table. grpcTrailer is its trailer.
 var (
 	grpcHeader  = "\x88\x0f\x10\x10application/grpc"
 	grpcTrailer = "\x00\x0bgrpc-status\x010"
 )
 
-// http2 answers requests when they end. What they say is not read.
+// http2 answers each request when it ends, without reading its content.
 func (c *responderConn) http2(data []byte) (requests int, left []byte) {
 	if !c.begun {
 		if len(data) < len(preface) {

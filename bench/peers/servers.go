@@ -27,7 +27,7 @@ type server struct {
 	close    func() error
 }
 
-// startServers starts those that were asked for.
+// startServers starts the servers that were asked for.
 func startServers(ctx context.Context, folder, wanted string) (servers []*server, err error) {
 	if among(wanted, "responder") {
 		r, addrs, err := startResponder()
@@ -41,7 +41,7 @@ func startServers(ctx context.Context, folder, wanted string) (servers []*server
 	if among(wanted, "nginx") {
 		path, err := exec.LookPath("nginx")
 		if err != nil {
-			fmt.Fprintln(os.Stderr, "peers: nginx is left out, as it is not installed: apt-get install nginx-light")
+			fmt.Fprintln(os.Stderr, "peers: nginx is left out because it is not installed: apt-get install nginx-light")
 			return servers, nil
 		}
 		s, err := startNginx(ctx, path, folder)
@@ -53,7 +53,7 @@ func startServers(ctx context.Context, folder, wanted string) (servers []*server
 	return servers, nil
 }
 
-// nginxConfig has one worker process, as every generator has one thread.
+// nginxConfig has one worker process, since every generator has one thread.
 const nginxConfig = `daemon off;
 worker_processes 1;
 pid %[1]s/nginx.pid;
@@ -103,7 +103,7 @@ func startNginx(ctx context.Context, path, folder string) (*server, error) {
 	}
 	s.urls["tls"] = strings.Replace(s.urls["tls"], "http:", "https:", 1)
 	cmd := exec.CommandContext(ctx, path, "-e", filepath.Join(folder, "nginx.log"), "-p", folder, "-c", config)
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) } // its worker ends with it
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) } // its worker ends too
 	cmd.Stderr = os.Stderr
 	if err := cmd.Start(); err != nil {
 		return nil, err
@@ -144,7 +144,7 @@ func freePorts(n int) (ports []int, err error) {
 		if err != nil {
 			return nil, err
 		}
-		defer l.Close() // all at the end, so that they differ
+		defer l.Close() // all listen until the end, so that the ports differ
 		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
 	}
 	return ports, nil

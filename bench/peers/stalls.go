@@ -21,9 +21,9 @@ import (
 	"time"
 )
 
-// The server's standstills, and the runs that meet them: as long as some whole number of
-// intervals, so that the share of requests that is due during a standstill does not depend
-// on when a run begins.
+// The length and the distance of the server's stalls, and the length of the runs. A run lasts a
+// whole number of intervals, so that the share of requests that are due during a stall does not
+// depend on when the run begins.
 const (
 	stallRate   = 500
 	stallLength = 200 * time.Millisecond
@@ -31,14 +31,14 @@ const (
 	fixedFor    = 3 * stallEvery
 )
 
-// computedP99 is the true one. A request that is due t after a standstill began has its
-// answer stallLength - t later, all others at once. Requests come evenly, so the share that
-// takes longer than x is (stallLength - x)/stallEvery, which is 1% where x is
-// stallLength - stallEvery/100. The time in which the server catches up is left out: at p99
-// it is what the requests of the first 20 ms take, 10 of them at 500/s.
+// computedP99 is the true p99. A request that is due t after a stall began has to wait for
+// stallLength - t; all others are answered at once. Requests come evenly, so the share that takes
+// longer than x is (stallLength - x)/stallEvery. That is 1% if x is stallLength - stallEvery/100.
+// The time in which the server catches up is left out: at p99 it is the time for the requests of
+// the first 20 ms, which are 10 at 500/s.
 const computedP99 = stallLength - stallEvery/100
 
-// A stallGroup is generators that send to a server that stands still.
+// A stallGroup has generators that send to a server that stalls.
 type stallGroup struct {
 	name        string
 	server      greeterConfig
@@ -46,15 +46,15 @@ type stallGroup struct {
 	notPossible []struct{ name, why string }
 }
 
-// A stallGenerator says what it measured itself.
+// A stallGenerator reports its own measurements.
 type stallGenerator struct {
 	peer, name string
 	run        func(ctx context.Context, s *greeter) (outcome, error)
 }
 
-// outcome is what a run said of itself.
+// outcome is what a run reported.
 type outcome struct {
-	requests, achieved float64 // achieved: a second
+	requests, achieved float64 // achieved requests a second
 	took               time.Duration
 	p99                time.Duration
 	refused            string // why there is no p99
@@ -62,7 +62,7 @@ type outcome struct {
 
 const body = `{"secure":"raw"}`
 
-// stallGroups have room for all that waits during a standstill.
+// stallGroups have room for all requests that wait during a stall.
 func (p peers) stallGroups() []stallGroup {
 	at := strconv.Itoa(stallRate)
 	http := greeterConfig{Server: "nethttp", Body: "json", Stall: stallLength.Milliseconds(), StallEvery: stallEvery.Milliseconds()}
@@ -83,7 +83,7 @@ func (p peers) stallGroups() []stallGroup {
 	}
 }
 
-// stalls has them take turns.
+// stalls lets the generators take turns.
 func stalls(ctx context.Context, p peers, turns int, shuffle *rand.Rand, out io.Writer) (err error) {
 	for _, g := range p.stallGroups() {
 		if err := g.measure(ctx, p, turns, shuffle, out); err != nil {
@@ -134,7 +134,7 @@ func (g stallGroup) measure(ctx context.Context, p peers, turns int, shuffle *ra
 	return nil
 }
 
-// execute runs a program to its end.
+// execute runs a program until it ends.
 func execute(ctx context.Context, program string, args ...string) (text []byte, o outcome, err error) {
 	cmd := exec.CommandContext(ctx, program, args...)
 	var stdout, stderr bytes.Buffer
@@ -148,7 +148,7 @@ func execute(ctx context.Context, program string, args ...string) (text []byte, 
 	return stdout.Bytes(), o, err
 }
 
-// bodyFile is a file with the request's body.
+// bodyFile writes a file with the request's body.
 func (p peers) bodyFile() (string, error) {
 	path := filepath.Join(p.folder, "body.json")
 	return path, os.WriteFile(path, []byte(body), 0o600)
@@ -156,7 +156,7 @@ func (p peers) bodyFile() (string, error) {
 
 var fixedSeconds = fmt.Sprintf("%.0fs", fixedFor.Seconds())
 
-// load is postage load.
+// load runs postage load.
 func (p peers) load(rate string, args ...string) stallGenerator {
 	return stallGenerator{"postage", "postage load", func(ctx context.Context, s *greeter) (o outcome, err error) {
 		file, err := p.bodyFile()
@@ -184,7 +184,7 @@ func (p peers) load(rate string, args ...string) stallGenerator {
 	}}
 }
 
-// vegeta sends at a rate; its report is a second program.
+// vegeta sends at a rate; a second program reports.
 func (p peers) vegeta(rate string, args ...string) stallGenerator {
 	return stallGenerator{"vegeta", "vegeta", func(ctx context.Context, s *greeter) (o outcome, err error) {
 		file, err := p.bodyFile()
@@ -255,7 +255,7 @@ func (p peers) ghz(args ...string) stallGenerator {
 
 var h2loadCount = regexp.MustCompile(`(\d+) succeeded, (\d+) failed, (\d+) errored, (\d+) timeout`)
 
-// h2load prints no percentiles; they are taken from its log, in which a request's time begins
+// h2load prints no percentiles. They are computed from its log, in which a request's time begins
 // when it was sent, whenever it was due.
 func (p peers) h2load() stallGenerator {
 	return stallGenerator{"h2load", "h2load --rps, from when a request was sent", func(ctx context.Context, s *greeter) (o outcome, err error) {

@@ -15,12 +15,12 @@ import (
 	"slices"
 )
 
-// certificates is where Go programs look for the authorities that they trust.
+// certificates is where Go programs look for root certificates.
 const certificates = "/etc/ssl/certs/ca-certificates.crt"
 
 // WriteImage writes a container image as an OCI archive, which `ctr images import`, `docker load`,
-// `podman load` and `skopeo copy oci-archive:` read. It holds one statically linked program, which
-// is its entry point, and this machine's certificate authorities, and runs as nobody's user.
+// `podman load` and `skopeo copy oci-archive:` read. The image holds one statically linked program,
+// which is its entry point, and this machine's root certificates. It runs as user nobody.
 func WriteImage(w io.Writer, name, program string) error {
 	architecture, err := staticFor(program)
 	if err != nil {
@@ -81,7 +81,7 @@ func WriteImage(w io.Writer, name, program string) error {
 	if err != nil {
 		return err
 	}
-	// containerd takes the whole name from its own annotation, others from the standard's.
+	// containerd takes the whole name from its own annotation, other tools from the standard one.
 	manifest["annotations"] = object{"io.containerd.image.name": name, "org.opencontainers.image.ref.name": name}
 	index, err := json.Marshal(object{"schemaVersion": 2, "mediaType": "application/vnd.oci.image.index.v1+json", "manifests": []object{manifest}})
 	if err != nil {
@@ -105,15 +105,15 @@ func addFile(w *tar.Writer, name, path string, mode int64) error {
 	return err
 }
 
-// staticFor is the architecture of a program that needs nothing but the kernel of Linux.
+// staticFor returns the architecture of a program that needs only the Linux kernel.
 func staticFor(program string) (architecture string, err error) {
 	file, err := elf.Open(program)
 	if err != nil {
-		return "", fmt.Errorf("%s is no program for Linux (%w): build one with CGO_ENABLED=0 GOOS=linux go build", program, err)
+		return "", fmt.Errorf("%s is not a Linux program (%w): build one with CGO_ENABLED=0 GOOS=linux go build", program, err)
 	}
 	defer file.Close()
 	if slices.ContainsFunc(file.Progs, func(p *elf.Prog) bool { return p.Type == elf.PT_INTERP }) {
-		return "", fmt.Errorf("%s needs the C library, which the image has not: build it with CGO_ENABLED=0 go build", program)
+		return "", fmt.Errorf("%s needs the C library, which the image does not have: build it with CGO_ENABLED=0 go build", program)
 	}
 	switch file.Machine {
 	case elf.EM_X86_64:

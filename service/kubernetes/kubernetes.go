@@ -1,15 +1,15 @@
-// Package kubernetes brings up a Kubernetes of one node on this machine for a test, and removes it
+// Package kubernetes starts a one-node Kubernetes on this machine for a test, and removes it
 // afterwards: API server, controllers, scheduler and kubelet, over this machine's containerd and
 // runc.
 //
 // Everything listens on one address of the loopback interface, drawn at random, and all files are
-// in one folder. The programs run in namespaces of their own for processes and mounts, so that all
-// of them, and all pods, end with [Cluster.Stop] or with the calling process, even if that is
-// killed; their control groups and the folder are removed.
+// in one folder. The programs run in process and mount namespaces of their own. All of them, and
+// all pods, therefore end with [Cluster.Stop] or with the calling process, even if that is killed.
+// Their control groups and the folder are removed.
 //
-// Note: there is no network of pods and no kube-proxy. Pods that are to reach anything have
-// hostNetwork; the address of the API server is also that of its service, so that pods find it as
-// they do elsewhere.
+// Note: there is no pod network and no kube-proxy. Pods that need a network must set hostNetwork.
+// The service of the API server has the server's own address, so that pods find it in the usual
+// way.
 package kubernetes
 
 import (
@@ -38,34 +38,35 @@ import (
 // startTimeout is how long a cluster may take to be ready. It takes 5 seconds on two idle cores.
 const startTimeout = 3 * time.Minute
 
-// Cluster is a Kubernetes that is up.
+// Cluster is a running Kubernetes.
 type Cluster struct {
-	Kubeconfig string // file, of an administrator
-	dir        string // holds everything
+	Kubeconfig string // path of an administrator's kubeconfig
+	dir        string // folder of all files
 	cmd        *exec.Cmd
 	input      io.Closer
 }
 
-// Missing says in one sentence why no cluster can be started on this machine, nil if one can.
+// Missing returns a sentence that says why no cluster can be started on this machine, nil if one
+// can.
 func Missing() error {
 	if runtime.GOOS != "linux" {
-		return errors.New("a Kubernetes of our own needs Linux")
+		return errors.New("starting a Kubernetes needs Linux")
 	}
 	if os.Geteuid() != 0 {
-		return errors.New("a Kubernetes of our own needs root, for its containers")
+		return errors.New("starting a Kubernetes needs root, for its containers")
 	}
 	for _, need := range []struct{ file, pkg string }{
 		{"containerd", "containerd"}, {"ctr", "containerd"}, {"containerd-shim-runc-v2", "containerd"}, {"runc", "runc"},
 		{cniFolder + "/loopback", "containernetworking-plugins"}, {"unshare", "util-linux"},
 	} {
 		if _, err := exec.LookPath(need.file); err != nil {
-			return fmt.Errorf("a Kubernetes of our own needs %s: install Debian's package %s", need.file, need.pkg)
+			return fmt.Errorf("starting a Kubernetes needs %s: install Debian's package %s", need.file, need.pkg)
 		}
 	}
 	return nil
 }
 
-// cniFolder is where Debian's package has its plugins.
+// cniFolder is where Debian's package installs its plugins.
 const cniFolder = "/usr/lib/cni"
 
 var (
@@ -75,8 +76,8 @@ var (
 	keepScript []byte
 )
 
-// Start brings a cluster up and returns once its node is ready. Its programs are built first, if
-// they are not, which takes minutes; log is told of it. ctx bounds the start alone.
+// Start starts a cluster and returns once its node is ready. If its programs are not built yet, it
+// builds them first, which takes minutes and is reported to log. ctx bounds the start only.
 func Start(ctx context.Context, log io.Writer) (_ *Cluster, err error) {
 	defer func() {
 		if err != nil {
@@ -98,7 +99,8 @@ func Start(ctx context.Context, log io.Writer) (_ *Cluster, err error) {
 	}
 	c.Kubeconfig = filepath.Join(c.dir, "kubeconfig")
 	name := filepath.Base(c.dir)
-	// A network of the loopback interface; its first address is the API server's and its service's.
+	// A network of the loopback interface. Its first address is that of the API server and of its
+	// service.
 	address := fmt.Sprintf("127.%d.%d.1", 64+rand.IntN(128), rand.IntN(256))
 	if err := c.write(programs, address, name); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(c.dir))
@@ -142,8 +144,8 @@ func (c *Cluster) write(programs, address, name string) error {
 	return nil
 }
 
-// restrict_oom_score_adj: without CAP_SYS_RESOURCE runc may not lower it. native: overlayfs does
-// not go on overlayfs.
+// restrict_oom_score_adj: without CAP_SYS_RESOURCE runc cannot lower it. native: overlayfs does
+// not work on overlayfs.
 const containerdConfig = `version = 2
 root = "$dir/containerd/root"
 state = "$dir/containerd/state"
@@ -177,7 +179,7 @@ healthzPort: 0
 evictionHard: {memory.available: "1Mi", nodefs.available: "1%", imagefs.available: "1%"}
 `
 
-// await returns when the node is ready.
+// await waits until the node is ready.
 func (c *Cluster) await(ctx context.Context, pause string) error {
 	pauseImage := filepath.Join(c.dir, "pause.tar")
 	if err := c.image(pauseImage, "postage.invalid/pause:1", pause); err != nil {
@@ -203,7 +205,7 @@ func (c *Cluster) await(ctx context.Context, pause string) error {
 	}
 }
 
-// ready says why the node is not ready to run pods.
+// ready returns why the node is not ready to run pods, nil if it is.
 func (c *Cluster) ready(ctx context.Context) error {
 	reach := apiserver.Reach{Kubeconfig: c.Kubeconfig}
 	config, err := reach.Config()
@@ -225,14 +227,14 @@ func (c *Cluster) ready(ctx context.Context) error {
 		if condition.Status != corev1.ConditionTrue {
 			return errors.New(condition.Message)
 		}
-		// Pods are refused before their account is there.
+		// Pods are refused until their service account exists.
 		_, err := client.ServiceAccounts("default").Get(ctx, "default", metav1.GetOptions{})
 		return err
 	}
-	return errors.New("its kubelet has not said anything")
+	return errors.New("its kubelet has not reported yet")
 }
 
-// logs are the last lines of each program's log.
+// logs returns the last lines of each program's log.
 func (c *Cluster) logs() string {
 	var out strings.Builder
 	for _, name := range []string{"node", "apiserver", "controllers", "scheduler", "containerd", "kubelet"} {
@@ -250,7 +252,7 @@ func (c *Cluster) image(file, name, program string) error {
 	return errors.Join(WriteImage(f, name, program), f.Close())
 }
 
-// Import has the node know an image, of which the archive is given.
+// Import gives the node an image, read from its archive.
 func (c *Cluster) Import(ctx context.Context, archive string) error {
 	out, err := exec.CommandContext(ctx, "ctr", "--address", filepath.Join(c.dir, "containerd.sock"), "--namespace", "k8s.io",
 		"images", "import", archive).CombinedOutput()
@@ -260,8 +262,8 @@ func (c *Cluster) Import(ctx context.Context, archive string) error {
 	return nil
 }
 
-// PID is the process of one of the node's programs: apiserver, controllers, scheduler, containerd
-// or kubelet. One that ends is started again.
+// PID returns the process of one of the node's programs: apiserver, controllers, scheduler,
+// containerd or kubelet. A program that ends is started again.
 func (c *Cluster) PID(name string) (int, error) {
 	processes, err := filepath.Glob("/proc/[0-9]*/cmdline")
 	if err != nil {
@@ -280,10 +282,10 @@ func (c *Cluster) PID(name string) (int, error) {
 	return 0, fmt.Errorf("%s is not running", name)
 }
 
-// Stop ends the cluster with all its pods and removes its files.
+// Stop ends the cluster and all its pods, and removes its files.
 func (c *Cluster) Stop() error {
 	_ = c.input.Close()
-	_ = c.cmd.Wait() // whatever it says, it has done what it could
+	_ = c.cmd.Wait() // its error does not matter: Stop looks at what is left
 	if _, err := os.Stat(c.dir); !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("kubernetes: %s is left behind", c.dir)
 	}

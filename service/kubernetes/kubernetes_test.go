@@ -10,7 +10,8 @@ import (
 	"postage/service/kubernetes"
 )
 
-// started is a cluster for one test. Where there can be none it is skipped, but not in CI.
+// started starts a cluster for one test. Where that is not possible the test is skipped, but not in
+// CI.
 func started(t *testing.T) *kubernetes.Cluster {
 	t.Helper()
 	why := ""

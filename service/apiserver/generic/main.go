@@ -1,9 +1,10 @@
-// Command generic is Kubernetes' sample generic control plane (ConfigMaps, RBAC, CRDs and all that is not about
-// containers) with an etcd of its own inside, so that an API server is one process.
+// Command generic is Kubernetes' sample generic control plane (ConfigMaps, RBAC, CRDs and
+// everything else that is not about containers) with an etcd inside, so that an API server is one
+// process.
 //
-// It takes the flags of k8s.io/kubernetes/pkg/controlplane/apiserver/samples/generic but for --etcd-servers, and
-// --etcd-dir and --etcd-fsync. It is a module of its own because it needs all of Kubernetes; package apiserver
-// builds and runs it.
+// It takes the flags of k8s.io/kubernetes/pkg/controlplane/apiserver/samples/generic, with
+// --etcd-dir and --etcd-fsync instead of --etcd-servers. It is a module of its own because it needs
+// all of Kubernetes; package apiserver builds and runs it.
 package main
 
 import (
@@ -26,7 +27,8 @@ func main() {
 	os.Exit(cli.Run(command()))
 }
 
-// command is the sample's, which starts etcd before anything else.
+// command is the sample's command, which starts etcd first. service/kubernetes/program has the same
+// dozen lines: sharing them would take a third module that requires etcd at the same version.
 func command() *cobra.Command {
 	cmd := server.NewCommand()
 	dir := cmd.Flags().String("etcd-dir", "", "folder for etcd's data")
@@ -46,7 +48,7 @@ func command() *cobra.Command {
 	return cmd
 }
 
-// startEtcd starts a cluster of one on ports of the loopback interface that the kernel picks.
+// startEtcd starts an etcd of one member. It listens on loopback ports that the kernel picks.
 func startEtcd(dir string, fsync bool) (*embed.Etcd, error) {
 	if dir == "" {
 		return nil, errors.New("--etcd-dir is missing")
