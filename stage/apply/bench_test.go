@@ -9,8 +9,8 @@ import (
 	"postage/lab/benchtest"
 )
 
-// BenchmarkApply leaves out what `go test` cannot measure: a batch of deletes, for which as many
-// objects must be made before, untimed, as there are operations in it.
+// BenchmarkApply leaves out what `go test` cannot measure: deleting, which needs as many objects
+// made beforehand, untimed, as a batch has operations.
 func BenchmarkApply(b *testing.B) {
 	cases := slices.DeleteFunc(Suite().Cases, func(c lab.Case) bool {
 		return c.Service != nil && (shared == nil || shared.Serves(&c, &c.Contenders[0]) != nil || strings.Contains(c.Name, "/op=delete/") ||

@@ -11,19 +11,19 @@ import (
 	"postage/service/greeter/wire"
 )
 
-// caller does requests to the server; the floor's bytes are made beforehand, client-go's objects
-// are encoded each time.
+// caller makes requests to the server. The floor's bytes are made beforehand; client-go encodes its
+// objects each time.
 type caller interface {
 	create(l *lane, name string) error
 	get(l *lane, name string) error
 	// update gives the object another value of changeKey.
 	update(l *lane, name, change string) error
-	// list fails unless there are want objects.
+	// list fails unless there are exactly want objects.
 	list(l *lane, want int) error
 	delete(l *lane, name string) error
-	// follow opens a watch on the worker's objects and waits for one event of each.
+	// follow opens a watch on the worker's objects and waits for one event for each of them.
 	follow(objects int) error
-	// seen waits until the watch has told of the change.
+	// seen waits until the watch has reported the change.
 	seen(l *lane, name, change string) error
 	tap() *tap
 	wire() *wire.Count
@@ -33,7 +33,7 @@ type caller interface {
 // changeKey is an annotation whose value an update changes.
 const changeKey = "postage-change"
 
-// firstChange is the value that objects are made with, as wide as all others.
+// firstChange is the value with which objects are made. All values have its width.
 const firstChange = "00000000"
 
 // throughClient is client-go's caller.
@@ -118,7 +118,7 @@ func (c *throughClient) event() (object, error) {
 func (c *throughClient) close() error {
 	if c.watcher != nil {
 		c.watcher.Stop()
-		for range c.watcher.ResultChan() { // until its goroutine has ended
+		for range c.watcher.ResultChan() { // until the watch's goroutine has ended
 		}
 	}
 	c.client.close()

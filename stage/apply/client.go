@@ -13,17 +13,17 @@ import (
 	"postage/service/greeter/wire"
 )
 
-// client is client-go for one kind, set up as a program sets it up that wants its content type.
+// client is client-go for one kind, set up correctly for the content type that it wants.
 type client struct {
 	resource
 	config *rest.Config
 	http   *http.Client
 	tap    *tap
-	wire   wire.Count // TCP's payload, so with the framing of TLS and HTTP/2
+	wire   wire.Count // of TCP's payload, so with the framing of TLS and HTTP/2
 }
 
-// openClient sets content type and limits on the config before the client is made of it; the page
-// set them after, see [openMistaken].
+// openClient sets content type and limits on the config before it makes the client. The page set
+// them afterwards; see [openMistaken].
 func openClient(r *apiserver.Reach, k *kind, m *media) (*client, error) {
 	config, err := r.Config()
 	if err != nil {
@@ -59,6 +59,6 @@ func newClient(config *rest.Config, namespace string, k *kind) (*client, error) 
 	return c, nil
 }
 
-// close closes the connection. http.Client's own CloseIdleConnections does not see through
+// close closes the connection. http.Client's own CloseIdleConnections does not reach through
 // client-go's wrappers.
 func (c *client) close() { utilnet.CloseIdleConnectionsFor(c.http.Transport) }

@@ -24,7 +24,7 @@ import (
 	"postage/service/apiserver"
 )
 
-// fake is an HTTP/2 server that keeps what it was asked for, such as "GET /version".
+// fake is an HTTP/2 server that records the requests it gets, such as "GET /version".
 type fake struct {
 	*httptest.Server
 	mu    sync.Mutex
@@ -46,20 +46,20 @@ func newFake(t *testing.T, handler http.HandlerFunc) *fake {
 	return f
 }
 
-// all are the requests so far.
+// all returns the requests so far.
 func (f *fake) all() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return slices.Clone(f.asked)
 }
 
-// insecure is how to reach a fake, whose certificate nobody has signed.
+// insecure returns the address and settings for a fake, whose certificate nobody has signed.
 func insecure(host string) *rest.Config {
 	return &rest.Config{Host: host, TLSClientConfig: rest.TLSClientConfig{Insecure: true}}
 }
 
-// newFakeCluster is as much of an API server as the probes need: all content types but YAML, no
-// Deployments, and no permission for what is refused.
+// newFakeCluster is an API server as far as the probes need it: it serves all content types but
+// YAML, has no Deployments, and denies permission for the refused requests.
 func newFakeCluster(t *testing.T, refused ...string) *fake {
 	return newFake(t, func(w http.ResponseWriter, r *http.Request) {
 		text, _ := io.ReadAll(r.Body)
@@ -97,8 +97,7 @@ func newFakeCluster(t *testing.T, refused ...string) *fake {
 	})
 }
 
-// What we have no permission for is not asked for: the content types are probed by a kind that we
-// may work with.
+// Content types are probed with a kind that the user is allowed to use.
 func TestRefusedIsNotAskedFor(t *testing.T) {
 	cluster := newFakeCluster(t, "configmaps")
 	file := filepath.Join(t.TempDir(), "kubeconfig")
@@ -138,7 +137,7 @@ func TestRefusedIsNotAskedFor(t *testing.T) {
 	}
 }
 
-// A cluster's address may have a path, and a slash at its end.
+// A cluster's address may have a path, with a slash at its end.
 func TestAddresses(t *testing.T) {
 	server := newFake(t, func(http.ResponseWriter, *http.Request) {})
 	for end, want := range map[string]string{"": "/api/v1", "/": "/api/v1", "/clusters/root": "/clusters/root/api/v1", "/clusters/root/": "/clusters/root/api/v1"} {
@@ -158,7 +157,7 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// A cluster that is behind a proxy is reached through it, as by client-go.
+// A cluster behind a proxy is reached through that proxy, as by client-go.
 func TestProxy(t *testing.T) {
 	server := newFake(t, func(http.ResponseWriter, *http.Request) {})
 	tunnels := make(chan string, 1)
@@ -170,7 +169,8 @@ func TestProxy(t *testing.T) {
 			return
 		}
 		defer to.Close()
-		// The answer after the hijack: the server may have read what the client sends on it.
+		// The answer comes after the hijack: the server might otherwise read what the client sends
+		// next.
 		from, read, err := http.NewResponseController(w).Hijack()
 		if err != nil {
 			return
@@ -209,8 +209,8 @@ func TestProxy(t *testing.T) {
 	}
 }
 
-// A watch that is refused, or that ends before it has told of all objects, is an error, after which
-// the floor can be closed.
+// A watch that is refused, or that ends before it has reported all objects, is an error. The floor
+// can be closed afterwards.
 func TestWatchRefused(t *testing.T) {
 	for name, handler := range map[string]http.HandlerFunc{
 		"refused": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) },

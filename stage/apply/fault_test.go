@@ -26,8 +26,8 @@ import (
 	"postage/service/apiserver"
 )
 
-// With client-go's gate shut, a client that is told CBOR sends JSON without a word. The proof sees
-// it, for every operation.
+// With client-go's gate shut, a client that is told to use CBOR silently sends JSON. The proof
+// notices it, for every operation.
 func TestProofSeesSilentJSON(t *testing.T) {
 	needServer(t)
 	featurestesting.SetFeatureDuringTest(t, features.ClientsAllowCBOR, false)
@@ -40,7 +40,7 @@ func TestProofSeesSilentJSON(t *testing.T) {
 	}
 }
 
-// A client that sends one content type and takes another.
+// A client that sends one content type and accepts another.
 func TestProofSeesAnotherAnswer(t *testing.T) {
 	s, m := one("create"), byName("cbor")
 	needServer(t)
@@ -65,7 +65,7 @@ func TestProofSeesAnotherAnswer(t *testing.T) {
 	}
 }
 
-// A body must be of the content type that its header names.
+// A body must have the content type that its header names.
 func TestProofReadsBodies(t *testing.T) {
 	m := byName("cbor")
 	ok := exchange{method: "POST", path: "/", status: 201, sent: m.contentType, accepts: m.contentType, received: m.contentType,
@@ -86,7 +86,7 @@ func TestProofReadsBodies(t *testing.T) {
 	}
 }
 
-// A client whose writes are lost, or other than they should be, or left behind.
+// A client whose writes are lost, or differ from what they should be, or are left behind.
 func TestProofSeesTheWork(t *testing.T) {
 	needServer(t)
 	for _, r := range []struct {
@@ -106,7 +106,7 @@ func TestProofSeesTheWork(t *testing.T) {
 		in.caller.(*throughClient).resource = l
 		err := in.Prove(t.Context())
 		if l.created == nil && l.deletes != nil {
-			// Nothing is sent, which the wire shows first.
+			// Nothing is sent, which the requests on the wire show first.
 			wantError(t, err, "the requests were")
 			err = in.checkWork(t.Context())
 		} else if strings.HasSuffix(r.reason, "configmaps") {
@@ -120,7 +120,7 @@ func TestProofSeesTheWork(t *testing.T) {
 	}
 }
 
-// liar is a client that does something else.
+// liar is a client that does something other than what it is asked to do.
 type liar struct {
 	resource
 	created func(object) bool
@@ -141,8 +141,8 @@ func (l *liar) delete(ctx context.Context, name string) error {
 	return l.resource.delete(ctx, name)
 }
 
-// In the slice of the page's mistake, JSON is sent whatever is asked for, as the row says. A client
-// without the mistake fails its proof.
+// In the slice with the page's mistake, JSON is sent for every content type, as the row says. A
+// client without the mistake fails its proof.
 func TestProofWantsTheMistake(t *testing.T) {
 	needServer(t)
 	in, err := newInstance(t.Context(), one(crud), byName("json"), func(in *instance) (caller, error) {
@@ -165,8 +165,8 @@ func TestProofWantsTheMistake(t *testing.T) {
 	}
 }
 
-// Who sets no content type at all gets protobuf from client-go's generated clients; that of the
-// page's time sent JSON.
+// If no content type is set, client-go's generated clients send protobuf. Those of the page's time
+// sent JSON.
 func TestClientGoDefault(t *testing.T) {
 	needServer(t)
 	r, err := reachOf(testServer(), false)
@@ -193,7 +193,7 @@ func TestClientGoDefault(t *testing.T) {
 	}
 }
 
-// another is a server for one test, which workers are told of in place of the shared one.
+// another starts a server for one test, which workers use instead of the shared one.
 func another(t *testing.T, o apiserver.Options) (*apiserver.Server, *lab.Running) {
 	t.Helper()
 	needServer(t)
@@ -218,7 +218,7 @@ func another(t *testing.T, o apiserver.Options) (*apiserver.Server, *lab.Running
 	return s, running
 }
 
-// When the server dies, the row that was running fails and says so; what needs no server goes on.
+// When the server dies, the running row fails and says so. Rows that need no server go on.
 func TestServerDies(t *testing.T) {
 	s, _ := another(t, apiserver.Options{Kind: testServer()})
 	in := instanceOf(t, one("get"), "json")
@@ -244,7 +244,7 @@ func TestServerDies(t *testing.T) {
 	works(t, caseNamed(t, "Apply/serialize=encode/kind=configmap").Contenders[0])
 }
 
-// A server without CBOR: that row says so, and the others are measured.
+// With a server without CBOR, that row says so, and the others are measured.
 func TestServerWithoutCBOR(t *testing.T) {
 	_, running := another(t, apiserver.Options{Kind: testServer(), FeatureGates: "CBORServingAndStorage=false"})
 	c := caseNamed(t, "Apply/server="+string(testServer())+"/fsync=off/op=create/kind=configmap/inflight=1")
@@ -268,8 +268,7 @@ func TestServerWithoutCBOR(t *testing.T) {
 	}
 }
 
-// userConfig is a kubeconfig by which the tests' server is a cluster of the user's, who is someone
-// else.
+// userConfig writes a kubeconfig with which the tests' server is the cluster of another user.
 func userConfig(t *testing.T, impersonate string) string {
 	t.Helper()
 	r, err := reachOf(testServer(), false)
@@ -293,8 +292,7 @@ func userConfig(t *testing.T, impersonate string) string {
 	return file
 }
 
-// On a cluster of the user's everything is in one namespace and under one prefix, and is gone in
-// the end.
+// On a user's cluster everything is in one namespace and under one prefix, and is gone at the end.
 func TestClusterOfTheUsers(t *testing.T) {
 	needServer(t)
 	if testServer() == apiserver.User {
@@ -355,13 +353,13 @@ func TestClusterOfTheUsers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The sample control plane has no controller that would empty and remove it.
+	// The sample control plane has no controller that would empty the namespace and remove it.
 	if n, err := namespaces.Namespaces().Get(t.Context(), r.Namespace, metav1.GetOptions{}); !apierrors.IsNotFound(err) && (err != nil || n.DeletionTimestamp == nil) {
 		t.Errorf("the namespace is not being deleted: %+v, %v", n, err)
 	}
 }
 
-// What we may not do is not tried, and named.
+// Without a permission, the operation is not tried, and the permission is named.
 func TestNoPermission(t *testing.T) {
 	needServer(t)
 	if testServer() == apiserver.User {
@@ -373,7 +371,7 @@ func TestNoPermission(t *testing.T) {
 	}
 	wantError(t, err, "to create namespaces in the cluster")
 
-	// Someone who may do everything but make ClusterRoles.
+	// A user who may do everything except create ClusterRoles.
 	limited := "limited-" + filepath.Base(t.TempDir())
 	r, err := reachOf(testServer(), false)
 	if err != nil {
@@ -406,7 +404,7 @@ func TestNoPermission(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	// The server learns of roles through a watch of its own.
+	// The server learns of roles through a watch of its own, so this takes a moment.
 	var running *lab.Running
 	for until := time.Now().Add(time.Minute); ; {
 		running, err = newService(&serverFlags{kubeconfig: userConfig(t, limited)}, apiserver.User, false).Start(t.Context(), t.Output())
@@ -432,7 +430,7 @@ func TestNoPermission(t *testing.T) {
 	wantError(t, err, "to create clusterroles."+rbacv1.GroupName)
 }
 
-// Rows whose server cannot be reached say why, with its address.
+// Rows whose server cannot be reached say why, with the server's address.
 func TestUnreachableCluster(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "kubeconfig")
 	text := `{"apiVersion":"v1","kind":"Config","current-context":"c","clusters":[{"name":"c","cluster":{"server":"https://127.0.0.1:1"}}],"contexts":[{"name":"c","context":{"cluster":"c"}}]}`

@@ -12,7 +12,7 @@ import (
 	"postage/service/apiserver"
 )
 
-// serverFlags say which API server a run is on.
+// serverFlags select the API server of a run.
 type serverFlags struct {
 	kind, kubeconfig, context string
 	built                     func(apiserver.Kind) bool // apiserver.Built where nil
@@ -36,7 +36,7 @@ func (f *serverFlags) check() error {
 	return nil
 }
 
-// server is the kind that is asked for, the default if none is.
+// server returns the kind of server that is asked for, by default generic.
 func (f *serverFlags) server() apiserver.Kind {
 	switch {
 	case f.kubeconfig != "":
@@ -47,8 +47,8 @@ func (f *serverFlags) server() apiserver.Kind {
 	return apiserver.Generic
 }
 
-// cluster is the one of the user's: without a flag, the one that POSTAGE_KUBECONFIG and
-// POSTAGE_CONTEXT name, and none if those name none. kubectl's configuration is not used.
+// cluster returns the user's cluster: without a flag, the one that POSTAGE_KUBECONFIG and
+// POSTAGE_CONTEXT name, or none. kubectl's configuration is not used.
 func (f *serverFlags) cluster() (kubeconfig, context string) {
 	if f.kubeconfig != "" {
 		return f.kubeconfig, f.context
@@ -56,7 +56,7 @@ func (f *serverFlags) cluster() (kubeconfig, context string) {
 	return os.Getenv("POSTAGE_KUBECONFIG"), os.Getenv("POSTAGE_CONTEXT")
 }
 
-// serverPart is what the names of cases on an API server have in them.
+// serverPart is the server's key in the names of cases on an API server.
 const serverPart = "/server="
 
 // namesServer finds the key server in a pattern: server=kcp, server!=generic, or /server:kcp in
@@ -75,7 +75,7 @@ func (f *serverFlags) choose(c *lab.Choice) error {
 		built = apiserver.Built
 	}
 	if len(c.Entries) > 0 && len(c.Patterns) == 0 && f.server() != apiserver.User && !built(f.server()) {
-		// Building it would take longer than the look.
+		// Building it would take longer than the first look.
 		c.Entries = slices.DeleteFunc(c.Entries, served)
 		c.Note = "apply: the serializers alone, because its API server is not built: `postage run apply` builds generic, `postage run apply --apiserver kcp` builds kcp (about 8 minutes, once)"
 		return nil

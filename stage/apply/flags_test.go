@@ -9,8 +9,8 @@ import (
 	"postage/service/apiserver"
 )
 
-// Who names a server in a pattern, in whichever way, has asked for the rows that the pattern
-// matches; the others have the default server's.
+// A pattern that names a server, in any form, asks for the rows that it matches. Other patterns get
+// the default server's.
 func TestServersNamed(t *testing.T) {
 	for pattern, want := range map[string][]string{
 		"Apply/op=get/kind=configmap":                 {"generic"},
@@ -44,8 +44,8 @@ func TestServersNamed(t *testing.T) {
 	}
 }
 
-// A first look has the serializers alone where the server is not built; who asks for it by name has
-// it built.
+// A first look has only the serializers if the server is not built. Asking for the server by name
+// builds it.
 func TestFirstLookWithoutServer(t *testing.T) {
 	none := func(apiserver.Kind) bool { return false }
 	generic := func(k apiserver.Kind) bool { return k == apiserver.Generic }
@@ -79,8 +79,7 @@ func TestFirstLookWithoutServer(t *testing.T) {
 	}
 }
 
-// Who asks for a first look on another server is told that it has no row there, and sees the
-// serializers alone.
+// A first look on another server says that it has no rows there, and has only the serializers.
 func TestFirstLookOfAnotherServer(t *testing.T) {
 	entries, err := lab.Select([]lab.Suite{Suite()}, nil)
 	if err != nil {

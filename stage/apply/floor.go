@@ -16,9 +16,9 @@ import (
 	"postage/service/greeter/wire"
 )
 
-// prebuilt is the floor's caller: the bytes of its requests are made beforehand, but for the
-// object's name and the change, which are written into them; of the responses nothing is read but
-// their status and their length. It speaks protobuf, the cheapest for the server.
+// prebuilt is the floor's caller. The bytes of its requests are made beforehand; only the object's
+// name and the change are written into them. It reads no more of the responses than their status
+// and their length. It uses protobuf, the cheapest content type for the server.
 type prebuilt struct {
 	in         *instance
 	raw        *raw
@@ -28,12 +28,12 @@ type prebuilt struct {
 	options    []byte   // the body of a delete
 	cancel     context.CancelFunc
 	stream     io.ReadCloser
-	changed    chan string // changes that the watch has told of; nil until there is a goroutine that tells, closed when it ends
+	changed    chan string // changes that the watch has reported; nil without a watch, closed when the watch ends
 }
 
 var _ caller = (*prebuilt)(nil)
 
-// template is a body with places for what differs.
+// template is a body with places for the name and the change.
 type template struct {
 	text          []byte
 	names, change []int
@@ -62,7 +62,7 @@ func openPrebuilt(in *instance) (caller, error) {
 	return c, nil
 }
 
-// places are the offsets of a text.
+// places returns the offsets of a text.
 func places(in []byte, text string) (at []int) {
 	for from := 0; ; {
 		i := bytes.Index(in[from:], []byte(text))
@@ -74,7 +74,7 @@ func places(in []byte, text string) (at []int) {
 	}
 }
 
-// filled is the body for an object.
+// filled returns the body for an object.
 func (t *template) filled(name, change string) []byte {
 	text := bytes.Clone(t.text)
 	for _, at := range t.names {
@@ -89,7 +89,7 @@ func (t *template) filled(name, change string) []byte {
 func (c *prebuilt) tap() *tap         { return c.raw.tap }
 func (c *prebuilt) wire() *wire.Count { return &c.raw.wire }
 
-// send does a request and throws the response's body away.
+// send makes a request and discards the response's body.
 func (c *prebuilt) send(method, path string, body []byte) error {
 	request, err := c.raw.request(c.in.ctx, method, path, c.media.contentType, c.media.contentType, body)
 	if err != nil {
@@ -128,8 +128,8 @@ func (c *prebuilt) delete(_ *lane, name string) error {
 	return c.send(http.MethodDelete, c.collection+"/"+name, c.options)
 }
 
-// follow opens a watch, and a goroutine that reads its frames: a length of four bytes, then an
-// event.
+// follow opens a watch, and starts a goroutine that reads its frames: a length of four bytes, then
+// an event.
 func (c *prebuilt) follow(objects int) error {
 	var ctx context.Context
 	ctx, c.cancel = context.WithCancel(c.in.ctx)
@@ -159,7 +159,7 @@ func (c *prebuilt) follow(objects int) error {
 			if frame, err = c.frame(frame); err != nil {
 				return
 			}
-			// The annotation's value is behind its key, and is the only text of this width there.
+			// The annotation's value comes after its key, and is the only text of this width there.
 			_, after, _ := bytes.Cut(frame, []byte(changeKey))
 			if len(after) < 2+len(firstChange) {
 				continue
@@ -216,7 +216,7 @@ func (c *prebuilt) close() error {
 		_ = c.stream.Close()
 	}
 	if c.changed != nil {
-		for range c.changed { // until its goroutine has ended
+		for range c.changed { // until the watch's goroutine has ended
 		}
 	}
 	return c.raw.close()

@@ -19,12 +19,12 @@ import (
 	"postage/service/apiserver"
 )
 
-// patience is how long an event of a watch may take before it counts as lost. A request has no such
-// bound, which would cost it a timer: the conductor's patience with a batch, or with a worker that
-// sets itself up, is what ends it.
+// patience is how long an event of a watch may take before it counts as lost. Requests have no such
+// limit, since it would cost them a timer: they end with the conductor's patience for a batch, or
+// for a worker's set-up.
 const patience = time.Minute
 
-// spec is what a case is about.
+// spec says what a case measures.
 type spec struct {
 	server   apiserver.Kind
 	fsync    bool
@@ -33,36 +33,36 @@ type spec struct {
 	inflight int
 }
 
-// instance is a contender at work on a case.
+// instance is an open contender in a case.
 type instance struct {
 	spec
-	media   media // the row's
+	media   media // the row's content type
 	ctx     context.Context
 	reach   reach
-	worker  string  // on every object as the label workerKey
-	control *client // prepares and looks, in another content type, untimed
+	worker  string  // label workerKey of every object
+	control *client // prepares and checks, in another content type, untimed
 	caller  caller
 	lanes   []lane
 	*lab.Lanes
-	mistaken *mistake // nil but in the slice of the page's mistake
+	mistaken *mistake // nil except in the slice with the page's mistake
 
 	serial atomic.Int64 // of names
 	mu     sync.Mutex
-	ready  []string // names of objects that are there for the operation
-	loose  []string // names of objects that operations may have left
+	ready  []string // names of objects that exist for the operation
+	loose  []string // names of objects that operations may have left behind
 	last   int      // the size of the last batch
 }
 
-// workerKey is the label that tells a worker's objects from another's.
+// workerKey is the label that distinguishes a worker's objects from another's.
 const workerKey = "postage-worker"
 
 // lane does operations one after the other.
 type lane struct {
 	in      *instance
-	next    int // of the names that are there
+	next    int // into the names of existing objects
 	step    int // between them
 	changes int
-	last    object   // what came back last
+	last    object   // the last response
 	all     []object // as a list
 }
 
@@ -75,7 +75,7 @@ var (
 	_ lab.Distributed = (*instance)(nil)
 )
 
-// newInstance opens a contender; open makes its caller.
+// newInstance opens a contender. open makes its caller.
 func newInstance(ctx context.Context, s spec, m media, open func(*instance) (caller, error)) (*instance, error) {
 	r, err := reachOf(s.server, s.fsync)
 	if err != nil {
@@ -111,7 +111,7 @@ func (in *instance) setUp(open func(*instance) (caller, error)) (err error) {
 	if err := in.fill(in.op.objects); err != nil {
 		return fmt.Errorf("make objects: %w", err)
 	}
-	// The first request makes the connection: several at a time would make several.
+	// The first request makes the connection. Several at a time would make several connections.
 	if err := in.caller.list(&in.lanes[0], in.op.objects); err != nil {
 		return fmt.Errorf("first request: %w", err)
 	}
@@ -122,7 +122,7 @@ func (in *instance) setUp(open func(*instance) (caller, error)) (err error) {
 	return nil
 }
 
-// object is what the worker makes by a name.
+// object returns the object that the worker creates with a name.
 func (in *instance) object(name, change string) object {
 	return in.kind.make(metav1.ObjectMeta{
 		Name:        name,
@@ -133,7 +133,7 @@ func (in *instance) object(name, change string) object {
 
 func (in *instance) selector() string { return workerKey + "=" + in.worker }
 
-// newName is a name that no object has had. All are of the same width.
+// newName returns a name that no object has had. All names have the same width.
 func (in *instance) newName() string {
 	serial := strconv.AppendInt(make([]byte, 0, 16), 100_000_000+in.serial.Add(1), 10)
 	name := in.worker + "-" + string(serial)
@@ -143,7 +143,7 @@ func (in *instance) newName() string {
 	return name
 }
 
-// freshName is for an object that the operation makes.
+// freshName returns a name for an object that the operation creates.
 func (l *lane) freshName() string {
 	name := l.in.newName()
 	l.in.mu.Lock()
@@ -152,21 +152,21 @@ func (l *lane) freshName() string {
 	return name
 }
 
-// nextName is the next of the objects that are there, one that no other lane works on.
+// nextName returns the next of the existing objects. No other lane works on it.
 func (l *lane) nextName() string {
 	name := l.in.ready[l.next%len(l.in.ready)]
 	l.next += l.step
 	return name
 }
 
-// nextChange is a value that the object does not have.
+// nextChange returns a value that the object does not have.
 func (l *lane) nextChange() string {
 	l.changes++
 	text := strconv.Itoa(100_000_000 + l.changes)
 	return text[1:]
 }
 
-// takeName takes one of the objects that are there.
+// takeName removes one of the existing objects from the list and returns its name.
 func (in *instance) takeName() (string, bool) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -179,7 +179,7 @@ func (in *instance) takeName() (string, bool) {
 	return name, true
 }
 
-// fill makes objects until there are want of them.
+// fill creates objects until there are want of them.
 func (in *instance) fill(want int) error {
 	missing := want - len(in.ready)
 	if missing <= 0 {
@@ -196,12 +196,12 @@ func (in *instance) fill(want int) error {
 	})
 }
 
-// sweep deletes what operations have left.
+// sweep deletes what operations have left behind.
 func (in *instance) sweep() error {
 	names := in.loose
 	in.loose = nil
 	if in.op.name == crud || in.op.name == "delete" {
-		return nil // which deletes, or has failed: Close looks
+		return nil // the operation deletes, or has failed: Close checks
 	}
 	return in.remove(names)
 }
@@ -216,7 +216,7 @@ func (in *instance) remove(names []string) error {
 	})
 }
 
-// eachOf does something for each name, some at a time.
+// eachOf does something for each name, several at a time.
 func eachOf(names []string, do func(string) error) error {
 	const atATime = 4
 	errs := make([]error, atATime)
@@ -232,8 +232,8 @@ func eachOf(names []string, do func(string) error) error {
 	return errors.Join(errs...)
 }
 
-// Prepare makes the server ready for another batch: what the last one created is deleted, what it
-// deleted is made again.
+// Prepare makes the server ready for another batch: it deletes what the last batch created, and
+// creates what it deleted.
 func (in *instance) Prepare() error {
 	if in.mistaken != nil {
 		in.mistaken.drain()
@@ -258,8 +258,8 @@ func (in *instance) Run(n int) error {
 	return nil
 }
 
-// MinOps is how many operations a batch should have at least: with fewer than a few for each lane,
-// some lanes have nothing to do for much of it.
+// MinOps returns how many operations a batch should have at least. With only a few for each lane,
+// some lanes would be idle for much of the batch.
 func (in *instance) MinOps() int {
 	if len(in.lanes) == 1 {
 		return 1
@@ -267,7 +267,7 @@ func (in *instance) MinOps() int {
 	return 4 * len(in.lanes)
 }
 
-// Metrics is the server's memory after the proof, where it is known.
+// Metrics returns the server's memory after the proof, if it is known.
 func (in *instance) Metrics() map[string]float64 {
 	if in.reach.PID != 0 {
 		if n, err := proc.MemoryOf(in.reach.PID); err == nil {
@@ -277,8 +277,8 @@ func (in *instance) Metrics() map[string]float64 {
 	return nil
 }
 
-// Counters are the bytes that went over the client's connection, as TLS had them, and the CPU time
-// of all of the server's process, etcd in it.
+// Counters returns the bytes that went over the client's connection, TLS included, and the CPU time
+// of the whole server process, with etcd in it.
 func (in *instance) Counters() (map[string]float64, error) {
 	w := in.caller.wire()
 	counters := map[string]float64{"wire-out-B/op": float64(w.Out.Load()), "wire-in-B/op": float64(w.In.Load())}
@@ -294,7 +294,7 @@ func (in *instance) Counters() (map[string]float64, error) {
 	return counters, nil
 }
 
-// Close deletes the worker's objects and makes sure that none is left.
+// Close deletes the worker's objects and checks that none is left.
 func (in *instance) Close() error {
 	var errs []error
 	if in.caller != nil {

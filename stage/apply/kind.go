@@ -17,9 +17,9 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// kind is a kind of objects.
+// kind is one kind of objects.
 type kind struct {
-	name       string // as rows have it
+	name       string // its name in rows
 	group      string
 	version    string
 	resource   string
@@ -34,7 +34,7 @@ type object interface {
 	metav1.Object
 }
 
-// resource is a typed client of client-go for one kind.
+// resource is client-go's typed client for one kind.
 type resource interface {
 	create(ctx context.Context, o object, options metav1.CreateOptions) (object, error)
 	get(ctx context.Context, name string) (object, error)
@@ -73,7 +73,7 @@ func kinds() []kind {
 	}
 }
 
-// collection is the path of the kind's objects.
+// collection returns the path of the kind's objects.
 func (k *kind) collection(namespace string) string {
 	path := "/api/" + k.version
 	if k.group != "" {
@@ -126,7 +126,7 @@ func (t typed[T, L]) delete(ctx context.Context, name string) error {
 	return t.api.Delete(ctx, name, metav1.DeleteOptions{})
 }
 
-// pointers makes objects of a list's items.
+// pointers returns pointers to the items of a list.
 func pointers[T any, P interface {
 	*T
 	object
@@ -148,7 +148,7 @@ func configMap(meta metav1.ObjectMeta) object {
 	}}
 }
 
-// clusterRole is the page's, with its two rules.
+// clusterRole is the page's ClusterRole, with its two rules.
 func clusterRole(meta metav1.ObjectMeta) object {
 	return &rbacv1.ClusterRole{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{
 		{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"get", "list", "watch"}},
@@ -156,7 +156,7 @@ func clusterRole(meta metav1.ObjectMeta) object {
 	}}
 }
 
-// deployment has no replicas, so that nothing is ever run.
+// deployment has no replicas, so that nothing ever runs.
 func deployment(meta metav1.ObjectMeta) object {
 	labels := map[string]string{"app": meta.Name}
 	return &appsv1.Deployment{ObjectMeta: meta, Spec: appsv1.DeploymentSpec{
@@ -175,7 +175,7 @@ func deployment(meta metav1.ObjectMeta) object {
 	}}
 }
 
-// kindByName finds a kind; the names are this package's own.
+// kindByName finds a kind. It panics for a name that this package does not have.
 func kindByName(name string) kind {
 	for _, k := range kinds() {
 		if k.name == name {
@@ -185,8 +185,8 @@ func kindByName(name string) kind {
 	panic(fmt.Sprintf("apply: there is no kind %s", name))
 }
 
-// withDefaults gives what was made the fields that the server has filled in by itself. Only a
-// Deployment has such fields.
+// withDefaults adds the fields that the server has filled in by itself to the object as it was
+// made. Only a Deployment has such fields.
 func (k *kind) withDefaults(want, got object) {
 	w, ok := want.(*appsv1.Deployment)
 	if !ok {

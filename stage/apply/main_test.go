@@ -12,7 +12,7 @@ import (
 	"postage/service/apiserver"
 )
 
-// testServer is the server that the tests run on: POSTAGE_APISERVER, or the default one.
+// testServer is the server on which the tests run: POSTAGE_APISERVER, or the default.
 func testServer() apiserver.Kind {
 	if kind := os.Getenv("POSTAGE_APISERVER"); kind != "" {
 		return apiserver.Kind(kind)
@@ -23,8 +23,8 @@ func testServer() apiserver.Kind {
 // shared is the server that TestMain starts, nil if it is not built.
 var shared *lab.Running
 
-// TestMain starts the server that workers would be told of. Building one takes minutes, which is
-// left to CI and to `postage run apply`.
+// TestMain starts the server that workers use. It does not build one, which takes minutes: CI and
+// `postage run apply` do.
 func TestMain(m *testing.M) {
 	os.Setenv(gate, "true")
 	if !apiserver.Built(testServer()) {
@@ -59,10 +59,10 @@ func withServer(run func() int) (code int) {
 	return run()
 }
 
-// needServer skips a test for want of a server.
+// needServer skips a test if there is no server.
 func needServer(t testing.TB) {
 	t.Helper()
 	if shared == nil {
-		t.Skipf("the API server %s is not built: `postage run apply` builds it, in some 8 minutes", testServer())
+		t.Skipf("the API server %s is not built: `postage run apply` builds it, in about 8 minutes", testServer())
 	}
 }

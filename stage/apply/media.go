@@ -7,9 +7,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// media is a content type that Kubernetes objects are sent in.
+// media is a content type in which Kubernetes objects are sent.
 type media struct {
-	name        string // as rows have it
+	name        string // its name in rows
 	contentType string
 	// stream is the content type of a watch's events.
 	stream string
@@ -17,14 +17,14 @@ type media struct {
 	begins func(text []byte) bool
 }
 
-// The bytes that objects begin with. CBOR's is the tag for self-described data (RFC 8949, section
-// 3.4.6), which the API server insists on; protobuf's is Kubernetes' own.
+// The bytes with which objects begin. CBOR's are the tag for self-described data (RFC 8949, section
+// 3.4.6), which the API server requires; protobuf's are Kubernetes' own.
 var (
 	cborMagic     = []byte{0xd9, 0xd9, 0xf7}
 	protobufMagic = []byte("k8s\x00")
 )
 
-// yamlKey is a mapping in YAML's block style: JSON, which is YAML too, would not do.
+// yamlKey matches a mapping in YAML's block style. JSON, which is YAML too, does not match.
 var yamlKey = regexp.MustCompile(`^[A-Za-z]+:[ \n]`)
 
 func medias() []media {
@@ -40,7 +40,7 @@ func medias() []media {
 	}
 }
 
-// byName finds a media; the names are this package's own.
+// byName finds a media. It panics for a name that this package does not have.
 func byName(name string) media {
 	for _, m := range medias() {
 		if m.name == name {
@@ -50,7 +50,7 @@ func byName(name string) media {
 	panic("apply: there is no media " + name)
 }
 
-// other is the content type that a row's objects are read back in by a second client.
+// other returns the content type in which a second client reads a row's objects back.
 func (m *media) other() media {
 	if m.name == "protobuf" {
 		return byName("json")

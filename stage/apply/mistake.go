@@ -7,13 +7,13 @@ import (
 	"k8s.io/client-go/util/flowcontrol"
 )
 
-// mistake is the page's client: made of a config whose content type and limits are set only after,
-// when it is too late. It sends JSON, whatever is asked for, at no more than 5 requests a second
-// after the first 10.
+// mistake is the page's client. The page set content type and limits on the config only after the
+// client was made, when it was too late. The client sends JSON for every content type, at no more
+// than 5 requests a second after the first 10.
 //
-// JSON is what client-go of the page's time (v0.32) sends when nobody has set a content type. Since
-// then (v0.36.3) its generated clients send protobuf for the kinds that are built in, so that JSON
-// is set here, in time, to send what the page sent.
+// JSON is what client-go of the page's time (v0.32) sends if no content type is set. In v0.36.3,
+// its generated clients send protobuf for built-in kinds, so JSON is set here, in time, to send
+// what the page sent.
 type mistake struct {
 	limiter flowcontrol.RateLimiter
 }
@@ -25,10 +25,10 @@ func openMistaken(in *instance, asked *media) (caller, error) {
 		return nil, err
 	}
 	config.ContentType = byName("json").contentType
-	config.QPS = 0 // what a config is that nobody has set: client-go then takes its default
+	config.QPS = 0 // the value in a config that nobody has set: client-go then takes its default
 	in.mistaken = &mistake{flowcontrol.NewTokenBucketRateLimiter(rest.DefaultQPS, rest.DefaultBurst)}
-	// client-go makes this very limiter itself. It is made here so that the burst can be taken from
-	// it.
+	// client-go makes the same limiter itself. It is made here so that drain can take the burst
+	// from it.
 	config.RateLimiter = in.mistaken.limiter
 	c, err := newClient(config, in.reach.Namespace, &in.kind)
 	if err != nil {
@@ -41,14 +41,14 @@ func openMistaken(in *instance, asked *media) (caller, error) {
 	return &throughClient{client: c, in: in}, nil
 }
 
-// drain takes the burst that the limiter has saved up while other contenders had their turn, so
-// that each batch is like the middle of the page's run.
+// drain uses up the burst that the limiter has saved while other contenders had their turn, so that
+// each batch is like the middle of the page's run.
 func (m *mistake) drain() {
 	for m.limiter.TryAccept() {
 	}
 }
 
-// check says whether the client is limited as the page's was.
+// check returns an error unless the client is limited as the page's was.
 func (m *mistake) check() error {
 	if qps := m.limiter.QPS(); qps != rest.DefaultQPS {
 		return fmt.Errorf("the limiter lets %v requests a second pass, want %v", qps, rest.DefaultQPS)

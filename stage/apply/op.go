@@ -7,13 +7,14 @@ import (
 
 // op is an operation.
 type op struct {
-	name string // as rows have it
+	name string // its name in rows
 	doc  string
-	// do does it once.
+	// do does the operation once.
 	do func(l *lane) error
-	// objects is how many there must be before, for the worker; a batch of deletes takes them away.
+	// objects is how many objects the worker must have beforehand. A batch of deletes takes them
+	// away.
 	objects int
-	// methods are the requests that it makes, in order.
+	// methods are the methods of its requests, in order.
 	methods string
 }
 
@@ -64,10 +65,10 @@ func ops() []op {
 	}
 }
 
-// few objects are enough for operations that leave them there, two for each lane.
+// few objects are enough for operations that keep the objects: two for each lane.
 const few = 16
 
-// stock is how many objects are kept ready at least for deletes.
+// stock is how many objects are at least kept ready for deletes.
 const stock = 64
 
 func opByName(name string) op {

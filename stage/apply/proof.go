@@ -13,15 +13,15 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-const checks = "on the wire, beneath client-go, each request and each response is what the row says: Content-Type, Accept and the first bytes of the body; what was written is read back equal by a second client in another content type; what was read equals what that client wrote; nothing is left behind"
+const checks = "on the wire, below client-go, each request and each response is what the row says: Content-Type, Accept and the first bytes of the body; what was written is read back equal by a second client in another content type; what was read equals what that client wrote; nothing is left behind"
 
-// Prove does operations by the very Run, looks at them on the wire, and at what they did through
-// the second client.
+// Prove does operations with the same Run. It checks them on the wire, and checks with the second
+// client what they did.
 func (in *instance) Prove(ctx context.Context) error {
 	if err := in.Prepare(); err != nil {
 		return err
 	}
-	before := in.caller.tap().take() // the watch, opened with the contender
+	before := in.caller.tap().take() // the request of the watch, which was opened with the contender
 	if err := in.Run(len(in.lanes)); err != nil {
 		return err
 	}
@@ -51,7 +51,7 @@ func (in *instance) Prove(ctx context.Context) error {
 	return nil
 }
 
-// checkWire compares what was seen on the wire with the row's name.
+// checkWire compares the exchanges on the wire with the row's name.
 func (in *instance) checkWire(before, seen []*exchange) error {
 	on := in.media
 	if in.mistaken != nil {
@@ -86,14 +86,14 @@ func (in *instance) checkWire(before, seen []*exchange) error {
 	return nil
 }
 
-// firstType is the first of the types that a request accepts.
+// firstType returns the first of the types that a request accepts.
 func firstType(accepts string) string {
 	first, _, _ := strings.Cut(accepts, ",")
 	return strings.TrimSpace(first)
 }
 
-// checkWork compares what there is on the server, and what came back, with what the operations were
-// to do.
+// checkWork compares the objects on the server, and the responses, with what the operations had to
+// do.
 func (in *instance) checkWork(ctx context.Context) error {
 	switch in.op.name {
 	case "create":
@@ -121,7 +121,7 @@ func (in *instance) checkWork(ctx context.Context) error {
 	return in.checkLast()
 }
 
-// checkNames reads objects back by the second client.
+// checkNames reads objects back with the second client.
 func (in *instance) checkNames(ctx context.Context, names []string, change func(name string) string) error {
 	if len(names) != len(in.lanes) {
 		return fmt.Errorf("%d objects were written, want %d", len(names), len(in.lanes))
@@ -138,10 +138,10 @@ func (in *instance) checkNames(ctx context.Context, names []string, change func(
 	return nil
 }
 
-// checkLast looks at what each lane received last.
+// checkLast checks what each lane received last.
 func (in *instance) checkLast() error {
 	if _, floor := in.caller.(*prebuilt); floor {
-		return nil // which decodes nothing
+		return nil // the floor decodes nothing
 	}
 	for i := range in.lanes {
 		l := &in.lanes[i]
@@ -183,8 +183,8 @@ func (in *instance) checkList() error {
 	return nil
 }
 
-// checkObject compares an object with the one of this name as it was made: all of it but what the
-// server adds, which is known by its fields.
+// checkObject compares an object with the object of this name as it was made: everything except the
+// fields that the server adds.
 func (in *instance) checkObject(got object, name, change string) error {
 	want := in.object(name, change)
 	got = got.DeepCopyObject().(object)

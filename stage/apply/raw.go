@@ -20,13 +20,13 @@ import (
 	"postage/service/greeter/wire"
 )
 
-// raw is one HTTP/2 connection to a server, with nothing of client-go on it but who we are.
+// raw is one HTTP/2 connection to a server. It uses only client-go's credentials.
 type raw struct {
 	conn  *http.ClientConn
 	where *url.URL
 	wire  wire.Count
 	tap   *tap
-	auth  http.RoundTripper // puts the credentials on
+	auth  http.RoundTripper // adds the credentials to requests
 }
 
 func openRaw(ctx context.Context, config *rest.Config) (*raw, error) {
@@ -34,7 +34,7 @@ func openRaw(ctx context.Context, config *rest.Config) (*raw, error) {
 	if err != nil {
 		return nil, err
 	}
-	where.Path = strings.TrimSuffix(where.Path, "/") // paths begin with one
+	where.Path = strings.TrimSuffix(where.Path, "/") // prefix of all paths
 	settings, err := rest.TLSConfigFor(config)
 	if err != nil {
 		return nil, err
@@ -50,7 +50,7 @@ func openRaw(ctx context.Context, config *rest.Config) (*raw, error) {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP2(true)
 	dialer := &net.Dialer{}
-	proxy := config.Proxy // proxy-url of the kubeconfig
+	proxy := config.Proxy // proxy-url in the kubeconfig
 	if proxy == nil {
 		proxy = http.ProxyFromEnvironment // as client-go does
 	}
@@ -79,7 +79,7 @@ func openRaw(ctx context.Context, config *rest.Config) (*raw, error) {
 
 func (r *raw) close() error { return r.conn.Close() }
 
-// request has path and query behind the server's own path.
+// request returns a request for a path and query below the server's own path.
 func (r *raw) request(ctx context.Context, method, path, sends, accepts string, body []byte) (*http.Request, error) {
 	var reader io.Reader
 	if len(body) > 0 {
@@ -112,14 +112,14 @@ func (r *raw) ask(ctx context.Context, method, path, sends, accepts string, body
 	return response.StatusCode, text, err
 }
 
-// encoded is an object as client-go sends it.
+// encoded returns an object as client-go sends it.
 func encoded(m *media, k *kind, o runtime.Object) ([]byte, error) {
 	i := slices.IndexFunc(scheme.Codecs.SupportedMediaTypes(), func(info runtime.SerializerInfo) bool { return info.MediaType == m.contentType })
 	var s runtime.Serializer
 	if i >= 0 {
 		s = scheme.Codecs.SupportedMediaTypes()[i].Serializer
 	} else {
-		s = serializerOf(m) // CBOR is not among a client's codecs unless its gate is open
+		s = serializerOf(m) // clients have no codec for CBOR unless the gate is open
 	}
 	return runtime.Encode(scheme.Codecs.EncoderForVersion(s, schema.GroupVersion{Group: k.group, Version: k.version}), o)
 }

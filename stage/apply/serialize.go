@@ -23,7 +23,7 @@ import (
 	"postage/lab"
 )
 
-// serializerOf is apimachinery's serializer by itself.
+// serializerOf returns apimachinery's serializer for a content type.
 func serializerOf(m *media) runtime.Serializer {
 	switch m.name {
 	case "json":
@@ -36,12 +36,12 @@ func serializerOf(m *media) runtime.Serializer {
 	return cbor.NewSerializer(scheme.Scheme, scheme.Scheme)
 }
 
-// subject is what is encoded and decoded.
+// subject is the object that is encoded and decoded.
 type subject struct {
-	name string // as rows have it
+	name string // its name in rows
 	doc  string
 	make func(seed uint64) runtime.Object
-	// batch is about how long the slowest contender takes for it.
+	// batch is roughly how long the slowest contender takes for one operation.
 	batch time.Duration
 }
 
@@ -68,8 +68,8 @@ func kindOf(o runtime.Object) string {
 	return gvks[0].Kind
 }
 
-// bigConfigMap has 16 files of 64 KB of text with line breaks and quotes, which JSON and YAML have
-// to escape.
+// bigConfigMap has 16 files of 64 KB of text with line breaks and quotes, which JSON and YAML must
+// escape.
 func bigConfigMap(seed uint64) runtime.Object {
 	r := rand.New(rand.NewPCG(seed, 6))
 	const letters = "abcdefghijklmnopqrstuvwxyz      \n\""
@@ -84,7 +84,7 @@ func bigConfigMap(seed uint64) runtime.Object {
 	return &corev1.ConfigMap{TypeMeta: metav1.TypeMeta{Kind: "ConfigMap", APIVersion: "v1"}, ObjectMeta: metav1.ObjectMeta{Name: "big", Namespace: "default"}, Data: data}
 }
 
-// podList is as a controller sees it: Pods that run, with their status.
+// podList is a list as a controller gets it: running Pods, with their status.
 func podList(seed uint64) runtime.Object {
 	r := rand.New(rand.NewPCG(seed, 7))
 	began := metav1.NewTime(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
@@ -121,7 +121,7 @@ type serializing struct {
 	codec    runtime.Serializer
 	object   runtime.Object
 	buffer   bytes.Buffer
-	text     []byte // the object, encoded
+	text     []byte // the encoded object
 	decoding bool
 	result   runtime.Object
 }
@@ -157,16 +157,16 @@ func (in *serializing) once() error {
 	return in.encode()
 }
 
-const serializeChecks = "the bytes begin as the content type's do; client-go's codecs (for CBOR, apimachinery's, strict) decode them to an object equal to the one encoded; where decoding is measured, so does the serializer that is"
+const serializeChecks = "the bytes begin as the content type's do; client-go's codecs (for CBOR, apimachinery's, strict) decode them to an object equal to the one encoded; where decoding is measured, the measured serializer does so too"
 
-// Prove has the bytes read by client-go's codecs, which find out for themselves what they are, and
-// looks at what the measured serializer decoded.
+// Prove decodes the bytes with client-go's codecs, which detect the content type themselves, and
+// checks what the measured serializer decoded.
 func (in *serializing) Prove(context.Context) error {
 	in.result = nil
 	if err := in.once(); err != nil {
 		return err
 	}
-	text := in.buffer.Bytes() // where decoding is measured, what was decoded
+	text := in.buffer.Bytes() // the decoded object, if decoding is measured
 	if !in.media.begins(text) {
 		return fmt.Errorf("the bytes begin with %q", head(text))
 	}
@@ -183,8 +183,8 @@ func (in *serializing) Prove(context.Context) error {
 	return in.check(in.result)
 }
 
-// check compares what was decoded with the object. Codecs take the kind from where it is told, and
-// some leave it out.
+// check compares the decoded object with the original. Codecs take the kind from the caller, and
+// some then leave it out of the object.
 func (in *serializing) check(decoded runtime.Object) error {
 	want := in.object.DeepCopyObject()
 	for _, o := range []runtime.Object{decoded, want} {
@@ -196,7 +196,7 @@ func (in *serializing) check(decoded runtime.Object) error {
 	return nil
 }
 
-// universal reads all content types; CBOR is there whether client-go's gate is open or not.
+// universal decodes all content types, CBOR too, whether client-go's gate is open or not.
 func universal(m *media) runtime.Decoder {
 	if m.name == "cbor" {
 		return cbor.NewSerializer(scheme.Scheme, scheme.Scheme, cbor.Strict(true))
@@ -219,7 +219,7 @@ func (in *serializing) Metrics() map[string]float64 {
 
 func (in *serializing) Close() error { return nil }
 
-// copying is the floor: the bytes are copied.
+// copying is the floor: it copies the bytes.
 type copying struct {
 	from, to []byte
 }

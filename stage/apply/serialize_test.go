@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// forgetful leaves out the data of ConfigMaps, and makes it up when it decodes.
+// forgetful leaves out the data of ConfigMaps when it encodes, and invents it when it decodes.
 type forgetful struct {
 	runtime.Serializer
 	data map[string]string
@@ -29,7 +29,7 @@ func (f *forgetful) Decode(text []byte, defaults *schema.GroupVersionKind, into 
 	return o, kind, err
 }
 
-// A serializer that understands nobody but itself is found out, whether encoding is measured or
+// A serializer that only understands itself fails the proof, whether encoding is measured or
 // decoding.
 func TestSerializersMistake(t *testing.T) {
 	for _, decoding := range []bool{false, true} {

@@ -21,14 +21,14 @@ import (
 	"postage/service/apiserver"
 )
 
-// reach is how a worker reaches the run's server, and what that does not serve.
+// reach tells a worker how to reach the run's server, and what that server does not serve.
 type reach struct {
 	apiserver.Reach
-	// NotServed says why, by content type's name.
+	// NotServed says, by the name of a content type, why it is not served.
 	NotServed map[string]string
 }
 
-// variable is the environment variable that tells workers the reach of a server.
+// variable is the environment variable that passes the server's reach to workers.
 func variable(server apiserver.Kind, fsync bool) string {
 	name := "POSTAGE_APPLY_" + strings.ToUpper(string(server))
 	if fsync {
@@ -49,7 +49,7 @@ func reachOf(server apiserver.Kind, fsync bool) (r reach, err error) {
 	return r, nil
 }
 
-// newService is the run's API server of a kind.
+// newService returns the run's API server of a kind.
 func newService(use *serverFlags, server apiserver.Kind, fsync bool) *lab.Service {
 	return &lab.Service{Start: func(ctx context.Context, log io.Writer) (*lab.Running, error) {
 		o := apiserver.Options{Kind: server, Fsync: fsync, Log: log}
@@ -68,7 +68,7 @@ func newService(use *serverFlags, server apiserver.Kind, fsync bool) *lab.Servic
 	}}
 }
 
-// running finds out what a server that is up can do.
+// running returns what a server that is up can do.
 func running(ctx context.Context, s *apiserver.Server, variable string) (*lab.Running, error) {
 	r := reach{Reach: s.Reach(), NotServed: map[string]string{}}
 	refused := map[string]error{}
@@ -96,8 +96,8 @@ func running(ctx context.Context, s *apiserver.Server, variable string) (*lab.Ru
 		return nil, err
 	}
 	return &lab.Running{
-		// client-go's gate is for the workers: with it shut, a client that is told CBOR sends JSON
-		// without a word.
+		// client-go's gate is for the workers: with it shut, a client that is told to use CBOR
+		// silently sends JSON.
 		Environment: []string{variable + "=" + string(text), gate + "=true"},
 		Serves: func(c *lab.Case, contender *lab.Contender) error {
 			for kind, err := range refused {
@@ -118,11 +118,12 @@ func running(ctx context.Context, s *apiserver.Server, variable string) (*lab.Ru
 // gate is the environment variable of client-go's feature gate for CBOR.
 const gate = "KUBE_FEATURE_ClientsAllowCBOR"
 
-// verbs are what the operations need.
+// verbs are the permissions that the operations need.
 var verbs = []string{"create", "get", "update", "list", "watch", "delete"}
 
-// probeKind says why the server does not serve a kind to us: it has no such resource, or we have no
-// permission. An object is created as a dry run, which also finds what admission has against it.
+// probeKind returns why we cannot use a kind on the server: the server does not have the resource,
+// or we do not have permission. It also creates an object as a dry run, which shows what admission
+// has against it.
 func probeKind(ctx context.Context, s *apiserver.Server, r *apiserver.Reach, k *kind) error {
 	json := byName("json")
 	c, err := openClient(r, k, &json)
@@ -130,7 +131,7 @@ func probeKind(ctx context.Context, s *apiserver.Server, r *apiserver.Reach, k *
 		return err
 	}
 	defer c.close()
-	// First, so that nothing is asked for that we may not have.
+	// First the permissions, so that nothing is requested without them.
 	if err := s.Allowed(ctx, k.group, k.resource, k.namespaced, verbs...); err != nil {
 		return err
 	}
@@ -150,9 +151,9 @@ func probeKind(ctx context.Context, s *apiserver.Server, r *apiserver.Reach, k *
 	return nil
 }
 
-// probeMedia says why the server does not take or does not give a content type, "" if it does both,
-// by an object of a kind that it serves. client-go is not asked, as it falls back to JSON by
-// itself.
+// probeMedia returns why the server does not accept or does not return a content type, "" if it
+// does both, with an object of a kind that it serves. It does not use client-go, which falls back
+// to JSON by itself.
 func probeMedia(ctx context.Context, r *apiserver.Reach, k *kind, m *media) (string, error) {
 	config, err := r.Config()
 	if err != nil {
@@ -182,15 +183,15 @@ func probeMedia(ctx context.Context, r *apiserver.Reach, k *kind, m *media) (str
 		}
 	}
 	if len(refusals) == 0 {
-		return "", nil // whatever else is wrong, the rows will say
+		return "", nil // the rows will report anything else that is wrong
 	}
 	return "not served here (HTTP " + strings.Join(refusals, "/") + ")", nil
 }
 
-// errServerEnded is why everything fails once the server is gone.
+// errServerEnded is why everything fails once the server has ended.
 var errServerEnded = errors.New("the API server ended")
 
-// ended says whether a process is no more.
+// ended reports whether a process has ended.
 func ended(pid int) bool {
 	p, err := os.FindProcess(pid)
 	if err != nil {
@@ -201,12 +202,12 @@ func ended(pid int) bool {
 	return errors.Is(err, os.ErrProcessDone) || errors.Is(err, syscall.ESRCH)
 }
 
-// explain puts the server's end before what came of it.
+// explain adds the server's end to an error that it caused.
 func (in *instance) explain(err error) error {
 	if err == nil || in.reach.PID == 0 {
 		return err
 	}
-	// Its connections are closed a moment before it is no more.
+	// Its connections are closed a moment before the process ends.
 	for until := time.Now().Add(time.Second); ; time.Sleep(10 * time.Millisecond) {
 		switch {
 		case ended(in.reach.PID):
@@ -217,7 +218,7 @@ func (in *instance) explain(err error) error {
 	}
 }
 
-// connectionLost says whether a server that ended would give this error.
+// connectionLost reports whether a server that ended would cause this error.
 func connectionLost(err error) bool {
 	var status apierrors.APIStatus
 	return !errors.As(err, &status)

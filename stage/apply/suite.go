@@ -11,7 +11,7 @@ import (
 )
 
 // Suite returns the stage's cases: for the default server, for kcp and for a cluster of the user's.
-// A budget that is too small leaves out the last.
+// If the budget is too small, the last cases are left out.
 func Suite() lab.Suite {
 	use := new(serverFlags)
 	suite := lab.Suite{Stage: "apply", Doc: "Objects into a Kubernetes-style API server: which content type?", Flags: use.register, Choose: use.choose}
@@ -28,8 +28,8 @@ func Suite() lab.Suite {
 	return suite
 }
 
-// serverCases are the slices for one server; last are those that are long or that few servers
-// serve.
+// serverCases returns the slices for one server. Those in last take long, or few servers support
+// them.
 func serverCases(use *serverFlags, server apiserver.Kind) (first, last []lab.Case) {
 	relaxed, durable := newService(use, server, false), newService(use, server, true)
 	of := func(operation, kind string) spec {
@@ -61,8 +61,8 @@ func serverCases(use *serverFlags, server apiserver.Kind) (first, last []lab.Cas
 	return first, append(last, mistakeCase(of(crud, "configmap"), relaxed), mistakeCase(of(crud, "clusterrole"), relaxed))
 }
 
-// caseName is Apply/server=…/fsync=…/op=…/kind=…/inflight=…; a cluster of the user's says nothing
-// of fsync.
+// caseName returns Apply/server=…/fsync=…/op=…/kind=…/inflight=…. For a cluster of the user's,
+// fsync is not known and left out.
 func (s *spec) caseName() string {
 	name := "Apply/server=" + string(s.server)
 	if s.server != apiserver.User {
@@ -71,10 +71,10 @@ func (s *spec) caseName() string {
 	return fmt.Sprintf("%s/op=%s/kind=%s/inflight=%d", name, s.op.name, s.kind.name, s.inflight)
 }
 
-// baseline is what client-go sends unless it is told otherwise.
+// baseline is what client-go sends by default.
 const baseline = "json"
 
-// noWatch is why YAML has no watch.
+// noWatch is why there is no watch in YAML.
 const noWatch = "YAML has no framing for a stream of events in Kubernetes: the server answers a watch with HTTP 406"
 
 // clientCase compares the content types through client-go.
@@ -113,11 +113,11 @@ func clientCase(s spec, service *lab.Service, more string) lab.Case {
 	return c
 }
 
-// floor sends bytes that were made beforehand.
+// floor returns the contender that sends bytes made beforehand.
 func floor(s spec) lab.Contender {
 	return lab.Contender{
 		Name: "floor=prebuilt", Floor: true,
-		Checks:   "as the others, but that nothing of the responses is decoded",
+		Checks:   "as the others, but the responses are not decoded",
 		Settings: map[string]string{"floor": "prebuilt", "content-type": byName("protobuf").contentType},
 		Open: func(ctx context.Context, _ lab.Env) (lab.Instance, error) {
 			return opened(newInstance(ctx, s, byName("protobuf"), openPrebuilt))
@@ -125,7 +125,7 @@ func floor(s spec) lab.Contender {
 	}
 }
 
-// mistakeCase has the page's mistake on purpose: see [openMistaken].
+// mistakeCase repeats the page's mistake on purpose: see [openMistaken].
 func mistakeCase(s spec, service *lab.Service) lab.Case {
 	c := lab.Case{
 		Name:     s.caseName() + "/limiter=default",
@@ -138,7 +138,7 @@ func mistakeCase(s spec, service *lab.Service) lab.Case {
 	for _, m := range medias() {
 		c.Contenders = append(c.Contenders, lab.Contender{
 			Name: "asked=" + m.name, Module: "k8s.io/client-go",
-			Checks:     "on the wire it is JSON whatever was asked for, and the limiter is client-go's default; what was written is read back equal; nothing is left behind",
+			Checks:     "on the wire everything is JSON, whatever was asked for; the limiter is client-go's default; what was written is read back equal; nothing is left behind",
 			Settings:   map[string]string{"asked": m.name, "sent": "json", "limiter": "5 requests a second after a burst of 10, client-go's default"},
 			Properties: map[string]string{"sent": "json, whatever was asked"},
 			Open: func(ctx context.Context, _ lab.Env) (lab.Instance, error) {
@@ -190,7 +190,7 @@ func serializeCase(s subject, decoding bool) lab.Case {
 	return c
 }
 
-// opened keeps a nil instance from becoming an interface that is not nil.
+// opened prevents a nil *instance from becoming an interface that is not nil.
 func opened(in *instance, err error) (lab.Instance, error) {
 	if err != nil {
 		return nil, fmt.Errorf("apply: %w", err)

@@ -13,7 +13,7 @@ import (
 	"postage/service/apiserver"
 )
 
-// caseNamed finds a case; the test is over if there is none.
+// caseNamed returns a case. The test ends if there is none.
 func caseNamed(t *testing.T, name string) lab.Case {
 	t.Helper()
 	for _, c := range Suite().Cases {
@@ -25,7 +25,7 @@ func caseNamed(t *testing.T, name string) lab.Case {
 	panic("not reached")
 }
 
-// wantError checks that an error is there and says why.
+// wantError checks that there is an error with the right reason.
 func wantError(t *testing.T, err error, reason string) {
 	t.Helper()
 	if err == nil || !strings.Contains(err.Error(), reason) {
@@ -51,8 +51,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// Every content type is proven on the wire for every operation and kind that the server has, and
-// every serializer.
+// Every content type is proven on the wire for every operation and kind that the server has. Every
+// serializer is proven too.
 func TestEveryContenderProves(t *testing.T) {
 	for _, c := range Suite().Cases {
 		t.Run(strings.TrimPrefix(c.Name, "Apply/"), func(t *testing.T) {
@@ -93,8 +93,8 @@ func works(t *testing.T, contender lab.Contender) {
 		t.Error(err)
 	}
 	after := counters(t, in)
-	// Bytes are counted as they go, a running thread's time at the kernel's ticks only: two
-	// requests may end between two.
+	// Bytes are counted as they go. A running thread's CPU time is only counted at the kernel's
+	// ticks, and two requests may end between two of these.
 	for more := 0; more < 100 && after[serverCPU] <= before[serverCPU] && before[serverCPU] > 0; more++ {
 		prepare(t, in)
 		if err := in.Run(2); err != nil {
@@ -137,7 +137,7 @@ func counters(t *testing.T, in lab.Instance) map[string]float64 {
 	return counters
 }
 
-// What the servers of ours do not have is said, as the reason in place of figures.
+// What our servers do not have is reported as the reason, in place of figures.
 func TestServes(t *testing.T) {
 	needServer(t)
 	if testServer() == apiserver.User {
@@ -156,7 +156,7 @@ func TestServes(t *testing.T) {
 	}
 }
 
-// That YAML cannot be watched is the server's word, not only ours.
+// The server itself says that YAML cannot be watched.
 func TestNoWatchInYAML(t *testing.T) {
 	needServer(t)
 	m, k := byName("yaml"), kindByName("configmap")
@@ -179,7 +179,7 @@ func TestNoWatchInYAML(t *testing.T) {
 	}
 }
 
-// Where a row says so, etcd waits for the disk: such a server starts, and its rows are proven.
+// In rows that say so, etcd waits for the disk: such a server starts, and its rows are proven.
 func TestFsync(t *testing.T) {
 	needServer(t)
 	if testServer() == apiserver.User {
@@ -226,7 +226,7 @@ func one(operation string) spec {
 	return spec{server: testServer(), op: opByName(operation), kind: kindByName("configmap"), inflight: 1}
 }
 
-// What a server adds to an object is overlooked, anything else is not. No server of ours has
+// What a server adds to an object is ignored, any other difference is not. None of our servers has
 // Deployments, so this one is as kube-apiserver returns it.
 func TestCheckObject(t *testing.T) {
 	in := &instance{spec: spec{kind: kindByName("deployment")}, worker: "w", reach: reach{}}

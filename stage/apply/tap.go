@@ -12,8 +12,8 @@ import (
 	"sync/atomic"
 )
 
-// tap sees every request as it goes to the connection and every response as it comes from it,
-// beneath all of client-go's negotiation. While it is off, a request costs one atomic load more.
+// tap sees every request as it goes to the connection and every response as it comes from it, below
+// all of client-go's negotiation. While it is off, it costs one atomic load a request.
 type tap struct {
 	next http.RoundTripper
 	on   atomic.Bool
@@ -21,7 +21,7 @@ type tap struct {
 	seen []*exchange
 }
 
-// exchange is a request and its response. Bodies are whole, but for a watch's.
+// exchange is a request and its response. Bodies are complete, except for a watch's.
 type exchange struct {
 	method, path  string
 	sent, accepts string // Content-Type and Accept of the request
@@ -90,7 +90,7 @@ func (c *copied) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// take returns what was seen since it was called last.
+// take returns the exchanges since the last call.
 func (t *tap) take() []*exchange {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -99,7 +99,8 @@ func (t *tap) take() []*exchange {
 	return seen
 }
 
-// check says what of an exchange is not in the content type that its row claims.
+// check returns an error for any part of an exchange that is not in the content type that its row
+// claims.
 func (e *exchange) check(m *media) error {
 	about := e.method + " " + e.path
 	switch {
@@ -130,8 +131,8 @@ func (e *exchange) check(m *media) error {
 	return nil
 }
 
-// checkWatch looks at a stream of events. Each holds an object in the content type; protobuf's has
-// its length before it.
+// checkWatch checks a stream of events. Each holds an object in the content type; in protobuf, its
+// length comes before it.
 func (e *exchange) checkWatch(m *media, got string) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -157,7 +158,7 @@ func (e *exchange) checkWatch(m *media, got string) error {
 
 func head(text []byte) string { return string(text[:min(len(text), 16)]) }
 
-// methods are the requests' methods, in order: "POST GET DELETE".
+// methods returns the requests' methods, in order: "POST GET DELETE".
 func methods(seen []*exchange) string {
 	var all []string
 	for _, e := range seen {

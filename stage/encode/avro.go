@@ -6,8 +6,8 @@ import (
 	"postage/stage/encode/internal/bind"
 )
 
-// avroBinary is twmb's Avro: binary encoding by a schema that is inferred from the plain
-// struct. A message can only be read by who has its schema.
+// avroBinary is twmb's Avro: binary encoding by a schema inferred from the plain struct. Reading a
+// message takes its schema.
 func avroBinary[M any](form bind.Form[M, M]) contender[M] {
 	return ofStructs(form, codec[M, M]{
 		name:     "codec=avro",

@@ -11,10 +11,10 @@ import (
 	"postage/lab"
 )
 
-// A broughtConfig is what the program of a brought message was told.
+// A broughtConfig is the configuration of a brought message's program.
 type broughtConfig struct{ lab.BroughtConfig }
 
-// readBrought reads the file that `postage bring` has written. Without it there is no message.
+// readBrought reads the file that `postage bring` wrote. Without it the program cannot run.
 func readBrought(config string) broughtConfig {
 	var brought broughtConfig
 	data, err := os.ReadFile(config)
@@ -22,13 +22,13 @@ func readBrought(config string) broughtConfig {
 		err = json.Unmarshal(data, &brought)
 	}
 	if err != nil {
-		fmt.Fprintf(os.Stderr, "postage: the message that this program is for: %v\nhint: bring it again\n", err)
+		fmt.Fprintf(os.Stderr, "postage: read the configuration of the brought message: %v\nhint: bring the message again\n", err)
 		os.Exit(2)
 	}
 	return brought
 }
 
-// samples reads the file of samples, if it is the one that was brought.
+// samples reads the file of samples, and checks that it has not changed.
 func (brought *broughtConfig) samples() ([]byte, error) {
 	file, err := os.ReadFile(brought.Samples)
 	if err != nil {
@@ -40,7 +40,7 @@ func (brought *broughtConfig) samples() ([]byte, error) {
 	return file, nil
 }
 
-// counted says how many messages the corpus has, once the samples are known.
+// counted sets how many messages the corpus has, once the samples are known.
 func (msg *message[M]) counted() error {
 	if len(msg.samples) == 0 {
 		return errors.New("there are no samples")
@@ -58,7 +58,7 @@ func suiteOf[M any](msg *message[M], brought broughtConfig, contenders func(*mes
 	suite.Cases = casesOf(msg, contenders(msg))
 	for i := range suite.Cases {
 		c := &suite.Cases[i]
-		c.First = nil // all of its rows
+		c.First = nil // the first look has all rows
 		for j := range c.Contenders {
 			brought.lose(c.Name, &c.Contenders[j])
 		}
@@ -72,7 +72,7 @@ func suiteOf[M any](msg *message[M], brought broughtConfig, contenders func(*mes
 	return suite
 }
 
-// lose makes a row one that is not possible, if it was seen to lose something of the samples.
+// lose marks a row as not possible if it was seen to lose something of the samples.
 func (brought *broughtConfig) lose(name string, c *lab.Contender) {
 	row := name + "/" + c.Name
 	why, lost := brought.Lost[strings.Replace(row, "op=validate", "op=decode", 1)]
@@ -82,7 +82,7 @@ func (brought *broughtConfig) lose(name string, c *lab.Contender) {
 	if !lost {
 		return
 	}
-	// Which operation found it says the case, and which message it is the first of.
+	// The case names the operation, so only the message and the loss are kept.
 	if at, what, found := strings.Cut(why, ": decoded to something else: "); found {
 		why = "loses values: " + strings.TrimPrefix(at, string(opDecode)+": ") + ", " + what
 	}

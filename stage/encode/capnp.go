@@ -8,9 +8,9 @@ import (
 	"postage/stage/encode/internal/bind"
 )
 
-// capnProto is Cap'n Proto. Encoding builds a message out of the plain struct, since the
-// format has no values but encoded ones; decoding is Unmarshal, which looks at the frame
-// only, and reading every field, which is where the work is.
+// capnProto is Cap'n Proto. Encoding builds a message from the plain struct, because the format has
+// only encoded values. Decoding is Unmarshal, which only looks at the frame, and then reading every
+// field, which is most of the work.
 func capnProto[M, V any](k bind.Capnp[M, V]) contender[M] {
 	return &codec[M, V]{
 		name:     "codec=capnp",

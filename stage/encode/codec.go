@@ -21,45 +21,41 @@ const (
 	opValidate op = "validate"
 )
 
-// A codec is one contender's way with one message, whose plain form is M and whose form
-// in the contender's library is V.
+// A codec is one contender's way to encode and decode one message. M is the message's plain struct,
+// V the type that the contender's library uses.
 type codec[M, V any] struct {
-	name     string            // "codec=vtprotobuf", with those settings a reader must know
+	name     string            // "codec=vtprotobuf", with the settings that a reader must know
 	module   string            // path of the Go module that does the work
-	settings map[string]string // more about it, for readers of the record
+	settings map[string]string // more settings, for readers of the record
 	form     bind.Form[M, V]
-	can      []op // what there are rows for; validate goes with decode
-	// impossible gives the reason why there is no row where a reader would look
-	// for one.
+	can      []op // operations that have rows; validate goes with decode
+	// impossible gives the reason why an operation has no row.
 	impossible map[op]string
-	// insteadOf names a row that a reader would look for, and because says why it
-	// does not exist.
+	// insteadOf names a row that a reader might expect, and because says why it does not exist.
 	insteadOf, because string
-	// protobuf says that the bytes are protobuf's wire format: they are exchanged
-	// with protobuf in the proof, and decoders all get the bytes that protobuf made.
+	// protobuf says that the bytes are in protobuf's wire format. The proof exchanges them with
+	// protobuf, and all decoders get the bytes that protobuf made.
 	protobuf bool
-	// build says that encoding starts from the plain struct, as the format has no
-	// values of its own; the form then has no From.
+	// build says that encoding starts from the plain struct, because the library has no values of
+	// its own. The form then has no From.
 	build bool
-	// alias says that decoded values share memory with their input. It is part of
-	// the names of decoding rows.
+	// alias says that decoded values share memory with their input. The names of decoding rows say
+	// it too.
 	alias bool
-	// damage says what decoding a damaged message does, see the constants.
+	// damage says what decoding a damaged message does; see the constants.
 	damage damage
-	// loses names the values that do not survive, as observeLosses does.
+	// loses names the values that do not survive, in the form that observeLosses returns.
 	loses string
-	// utf8 says what decoding does with text that is not UTF-8: "error", "kept" or
-	// "replaced".
+	// utf8 says what decoding does with text that is not UTF-8: "error", "kept" or "replaced".
 	utf8  string
 	floor bool
-	// unread says that decoding reads no fields: it is for floors alone.
+	// unread says that decoding reads no fields. Only floors have it.
 	unread bool
-	// check, where set, is asked first in the proof whether the library is what the
-	// row says.
+	// check, if set, is called first in the proof. It checks that the library is what the row says.
 	check func() error
-	// reopen says that the loops cannot be used again after a failed decode.
+	// reopen says that the loops must be made again after a failed decode.
 	reopen bool
-	// open makes the loops. What they keep between runs is made here, once.
+	// open makes the loops, with everything that they keep between runs.
 	open func() (loops[M, V], error)
 }
 
@@ -67,12 +63,12 @@ type codec[M, V any] struct {
 type loops[M, V any] struct {
 	encode func(r *run[M, V], n int) error // leaves the bytes in r.out
 	decode func(r *run[M, V], n int) error // leaves each value in r.last and calls r.took
-	// reuse is decode-reuse's loop. Where it is nil, decode does: r.into then returns
-	// the kept value.
+	// reuse is the loop of decode-reuse. If it is nil, decode is used, and r.into returns the kept
+	// value.
 	reuse func(r *run[M, V], n int) error
 }
 
-// decoder returns the loop that decodes for the operation.
+// decoder returns the loop that decodes for an operation.
 func (l *loops[M, V]) decoder(o op) func(r *run[M, V], n int) error {
 	if o == opReuse && l.reuse != nil {
 		return l.reuse
@@ -80,8 +76,8 @@ func (l *loops[M, V]) decoder(o op) func(r *run[M, V], n int) error {
 	return l.decode
 }
 
-// decodeBy is the decoding loop of a library whose function is only known when the program runs,
-// and is called through a pointer anyway.
+// decodeBy returns a decoding loop for a library whose function is only known at run time. The call
+// through a pointer is part of that library's normal use.
 func decodeBy[M, V any, P interface{ *V }](unmarshal func(P, []byte) error) func(*run[M, V], int) error {
 	return func(r *run[M, V], n int) error {
 		for range n {
@@ -96,18 +92,18 @@ func decodeBy[M, V any, P interface{ *V }](unmarshal func(P, []byte) error) func
 	}
 }
 
-// A run is what loops work on. Its methods are small enough to be inlined.
+// A run is the data that loops work on. Its methods are small enough to be inlined.
 type run[M, V any] struct {
-	originals []M      // the corpus; as many as a power of two
+	originals []M      // the corpus; its length is a power of two
 	values    []*V     // the corpus in the library's form, for encode
-	inputs    [][]byte // the corpus encoded, for the others
+	inputs    [][]byte // the encoded corpus, for the other operations
 	next      int
 	from      *M                           // the original of what input returned last
 	keep      bool                         // decode each value over the one before it
 	use       func(*V, *M) (uint64, error) // what is done with decoded values
 
-	out  []byte // what encode left
-	last *V     // what decode left
+	out  []byte // what encode produced
+	last *V     // what decode produced
 	sum  uint64 // of what use returned
 }
 
@@ -141,14 +137,14 @@ func (r *run[M, V]) into() *V {
 	return r.last
 }
 
-// took does with the decoded value what the case wants done with it.
+// took passes the decoded value to the case's use.
 func (r *run[M, V]) took() error {
 	n, err := r.use(r.last, r.from)
 	r.sum += n
 	return err
 }
 
-// room returns r.out with length n, grown if it has to be.
+// room returns r.out with length n. It grows it if necessary.
 func (r *run[M, V]) room(n int) []byte {
 	if cap(r.out) < n {
 		r.out = make([]byte, n)
@@ -156,39 +152,39 @@ func (r *run[M, V]) room(n int) []byte {
 	return r.out[:n]
 }
 
-// A message is one kind of message, as all its contenders see it.
+// A message describes one kind of message for all its contenders.
 type message[M any] struct {
 	name     string
 	doc      string
 	headline bool
 	draw     func(*rand.Rand) M
-	// prepare, where set, is called before a contender is opened: it reads samples, which are used
-	// instead of what is drawn.
+	// prepare, if set, is called before a contender is opened. It reads samples, which replace the
+	// drawn corpus.
 	prepare func() error
 	samples []M
-	count   int  // messages in a corpus, a power of two
-	scalar  bool // nothing in it could share memory with its input
-	// noDictionary says, by codecs, why no dictionary can be trained on the corpus; "" is for all
-	// codecs.
+	count   int  // number of messages in the corpus, a power of two
+	scalar  bool // it has no strings or bytes that could share memory with the input
+	// noDictionary says, by codec, why no dictionary can be trained on the corpus; the key ""
+	// stands for all codecs.
 	noDictionary map[string]string
-	now          string // a brought message's codec of today
-	// foreign says that M is a type of the user's code: what is decoded is compared, but no
-	// generated code reads it, and how its own methods treat their input is not known.
+	now          string // the codec that the user has today, for a brought message
+	// foreign says that M is a type from the user's code. Decoded values are compared, but no
+	// generated code reads them, and it is not known whether its own methods share memory with
+	// their input.
 	foreign bool
-	// edges and text, where set, make messages by which decoders' treatment of rare
-	// values is proven.
+	// edges and text, if set, make messages with rare values, for the proof of decoders.
 	edges func() []edge[M]
 	text  func(text string) (M, func(*M) string)
 	diff  func(got, want *M) string
 	read  func(v, m *M) (uint64, error)
-	// marshal and unmarshal are protobuf's own, the reference for its wire format.
+	// marshal and unmarshal are protobuf's own functions, the reference for its wire format.
 	marshal   func(m *M) ([]byte, error)
 	unmarshal func(data []byte, m *M) error
 }
 
-// A contender is a codec whose form has been forgotten.
+// A contender is a codec without its type parameter for the library's form.
 type contender[M any] interface {
-	// rows returns the contender's rows in the message's case for the operation.
+	// rows returns the contender's rows in the message's case for an operation.
 	rows(msg *message[M], o op) []lab.Contender
 	// packCase returns the case of its bytes compressed, nil if it has none.
 	packCase(msg *message[M]) *lab.Case
@@ -254,7 +250,7 @@ func checks(o op) string {
 	return "every field of every message of the corpus is the original's and was read; input memory is shared, and damaged input refused, only as declared"
 }
 
-// An instance is a codec at work on one case.
+// An instance is an open codec in one case.
 type instance[M, V any] struct {
 	codec *codec[M, V]
 	msg   *message[M]
@@ -262,7 +258,7 @@ type instance[M, V any] struct {
 	loops loops[M, V]
 	loop  func(*run[M, V], int) error
 	run   run[M, V]
-	bytes float64 // mean encoded size
+	bytes float64 // mean encoded size in bytes
 }
 
 func newInstance[M, V any](c *codec[M, V], msg *message[M], o op, seed uint64) (*instance[M, V], error) {
@@ -306,7 +302,7 @@ func (c *codec[M, V]) values(messages []M) []*V {
 	return values
 }
 
-// encoded returns messages as the codec's decoder gets them, each in memory of its own.
+// encoded returns messages in the encoding that the codec decodes, each in memory of its own.
 func (in *instance[M, V]) encoded(messages []M) ([][]byte, error) {
 	if in.codec.protobuf {
 		inputs := make([][]byte, len(messages))
@@ -322,7 +318,7 @@ func (in *instance[M, V]) encoded(messages []M) ([][]byte, error) {
 	return in.encode(messages)
 }
 
-// encode returns messages as the codec encodes them, each in memory of its own.
+// encode returns messages encoded by the codec, each in memory of its own.
 func (in *instance[M, V]) encode(messages []M) ([][]byte, error) {
 	inputs := make([][]byte, len(messages))
 	r := &run[M, V]{originals: messages, values: in.codec.values(messages)}
@@ -346,7 +342,7 @@ func (in *instance[M, V]) Run(n int) error {
 	return nil
 }
 
-// Metrics returns the mean size of the corpus's messages, encoded.
+// Metrics returns the mean size of the corpus's encoded messages, in bytes.
 func (in *instance[M, V]) Metrics() map[string]float64 {
 	return map[string]float64{"encoded-bytes": in.bytes}
 }

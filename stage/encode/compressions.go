@@ -21,12 +21,12 @@ const (
 type compression struct {
 	name, module string
 	settings     map[string]string
-	dictionary   bool // it is opened with one
+	dictionary   bool // open takes a dictionary
 	open         func(dictionary []byte) (packer, error)
 }
 
-// compressions are those that messages are packed by. Each message is whole in itself; encoders,
-// decoders and buffers are kept.
+// compressions are the ways in which messages are packed. Each message is compressed alone;
+// encoders, decoders and buffers are kept.
 var compressions = []compression{
 	{name: packBaseline, open: func([]byte) (packer, error) { return packer{}, nil }},
 	{name: "pack=gzip/level=6", open: func([]byte) (packer, error) {
@@ -54,7 +54,7 @@ var compressions = []compression{
 
 var block = map[string]string{"format": "block"}
 
-// zstdSettings say what the library calls a level.
+// zstdSettings are the library's names for levels.
 func zstdSettings(level string) map[string]string {
 	return map[string]string{"encoder-level": level, "concurrency": "1"}
 }
@@ -81,7 +81,7 @@ func zstdAt(level zstd.EncoderLevel) func([]byte) (packer, error) {
 	}
 }
 
-// streams packs by a writer and unpacks by a reader that are reset for each message.
+// streams compresses with a writer and decompresses with a reader, both reset for each message.
 func streams(w interface {
 	io.WriteCloser
 	Reset(io.Writer)
@@ -120,7 +120,7 @@ func (r lz4Reader) Reset(from io.Reader) error {
 	return nil
 }
 
-// blocks packs into memory that is as large as the worst case, and unpacks into what has room.
+// blocks compresses into memory that fits the worst case, and decompresses into kept memory.
 func blocks(worst func(int) int, encode func(dst, src []byte) []byte, decode func(dst, src []byte) ([]byte, error)) packer {
 	return packer{
 		pack: func(dst, src []byte) ([]byte, error) {

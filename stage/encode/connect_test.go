@@ -15,8 +15,8 @@ import (
 	"postage/stage/encode/internal/pbhook"
 )
 
-// Messages go to a service of Connect and back, by each of its protocols and both of its own
-// codecs, with pbfast behind proto.Marshal and proto.Unmarshal.
+// Messages go to a Connect service and back, by each of its protocols and both of its codecs, with
+// pbfast behind proto.Marshal and proto.Unmarshal.
 func TestPbfastConnect(t *testing.T) {
 	if !pbfast.Hooked((*pbhook.Order)(nil)) {
 		t.Fatal("proto.Marshal does not use pbfast's methods")
@@ -28,7 +28,7 @@ func TestPbfastConnect(t *testing.T) {
 		return connect.NewResponse(r.Msg), nil
 	}))
 	server := httptest.NewUnstartedServer(mux)
-	server.EnableHTTP2 = true // which gRPC needs
+	server.EnableHTTP2 = true // gRPC needs HTTP/2
 	server.StartTLS()
 	defer server.Close()
 	for name, option := range map[string]connect.ClientOption{

@@ -2,8 +2,7 @@ package encode
 
 import "math/rand/v2"
 
-// corpus draws the message's corpus from a seed. Samples are gone through in an order that is
-// drawn.
+// corpus draws the message's corpus from a seed. Samples, if there are any, come in a drawn order.
 func (msg *message[M]) corpus(seed uint64) []M {
 	rnd := rand.New(rand.NewPCG(seed, 0))
 	corpus := make([]M, msg.count)

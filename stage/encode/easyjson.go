@@ -13,7 +13,7 @@ type easyjsonMessage[M any] interface {
 	easyjson.Unmarshaler
 }
 
-// easyJSON is mailru's easyjson: JSON by generated methods.
+// easyJSON is mailru's easyjson: JSON with generated methods.
 func easyJSON[M any, P easyjsonMessage[M]](form bind.Form[M, M]) contender[M] {
 	return &codec[M, M]{
 		name:     "codec=easyjson",
@@ -27,7 +27,7 @@ func easyJSON[M any, P easyjsonMessage[M]](form bind.Form[M, M]) contender[M] {
 			return loops[M, M]{
 				encode: func(r *run[M, M], n int) (err error) {
 					for range n {
-						w := jwriter.Writer{} // of chunks that it pools
+						w := jwriter.Writer{} // of the chunks in its pool
 						P(r.value()).MarshalEasyJSON(&w)
 						if r.out, err = w.BuildBytes(r.out[:0]); err != nil {
 							return err

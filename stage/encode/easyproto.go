@@ -6,9 +6,8 @@ import (
 	"postage/stage/encode/internal/bind"
 )
 
-// easyProto is VictoriaMetrics' easyproto: protobuf's wire format by hand-written
-// functions on a plain struct. Its README shows strings left in the input (alias) and how
-// to copy them.
+// easyProto is VictoriaMetrics' easyproto: protobuf's wire format with hand-written functions on a
+// plain struct. Its README shows strings that are left in the input (alias), and how to copy them.
 func easyProto[M any](plain bind.Form[M, M], code bind.Easyproto[M], alias bool) contender[M] {
 	c := &codec[M, M]{
 		name:     "codec=easyproto",

@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// An edge is a message with a value that not every codec can hold.
+// An edge is a message with a value that some codecs cannot represent.
 type edge[M any] struct {
 	name    string
 	message M
 }
 
-// proveEdges holds the codec to what it declares of values at the edge.
+// proveEdges checks what the codec declares about edge cases.
 func (in *instance[M, V]) proveEdges() error {
 	if in.msg.edges == nil || in.op != opDecode {
 		return nil
@@ -38,8 +38,8 @@ func (c *codec[M, V]) losses() string {
 	return c.loses
 }
 
-// observeLosses returns what does not survive encoding and decoding, or is refused. Of
-// protobuf's wire format, it must also survive between the codec and protobuf.
+// observeLosses returns the edge cases that do not survive encoding and decoding, or are refused.
+// In protobuf's wire format they must also survive between the codec and protobuf.
 func (in *instance[M, V]) observeLosses() string {
 	var lost []string
 	for _, e := range in.msg.edges() {

@@ -7,7 +7,7 @@ import (
 	"postage/verdict"
 )
 
-// figures say what the stage's mean: a message is encoded once and decoded once on its way.
+// figures describe the stage's figures: a message on its way is encoded once and decoded once.
 func figures() verdict.Figures {
 	return verdict.Figures{
 		Message: "msg", Does: "op",

@@ -6,8 +6,8 @@ import (
 	"postage/stage/encode/internal/bind"
 )
 
-// flatBuffers is FlatBuffers. Encoding builds a message out of the plain struct, since the
-// format has no values but encoded ones; decoding is nothing but reading every field.
+// flatBuffers is FlatBuffers. Encoding builds a message from the plain struct, because the format
+// has only encoded values. Decoding is only reading every field.
 func flatBuffers[M, V any](k bind.Flatbuffers[M, V]) contender[M] {
 	return &codec[M, V]{
 		name:     "codec=flatbuffers",

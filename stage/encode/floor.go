@@ -6,11 +6,11 @@ import (
 	"postage/stage/encode/internal/bind"
 )
 
-// copied is the form of a message that memcpy works on: its bytes, encoded by protobuf.
+// copied is a message in the form that memcpy works on: its bytes, encoded by protobuf.
 type copied struct{ data, want []byte }
 
-// memcpy copies the bytes of the message as protobuf encodes it. Every encoder
-// and decoder must touch them at least once. It reads no field.
+// memcpy copies the bytes of the message as encoded by protobuf. Every encoder and decoder must
+// touch these bytes at least once. It reads no fields.
 func memcpy[M any](msg *message[M]) contender[M] {
 	return &codec[M, copied]{
 		name:     "floor=memcpy",
@@ -20,7 +20,7 @@ func memcpy[M any](msg *message[M]) contender[M] {
 		unread:   true,
 		form: bind.Form[M, copied]{
 			From: func(m *M) *copied {
-				data, _ := msg.marshal(m) // cannot fail: the proof would see it
+				data, _ := msg.marshal(m) // if this failed, the proof would notice
 				return &copied{data: data}
 			},
 			To:   func(v *copied, m *M) error { return msg.unmarshal(v.data, m) },

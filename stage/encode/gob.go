@@ -8,8 +8,8 @@ import (
 	"postage/stage/encode/internal/bind"
 )
 
-// gobEach is encoding/gob with every message a stream of its own, which begins with the
-// description of its types: the way to store a gob or send one alone.
+// gobEach is encoding/gob with a stream for each message, which begins with the description of its
+// types. This is how a gob is stored, or sent alone.
 func gobEach[M any](form bind.Form[M, M]) contender[M] {
 	return ofStructs(form, codec[M, M]{
 		name:     "codec=gob/types=every-message",
@@ -32,8 +32,8 @@ func gobEach[M any](form bind.Form[M, M]) contender[M] {
 	})
 }
 
-// gobStream is encoding/gob with one stream for all messages. It describes its types once,
-// before anything is timed; a message without them cannot be decoded elsewhere.
+// gobStream is encoding/gob with one stream for all messages. It describes its types once, before
+// the timed part; a message cannot be decoded elsewhere without that.
 func gobStream[M any](form bind.Form[M, M]) contender[M] {
 	return ofStructs(form, codec[M, M]{
 		name:     "codec=gob/types=once",

@@ -6,7 +6,7 @@ import (
 	"postage/stage/encode/internal/bind"
 )
 
-// goJSON is goccy's go-json, which takes the place of encoding/json.
+// goJSON is goccy's go-json, a replacement for encoding/json.
 func goJSON[M any](form bind.Form[M, M]) contender[M] {
 	return ofStructs(form, codec[M, M]{
 		name:     "codec=go-json",

@@ -9,9 +9,8 @@ import (
 	"postage/stage/encode/internal/bind"
 )
 
-// grpcGateway is what a gRPC-Gateway without options of its own does to requests and responses:
-// protojson with unset fields written too, into fresh bytes, and read through encoding/json's
-// decoder.
+// grpcGateway does what a gRPC-Gateway does to requests and responses by default: protojson with
+// unset fields included, into fresh bytes, and decoded through encoding/json's decoder.
 func grpcGateway[M, V any, P protoMessage[V]](form bind.Form[M, V]) contender[M] {
 	return &codec[M, V]{
 		name:     "codec=grpc-gateway",

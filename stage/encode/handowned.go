@@ -12,9 +12,9 @@ import (
 	"postage/stage/encode/internal/plain"
 )
 
-// handwrittenOwned is handwritten without the tricks that a service cannot play: it encodes from a
-// struct with a Go map and checks that text is UTF-8, and decodes into a fresh struct that shares
-// nothing with the input. That still is written for this message alone.
+// handwrittenOwned is handwritten without the tricks that a service cannot use. It encodes from a
+// struct with a Go map and checks that text is UTF-8, and it decodes into a fresh struct that
+// shares nothing with the input. It still works for this message only.
 func handwrittenOwned(form bind.Form[plain.Benchmark, plain.Benchmark]) contender[plain.Benchmark] {
 	return &codec[plain.Benchmark, plain.Benchmark]{
 		name:     "floor=handwritten/owned=yes",
@@ -69,7 +69,7 @@ func ownedAppend(b []byte, m *plain.Benchmark) ([]byte, error) {
 	}
 	if size := len(b) - begin; size < 0x80 {
 		b[begin-1] = byte(size)
-	} else { // its length takes more room than was left
+	} else { // the length takes more octets than were left for it
 		var length [binary.MaxVarintLen64]byte
 		n := binary.PutUvarint(length[:], uint64(size))
 		b = append(b, length[:n-1]...)
@@ -120,7 +120,7 @@ func appendPart(b []byte, tag byte, data []byte) []byte {
 	return b
 }
 
-// ownedDecode sets m, which is fresh, to the message in b, which it keeps parts of.
+// ownedDecode decodes the message in b into m, which must be fresh. m keeps parts of b.
 func ownedDecode(m *plain.Benchmark, b []byte) error {
 	for len(b) > 0 {
 		tag, data, rest, err := field(b)
@@ -154,7 +154,7 @@ func ownedDecode(m *plain.Benchmark, b []byte) error {
 	return nil
 }
 
-// ownedRun counts the fields of one tag that b begins with.
+// ownedRun counts how many consecutive fields at the beginning of b have this tag.
 func ownedRun(b []byte) (n int) {
 	first := b[0]
 	for len(b) > 0 && b[0] == first {

@@ -14,12 +14,11 @@ import (
 	"postage/stage/encode/internal/plain"
 )
 
-// handwritten is protobuf's wire format for the benchmark message alone, written by hand
-// with every trick: a value without pointers to parts, its slices in arrays of its own,
-// its map a list of pairs, texts that are parts of the input, and no allocation. It is
-// what a codec for that message has to be measured by, and nothing one would want to
-// keep. Its decoder makes every check that protobuf makes; its encoder does not check that text
-// is UTF-8, as protobuf does.
+// handwritten is protobuf's wire format for the benchmark message only, written by hand with every
+// trick: a value without pointers to parts, slices in arrays of its own, a map as a list of pairs,
+// texts that are parts of the input, and no allocation. It shows what a codec for that message
+// could reach at best; nobody would want to maintain it. Its decoder makes every check that
+// protobuf makes. Its encoder does not check that text is UTF-8, which protobuf does.
 func handwritten() contender[plain.Benchmark] {
 	return &codec[plain.Benchmark, handValue]{
 		name:     "floor=handwritten",
@@ -164,10 +163,10 @@ func (v *handValue) append(b []byte) []byte {
 	return b
 }
 
-// pairLen is the length of a map's entry.
+// pairLen returns the length of a map's entry.
 func pairLen(key string) int { return 1 + protowire.SizeBytes(len(key)) + 1 + 8 }
 
-// taggedLen is the length of a field of n bytes that is left out when empty.
+// taggedLen returns the length of a field of n bytes, 0 if it is empty and so left out.
 func taggedLen(n int) int {
 	if n == 0 {
 		return 0
@@ -190,7 +189,7 @@ var (
 	errHandNumber = errors.New("handwritten: field number is out of range")
 )
 
-// decode sets v to the message in b, of which it keeps parts.
+// decode sets v to the message in b. v keeps parts of b.
 func (v *handValue) decode(b []byte) error {
 	v.message, v.embedded, v.enumText, v.enum = "", nil, "", 0
 	v.pairs, v.repeated = v.pairRoom[:0], v.bytesRoom[:0]
@@ -221,8 +220,8 @@ func (v *handValue) decode(b []byte) error {
 	return nil
 }
 
-// field splits off a field. data is its text, bytes or message; of other types, its raw
-// value.
+// field splits off a field. data is the content of a text, bytes or message; for other types, it is
+// the raw value.
 func field(b []byte) (tag uint64, data, rest []byte, err error) {
 	if len(b) >= 2 && b[0] >= 1<<3 && b[0] < 0x80 && b[0]&7 == 2 && b[1] < 0x80 {
 		if n := 2 + int(b[1]); n <= len(b) {
@@ -256,7 +255,7 @@ func malformed(code int) error {
 	return fmt.Errorf("handwritten: malformed message: %w", protowire.ParseError(code))
 }
 
-// text makes a string of bytes without copying them.
+// text returns bytes as a string without copying them.
 func text(data []byte) (string, error) {
 	if !utf8.Valid(data) {
 		return "", errHandUTF8
@@ -264,7 +263,7 @@ func text(data []byte) (string, error) {
 	return unsafe.String(unsafe.SliceData(data), len(data)), nil
 }
 
-// embedded decodes an EmbeddedMessage over what was decoded of it before.
+// embedded decodes an EmbeddedMessage over an earlier part of the same message.
 func embedded(b, before []byte) ([]byte, error) {
 	for len(b) > 0 {
 		tag, data, rest, err := field(b)
@@ -300,7 +299,7 @@ func (v *handValue) decodePair(b []byte) error {
 	if err != nil {
 		return err
 	}
-	for i := range v.pairs { // of two entries of one key, the later counts
+	for i := range v.pairs { // of two entries with the same key, the later one counts
 		if v.pairs[i].key == p.key {
 			v.pairs[i].value = p.value
 			return nil
@@ -340,7 +339,7 @@ func (v *handValue) decodeEnum(b []byte) (err error) {
 	return err
 }
 
-// decodeEnum decodes an EnumMessage over what was decoded of it before.
+// decodeEnum decodes an EnumMessage over an earlier part of the same message.
 func decodeEnum(b []byte, before string, enum int32) (string, int32, error) {
 	for len(b) > 0 {
 		tag, data, rest, err := field(b)

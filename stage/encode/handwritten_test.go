@@ -56,7 +56,7 @@ func TestHandwrittenAgreesWithProtobuf(t *testing.T) {
 	})
 }
 
-// The decoder accepts what protobuf accepts, and makes the same of it.
+// The decoder accepts what protobuf accepts, and decodes it to the same message.
 func FuzzHandwrittenDecode(f *testing.F) {
 	k := bind.Benchmark()
 	marshal, unmarshal := reference(k.Protobuf)

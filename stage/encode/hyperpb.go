@@ -6,9 +6,9 @@ import (
 	"postage/stage/encode/internal/bind"
 )
 
-// hyperPB is Buf's hyperpb, which compiles a message type when the program runs and
-// decodes into values that are read by reflection. Without alias it copies the input
-// first. Reuse frees and takes up again the memory of one hyperpb.Shared.
+// hyperPB is Buf's hyperpb, which compiles a message type at run time and decodes into values that
+// are read by reflection. Without alias it copies the input first. Reuse frees the memory of one
+// hyperpb.Shared and uses it again.
 func hyperPB[M any](k bind.Hyperpb[M], alias bool) contender[M] {
 	c := &codec[M, hyperpb.Message]{
 		name:     "codec=hyperpb",
@@ -45,7 +45,7 @@ func hyperPB[M any](k bind.Hyperpb[M], alias bool) contender[M] {
 			reuse: func(r *run[M, hyperpb.Message], n int) error {
 				for range n {
 					if used {
-						shared.Free() // of the message before; Free of a fresh one panics
+						shared.Free() // of the message before; a fresh one panics in Free
 					}
 					used = true
 					r.last = shared.NewMessage(message)

@@ -6,8 +6,8 @@ import (
 	"postage/stage/encode/internal/bind"
 )
 
-// jsonStd is the standard library's encoding/json, by an Encoder that writes to a kept
-// buffer, or by Marshal, which returns fresh bytes.
+// jsonStd is the standard library's encoding/json: an Encoder that writes to a kept buffer, or
+// Marshal, which returns fresh bytes.
 func jsonStd[M any](form bind.Form[M, M], reuse bool) contender[M] {
 	c := codec[M, M]{
 		name:     "codec=json",

@@ -48,7 +48,7 @@ func Suite() lab.Suite {
 
 const repeatedText = "Hello Embedded World %d!"
 
-// drawBenchmark returns the published page's one value; nothing of it is drawn.
+// drawBenchmark returns the published page's only value. Nothing in it is drawn.
 func drawBenchmark(*rand.Rand) plain.Benchmark {
 	const hello = "Hello, World!"
 	m := plain.Benchmark{
@@ -72,8 +72,8 @@ func drawTiny(rnd *rand.Rand) plain.Tiny {
 	}
 }
 
-// Optional values that are drawn are never zero: gob does not tell a pointer to zero
-// from none.
+// Drawn optional values are never zero, because gob does not distinguish a pointer to zero from no
+// pointer.
 func drawOrder(rnd *rand.Rand) plain.Order {
 	created := 1_700_000_000_000 + rnd.Int64N(1<<36)
 	currency := pick(rnd, "EUR", "USD", "JPY", "CHF")
@@ -139,7 +139,7 @@ func drawAddress(rnd *rand.Rand) plain.Address {
 	}
 }
 
-// drawMetrics draws a series sampled about every ten seconds, whose value wanders.
+// drawMetrics draws a series with a sample about every ten seconds and a wandering value.
 func drawMetrics(rnd *rand.Rand) plain.Metrics {
 	const samples = 1000
 	m := plain.Metrics{
@@ -158,7 +158,7 @@ func drawMetrics(rnd *rand.Rand) plain.Metrics {
 
 func drawBlob(rnd *rand.Rand) plain.Blob { return plain.Blob{Data: random(rnd, 64<<10)} }
 
-// orderEdges returns orders that are plain but for one value.
+// orderEdges returns orders that are ordinary except for one value.
 func orderEdges() []edge[plain.Order] {
 	plainly := plain.Order{Serial: 1, Items: []plain.LineItem{{Sku: "x", Quantity: 1}}}
 	with := func(name string, change func(m *plain.Order)) edge[plain.Order] {
@@ -179,8 +179,7 @@ func orderEdges() []edge[plain.Order] {
 	}
 }
 
-// orderText returns an order with a text that stands for itself in every format, and the
-// text that the order then holds.
+// orderText returns an order with a text that every format stores unchanged, and that text.
 func orderText(text string) (plain.Order, func(*plain.Order) string) {
 	return plain.Order{Serial: 1, Note: text}, func(m *plain.Order) string { return m.Note }
 }
@@ -200,7 +199,7 @@ var vocabulary = [...]string{
 	"cotton", "steel", "oak", "blue", "large", "set", "of", "two", "spare", "parts",
 }
 
-// words returns n words, not all of them ASCII.
+// words returns n words, some of them not ASCII.
 func words(rnd *rand.Rand, n int) string {
 	var b []byte
 	for i := range n {

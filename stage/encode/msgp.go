@@ -12,8 +12,7 @@ type msgpMessage[M any] interface {
 	msgp.Unmarshaler
 }
 
-// msgPack is tinylib's msgp: MessagePack by generated methods, structs as maps by field
-// name.
+// msgPack is tinylib's msgp: MessagePack with generated methods, structs as maps by field name.
 func msgPack[M any, P msgpMessage[M]](form bind.Form[M, M]) contender[M] {
 	return &codec[M, M]{
 		name:     "codec=msgp",

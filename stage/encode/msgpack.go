@@ -8,8 +8,8 @@ import (
 	"postage/stage/encode/internal/bind"
 )
 
-// msgPackReflect is vmihailenco's msgpack: MessagePack by reflection, structs as maps by
-// field name.
+// msgPackReflect is vmihailenco's msgpack: MessagePack with reflection, structs as maps by field
+// name.
 func msgPackReflect[M any](form bind.Form[M, M]) contender[M] {
 	return ofStructs(form, codec[M, M]{
 		name:     "codec=msgpack",

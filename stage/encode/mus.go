@@ -6,8 +6,8 @@ import (
 	"postage/stage/encode/internal/bind"
 )
 
-// musFormat is mus-go: serializers made of the library's own, which write fields one after
-// another with neither names nor numbers. They take and return structs by value.
+// musFormat is mus-go: serializers composed of the library's own, which write fields one after
+// another without names or numbers. They take and return structs by value.
 func musFormat[M any](form bind.Form[M, M], serializer mus.Serializer[M]) contender[M] {
 	return &codec[M, M]{
 		name:     "codec=mus",

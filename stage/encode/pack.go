@@ -17,17 +17,17 @@ import (
 )
 
 // opPack encodes and compresses, then decompresses, decodes and reads every field. Each codec has a
-// case of its own, whose baseline sends what it encoded as it is.
+// case of its own; the baseline sends the encoded message as it is.
 const opPack op = "pack"
 
 const packBaseline = "pack=none"
 
-// packed are the codecs that have a case: one of each usual format, as compressing costs the same
-// whichever library made the bytes. A brought message's codec of today joins them.
+// packed are the codecs that have a case: one for each common format, because compressing costs the
+// same whichever library made the bytes. For a brought message, the user's current codec is added.
 var packed = []string{baseline, "codec=json", "codec=msgp", "codec=cbor"}
 
-// A packer compresses and decompresses into dst, grown if it has to be, and keeps what it needs
-// from one message to the next.
+// A packer compresses and decompresses into dst, which it grows if necessary. It keeps what it
+// needs from one message to the next.
 type packer struct {
 	pack, unpack func(dst, src []byte) ([]byte, error)
 }
@@ -69,14 +69,14 @@ func (c *codec[M, V]) packCase(msg *message[M]) *lab.Case {
 	return out
 }
 
-// A packing is a codec and a compression at work.
+// A packing is an open codec with a compression.
 type packing[M, V any] struct {
 	in          *instance[M, V] // encodes
 	back        run[M, V]       // decodes
 	how         compression
 	dictionary  []byte
 	packer      packer
-	wire, plain []byte // what packing and unpacking left
+	wire, plain []byte // what packing and unpacking produced
 	wireBytes   float64
 }
 
@@ -100,8 +100,8 @@ func newPacking[M, V any](c *codec[M, V], msg *message[M], how compression, seed
 	return p, nil
 }
 
-// halves divides the corpus into what is measured, whose length is a power of two, and what
-// dictionaries are trained on.
+// halves divides the corpus into one part to measure, whose length is a power of two, and one to
+// train dictionaries on.
 func (msg *message[M]) halves(seed uint64) (measured, training []M) {
 	if msg.samples == nil {
 		corpus := msg.corpus(seed)
@@ -121,14 +121,14 @@ func (msg *message[M]) halves(seed uint64) (measured, training []M) {
 
 const (
 	dictionaryBytes = 32 << 10
-	trainingBytes   = 100 * dictionaryBytes // what zstd's authors recommend
+	trainingBytes   = 100 * dictionaryBytes // as zstd's authors recommend
 )
 
-// train makes a zstd dictionary of the training half: some messages as they are, and tables of what
-// compressing the others takes. Messages that are measured too are left out.
+// train makes a zstd dictionary from the training half: some messages as they are, and entropy
+// tables from compressing the others. Messages that are also measured are left out.
 //
-// Note: package dict of the same module picks pieces instead. Its dictionaries differ from one
-// process to the next, and orders as JSON are 15% larger by them.
+// Note: package dict of the same module selects pieces instead. Its dictionaries differ from one
+// process to the next, and with them orders as JSON are 15% larger.
 func (p *packing[M, V]) train(training []M) ([]byte, error) {
 	seen := map[string]bool{}
 	inputs, err := p.in.encode(p.in.run.originals)
@@ -143,7 +143,7 @@ func (p *packing[M, V]) train(training []M) ([]byte, error) {
 	}
 	inputs = slices.DeleteFunc(inputs, func(data []byte) bool { return seen[string(data)] })
 	if len(inputs) < 2 {
-		return nil, errors.New("too few messages to train it on that are not measured")
+		return nil, errors.New("too few messages are left to train it on besides those measured")
 	}
 	var history []byte
 	held := 0
@@ -249,8 +249,7 @@ func (p *packing[M, V]) Prove(ctx context.Context) error {
 	return nil
 }
 
-// Metrics returns mean sizes before and after packing, and what of a dictionary both ends have to
-// hold.
+// Metrics returns mean sizes in bytes before and after packing, and the size of the dictionary.
 func (p *packing[M, V]) Metrics() map[string]float64 {
 	metrics := map[string]float64{record.EncodedBytes: p.in.bytes, record.PackedBytes: p.wireBytes}
 	if p.dictionary != nil {
@@ -261,7 +260,7 @@ func (p *packing[M, V]) Metrics() map[string]float64 {
 
 func (p *packing[M, V]) Close() error { return nil }
 
-// choosePacked leaves packed messages out of what is measured unless a pattern names them.
+// choosePacked leaves out packed messages unless a pattern names them.
 func choosePacked(c *lab.Choice) error {
 	asked := func(pattern string) bool { return pattern == lab.All || strings.Contains(pattern, string(opPack)) }
 	if c.Resumed || slices.ContainsFunc(c.Patterns, asked) {

@@ -14,7 +14,7 @@ import (
 	"postage/stage/encode/internal/plain"
 )
 
-// orders are packed as JSON, in the way that is named.
+// orders returns a packing of orders as JSON, by the compression of that name.
 func packedOrders(t *testing.T, how string, change func(*message[plain.Order])) (*packing[plain.Order, plain.Order], error) {
 	k := bind.Order()
 	msg := &message[plain.Order]{name: "order", draw: drawOrder, count: 64, diff: k.Diff, read: k.Plain.Read}
@@ -28,7 +28,7 @@ func packedOrders(t *testing.T, how string, change func(*message[plain.Order])) 
 	return newPacking(jsonStd(k.Plain, true).(*codec[plain.Order, plain.Order]), msg, compressions[at], 1)
 }
 
-// The programs that everybody has read what is packed.
+// The usual programs can read what is packed.
 func TestPackedIsReadElsewhere(t *testing.T) {
 	for how, program := range map[string]string{
 		"pack=gzip/level=6": "gzip", "pack=gzip/level=6/library=klauspost": "gzip",
@@ -65,7 +65,7 @@ func TestPackedIsReadElsewhere(t *testing.T) {
 	}
 }
 
-// Dictionaries are the same in every process, and packed messages become smaller by them.
+// Dictionaries are the same in every process, and make packed messages smaller.
 func TestDictionary(t *testing.T) {
 	size := map[string]float64{}
 	var dictionary []byte
@@ -87,7 +87,7 @@ func TestDictionary(t *testing.T) {
 	}
 }
 
-// No message that is measured is one that a dictionary was trained on.
+// No measured message was used to train a dictionary.
 func TestHalvesAreApart(t *testing.T) {
 	for n := 1; n < 40; n++ {
 		msg := &message[int]{}
@@ -108,7 +108,7 @@ func TestHalvesAreApart(t *testing.T) {
 	}
 }
 
-// Without enough messages there is no dictionary, but a reason.
+// Without enough messages there is a reason instead of a dictionary.
 func TestNoDictionary(t *testing.T) {
 	const how = "pack=zstd/level=3/dictionary=trained"
 	for name, change := range map[string]func(*message[plain.Order]){
@@ -124,7 +124,7 @@ func TestNoDictionary(t *testing.T) {
 	}
 }
 
-// A packing that loses a byte, or reads what it should have packed, is no packing.
+// A packing that loses a byte, or reads what it should have packed, fails its proof.
 func TestPackProofSees(t *testing.T) {
 	for name, spoil := range map[string]func(p *packer){
 		"unpacked is something else": func(p *packer) {
@@ -165,7 +165,7 @@ func TestPackProofSees(t *testing.T) {
 	}
 }
 
-// Packed messages are measured by those who name them.
+// Packed messages are measured only if a pattern names them.
 func TestChoosePacked(t *testing.T) {
 	entries := lab.Entries([]lab.Suite{Suite()})
 	for pattern, want := range map[string]string{

@@ -25,8 +25,8 @@ const (
 	pbfastAlias                    // parts of the input
 )
 
-// pbFast is this repository's code for protobuf's wire format, by its methods on the messages. It
-// makes every check that protobuf makes.
+// pbFast is this repository's code for protobuf's wire format, called through its methods on the
+// messages. It makes every check that protobuf makes.
 func pbFast[M, V any, P pbfastMessage[V]](form bind.Form[M, V], mode pbfastMode) contender[M] {
 	c := &codec[M, V]{
 		name:     "codec=pbfast",
@@ -65,8 +65,8 @@ func pbFast[M, V any, P pbfastMessage[V]](form bind.Form[M, V], mode pbfastMode)
 	return c
 }
 
-// pbFastHook is protobuf called as usual, by proto.MarshalAppend and proto.Unmarshal, on messages
-// that have pbfast's methods behind those.
+// pbFastHook calls protobuf as usual, with proto.MarshalAppend and proto.Unmarshal, on messages for
+// which these use pbfast's methods.
 func pbFastHook[M, V any, P protoMessage[V]](form bind.Form[M, V]) contender[M] {
 	c := protobuf[M, V, P](form, false).(*codec[M, V])
 	c.name, c.module, c.can = "codec=pbfast/hook=yes", "postage/pbfast", []op{opEncode, opDecode}

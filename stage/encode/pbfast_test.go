@@ -9,9 +9,9 @@ import (
 	"postage/stage/encode/internal/plain"
 )
 
-// What pbfast allocates to decode a message is a handful of times, whatever the message is made of:
-// the message, the copy of the input, what is optional, two for each map and for each list of
-// messages, one for each other list.
+// pbfast allocates only a few times to decode a message, whatever the message has: for the message,
+// the copy of the input, each optional value, twice for each map and each list of messages, and
+// once for each other list.
 func TestPbfastAllocations(t *testing.T) {
 	if racing {
 		t.Skip("the race detector allocates too")

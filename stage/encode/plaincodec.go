@@ -7,10 +7,10 @@ import (
 	"postage/stage/encode/internal/bind"
 )
 
-// A structCodec encodes any Go struct. It is for codecs that work by reflection, or on
-// methods of the plain structs that are reached through an interface anyway.
+// A structCodec encodes any Go struct. It is for codecs that use reflection, or that reach methods
+// of the plain structs through an interface.
 type structCodec struct {
-	encode func(buf []byte, v any) ([]byte, error) // over buf if the library can
+	encode func(buf []byte, v any) ([]byte, error) // into buf if the library can do that
 	decode func(data []byte, v any) error
 }
 
@@ -47,9 +47,9 @@ func ofStructs[M any](form bind.Form[M, M], c codec[M, M], open func() (structCo
 	return &c
 }
 
-// intoBuffer makes a structCodec's encode of an encoder that writes to an io.Writer, such
-// as encoding/json's: one encoder, writing to one kept buffer. What it ends a message with
-// (JSON's encoders end a line) is left off.
+// intoBuffer makes a structCodec's encode from an encoder that writes to an io.Writer, such as
+// encoding/json's: one encoder, writing to one kept buffer. It leaves out what the encoder adds
+// after a message (JSON encoders add a line end).
 func intoBuffer[E interface{ Encode(any) error }](newEncoder func(io.Writer) E, end string) func([]byte, any) ([]byte, error) {
 	var buf bytes.Buffer
 	encoder := newEncoder(&buf)

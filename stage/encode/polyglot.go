@@ -12,12 +12,12 @@ type polyglotMessage[V any] interface {
 	Decode([]byte) error
 }
 
-// polyglotCodec is Loophole Labs' polyglot, by its generator. Its decoder fills what it
-// is given: into a fresh value it allocates, into a kept one it reuses the bytes and
-// the repeated messages of the value before, as the published page has it do.
+// polyglotCodec is Loophole Labs' polyglot, with its generator. Its decoder fills the value that it
+// is given. A fresh value gets new memory; in a kept value, the bytes and repeated messages are
+// reused, as on the published page.
 //
-// It has no optional scalars: where a message has any, each is wrapped in a message of its
-// own, as protobuf's well-known wrapper types do.
+// It has no optional scalars. Each one is wrapped in a message of its own, as in protobuf's
+// well-known wrapper types.
 func polyglotCodec[M, V any, P polyglotMessage[V]](form bind.Form[M, V], optionals bool) contender[M] {
 	c := &codec[M, V]{
 		name:   "codec=polyglot",

@@ -11,16 +11,16 @@ import (
 )
 
 // polyglotGo is polyglot as the published page measured it, two major versions before
-// polyglotCodec's. Its generator is no longer available: this writes and reads what that
-// made of the benchmark message, by the library's own calls. Before its fields each message
-// says whether to ignore it, and a reader first looks for an error in its place.
+// polyglotCodec's. Its generator is no longer available, so this file does by hand, with the
+// library's own calls, what the generated code did for the benchmark message. A message begins with
+// a flag that says whether it is nil, and a reader first looks for an error in its place.
 func polyglotGo(form bind.Form[plain.Benchmark, polymsg.Benchmark]) contender[plain.Benchmark] {
 	return &codec[plain.Benchmark, polymsg.Benchmark]{
 		name:   "codec=polyglot-go",
 		module: "github.com/loopholelabs/polyglot-go",
 		form:   form,
 		can:    []op{opEncode, opDecode, opReuse},
-		damage: damageUnbounded, // of lists and maps it makes what a damaged length says
+		damage: damageUnbounded, // for lists and maps, it makes as many elements as a damaged length says
 		utf8:   "kept",
 		open: func() (loops[plain.Benchmark, polymsg.Benchmark], error) {
 			return loops[plain.Benchmark, polymsg.Benchmark]{
@@ -65,7 +65,7 @@ func polyglotGoEncode(b *polyglot.Buffer, v *polymsg.Benchmark) {
 	polyglot.Encoder(b).Bool(false).String(v.EnumMessage.Message).Uint32(uint32(v.EnumMessage.Embedded))
 }
 
-// polyglotGoBegin reads what is before a message's fields.
+// polyglotGoBegin reads what comes before a message's fields.
 func polyglotGoBegin(d *polyglot.Decoder) error {
 	if d.Nil() {
 		return fmt.Errorf("polyglot-go: a message is nil")
@@ -77,7 +77,7 @@ func polyglotGoBegin(d *polyglot.Decoder) error {
 	return err
 }
 
-// polyglotGoDecode keeps the parts that v has, and allocates all texts and bytes.
+// polyglotGoDecode reuses the parts that v has, and allocates all texts and bytes.
 func polyglotGoDecode(d *polyglot.Decoder, v *polymsg.Benchmark) error {
 	err := polyglotGoBegin(d)
 	if err != nil {
@@ -153,8 +153,8 @@ func polyglotGoMap(d *polyglot.Decoder, v *polymsg.Map) error {
 	return nil
 }
 
-// pageValidation is a codec that validates as the published page does: into a value that
-// is kept, and against texts that are formatted for each comparison.
+// pageValidation validates as the published page does: into a kept value, and against texts that
+// are formatted for each comparison.
 func pageValidation[V any](of contender[plain.Benchmark]) contender[plain.Benchmark] {
 	c := *of.(*codec[plain.Benchmark, V])
 	c.name += "/value=kept/check=formatted"

@@ -11,21 +11,21 @@ import (
 type damage int
 
 const (
-	// refused: every truncated message is an error, and no changed bit a panic. That
-	// a changed bit goes unnoticed is no fault: none of the formats has a checksum.
+	// refused: every truncated message is an error, and no changed bit causes a panic. A changed
+	// bit may go unnoticed: none of the formats has a checksum.
 	damageRefused damage = iota
-	// partly: some truncated messages are accepted, none is a panic. It is what
-	// formats of optional fields do: a message cut after a field is a message.
+	// partly: some truncated messages are accepted, and none causes a panic. Formats with optional
+	// fields do this: a message that is cut after a field is a message.
 	damagePartly
-	// panics: some damaged messages are a panic.
+	// panics: some damaged messages cause a panic.
 	damagePanics
-	// unbounded: some changed bits make it allocate whatever a damaged length asks
-	// for, far more than the message is long, which can end the process. It is not
-	// safe to prove that: a test does, and Prove decodes truncated messages only.
+	// unbounded: some changed bits make it allocate whatever a damaged length asks for. That can be
+	// far more than the message is long, and can end the process. It is not safe to prove this
+	// here: a test does, and Prove decodes truncated messages only.
 	damageUnbounded
 )
 
-// allocationLimit is what decoding a message of at most a hundred kilobytes may allocate.
+// allocationLimit is the most that decoding a message of up to a hundred kilobytes may allocate.
 const allocationLimit = 64 << 20
 
 func (d damage) String() string {
@@ -53,7 +53,7 @@ func (in *instance[M, V]) Prove(ctx context.Context) error {
 	return nil
 }
 
-// proveEncode encodes the corpus with Run and decodes what it left.
+// proveEncode encodes the corpus with Run, then decodes and compares the result.
 func (in *instance[M, V]) proveEncode(ctx context.Context) error {
 	back := &run[M, V]{use: in.codec.form.Read, inputs: make([][]byte, 1), originals: make([]M, 1)}
 	total := 0
@@ -91,14 +91,14 @@ func (in *instance[M, V]) proveEncode(ctx context.Context) error {
 	return nil
 }
 
-// proveDecode decodes the corpus with Run, then asks how the decoder treats its input.
+// proveDecode decodes the corpus with Run, then checks how the decoder treats its input.
 func (in *instance[M, V]) proveDecode(ctx context.Context) error {
 	for i := range in.run.originals {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		original := &in.run.originals[i]
-		if in.op != opReuse { // which decodes over the last
+		if in.op != opReuse { // which decodes over the last value
 			in.run.last = nil
 		}
 		before := in.run.sum
@@ -146,8 +146,7 @@ func (in *instance[M, V]) same(v *V, original *M) error {
 	return nil
 }
 
-// proveOwnership decodes a message, overwrites the input and looks whether the value
-// changed.
+// proveOwnership decodes a message, overwrites the input and checks whether the value changed.
 func (in *instance[M, V]) proveOwnership() error {
 	data := append([]byte(nil), in.run.inputs[0]...)
 	trial := in.trial(in.run.originals[:1], data)
@@ -171,8 +170,8 @@ func (in *instance[M, V]) proveOwnership() error {
 	return nil
 }
 
-// proveDamage decodes truncated and changed messages. Which ones does not depend on the
-// run's seed, so that the same codec always does the same.
+// proveDamage decodes truncated and changed messages. They do not depend on the run's seed, so a
+// codec always gives the same result.
 func (in *instance[M, V]) proveDamage(ctx context.Context) error {
 	seen, example, err := in.observeDamage(ctx)
 	if err != nil {
@@ -184,7 +183,7 @@ func (in *instance[M, V]) proveDamage(ctx context.Context) error {
 	return nil
 }
 
-// observeDamage returns the worst that damaged input led to, with an example.
+// observeDamage returns the worst result of damaged input, with an example.
 func (in *instance[M, V]) observeDamage(ctx context.Context) (damage, string, error) {
 	specimen := in.msg.corpus(1)[:1]
 	inputs, err := in.encoded(specimen)
@@ -251,8 +250,8 @@ type damagedMessage struct {
 	truncated bool
 }
 
-// damaged returns truncations of a message and copies of it with one bit changed: some
-// fifty of either, near its ends and spread over the rest.
+// damaged returns truncations of a message and copies with one bit changed: about fifty of each,
+// near both ends and spread over the rest.
 func damaged(message []byte) []damagedMessage {
 	var out []damagedMessage
 	for _, n := range places(len(message)) {
@@ -282,14 +281,14 @@ func places(n int) []int {
 	return out
 }
 
-// scribble overwrites b with something else.
+// scribble overwrites b with other bytes.
 func scribble(b []byte) {
 	for i := range b {
 		b[i] ^= 0x55
 	}
 }
 
-// panicked is a panic made an error.
+// panicked is a panic turned into an error.
 type panicked struct{ value any }
 
 func (p panicked) Error() string { return fmt.Sprintf("panics: %v", p.value) }
@@ -299,7 +298,7 @@ func isPanic(err error) bool {
 	return ok
 }
 
-// recovered calls f and returns its panic as an error, a bad memory access included.
+// recovered calls f and returns a panic as an error, including one for a bad memory access.
 func recovered(f func() error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {

@@ -22,7 +22,7 @@ func orderMessage() *message[plain.Order] {
 	return msg
 }
 
-// honest is a codec for orders that passes; the tests break it in one place each.
+// honest is a codec for orders that passes. Each test breaks it in one place.
 func honest() (*codec[plain.Order, plain.Order], *structCodec) {
 	lib := &structCodec{
 		encode: func(_ []byte, v any) ([]byte, error) { return json.Marshal(v) },
@@ -139,8 +139,8 @@ func TestProofFailsAWrongCodec(t *testing.T) {
 	}
 }
 
-// A codec that encodes only once is not caught by a corpus of one message unless its
-// output is overwritten in between.
+// With a corpus of one message, a codec that encodes only once is noticed only because its output
+// is overwritten in between.
 func TestProofOverwritesOutput(t *testing.T) {
 	c, lib := honest()
 	var once []byte

@@ -14,7 +14,7 @@ import (
 	"postage/stage/encode/internal/polymsg"
 )
 
-// roundTripper is what every codec is to these tests.
+// roundTripper is a codec as these tests see it.
 type roundTripper[M any] interface {
 	roundTrip(msg *message[M], m *M) (label, difference string, err error)
 }
@@ -49,8 +49,8 @@ func (c *codec[M, V]) roundTrip(msg *message[M], m *M) (label, difference string
 	return c.name, difference, nil
 }
 
-// checkProperty is rapid.Check, but under the race detector, which has nothing to find
-// here and makes it take minutes.
+// checkProperty is rapid.Check, except under the race detector, which would find nothing here and
+// takes minutes.
 func checkProperty(t *testing.T, property func(*rapid.T)) {
 	t.Helper()
 	if racing {
@@ -71,7 +71,7 @@ func checkRoundTrips[M any](t *rapid.T, msg *message[M], all []contender[M], m M
 	}
 }
 
-// Values that some codec loses, as its row's properties say, are kept out.
+// Values that some codec loses, as its row's properties say, are left out.
 
 func anyText() *rapid.Generator[string] {
 	return rapid.StringOf(rapid.RuneFrom(nil, unicode.Latin, unicode.Greek, unicode.Han, unicode.Punct, unicode.So, unicode.Cc))
@@ -167,7 +167,7 @@ func TestMetricsRoundTrips(t *testing.T) {
 	checkProperty(t, func(t *rapid.T) { checkRoundTrips(t, msg, all, anyMetrics(t)) })
 }
 
-// Each form tells any two messages apart that differ, and says so in the same cases.
+// Each form notices any difference between two messages, and all forms agree.
 func TestFormsCompareAlike(t *testing.T) {
 	k := bind.Order()
 	checkProperty(t, func(t *rapid.T) {
@@ -193,7 +193,7 @@ func checkForm[M, V any](t *rapid.T, name string, form bind.Form[M, V], a, b *M,
 	}
 }
 
-// A changed field is seen by Diff and by Same, whichever it is.
+// Diff and Same notice a change to any field.
 func TestOneChangedFieldIsSeen(t *testing.T) {
 	k := bind.Order()
 	original := orderMessage().corpus(3)[0]

@@ -12,7 +12,7 @@ type protoMessage[V any] interface {
 	Reset()
 }
 
-// protobuf is Google's own library: MarshalAppend into a kept buffer, Unmarshal. With
+// protobuf is Google's own library: MarshalAppend into a kept buffer, and Unmarshal. With
 // deterministic, it writes maps in the order of their keys.
 func protobuf[M, V any, P protoMessage[V]](form bind.Form[M, V], deterministic bool) contender[M] {
 	c := &codec[M, V]{
@@ -55,8 +55,8 @@ func protobuf[M, V any, P protoMessage[V]](form bind.Form[M, V], deterministic b
 	return c
 }
 
-// reference returns protobuf's own way to and from bytes, which codecs of its wire
-// format are held against. Its bytes are the same in every process.
+// reference returns protobuf's own functions to and from bytes, with which codecs of its wire
+// format are compared. Its bytes are the same in every process.
 func reference[M, V any, P protoMessage[V]](form bind.Form[M, V]) (marshal func(*M) ([]byte, error), unmarshal func([]byte, *M) error) {
 	marshal = func(m *M) ([]byte, error) {
 		return proto.MarshalOptions{Deterministic: true}.Marshal(P(form.From(m)))

@@ -7,8 +7,8 @@ import (
 )
 
 // protoJSON is protobuf's own mapping to JSON, as gateways and REST services write it: names in
-// lowerCamelCase, enums by name, 64-bit integers as strings. Each build of a program may write a
-// space more between its tokens.
+// lowerCamelCase, enums by name, 64-bit integers as strings. Depending on the build, a program may
+// write an additional space between tokens.
 func protoJSON[M, V any, P protoMessage[V]](form bind.Form[M, V]) contender[M] {
 	return &codec[M, V]{
 		name:     "codec=protojson",

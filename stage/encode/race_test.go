@@ -2,7 +2,7 @@
 
 package encode
 
-// The race detector turns on checks of pointer arithmetic, which end the process when
-// hyperpb v0.1.3 validates UTF-8: it casts a pointer near the end of a text to one of
-// more bytes than are left.
+// The race detector enables checks of pointer arithmetic. They end the process when hyperpb v0.1.3
+// validates UTF-8, because it converts a pointer near the end of a text to one that covers more
+// bytes than are left.
 const racing = true

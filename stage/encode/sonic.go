@@ -10,9 +10,9 @@ import (
 	"postage/stage/encode/internal/bind"
 )
 
-// sonicJSON is ByteDance's sonic, which compiles a decoder and an encoder for a type when
-// it first sees it; that is done before anything is timed. ConfigStd behaves like
-// encoding/json; ConfigDefault neither sorts maps nor escapes HTML nor validates strings.
+// sonicJSON is ByteDance's sonic, which compiles a decoder and an encoder when it first sees a
+// type; that happens before the timed part. ConfigStd behaves like encoding/json. ConfigDefault
+// does not sort maps, escape HTML or validate strings.
 func sonicJSON[M any](form bind.Form[M, M], std bool) contender[M] {
 	api, name, utf8 := sonic.ConfigDefault, "codec=sonic/config=default", "kept"
 	if std {
@@ -37,8 +37,8 @@ func sonicJSON[M any](form bind.Form[M, M], std bool) contender[M] {
 	})
 }
 
-// sonicIsItself fails where sonic does not know the Go version or the processor: it then
-// is encoding/json under another name.
+// sonicIsItself returns an error if sonic does not support the Go version or the processor. It
+// would then be encoding/json under another name.
 func sonicIsItself() error {
 	if kind := sonic.APIKind; kind != sonic.UseSonicJSON {
 		return errors.New("sonic does not support this Go version or processor and has fallen back to encoding/json")

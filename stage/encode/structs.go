@@ -24,9 +24,9 @@ import (
 	"postage/stage/encode/internal/bind"
 )
 
-// Struct returns the cases of a Go struct of the user's, which the file at config describes: for
-// codecs that take any struct, and for the struct's own methods. `postage bring` writes a program
-// that calls it.
+// Struct returns the cases of a Go struct from the user's code, which the file at config describes.
+// The contenders are codecs that take any struct, and the struct's own methods. `postage bring`
+// writes a program that calls Struct.
 func Struct[T any](config string) lab.Suite {
 	brought := readBrought(config)
 	msg := &message[T]{foreign: true, diff: diffOf[T], read: func(_, _ *T) (uint64, error) { return 0, nil }}
@@ -68,7 +68,7 @@ func structContenders[T any](msg *message[T]) []contender[T] {
 	return list
 }
 
-// msgPackTags is vmihailenco's msgpack, with fields that have no tag of its own named as in JSON.
+// msgPackTags is vmihailenco's msgpack. Fields without a tag of its own have their names in JSON.
 func msgPackTags[T any](form bind.Form[T, T]) contender[T] {
 	return ofStructs(form, codec[T, T]{
 		name:     "codec=msgpack",
@@ -95,9 +95,9 @@ func msgPackTags[T any](form bind.Form[T, T]) contender[T] {
 	})
 }
 
-// A methodPair is how a type encodes and decodes itself.
+// A methodPair is a type's own methods to encode and decode itself.
 type methodPair struct {
-	name string // of the one that encodes
+	name string // name of the method that encodes
 	has  func(v any) bool
 	structCodec
 }
@@ -113,7 +113,7 @@ func pairOf[E, D any](name string, encode func(E) ([]byte, error), decode func(D
 	}}
 }
 
-// What generators and people call such methods, where no library has an interface for them.
+// The usual names of such methods, for which no library has an interface.
 type (
 	plainMarshaler   interface{ Marshal() ([]byte, error) }
 	plainUnmarshaler interface{ Unmarshal([]byte) error }
@@ -121,8 +121,8 @@ type (
 	cborUnmarshaler  interface{ UnmarshalCBOR([]byte) error }
 )
 
-// ownMethods are the methods that a type is looked at for. Those that libraries call are called
-// here without the library.
+// ownMethods are the methods that a type may have. Methods that libraries would call are called
+// directly.
 var ownMethods = []methodPair{
 	pairOf("Marshal", plainMarshaler.Marshal, plainUnmarshaler.Unmarshal),
 	pairOf("MarshalBinary", encoding.BinaryMarshaler.MarshalBinary, encoding.BinaryUnmarshaler.UnmarshalBinary),
@@ -138,7 +138,7 @@ var ownMethods = []methodPair{
 	pairOf("GobEncode", gob.GobEncoder.GobEncode, gob.GobDecoder.GobDecode),
 }
 
-// readStructs reads the samples, JSON, each of which comes after its place.
+// readStructs reads the samples. Each is JSON, after its place in the user's file.
 func readStructs[T any](msg *message[T], brought broughtConfig) error {
 	file, err := brought.samples()
 	if err != nil {
@@ -160,7 +160,7 @@ func readStructs[T any](msg *message[T], brought broughtConfig) error {
 	return msg.counted()
 }
 
-// placeOf is where in a file an error is, whose sample begins at "file:line".
+// placeOf adds the place in a file to an error. The sample begins at "file:line".
 func placeOf(place string, data []byte, err error) string {
 	var wrong *json.UnmarshalTypeError
 	at := strings.LastIndex(place, ":")
@@ -171,9 +171,9 @@ func placeOf(place string, data []byte, err error) string {
 	return fmt.Sprintf("%s:%d", place[:at], line+bytes.Count(data[:min(int(wrong.Offset), len(data))], []byte("\n")))
 }
 
-// diffOf names the first value in which two structs differ, "" if they do in none. Empty and nil
-// slices and maps are the same, and so are two NaN; 0 and -0 are not. A type with an Equal method
-// is compared by it.
+// diffOf names the first value in which two structs differ, "" if they do not differ. Empty and nil
+// slices and maps are equal, and so are two NaNs; 0 and -0 are not. A type with an Equal method is
+// compared by that.
 func diffOf[T any](got, want *T) string {
 	report := &firstDifference{}
 	cmp.Equal(got, want, structOptions, cmp.Reporter(report))
@@ -190,7 +190,7 @@ var structOptions = cmp.Options{
 	cmp.Comparer(func(a, b float32) bool { return math.Float32bits(a) == math.Float32bits(b) || a != a && b != b }),
 }
 
-// A firstDifference keeps the first difference that cmp finds.
+// A firstDifference keeps the first difference that cmp reports.
 type firstDifference struct {
 	path cmp.Path
 	text string
@@ -220,7 +220,7 @@ func (r *firstDifference) Report(result cmp.Result) {
 	r.text = fmt.Sprintf("%s: got %s, want %s", at.String(), got, want)
 }
 
-// briefly is a value in few words.
+// briefly formats a value in few words.
 func briefly(v reflect.Value) string {
 	if !v.IsValid() {
 		return "nothing"

@@ -8,23 +8,23 @@ import (
 // firstLook are codecs that most readers know, the fastest of each kind, and the floor.
 var firstLook = []string{"codec=json", "codec=sonic/config=default", "codec=vtprotobuf", "codec=msgp", "codec=pbfast", "floor=memcpy"}
 
-// baseline is what the others are compared with, in every case.
+// baseline is the contender that the others are compared with in every case.
 const baseline = "codec=protobuf"
 
-// plainMessage is what generators add to the plain structs.
+// plainMessage are the methods that generators add to the plain structs.
 type plainMessage[M any] interface {
 	msgpMessage[M]
 	easyjsonMessage[M]
 }
 
-// pbMessage is what generators add to protobuf's structs.
+// pbMessage are the methods that generators add to protobuf's structs.
 type pbMessage[V any] interface {
 	vtMessage[V]
 	pbfastMessage[V]
 }
 
-// contenders returns the contenders for one message, in the order in which they are
-// listed. To add one, write a file like its shortest neighbour and a line here.
+// contenders returns a message's contenders, in the order in which they are listed. To add one,
+// write a file like its shortest neighbour and add a line here.
 func contenders[M, PB, Hook, Pool, Poly, Cap, Flat any, MP plainMessage[M], PBP pbMessage[PB], HookP protoMessage[Hook], PoolP pooledMessage[Pool], PolyP polyglotMessage[Poly]](k bind.Kit[M, PB, Hook, Pool, Poly, Cap, Flat], msg *message[M]) []contender[M] {
 	return []contender[M]{
 		memcpy(msg),
@@ -63,22 +63,22 @@ func contenders[M, PB, Hook, Pool, Poly, Cap, Flat any, MP plainMessage[M], PBP 
 	}
 }
 
-// cases returns a message's cases, one an operation. Extra contenders are for this message
-// alone.
+// cases returns a message's cases, one for each operation. The extra contenders are for this
+// message only.
 func cases[M, PB, Hook, Pool, Poly, Cap, Flat any, MP plainMessage[M], PBP pbMessage[PB], HookP protoMessage[Hook], PoolP pooledMessage[Pool], PolyP polyglotMessage[Poly]](k bind.Kit[M, PB, Hook, Pool, Poly, Cap, Flat], msg message[M], extra ...contender[M]) []lab.Case {
 	msg.diff, msg.read = k.Diff, k.Plain.Read
 	msg.marshal, msg.unmarshal = reference[M, PB, PBP](k.Protobuf)
 	return casesOf(&msg, append(contenders[M, PB, Hook, Pool, Poly, Cap, Flat, MP, PBP, HookP, PoolP, PolyP](k, &msg), extra...))
 }
 
-// casesOf returns the cases of a message that is complete, with rows for their contenders.
+// casesOf returns the cases of a message with rows for these contenders.
 func casesOf[M any](msg *message[M], rows []contender[M]) []lab.Case {
 	var out []lab.Case
 	for _, o := range []op{opEncode, opDecode, opReuse, opValidate} {
 		doc := question(o, msg.doc)
 		if msg.foreign {
 			if o != opEncode && o != opDecode {
-				continue // which need generated code
+				continue // these need generated code
 			}
 			doc = "What does it cost to " + string(o) + " " + msg.doc + "?"
 		}

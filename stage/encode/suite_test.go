@@ -51,7 +51,7 @@ func TestEveryContenderProves(t *testing.T) {
 						if err := in.Run(100); err != nil {
 							t.Fatalf("run: %v", err)
 						}
-						// What a batch leaves behind is as right as what the proof saw.
+						// What a batch leaves is as correct as what the proof saw.
 						if err := in.Prove(ctx); err != nil {
 							t.Fatalf("again, after a batch: %v", err)
 						}
@@ -104,8 +104,8 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// A proof fails only when damage is worse than declared, since it sees one message. Over
-// all messages, the declaration has to be exact.
+// A proof sees one message, so it only fails if the damage is worse than declared. Over all
+// messages, the declaration must be exact.
 func TestDamageIsDeclaredExactly(t *testing.T) {
 	ctx := context.Background()
 	worst, declared := map[string]damage{}, map[string]string{}
@@ -145,8 +145,8 @@ func TestDamageIsDeclaredExactly(t *testing.T) {
 	}
 }
 
-// A codec that declares unbounded memory takes more than this test's process may have, when
-// it decodes changed bits.
+// A codec that declares unbounded memory allocates more than this test's process may, when it
+// decodes changed bits.
 func TestUnboundedMemoryIsUnbounded(t *testing.T) {
 	const variable = "POSTAGE_TEST_UNBOUNDED"
 	if racing {
@@ -166,7 +166,7 @@ func TestUnboundedMemoryIsUnbounded(t *testing.T) {
 			return observeUnbounded(t, msgPackReflect(k.Plain), drawBlob, k)
 		},
 		"polyglot-go": func(t *testing.T) damage {
-			// Its sizes have four bytes, of which the changed bits meet few.
+			// Its sizes have four bytes, and few of the changed bits are in them.
 			in, err := polyglotGo(bind.Benchmark().Polyglot).(*codec[plain.Benchmark, polymsg.Benchmark]).open()
 			if err != nil {
 				t.Fatal(err)
@@ -206,7 +206,7 @@ func TestUnboundedMemoryIsUnbounded(t *testing.T) {
 	}
 }
 
-// observeUnbounded decodes changed bits too, as a proof would not.
+// observeUnbounded also decodes changed bits, which a proof does not.
 func observeUnbounded[M, PB, Hook, Pool, Poly, Cap, Flat any](t *testing.T, contender contender[M], draw func(*rand.Rand) M, k bind.Kit[M, PB, Hook, Pool, Poly, Cap, Flat]) damage {
 	c := contender.(*codec[M, M])
 	c.damage = damagePanics

@@ -10,8 +10,8 @@ type pooledMessage[V any] interface {
 	UnmarshalVT([]byte) error
 }
 
-// vtPool is vtprotobuf with its pools: each message is taken from a pool, decoded over
-// what is left in it, and returned. That is reuse, so it has no row in decode.
+// vtPool is vtprotobuf with its pools: each message is taken from a pool, decoded over what is left
+// in it, and returned. That is reuse, so it has no row in decode.
 func vtPool[M, V any, P pooledMessage[V]](form bind.Form[M, V], fromPool func() *V) contender[M] {
 	return &codec[M, V]{
 		name:     "codec=vtprotobuf/pool=yes",
@@ -38,7 +38,7 @@ func vtPool[M, V any, P pooledMessage[V]](form bind.Form[M, V], fromPool func() 
 						if err := r.took(); err != nil {
 							return err
 						}
-						if i < n-1 { // the last is left for the proof to look at
+						if i < n-1 { // the last one is kept for the proof
 							v.ReturnToVTPool()
 						}
 					}

@@ -10,8 +10,8 @@ type vtMessage[V any] interface {
 	UnmarshalVTUnsafe([]byte) error
 }
 
-// vtprotobuf is PlanetScale's generated code for protobuf's wire format. With unsafe,
-// strings and bytes that it decodes are parts of the input.
+// vtprotobuf is PlanetScale's generated code for protobuf's wire format. With unsafe, the strings
+// and bytes that it decodes are parts of the input.
 func vtprotobuf[M, V any, P vtMessage[V]](form bind.Form[M, V], unsafe bool) contender[M] {
 	c := &codec[M, V]{
 		name:     "codec=vtprotobuf",
@@ -37,7 +37,7 @@ func vtprotobuf[M, V any, P vtMessage[V]](form bind.Form[M, V], unsafe bool) con
 	return c
 }
 
-// vtSized is what encoding by vtprotobuf takes.
+// vtSized are the methods with which vtprotobuf encodes.
 type vtSized[V any] interface {
 	*V
 	SizeVT() int

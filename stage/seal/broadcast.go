@@ -10,9 +10,9 @@ import (
 	"postage/webpush"
 )
 
-// throughBroadcast is package webpush in a mode, through [webpush.Client.Broadcast]: its
-// queues, its goroutines, its results. A transport takes the requests and answers at
-// once, so nothing is sent: see Seal/send=loopback for that.
+// throughBroadcast is package webpush in a mode, through [webpush.Client.Broadcast]: its queues,
+// goroutines and results. A transport takes the requests and answers at once, so nothing is sent;
+// Seal/send=loopback measures sending.
 func throughBroadcast(name string, reuse webpush.Reuse, key freshness, floor string) *contender {
 	return &contender{
 		name: "lib=webpush/mode=" + name + "/as=broadcast", ownFloor: floor,
@@ -27,14 +27,14 @@ func throughBroadcast(name string, reuse webpush.Reuse, key freshness, floor str
 	}
 }
 
-// broadcaster makes messages by broadcasts.
+// broadcaster makes messages with broadcasts.
 type broadcaster struct {
 	*client
 	mu       sync.Mutex // several goroutines send
 	captured map[string][]*http.Request
 }
 
-// RoundTrip takes the place of sending.
+// RoundTrip keeps the request instead of sending it.
 func (b *broadcaster) RoundTrip(r *http.Request) (*http.Response, error) {
 	b.mu.Lock()
 	b.request = r
@@ -64,7 +64,8 @@ func (b *broadcaster) makeMany(i, n int) error {
 
 // makeAll makes several rounds of messages in one broadcast, and returns them.
 func (b *broadcaster) makeAll(rounds int) ([]product, error) {
-	// Two messages to one subscription may be sealed at once: a session is there before.
+	// Two messages to one subscription could otherwise be sealed at the same time, before there is
+	// a session.
 	if err := b.makeMany(0, len(b.workload.recipients)); err != nil {
 		return nil, err
 	}
@@ -90,7 +91,7 @@ func (b *broadcaster) makeAll(rounds int) ([]product, error) {
 
 func (b *broadcaster) make(i int) error { return b.makeMany(i, 1) }
 
-// clock is one that a maker is told to move.
+// clock is set by a maker.
 type clock struct{ now time.Time }
 
 func (c *clock) read() time.Time { return c.now }

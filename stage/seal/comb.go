@@ -9,11 +9,11 @@ import (
 	"filippo.io/nistec"
 )
 
-// Sending to a browser for the second time, its point is known: multiples of it can be kept, and
-// the multiplication takes 31 doublings and 32 additions instead of 256 and some (Lim and Lee,
-// "More Flexible Exponentiation with Precomputation", CRYPTO '94). The table is 255 points of 96
-// bytes for each subscription. As written here its time and memory accesses depend on secret bits:
-// it is a floor, not a recommendation.
+// When a sender sends to a browser again, it knows the browser's point. With multiples of it kept,
+// the multiplication takes 31 doublings and 32 additions instead of about 256 (Lim and Lee, "More
+// Flexible Exponentiation with Precomputation", CRYPTO '94). The table has 255 points of 96 bytes
+// for each subscription. Time and memory accesses of this code depend on secret bits: it is a
+// floor, not a recommendation.
 
 const (
 	combTeeth   = 8
@@ -40,7 +40,7 @@ func newComb(point []byte) (*combTable, error) {
 	return table, nil
 }
 
-// multiply gives the affine x of the point times a scalar, big endian.
+// multiply returns the affine x of the point times a scalar, big endian.
 func (t *combTable) multiply(scalar []byte) ([]byte, error) {
 	q := nistec.NewP256Point()
 	for column := combColumns - 1; column >= 0; column-- {
@@ -55,8 +55,8 @@ func (t *combTable) multiply(scalar []byte) ([]byte, error) {
 	return q.BytesX()
 }
 
-// combAgreement is an ECDH with a browser whose table is kept. That it gives what
-// crypto/ecdh does is checked when it is opened.
+// combAgreement is an ECDH with a browser whose table is kept. Opening it checks that it agrees
+// with crypto/ecdh.
 var combAgreement = primitive{"ecdh-comb", "a P-256 ECDH with a table of 255 multiples of the browser's point kept (24 KB a subscription, not in constant time)", func(w *workload, _ padding) (step, error) {
 	k, err := ecdh.P256().GenerateKey(rand.Reader)
 	if err != nil {

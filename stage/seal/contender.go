@@ -17,12 +17,12 @@ type contender struct {
 	module   string
 	settings map[string]string
 	ownFloor string
-	// key says how long an ECDH key is used, token how long a VAPID token: the proof
-	// looks whether that is so, and the list shows it.
+	// key says how long an ECDH key is used, token how long a VAPID token is. The proof checks
+	// both, and the list shows them.
 	key, token freshness
-	// alone is for the page's row that makes no message: a key and a token alone.
+	// alone is for the page's row that makes only a key and a token, no message.
 	alone bool
-	// impossible is why there is no such row.
+	// impossible is the reason why the row does not exist.
 	impossible string
 	open       func(w *workload, pad padding) (maker, error)
 }
@@ -55,11 +55,11 @@ func (p padding) bodyBytes() int {
 	return messageBytes + webpush.OverheadBytes
 }
 
-// A maker prepares messages, one a call.
+// A maker prepares one message for each call.
 type maker interface {
-	// make prepares the message for recipient i and leaves it to be looked at.
+	// make prepares the message for recipient i and keeps it for the proof.
 	make(i int) error
-	// made is what make left.
+	// made returns what make kept.
 	made() product
 	close() error
 }
@@ -80,7 +80,7 @@ func (c *contender) row(pad padding) lab.Contender {
 	if c.impossible != "" {
 		return row
 	}
-	row.Checks = "the messages of two rounds of the subscriptions are opened by an independent receiver, their tokens verified, and the keys and tokens that come twice are those that the row says"
+	row.Checks = "the messages of two rounds of the subscriptions are opened by an independent receiver and their tokens verified; only those keys and tokens that the row says are used twice"
 	row.Properties = map[string]string{"ecdh-key": string(c.key), "vapid-token": string(c.token)}
 	row.Open = func(_ context.Context, env lab.Env) (lab.Instance, error) {
 		w, err := newWorkload(env.Seed)
@@ -96,7 +96,7 @@ func (c *contender) row(pad padding) lab.Contender {
 	return row
 }
 
-// instance is a contender at work.
+// instance is an open contender.
 type instance struct {
 	contender *contender
 	workload  *workload
@@ -124,7 +124,7 @@ func (in *instance) Run(n int) error {
 
 func (in *instance) Close() error { return in.maker.close() }
 
-// Metrics is the length of what goes over the wire as the request's body.
+// Metrics returns the length of the request's body in bytes.
 func (in *instance) Metrics() map[string]float64 {
 	if in.contender.alone {
 		return nil

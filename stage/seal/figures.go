@@ -5,7 +5,7 @@ import (
 	"postage/verdict"
 )
 
-// figures say what the stage's mean: a message may be sealed, and is then of another size.
+// figures describe the stage's figures: sealing is optional, and changes a message's size.
 func figures() verdict.Figures {
 	return verdict.Figures{
 		Slice: "slice",

@@ -17,20 +17,20 @@ import (
 	"postage/record"
 )
 
-// A primitive is a step that sealing is made of, as fast as the standard library does it.
+// A primitive is a step of sealing, as fast as the standard library does it.
 type primitive struct {
 	name string
 	doc  string
 	open func(w *workload, pad padding) (step, error)
 }
 
-// bodyOverhead is what a body has beside its plaintext: its header, and GCM's tag.
+// bodyOverhead is what a body adds to its plaintext: its header, and GCM's tag.
 const bodyOverhead = 86 + 16
 
 // step does the primitive once, for recipient i.
 type step func(i int) error
 
-// kept is where results go, so that the compiler drops none.
+// kept holds results, so that the compiler does not remove their computation.
 var kept struct {
 	bytes []byte
 	aead  cipher.AEAD
@@ -72,12 +72,12 @@ var (
 			return err
 		}, err
 	}}
-	// The whole key schedule is five HMACs (RFC 8291 section 3.4): two with messages of
-	// 32 bytes, one of 145, and two with one key, whose padded blocks need hashing once:
-	// 4 + 6 + 4 + 4 + 2 compressions. From the input keying material on it is 10.
+	// The whole key schedule is five HMACs (RFC 8291 section 3.4): two with messages of 32 bytes,
+	// one of 145, and two with the same key, whose padded blocks are hashed only once: 4 + 6 + 4 +
+	// 4 + 2 compressions. Those from the input keying material on are 10.
 	schedule        = compressions("hkdf", "the 20 SHA-256 compressions of the key schedule", 20)
 	contentSchedule = compressions("hkdf-content", "the 10 SHA-256 compressions from the input keying material on", 10)
-	// The same by the standard library's HKDF, which is what most senders have.
+	// The same with the standard library's HKDF, which most senders use.
 	stdSchedule = primitive{"crypto-hkdf", "the key schedule by crypto/hkdf", func(*workload, padding) (step, error) {
 		secret, auth, ikm := make([]byte, 32), make([]byte, 16), make([]byte, 16)
 		content, info := stdContent(ikm), string(make([]byte, 14+2*65))
@@ -116,7 +116,7 @@ var (
 	}}
 )
 
-// compressions hashes a number of blocks by one Write and does nothing else.
+// compressions hashes a number of blocks in one Write and does nothing else.
 func compressions(name, doc string, blocks int) primitive {
 	return primitive{name, doc, func(*workload, padding) (step, error) {
 		h, text := sha256.New(), make([]byte, blocks*sha256.BlockSize)
@@ -128,7 +128,7 @@ func compressions(name, doc string, blocks int) primitive {
 	}}
 }
 
-// stdContent derives content key and nonce (RFC 8188 sections 2.2 and 2.3) by crypto/hkdf.
+// stdContent derives content key and nonce (RFC 8188 sections 2.2 and 2.3) with crypto/hkdf.
 func stdContent(ikm []byte) step {
 	salt := make([]byte, 16)
 	return func(int) error {
@@ -161,7 +161,7 @@ func composed(mode string, pad padding, primitives ...primitive) lab.Contender {
 	}
 }
 
-// part is a case for a primitive alone.
+// part returns a case for one primitive.
 func part(p primitive, pad padding) lab.Case {
 	name := "Seal/part=" + p.name
 	if p.name == seal.name {

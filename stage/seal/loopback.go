@@ -21,7 +21,7 @@ import (
 	"postage/webpush"
 )
 
-// inflight is how many requests a broadcast has under way.
+// inflight is how many requests of a broadcast are under way at a time.
 const inflight = 64
 
 // loopbackCase sends broadcasts to a push service in a process of its own.
@@ -44,26 +44,26 @@ func loopbackCase() lab.Case {
 // A broadcast sends the message to n of the service's subscriptions in turn.
 type broadcast func(origin int, n int) error
 
-// Origins of the service: one that checks everything, and one that takes what has the
-// right form, so that what is timed is not the checking.
+// Origins of the service: one checks everything, the other accepts whatever has the right form, so
+// that checking is not part of the measured time.
 const (
 	checking = iota
 	discarding
 )
 
-// serviceAddress is what the push service says when it is ready.
+// serviceAddress is the push service's first line, when it is ready.
 type serviceAddress struct {
 	Certificate []byte // DER
-	// Subscriptions are those of the two origins, as browsers give them.
+	// Subscriptions of both origins, as browsers give them.
 	Subscriptions [2][]json.RawMessage
 	keys          *webpush.VAPIDKeys
 }
 
-// serviceCounts is what the push service answers.
+// serviceCounts is the push service's answer.
 type serviceCounts struct {
-	Opened   int // messages at the checking origin that read as the right one
-	Requests int // at both
-	// CPU is the user and system time of the service, nil where it is not known.
+	Opened   int // messages at the checking origin with the right text
+	Requests int // requests at both origins
+	// CPU is the service's user and system time, nil if it is not known.
 	CPU *time.Duration
 }
 
@@ -127,7 +127,7 @@ func (l *loopback) Prove(context.Context) error {
 
 func (l *loopback) Run(n int) error { return l.send(discarding, n) }
 
-// Counters is the service's own CPU time.
+// Counters returns the service's own CPU time.
 func (l *loopback) Counters() (map[string]float64, error) {
 	c, err := l.counts()
 	if err != nil || c.CPU == nil {
@@ -153,7 +153,7 @@ func message() []byte {
 	return slices.Clip([]byte(strings.Repeat("All the world's a stage, and all the men and women merely players. ", 6)[:messageBytes]))
 }
 
-// loopLibrary broadcasts by package webpush.
+// loopLibrary broadcasts with package webpush.
 func loopLibrary(s *serviceAddress, reuse webpush.Reuse) (broadcast, func() error, error) {
 	transport, err := s.transport()
 	if err != nil {
@@ -199,8 +199,8 @@ func loopLibrary(s *serviceAddress, reuse webpush.Reuse) (broadcast, func() erro
 	}, nil
 }
 
-// loopWebpushGo is the same loop written with webpush-go: goroutines that take the next
-// subscription and send.
+// loopWebpushGo does the same with webpush-go: goroutines that take the next subscription and send
+// to it.
 func loopWebpushGo(s *serviceAddress) (broadcast, func() error, error) {
 	transport, err := s.transport()
 	if err != nil {

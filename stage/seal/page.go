@@ -10,21 +10,21 @@ import (
 	"postage/webpush"
 )
 
-// pageCase has the nine rows of the published page under its names. go-fwebpush, whose
-// rows they are, is not available as a module: its techniques are modes of package webpush.
+// pageCase has the nine rows of the published page under its names. They are rows of go-fwebpush,
+// which is not available as a module. Its techniques are modes of package webpush.
 func pageCase() lab.Case {
 	shared, session := webpush.SharedKey(reuseTTL), webpush.SessionKeys(reuseTTL, 10_000)
 	rows := []*contender{
 		webpushGo("page=OldImpl"),
-		// The page's default shares one key among all messages to an origin, as long as
-		// the token lives; VAPIDCaching is the same settings again, there as here.
+		// The page's default shares one key among all messages to an origin, as long as the token
+		// lives. VAPIDCaching has the same settings, there as here.
 		pageRow("DefaultConfig", webpush.Config{Reuse: shared}, perOrigin, perOrigin, 0),
 		pageRow("VAPIDCaching", webpush.Config{Reuse: shared}, perOrigin, perOrigin, 0),
 		pageRow("NoCaching", webpush.Config{SignEachMessage: true}, perMessage, perMessage, 0),
 		pageRow("LocalSecretCaching", webpush.Config{Reuse: session, SignEachMessage: true}, perSubscription, perMessage, 0),
 		pageRow("VapidAndLocalSecretCaching", webpush.Config{Reuse: session}, perSubscription, perOrigin, 0),
-		// On the page both look for a secret and find none, and compute it with the key pair
-		// that is kept with the token: one ECDH, which is what a shared key takes.
+		// On the page both look for a secret, do not find it, and compute it with the key pair that
+		// is kept with the token: one ECDH, as for a shared key.
 		pageRow("VapidAndLocalSecretCachingExpired", webpush.Config{Reuse: shared}, perOrigin, perOrigin, 0),
 		pageRow("VapidAndLocalSecretCachingCacheInit", webpush.Config{Reuse: shared}, perOrigin, perOrigin, 0),
 		keyAndToken(),
@@ -41,8 +41,8 @@ func pageCase() lab.Case {
 	return c
 }
 
-// pageRow is package webpush with the caches of one of the page's rows, giving a request.
-// After each message its clock goes on by the step.
+// pageRow is package webpush with the caches of one of the page's rows, as=request. After each
+// message its clock advances by the step.
 func pageRow(name string, config webpush.Config, key, token freshness, step time.Duration) *contender {
 	return &contender{
 		name:     "page=" + name,
@@ -59,7 +59,7 @@ func pageRow(name string, config webpush.Config, key, token freshness, step time
 	}
 }
 
-// stepping is a client whose clock goes on before each message.
+// stepping is a client whose clock advances before each message.
 type stepping struct {
 	*client
 	clock *clock
@@ -71,7 +71,7 @@ func (s *stepping) make(i int) error {
 	return s.client.make(i)
 }
 
-// keyAndToken is the page's GetCachedKey: a key pair and a signed token, and no message.
+// keyAndToken is the page's GetCachedKey: a key pair and a signed token, but no message.
 func keyAndToken() *contender {
 	return &contender{
 		name:     "page=GetCachedKey",

@@ -8,11 +8,10 @@ import (
 	"postage/webpush"
 )
 
-// webpush-go decodes and checks the browser's key for every message, package webpush
-// once, when the subscription is parsed. Here both begin with the subscription as it
-// is stored.
+// webpush-go decodes and checks the browser's key for every message, package webpush once, when it
+// parses the subscription. Here both begin with the subscription as it is stored.
 
-// parsing makes messages by another maker, from subscriptions parsed each time.
+// parsing makes messages with another maker, from subscriptions that it parses each time.
 type parsing struct {
 	maker
 	workload *workload

@@ -13,8 +13,8 @@ import (
 	"postage/webpush/receiver"
 )
 
-// Prove has every subscription's message made twice, by Run, opens them all and looks at
-// what they share.
+// Prove makes every subscription's message twice with Run, opens all of them, and checks what they
+// share.
 func (in *instance) Prove(ctx context.Context) error {
 	keys, tokens, salts := newSeen("ECDH key"), newSeen("VAPID token"), newSeen("salt")
 	in.next = 0
@@ -78,7 +78,7 @@ func (in *instance) checkToken(p product, r *recipient) error {
 	return checkVAPID(p.header.Get("Authorization"), r.origin, in.workload.keys, &p.now)
 }
 
-// checkVAPID verifies a token for an origin, at a time or now.
+// checkVAPID verifies a token for an origin, at a given time, or now.
 func checkVAPID(authorization, origin string, keys *webpush.VAPIDKeys, at *time.Time) error {
 	now := time.Now()
 	if at != nil {
@@ -97,8 +97,7 @@ func checkVAPID(authorization, origin string, keys *webpush.VAPIDKeys, at *time.
 	return nil
 }
 
-// checkMessage opens the body, looks at the header fields and the request, and returns
-// the body.
+// checkMessage opens the body, checks the header fields and the request, and returns the body.
 func (in *instance) checkMessage(p product, r *recipient) ([]byte, error) {
 	if p.request != nil {
 		if p.request.Method != http.MethodPost || p.request.URL.String() != r.url {
@@ -131,13 +130,13 @@ func (in *instance) checkMessage(p product, r *recipient) ([]byte, error) {
 	return p.body, nil
 }
 
-// use is where something was seen: in which round, for which recipient, of which origin.
+// use is where a value was seen: in which round, for which recipient, of which origin.
 type use struct {
 	round, recipient int
 	origin           string
 }
 
-// seen are the values of one kind and where they were used.
+// seen has the values of one kind, and their uses.
 type seen struct {
 	what string
 	uses map[string][]use
@@ -147,7 +146,7 @@ func newSeen(what string) *seen { return &seen{what, map[string][]use{}} }
 
 func (s *seen) add(value string, at use) { s.uses[value] = append(s.uses[value], at) }
 
-// want says whether values were used for as long as that and no longer.
+// want checks that values were used for exactly that long.
 func (s *seen) want(f freshness) error {
 	group := func(u use) any {
 		switch f {

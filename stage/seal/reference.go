@@ -21,9 +21,8 @@ import (
 	"postage/webpush"
 )
 
-// reference is RFC 8291 and RFC 8292 written down with the standard library alone, for
-// clarity and not for speed: what a service would have that writes its own. It keeps a
-// token for each origin.
+// reference is RFC 8291 and RFC 8292 with the standard library alone, written for clarity and not
+// for speed, like the code of a service that writes its own. It keeps a token for each origin.
 func reference() *contender {
 	return &contender{
 		name: "lib=reference", ownFloor: "floor=composed/mode=strict",

@@ -11,11 +11,11 @@ import (
 	"postage/webpush/pushtest"
 )
 
-// pushServer is what servePush is started by.
+// pushServer is the name under which servePush is started.
 const pushServer = "push-service"
 
 // servePush is the push service of the case send=loopback, in a process of its own, a
-// [proc.Server]. It is told the VAPID key that subscriptions are bound to.
+// [proc.Server]. It is told the VAPID key to which subscriptions are bound.
 func servePush(stdin io.Reader, stdout io.Writer) error {
 	in := bufio.NewReader(stdin)
 	var publicKey string

@@ -23,7 +23,7 @@ func parallelCase() lab.Case {
 		Name:     "Seal/slice=parallel",
 		Doc:      "How much faster does sealing with nothing kept get on two processors?",
 		Baseline: "lib=webpush/mode=strict/procs=1",
-		Value:    record.ValueFastWall, // CPU time is the same, however it is shared
+		Value:    record.ValueFastWall, // CPU time is the same, however it is divided
 	}
 	for _, procs := range []int{1, 2} {
 		c.Contenders = append(c.Contenders, spreadRow(webpush.Strict(), "strict", 7, procs, false))
@@ -31,8 +31,7 @@ func parallelCase() lab.Case {
 	return c
 }
 
-// sessionsCase has numbers of sessions that fit the processor's caches, and one that does
-// not.
+// sessionsCase has numbers of sessions that fit the processor's caches, and one that does not.
 func sessionsCase() lab.Case {
 	c := lab.Case{
 		Name:     "Seal/slice=sessions",
@@ -47,7 +46,7 @@ func sessionsCase() lab.Case {
 	return c
 }
 
-// manySessions is the number of subscriptions from which a row runs only if asked for.
+// manySessions is the number of subscriptions from which a row only runs on request.
 const manySessions = 100_000
 
 // spreadRow seals for many subscriptions, spread over goroutines.
@@ -58,7 +57,7 @@ func spreadRow(reuse webpush.Reuse, mode string, subs, procs int, kept bool) lab
 	}
 	row := lab.Contender{
 		Name: name, Settings: record.KeysOf(name).Settings(map[string]string{"reuse": reuse.String(), "as": "parts"}),
-		Checks: "messages to a sample of the subscriptions are opened by an independent receiver, their tokens verified, and the second to each is made with the same key or with another, as the mode says",
+		Checks: "messages to a sample of the subscriptions are opened by an independent receiver, and their tokens verified; the second to each uses the same key or another, as the mode says",
 		Open: func(_ context.Context, env lab.Env) (lab.Instance, error) {
 			return openSpread(env.Seed, reuse, subs, procs, kept)
 		},
@@ -85,13 +84,13 @@ type spread struct {
 	next    atomic.Int64
 }
 
-// spreadOrigin is where all of them are.
+// spreadOrigin is the origin of all of them.
 const spreadOrigin = "https://updates.push.services.mozilla.com"
 
 func openSpread(seed uint64, reuse webpush.Reuse, subs, procs int, kept bool) (*spread, error) {
 	rng := rand.New(rand.NewPCG(seed, 8188))
-	// Browsers share some key pairs, since making one takes longer than all else here;
-	// their authentication secrets differ, and with them the sessions.
+	// Browsers share some key pairs, because making one takes longer than everything else here.
+	// Their authentication secrets differ, and so do their sessions.
 	privates := make([][]byte, min(subs, 256))
 	for i := range privates {
 		privates[i] = octets(rng, 32)
@@ -133,13 +132,13 @@ func openSpread(seed uint64, reuse webpush.Reuse, subs, procs int, kept bool) (*
 		return s, nil
 	}
 	s.procs = runtime.NumCPU()
-	err = s.Run(subs) // every session is made
+	err = s.Run(subs) // so that every session is made
 	s.procs = procs
 	return s, err
 }
 
-// order goes through the subscriptions far apart, so that neighbours in memory are not
-// used one after the other. It is a prime larger than there are subscriptions.
+// order visits the subscriptions far apart, so that neighbours in memory are not used one after the
+// other. The step is a prime larger than the number of subscriptions.
 const order = 1_299_709
 
 func (s *spread) Run(n int) error {
@@ -159,7 +158,7 @@ func (s *spread) Run(n int) error {
 			}
 		}
 		if p == s.procs-1 {
-			work() // this goroutine is one of them
+			work() // this goroutine works too
 		} else {
 			group.Go(work)
 		}

@@ -19,8 +19,8 @@ func Suite() lab.Suite {
 	return suite
 }
 
-// contenders returns the contenders for one padding, in the order in which they are
-// listed. To add one, write a file like its shortest neighbour and a line here.
+// contenders returns the contenders for one padding, in the order in which they are listed. To add
+// one, write a file like its shortest neighbour and add a line here.
 func contenders() []*contender {
 	list := []*contender{
 		webpushGo("lib=webpush-go"),

@@ -26,7 +26,7 @@ var modes = []mode{
 	{"session", webpush.SessionKeys(reuseTTL, 10_000), perSubscription, "floor=composed/mode=session"},
 }
 
-// library is package webpush in a mode, giving requests or parts.
+// library is package webpush in a mode, as=request or as=parts.
 func library(m mode, asRequest bool) *contender {
 	c := &contender{
 		name: "lib=webpush/mode=" + m.name + "/as=parts", ownFloor: m.floor,
@@ -42,7 +42,7 @@ func library(m mode, asRequest bool) *contender {
 	return c
 }
 
-// client makes messages by a webpush.Client.
+// client makes messages with a webpush.Client.
 type client struct {
 	*webpush.Client
 	workload *workload
@@ -52,7 +52,7 @@ type client struct {
 	body     []byte
 	header   webpush.Header
 	request  *http.Request
-	// asRequest chooses between the two forms.
+	// asRequest selects one of the two forms.
 	asRequest bool
 }
 
@@ -97,7 +97,7 @@ func (c *client) made() product {
 
 func (c *client) close() error { return c.Close() }
 
-// fields are the header fields of a request made of parts.
+// fields returns the header fields of a request from its parts.
 func fields(h webpush.Header) http.Header {
 	return http.Header{"Authorization": {h.Authorization}, "Ttl": {h.TTL}, "Content-Encoding": {"aes128gcm"}}
 }

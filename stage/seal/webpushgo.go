@@ -8,8 +8,8 @@ import (
 	webpushgo "github.com/SherClockHolmes/webpush-go"
 )
 
-// webpushGo is the library that most Go services use. It pads every body to 4096 bytes
-// unless it is given a record size, and signs a token for every message.
+// webpushGo is the library that most Go services use. It pads every body to 4096 bytes unless it is
+// given a record size, and signs a token for every message.
 func webpushGo(name string) *contender {
 	return &contender{
 		name: name, module: "github.com/SherClockHolmes/webpush-go", ownFloor: "floor=composed/mode=strict",
@@ -19,11 +19,12 @@ func webpushGo(name string) *contender {
 			m := &sherlock{workload: w}
 			m.options = &webpushgo.Options{
 				HTTPClient: m, TTL: ttlSeconds,
-				Subscriber:     strings.TrimPrefix(contact, "mailto:"), // it puts that before
+				Subscriber:     strings.TrimPrefix(contact, "mailto:"), // webpush-go adds mailto: itself
 				VAPIDPublicKey: w.keys.PublicKey(), VAPIDPrivateKey: w.keys.PrivateKey(),
 			}
 			if !pad {
-				// Salt, key, delimiter, message and tag, and what it takes off for its own header.
+				// Salt, key, delimiter, message and tag, and what webpush-go subtracts for its own
+				// header.
 				m.options.RecordSize = 86 + messageBytes + 1 + 16
 			}
 			return m, nil
@@ -31,15 +32,15 @@ func webpushGo(name string) *contender {
 	}
 }
 
-// sherlock makes messages by webpush-go, which only sends: it is given an HTTP client that
-// takes the request and sends nothing.
+// sherlock makes messages with webpush-go, which can only send: its HTTP client keeps the request
+// and sends nothing.
 type sherlock struct {
 	workload *workload
 	options  *webpushgo.Options
 	request  *http.Request
 }
 
-// Do takes the place of sending.
+// Do keeps the request instead of sending it.
 func (s *sherlock) Do(r *http.Request) (*http.Response, error) {
 	s.request = r
 	return nil, nil

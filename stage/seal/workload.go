@@ -22,18 +22,18 @@ const (
 	contact = "mailto:example@example.com"
 )
 
-// workload is what all contenders work on.
+// workload is the same for all contenders.
 type workload struct {
 	message    []byte
 	recipients []recipient
 	keys       *webpush.VAPIDKeys
 }
 
-// recipient is a subscription as each library has it, and the browser behind it.
+// recipient is a subscription in each library's form, and the browser behind it.
 type recipient struct {
-	origin  string // of the endpoint, known from making it, not from a library
+	origin  string // of the endpoint, known from when it was made, not from a library
 	url     string
-	stored  []byte // as the browser gave it
+	stored  []byte // in the form that the browser gave
 	sub     webpush.Subscription
 	theirs  *webpushgo.Subscription
 	browser *receiver.Receiver
@@ -42,7 +42,7 @@ type recipient struct {
 func newWorkload(seed uint64) (*workload, error) {
 	rng := rand.New(rand.NewPCG(seed, 8291))
 	w := &workload{
-		// Clipped: webpush-go writes past the end of a message that has room behind it.
+		// Clipped: webpush-go writes beyond the end of a message if there is capacity.
 		message: slices.Clip([]byte(strings.Repeat("All the world's a stage, and all the men and women merely players. ", 6)[:messageBytes])),
 	}
 	var err error

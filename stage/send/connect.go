@@ -8,7 +8,7 @@ import (
 	"postage/service/greeter/hello"
 )
 
-// connectGo is one of connect-go's protocols over one version of HTTP, by net/http.
+// connectGo is one of connect-go's protocols over one version of HTTP, through net/http.
 func connectGo(proto, over string, options ...connect.ClientOption) *transport {
 	tr := &transport{
 		name: "proto=" + proto + "/over=" + over + "/lib=connect-go", module: "connectrpc.com/connect", server: "connect",

@@ -6,9 +6,9 @@ import (
 	"postage/service/greeter"
 )
 
-// Counters returns what the operations have cost so far besides the client's own time and
-// memory, which the lab measures. It is called between batches, and so it is here that a
-// row is ended whose connections were not reused, or not new, as its name says.
+// Counters returns what the operations have cost so far, apart from the client's own time and
+// memory, which the lab measures. It is called between batches. It returns an error, which ends the
+// row, if connections were not reused, or not new, as the row's name says.
 func (in *instance) Counters() (map[string]float64, error) {
 	now, err := in.server.Counters()
 	if err != nil {
@@ -34,8 +34,8 @@ func (in *instance) Counters() (map[string]float64, error) {
 	return counters, nil
 }
 
-// keptWord compares what the server has seen since the last time with the operations
-// that were done.
+// keptWord compares what the server has seen since the last call with the operations that were
+// done.
 func (in *instance) keptWord(now greeter.Counters) error {
 	ops := in.begun - in.done
 	if ops == 0 {
@@ -54,7 +54,7 @@ func (in *instance) keptWord(now greeter.Counters) error {
 	return nil
 }
 
-// bytes is what the clients have sent and received.
+// bytes returns how many bytes the clients have sent and received.
 func (in *instance) bytes() (out, received int64) {
 	for _, w := range in.wires {
 		out += w.Out.Load()
@@ -63,7 +63,7 @@ func (in *instance) bytes() (out, received int64) {
 	return out, received
 }
 
-// conns is how many TCP connections the clients have made.
+// conns returns how many TCP connections the clients have made.
 func (in *instance) conns() int64 {
 	var n int64
 	for _, w := range in.wires {

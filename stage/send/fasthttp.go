@@ -22,8 +22,8 @@ func fastHTTP1() *transport {
 	}
 }
 
-// fastIdle is short since what fasthttp has close idle connections sleeps so long at a
-// time, even when the client is done with.
+// fastIdle is short because fasthttp's goroutine that closes idle connections sleeps for that time,
+// even after the client is no longer used.
 const fastIdle = 700 * time.Millisecond
 
 type fastClient struct {
@@ -39,7 +39,7 @@ func openFastHTTP(t *target) (client, error) {
 		MaxResponseBodySize: hello.MaxFrame,
 		MaxConns:            512,
 		MaxIdleConnDuration: fastIdle,
-		// A lost connection is an error and not to be made up for.
+		// A lost connection is an error, and must not be replaced silently.
 		MaxIdemponentCallAttempts: 1,
 	}}
 	if t.tls != nil {

@@ -14,7 +14,7 @@ import (
 	"postage/service/tlscert"
 )
 
-// opened is an instance whose server is as change leaves it.
+// opened returns an instance whose server was changed by change.
 func opened(t *testing.T, tr *transport, s spec, change func(*greeter.Config)) (*instance, error) {
 	t.Helper()
 	pair, err := certificate(&s)
@@ -32,7 +32,7 @@ func opened(t *testing.T, tr *transport, s spec, change func(*greeter.Config)) (
 	return in, err
 }
 
-// wantError checks that an error is there and says why.
+// wantError checks that there is an error with the right reason.
 func wantError(t *testing.T, err error, reasons ...string) {
 	t.Helper()
 	for _, reason := range reasons {
@@ -61,7 +61,7 @@ func TestProofSeesAnotherProtocol(t *testing.T) {
 			in, err := opened(t, tr, s, func(c *greeter.Config) {
 				c.Fault.HTTP1Only = true
 				if c.Server == "xnet" {
-					c.Server = "nethttp" // x/net's own has no HTTP/1.1 to offer
+					c.Server = "nethttp" // x/net's own server does not offer HTTP/1.1
 				}
 			})
 			if err != nil {
@@ -74,7 +74,7 @@ func TestProofSeesAnotherProtocol(t *testing.T) {
 			t.Log(err)
 		}
 	}
-	// A client that falls back without a word is found out by the reply and by ALPN.
+	// A client that silently falls back is noticed by the reply and by ALPN.
 	fallback := netHTTP2()
 	fallback.open = netHTTP1().open
 	in, err := opened(t, fallback, secure(), nil)
@@ -89,7 +89,7 @@ func TestProofSeesAnotherProtocol(t *testing.T) {
 	wantError(t, in.Prove(context.Background()), `ALPN agreed on "http/1.1", want "h2"`)
 }
 
-// A row that says reuse=no and keeps its connection, and the other way about.
+// A row that says reuse=no and keeps its connection, and the opposite.
 func TestProofCountsConnections(t *testing.T) {
 	for _, tr := range []*transport{netHTTP1(), netHTTP2(), xnetHTTP2(), quicHTTP3(), grpcGo(), fastHTTP1()} {
 		for _, reuse := range []bool{true, false} {
@@ -193,7 +193,7 @@ func TestProofComparesBytes(t *testing.T) {
 	wantError(t, in.Prove(context.Background()), "bytes, the server received")
 }
 
-// What QUIC sends by itself after the counts were taken is no lack of anything.
+// What QUIC sends by itself after the counts were taken must not look like a loss.
 func TestProofComparesBytesOfOneMoment(t *testing.T) {
 	in, err := opened(t, quicHTTP3(), secure(), nil)
 	if err != nil {

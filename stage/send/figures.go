@@ -7,8 +7,8 @@ import (
 	"postage/verdict"
 )
 
-// figures say what the stage's mean: an exchange of a hello carries a message, whose bytes
-// come on top of its own.
+// figures describe the stage's figures: an exchange of a hello carries a message, whose bytes are
+// added to its own.
 func figures() verdict.Figures {
 	return verdict.Figures{
 		Slice: "slice",
@@ -22,7 +22,7 @@ func figures() verdict.Figures {
 				Messages: 1, Client: "send: client", Server: "send: server", Bytes: []string{record.WireOut, record.WireIn}, Carries: true,
 				Group: "slice=" + keys.Get("slice") + " tls=" + keys.Get("tls"), Usual: keys.Get("tls") == "on" && keys.Get("reuse") == "yes",
 			}
-			// It would be counted beside the message that was chosen.
+			// It would be counted in addition to the message that was chosen.
 			if size := row.Settings["size"]; size != "" && size != "hello" {
 				op.Why = "it carries " + size + " of its own"
 			}

@@ -7,8 +7,8 @@ import (
 	"io"
 )
 
-// handshakeAlone is the floor of a new TLS connection: connect, handshake, and wait for
-// the server, which has then done its half, to close.
+// handshakeAlone is the floor of a new TLS connection: connect, shake hands, and wait until the
+// server, which has then finished its part, closes.
 func handshakeAlone() *transport {
 	return &transport{
 		name: "floor=handshake", server: "handshake", floor: true, unnamed: true, handshakeOnly: true,

@@ -64,7 +64,7 @@ func (c *quicClient) close() error {
 	return errors.Join(c.client.close(), c.socket.Close(), c.conn.Close())
 }
 
-// quicStream is a connection's only stream; they are closed together.
+// quicStream is the only stream of a connection; both are closed together.
 type quicStream struct {
 	*quic.Stream
 	conn *quic.Conn

@@ -29,12 +29,12 @@ func rawTLS() *transport {
 
 func (t *target) connectTCP() (io.ReadWriteCloser, error) { return t.dialTLS(t.ctx) }
 
-// A streamClient sends frames in ping-pong. The request is encoded once, as the reply is
-// at the other end: the least that any protocol has to do.
+// A streamClient sends frames in ping-pong. The request is encoded once, and so is the reply at the
+// other end: that is the least that any protocol has to do.
 type streamClient struct {
 	*target
 	connect func() (io.ReadWriteCloser, error)
-	mu      sync.Mutex // held during a ping-pong: a stream has but one
+	mu      sync.Mutex // held during a ping-pong, since a stream can carry only one
 	kept    *stream    // nil if connections are not reused
 	ping    []byte
 }
@@ -77,7 +77,7 @@ func (c *streamClient) call(l *lane) error {
 	return err
 }
 
-// pingPong decodes the reply in the proof only; after it, it looks at its length.
+// pingPong decodes the reply in the proof only. Otherwise it only checks its length.
 func (c *streamClient) pingPong(s *stream, l *lane) (err error) {
 	if _, err = s.Write(c.ping); err != nil {
 		return err
@@ -105,7 +105,7 @@ func (c *streamClient) close() error {
 	return closed(c.kept.Close())
 }
 
-// closed forgives that the other end was faster.
+// closed ignores the error if the other end closed first.
 func closed(err error) error {
 	if errors.Is(err, net.ErrClosed) || isReset(err) {
 		return nil

@@ -40,7 +40,7 @@ func openGRPC(t *target) (client, error) {
 		grpc.WithTransportCredentials(creds),
 		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return t.dial(ctx) }),
 		grpc.WithDefaultCallOptions(call...),
-		// Neither is of use here, and each would ask around for settings.
+		// Neither is useful here, and each would look for settings elsewhere.
 		grpc.WithDisableServiceConfig(), grpc.WithNoProxy(),
 	}}
 	if !t.spec.reuse {

@@ -12,11 +12,11 @@ import (
 	"github.com/quic-go/quic-go/http3"
 )
 
-// noCleartext is why there is no QUIC without TLS.
+// noCleartext is the reason why there is no QUIC without TLS.
 const noCleartext = "RFC 9001: QUIC has no cleartext"
 
-// quicHTTP3 is HTTP/3 by quic-go. Connections of one client share a UDP socket, new ones
-// too: that is the library's way.
+// quicHTTP3 is HTTP/3 by quic-go. The connections of one client share a UDP socket, new ones too,
+// as is usual with the library.
 func quicHTTP3() *transport {
 	return &transport{
 		name: "proto=http3", module: "github.com/quic-go/quic-go", server: "http3",
@@ -54,8 +54,8 @@ func openHTTP3(t *target) (client, error) {
 	return c, nil
 }
 
-// earlyHTTP3 sends its request with the first flight. Only a GET may go so, as it may be
-// replayed (RFC 8470); the request's text is in the query instead of a body.
+// earlyHTTP3 sends its request in the first flight. Only a GET may be sent so, because it can be
+// replayed (RFC 8470). The request's text is in the query instead of a body.
 type earlyHTTP3 struct{ *httpClient }
 
 func (c *earlyHTTP3) call(l *lane) error {

@@ -28,8 +28,8 @@ type instance struct {
 	begun int64            // operations ever begun
 	last  greeter.Counters // when Counters was called last
 	done  int64            // operations at that time
-	// replaced is how many connections were opened in place of ones that had been idle
-	// for too long, between batches.
+	// replaced is how many connections were opened between batches in place of those that had been
+	// idle for too long.
 	replaced int64
 	ended    time.Time // the last batch
 }
@@ -69,7 +69,7 @@ func openInstance(ctx context.Context, t *transport, s spec, seed uint64, config
 	return in, nil
 }
 
-// connect opens the clients and deals them out to the lanes.
+// connect opens the clients and distributes them among the lanes.
 func (in *instance) connect(ctx context.Context, addr string, seed uint64, pair *tlscert.Pair) error {
 	s := &in.spec
 	lost, lose := context.WithCancel(context.Background())
@@ -106,7 +106,7 @@ func (in *instance) connect(ctx context.Context, addr string, seed uint64, pair 
 	return nil
 }
 
-// payload is filling that does not compress, nil for none.
+// payload returns bytes that do not compress, nil for none.
 func payload(size int, seed uint64) []byte {
 	if size == 0 {
 		return nil
@@ -119,7 +119,7 @@ func payload(size int, seed uint64) []byte {
 	return p
 }
 
-// Prepare has idle connections that the client has given up replaced before a batch.
+// Prepare replaces idle connections that the client has given up, before a batch.
 func (in *instance) Prepare() error {
 	if in.transport.idle == 0 || !in.spec.reuse || time.Since(in.ended) < in.transport.idle/2 {
 		return nil
@@ -142,8 +142,8 @@ func (in *instance) Run(n int) error {
 	return in.explain(in.Lanes.Run(n))
 }
 
-// MinOps is how many operations a batch should have at least: with fewer than a few for
-// each lane, some lanes have nothing to do for much of it.
+// MinOps returns how many operations a batch should have at least. With only a few for each lane,
+// some lanes would be idle for much of the batch.
 func (in *instance) MinOps() int { return 4 * len(in.lanes) }
 
 func (in *instance) explain(err error) error {

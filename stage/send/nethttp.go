@@ -20,7 +20,7 @@ func netHTTP1() *transport {
 	}
 }
 
-// netHTTP2 is HTTP/2 by net/http, with prior knowledge where there is no TLS.
+// netHTTP2 is HTTP/2 by net/http, with prior knowledge if there is no TLS.
 func netHTTP2() *transport {
 	return &transport{
 		name: "proto=http2", server: "nethttp", version: "HTTP/2.0", alpn: "h2",
@@ -29,8 +29,8 @@ func netHTTP2() *transport {
 	}
 }
 
-// netTransport is net/http's transport for one version of HTTP. A connection that is not
-// to be reused is one of a transport that keeps none alive.
+// netTransport is net/http's transport for one version of HTTP. For connections that must not be
+// reused, keep-alives are disabled.
 func netTransport(t *target, alpn string) *http.Transport {
 	protocols := new(http.Protocols)
 	switch {
@@ -50,7 +50,7 @@ func netTransport(t *target, alpn string) *http.Transport {
 	if t.tls != nil {
 		tr.TLSClientConfig = t.tls.Clone()
 		if alpn == "http/1.1" {
-			// Left alone, a client of HTTP/1.1 alone offers nothing, and the others do.
+			// By default, a client with HTTP/1.1 only sends no ALPN, and the others do.
 			tr.TLSClientConfig.NextProtos = []string{alpn}
 		}
 	}
@@ -65,15 +65,15 @@ func openNetHTTP(t *target, alpn string) *httpClient {
 	return newHTTPClient(t, tr, func() error { tr.CloseIdleConnections(); return nil })
 }
 
-// An httpClient calls through anything that speaks HTTP by net/http's interface.
+// An httpClient calls through any implementation of net/http's interface.
 type httpClient struct {
 	*target
 	http    http.Client
 	url     string
 	closing func() error
-	// single has each request close its connection.
+	// single makes each request close its connection.
 	single bool
-	// hangUp, where set, closes the connection after each operation.
+	// hangUp, if set, closes the connection after each operation.
 	hangUp func() error
 }
 
@@ -99,8 +99,8 @@ func (c *httpClient) call(l *lane) error {
 	return c.do(l, r)
 }
 
-// do sends a request and checks the reply, and waits until the connection is closed if
-// it is not to be reused.
+// do sends a request and checks the reply. If the connection must not be reused, it waits until the
+// connection is closed.
 func (c *httpClient) do(l *lane, r *http.Request) error {
 	response, err := c.http.Do(r)
 	if err != nil {
@@ -137,7 +137,7 @@ func (c *httpClient) close() error {
 	return err
 }
 
-// readAll is io.ReadAll into a buffer that is kept.
+// readAll is like io.ReadAll, with a buffer that is kept.
 func readAll(r io.Reader, kept []byte) ([]byte, error) {
 	buffer := bytes.NewBuffer(kept[:0])
 	_, err := buffer.ReadFrom(r)

@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// portsLeft is an error when so many connections have been made to one server that the
-// ports for new ones may run out: the side that closes a connection keeps its port for a
-// minute, in TIME_WAIT. Linux gives such a port to a new connection on loopback after a
-// second (tcp_tw_reuse 2, the default since 4.19) or in general (1); then 28 000 ports
-// are enough for any rate that a connection each can reach here. Only where that is
-// switched off is the number of connections limited.
+// portsLeft returns an error when so many connections have been made to one server that the ports
+// for new ones may run out: the side that closes a connection keeps its port for a minute, in
+// TIME_WAIT. Linux reuses such a port for a new connection on loopback after a second (tcp_tw_reuse
+// 2, the default since 4.19), or on any interface (1). 28,000 ports are then enough for any rate of
+// new connections that is possible here. The number of connections is limited only where that is
+// switched off.
 func portsLeft(kept bool, conns int64) error {
 	if kept || conns < 1<<10 {
 		return nil

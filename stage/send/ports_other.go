@@ -2,5 +2,5 @@
 
 package send
 
-// portsLeft leaves it to connect(2) to say that there is no port left.
+// portsLeft does nothing: connect(2) fails when there are no ports left.
 func portsLeft(bool, int64) error { return nil }

@@ -11,7 +11,7 @@ import (
 	"postage/service/tlscert"
 )
 
-// handshakes is what the clients have seen of TLS.
+// handshakes are the TLS handshakes that the clients have seen.
 type handshakes struct {
 	mu      sync.Mutex
 	n       int64
@@ -34,11 +34,11 @@ func (h *handshakes) add(state tls.ConnectionState) error {
 // proofRounds is how many operations each lane does in the proof.
 const proofRounds = 3
 
-// checks says what Prove looks at.
-const checks = "every reply is the one to the request, whole; by the server's own count connections were reused or new, and handshakes full or resumed, as the row says; protocol, TLS version and kind of certificate are those agreed on; what one end sent the other received"
+// checks says what Prove checks.
+const checks = "every reply is the complete one to its request; by the server's own count connections were reused or new, and handshakes full or resumed, as the row says; protocol, TLS version and kind of certificate are those agreed on; what one end sent the other received"
 
-// Prove does some operations by the very Run and compares what both ends saw with what
-// the row's name says.
+// Prove does some operations with the same Run, and compares what both ends saw with the row's
+// name.
 func (in *instance) Prove(ctx context.Context) error {
 	if err := in.warm(); err != nil {
 		return err
@@ -75,8 +75,8 @@ func (in *instance) Prove(ctx context.Context) error {
 	return in.proveBytes(after, out, received)
 }
 
-// warm does what comes before operations that are alike: the connection that will be
-// kept, or the first session's ticket.
+// warm does what comes before the repeated operations: it makes the connection that is kept, or
+// gets the first session's ticket.
 func (in *instance) warm() error {
 	for i := range in.lanes {
 		in.begun++
@@ -93,14 +93,14 @@ func (in *instance) through(on bool) {
 	}
 }
 
-// settled returns the server's counters once it has taken in all that was sent to it, or
-// nothing more has come to it for a while, and what the clients had sent and received
-// then. QUIC goes on by itself (acknowledgements, probes of the MTU), so that counts of
-// another moment would not agree.
+// settled returns the server's counters, and the bytes that the clients had sent and received at
+// that time. It waits until the server has read everything that was sent to it, or until nothing
+// more has come for a while. QUIC sends by itself (acknowledgements, probes of the MTU), so that
+// counts from different moments would not agree.
 func (in *instance) settled() (c greeter.Counters, out, received int64, err error) {
 	var last greeter.Counters
 	for wait := time.Millisecond; ; wait *= 2 {
-		// Asked in this order, no end can have received what the other has not counted.
+		// With this order of questions, no end can have received what the other has not counted.
 		_, received = in.bytes()
 		if c, err = in.server.Counters(); err != nil {
 			return c, 0, 0, err
@@ -109,7 +109,7 @@ func (in *instance) settled() (c greeter.Counters, out, received int64, err erro
 		equal := c.WireIn == out && c.WireOut == received
 		still := wait > 8*time.Millisecond && c.WireIn == last.WireIn && c.WireOut == last.WireOut && c.Early == last.Early
 		if in.spec.resume == resumeEarly && c.Early < c.Conns-int64(len(in.lanes)) && wait <= 256*time.Millisecond {
-			equal, still = false, false // not all of it is known yet
+			equal, still = false, false // some of it is not known yet
 		}
 		if equal && wait > time.Millisecond || still && !in.spec.reuse || wait > 256*time.Millisecond {
 			return c, out, received, nil
@@ -191,10 +191,9 @@ func (in *instance) proveResumption(before, after greeter.Counters) error {
 	return nil
 }
 
-// proveBytes compares both ends' counts. On kept connections they are equal. A
-// connection that is closed may have something on its way that nobody reads any more,
-// such as a session ticket or a window update: then no end may have received more than
-// the other sent.
+// proveBytes compares both ends' counts. On kept connections they are equal. When a connection is
+// closed, something that nobody reads any more may be on its way, such as a session ticket or a
+// window update. Then neither end may have received more than the other sent.
 func (in *instance) proveBytes(after greeter.Counters, out, received int64) error {
 	exact := in.spec.reuse
 	if exact && after.WireIn != out || after.WireIn > out {

@@ -5,7 +5,7 @@ import (
 	"syscall"
 )
 
-// isReset says whether the other end has closed the connection already.
+// isReset reports whether the other end has already closed the connection.
 func isReset(err error) bool {
 	return errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET)
 }

@@ -18,23 +18,23 @@ type spec struct {
 	reuse  bool
 	resume resume
 	body   hello.Codec
-	size   int // of the payload each way in bytes, 0 for the page's hello
-	// inflight is how many operations are under way at a time, each in a goroutine of
-	// its own; 0 is as many as GOMAXPROCS, as on the page.
+	size   int // of the payload in each direction in bytes, 0 for the page's hello
+	// inflight is how many operations are under way at a time, each in a goroutine of its own; 0
+	// means GOMAXPROCS, as on the page.
 	inflight int
-	// conns is how many connections they share; 0 is one each.
+	// conns is how many connections they share; 0 means one each.
 	conns int
 	// secure is the text in the request.
 	secure string
 }
 
-// resume says how TLS sessions go on on new connections.
+// resume says how new connections continue TLS sessions.
 type resume string
 
 const (
 	resumeNo    resume = "no"   // full handshakes
 	resumeYes   resume = "yes"  // TLS 1.3 tickets, RFC 8446 section 2.2
-	resumeEarly resume = "0rtt" // and the request goes with the first flight, RFC 9001 section 4.6
+	resumeEarly resume = "0rtt" // and the request is sent in the first flight, RFC 9001 section 4.6
 )
 
 // lanes is how many goroutines work.
@@ -53,7 +53,7 @@ func (s *spec) clients() int {
 	return s.conns
 }
 
-// settings are a row's settings: what its name says and what goes without saying there.
+// settings returns a row's settings: those in its name, and the defaults that are not.
 func (s *spec) settings(name string, more map[string]string) map[string]string {
 	out := map[string]string{
 		"body": s.body.Name, "reuse": yesNo(s.reuse), "size": sizeName(s.size),

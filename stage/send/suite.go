@@ -12,7 +12,7 @@ import (
 	"postage/service/tlscert"
 )
 
-// baseline is what the others are compared with, unless a case sweeps something else.
+// baseline is the contender that the others are compared with, unless a case varies something else.
 const baseline = "proto=http1"
 
 // Suite returns the stage's cases.
@@ -32,7 +32,7 @@ func protocols() []*transport {
 	return []*transport{netHTTP1(), netHTTP2(), quicHTTP3(), grpcGo()}
 }
 
-// pageCases are the published page's table, its missing rows included: a case a column.
+// pageCases are the published page's table, including the rows it lacks: one case for each column.
 func pageCases() []lab.Case {
 	var cases []lab.Case
 	for _, tls := range []bool{false, true} {
@@ -58,7 +58,7 @@ func pageCases() []lab.Case {
 	return cases
 }
 
-// fixed is what a sweep holds fixed, unless it is what it sweeps.
+// fixed is what a case holds fixed, unless it varies that.
 func fixed() spec {
 	return spec{tls: true, cert: tlscert.ECDSAP256, reuse: true, resume: resumeNo, body: hello.Proto, secure: "raw"}
 }
@@ -84,7 +84,7 @@ func tlsCase() lab.Case {
 	return c.Case
 }
 
-// rawTCPOr is the floor that goes with TLS or without.
+// rawTCPOr returns the floor with TLS or without.
 func rawTCPOr(tls bool) *transport {
 	if tls {
 		return rawTLS()
@@ -185,8 +185,8 @@ func sizeCases() []lab.Case {
 	return cases
 }
 
-// flightCases sweep how many operations are under way at a time, over one connection and
-// over as many.
+// inflightCases vary how many operations are under way at a time, over one connection and over as
+// many connections.
 func flightCases() []lab.Case {
 	var cases []lab.Case
 	for _, shape := range []struct{ inflight, conns int }{{1, 1}, {8, 1}, {8, 8}, {64, 1}, {64, 64}} {
@@ -206,12 +206,12 @@ func flightCases() []lab.Case {
 // A builder makes a case.
 type builder struct {
 	lab.Case
-	// bound, where set, names the floor that bounds a transport's row, where the case has
-	// floors that do different work.
+	// bound, if set, names the floor that bounds a transport's row, for cases whose floors do
+	// different work.
 	bound func(t *transport, suffix string) string
 }
 
-// handshakeOrQUIC bounds new connections by the handshake of their kind: QUIC's by a stream
+// handshakeOrQUIC bounds new connections by the handshake of their kind. For QUIC that is a stream
 // with one message.
 func handshakeOrQUIC(t *transport, suffix string) string {
 	if t.quic {
@@ -224,7 +224,7 @@ func newCase(name, doc string) *builder {
 	return &builder{Case: lab.Case{Name: "Send/" + name, Doc: doc, Baseline: baseline, Value: record.ValueMeanWall}}
 }
 
-// addFloors adds the floors that there are for such a spec.
+// addFloors adds the floors that exist for such a spec.
 func (b *builder) addFloors(s spec) {
 	if s.tls {
 		b.add(rawTLS(), s, "")
@@ -237,7 +237,7 @@ func (b *builder) addFloors(s spec) {
 	}
 }
 
-// add adds a row; suffix is what is swept on the contender's side, if something is.
+// add adds a row. suffix is what the case varies in the contender's name, if anything.
 func (b *builder) add(t *transport, s spec, suffix string) {
 	row := lab.Contender{Name: t.name, Floor: t.floor, Module: t.module}
 	if suffix != "" {

@@ -14,7 +14,7 @@ import (
 	"postage/verdict"
 )
 
-// The test program is its own server, and its own worker, as postage is.
+// The test program is its own server and its own worker, as postage is.
 func TestMain(m *testing.M) {
 	proc.ServeIfStarted(Suite().Servers)
 	if len(os.Args) > 1 && os.Args[1] == "worker" {
@@ -94,7 +94,7 @@ func prove(t *testing.T, ctx context.Context, contender lab.Contender) {
 	}
 }
 
-// The lab itself finds nothing to complain of: it looks for leaks after every row.
+// The lab itself reports no fault: it looks for leaks after every row.
 func TestLab(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes half a minute")

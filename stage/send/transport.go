@@ -15,48 +15,47 @@ import (
 	"postage/service/tlscert"
 )
 
-// A transport is one way to get a message across: a protocol by a library.
+// A transport is one way to send a message: a protocol by a library.
 type transport struct {
 	name     string            // "proto=http1/lib=fasthttp"
 	module   string            // path of the Go module that does the client's work
 	server   string            // the kind of server that answers
-	settings map[string]string // more about it, for readers of the record
+	settings map[string]string // more settings, for readers of the record
 	floor    bool
-	// encrypted says that there is no going without TLS, and why.
+	// encrypted is the reason why it cannot be used without TLS, "" if it can.
 	encrypted string
 	// quick says that it can send before the handshake is done.
 	quick bool
-	// version is what the server has to see as the request's protocol; alpn what TLS
-	// has to have agreed on.
+	// version is the request's protocol as the server must see it; alpn is what TLS must have
+	// agreed on.
 	version, alpn string
 	// quic says that it goes over QUIC.
 	quic bool
 	// unnamed says that the server's reply does not name the protocol.
 	unnamed bool
-	// idle is for how long it keeps a connection that nobody uses, if that is so short
-	// that it may be over between two batches; 0 if it is not.
+	// idle is how long it keeps an unused connection, if that may be shorter than the time between
+	// two batches; otherwise 0.
 	idle time.Duration
 	// handshakeOnly says that it sends no message.
 	handshakeOnly bool
-	// open makes a client. It connects now or later.
+	// open makes a client. The client may connect now or later.
 	open func(t *target) (client, error)
 }
 
-// A client does operations. It is used by several goroutines at a time if they share a
-// connection.
+// A client does operations. Several goroutines use it at the same time if they share a connection.
 type client interface {
-	// call does one operation and checks the answer by l.check. If connections are not
-	// reused it connects and closes within.
+	// call does one operation and checks the answer with l.check. If connections are not reused, it
+	// connects and closes too.
 	call(l *lane) error
 	// close ends what call has left open.
 	close() error
 }
 
-// A target is what a client is to talk to, and how.
+// A target says what a client talks to, and how.
 type target struct {
 	ctx  context.Context // for requests; it never ends
 	addr string
-	// lost ends when the server has: UDP would wait for it.
+	// lost ends when the server has ended: UDP would wait for it.
 	lost context.Context
 	tls  *tls.Config // nil without TLS
 	spec *spec
@@ -92,7 +91,7 @@ func (t *target) dialTLS(ctx context.Context, alpn ...string) (net.Conn, error) 
 	return secure, nil
 }
 
-// packets is a counted UDP socket, to be closed by the client.
+// packets makes a counted UDP socket, which the client closes.
 func (t *target) packets() (net.PacketConn, error) {
 	conn, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
 	if err != nil {
@@ -106,9 +105,9 @@ type lane struct {
 	client  client
 	request *hello.Request
 	want    string // the reply's text
-	// through has the whole reply looked at, not only its text and length.
+	// through makes check look at the whole reply, not only at its text and length.
 	through bool
-	buf     []byte // for whatever a client needs, kept
+	buf     []byte // for anything that a client needs and keeps
 }
 
 // check looks at a reply.
@@ -125,7 +124,7 @@ func (l *lane) check(reply *hello.Reply) error {
 	return nil
 }
 
-// clientTLS is the client's configuration: it trusts the server's certificate alone.
+// clientTLS returns the client's configuration: it trusts only the server's certificate.
 func clientTLS(pair *tlscert.Pair, resume resume, seen *handshakes) *tls.Config {
 	config := &tls.Config{
 		RootCAs:          pair.Pool(),
@@ -138,7 +137,7 @@ func clientTLS(pair *tlscert.Pair, resume resume, seen *handshakes) *tls.Config 
 	return config
 }
 
-// serverConfig is the server that the transport talks to.
+// serverConfig returns the server's configuration for the transport.
 func (t *transport) serverConfig(s *spec, pair *tlscert.Pair) greeter.Config {
 	c := greeter.Config{Server: t.server, Body: s.body.Name, Early: s.resume == resumeEarly}
 	if s.tls {

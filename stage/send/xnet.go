@@ -10,14 +10,13 @@ import (
 	"golang.org/x/net/http2"
 )
 
-// xnetHTTP2 is HTTP/2 by golang.org/x/net/http2 at both ends. net/http has a copy of it
-// built in, of the day when that Go was released. Here it is the module's own version,
-// without net/http's Transport above it (which looks for a connection by itself first)
-// and without net/http's Server below (which keeps a state of every connection, and
-// hands over after ALPN).
+// xnetHTTP2 is HTTP/2 by golang.org/x/net/http2 at both ends. net/http has a copy of it built in,
+// as of that Go release. This row uses the module's own version, without net/http's Transport above
+// it (which first looks for a connection by itself), and without net/http's Server below it (which
+// keeps a state of every connection, and hands over after ALPN).
 //
-// Note: built with Go 1.27 or later the module is a thin cover over net/http, and this
-// row the same code as net/http's.
+// Note: built with Go 1.27 or later, the module only wraps net/http, and this row is the same code
+// as net/http's.
 func xnetHTTP2() *transport {
 	return &transport{
 		name: "proto=http2/lib=x-net", module: "golang.org/x/net", server: "xnet", version: "HTTP/2.0", alpn: "h2",

@@ -8,7 +8,7 @@ import (
 	"postage/pgbulk"
 )
 
-// bulkExec is the one statement, its parameters streamed.
+// bulkExec sends the one statement, with its parameters streamed.
 func bulkExec() *contender {
 	return &contender{
 		name: "lib=pgbulk/call=exec",
@@ -24,7 +24,7 @@ func byBulk(ctx context.Context, on db, s statement) error {
 	return err
 }
 
-// bulkRows hands pgbulk the rows, to be upserted, or inserted where none of them exist.
+// bulkRows gives pgbulk the rows, to be upserted, or to be inserted if none of them exist.
 func bulkRows(call string, strategy pgbulk.Strategy) *contender {
 	return bulkWith("lib=pgbulk/call="+call+"/strategy="+strategyName(strategy), call, pgbulk.Options{Strategy: strategy})
 }
@@ -36,7 +36,7 @@ func strategyName(s pgbulk.Strategy) string {
 	return string(s)
 }
 
-// bulkWith is bulkRows with settings that the name says.
+// bulkWith is bulkRows with the settings that the name says.
 func bulkWith(name, call string, o pgbulk.Options) *contender {
 	write := pgbulk.Upsert
 	if call == "insert" {

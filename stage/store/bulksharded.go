@@ -11,7 +11,7 @@ import (
 	"postage/pgbulk"
 )
 
-// bulkSharded has pgbulk share the rows by their key over n connections of a pool, each of which
+// bulkSharded lets pgbulk distribute the rows by key over n connections of a pool. Each connection
 // commits by itself.
 func bulkSharded(name, call string, n int, o pgbulk.Options) *contender {
 	write := pgbulk.UpsertSharded
@@ -25,7 +25,7 @@ func bulkSharded(name, call string, n int, o pgbulk.Options) *contender {
 			if err != nil {
 				return nil, err
 			}
-			config.MaxConns, config.MaxConnIdleTime, config.MaxConnLifetime = int32(n), 1<<60, 1<<60 // so that backends stay the same
+			config.MaxConns, config.MaxConnIdleTime, config.MaxConnLifetime = int32(n), 1<<60, 1<<60 // so that the backends stay the same
 			pool, err := pgxpool.NewWithConfig(ctx, config)
 			if err != nil {
 				return nil, err

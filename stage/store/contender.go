@@ -12,50 +12,51 @@ import (
 type contender struct {
 	name     string
 	module   string
-	settings map[string]string // beside the name's parts
+	settings map[string]string // settings beyond those in the name
 	floor    bool
-	// insertsOnly is a way that fails on rows that exist.
+	// insertsOnly marks a way that fails if a row exists.
 	insertsOnly bool
 	// writesNothing marks a floor that writes no row.
 	writesNothing bool
 	open          func(ctx context.Context, t *target) (*writer, error)
 }
 
-// target is where the rows go, and the rows.
+// target has the rows and the place that they go to.
 type target struct {
 	dsn   string
-	table string   // as it stands in SQL
-	types []string // of the columns
-	unix  bool     // reached by a Unix socket
+	table string   // its name in SQL
+	types []string // names of the columns
+	unix  bool     // it is reached through a Unix socket
 	rows  [][]any
-	// source are the rows where there may be too many to hold, see memory.go.
+	// source yields the rows where there may be too many to hold; see memory.go.
 	source *source
 }
 
 // writer is a contender's connection.
 type writer struct {
-	// write writes the rows once, all or none.
+	// write writes the rows once: all of them, or none.
 	write func() error
-	// backends are the ids of the server's processes, one a connection, as the server told them.
+	// backends returns the ids of the server's processes, one for each connection, as the server
+	// reported them.
 	backends []int
 	close    func() error
 }
 
-// place is what a case's rows go to: the sink or a server.
+// place is where a case's rows go: the sink or a server.
 type place interface {
 	target() *target
-	// prove has the rows written once and finds out what became of them.
+	// prove lets the contender write the rows once and checks what was written.
 	prove(ctx context.Context, write func() error) error
-	// prepare makes the place ready for another write, untimed.
+	// prepare makes the place ready for another write; it is not timed.
 	prepare(ctx context.Context) error
-	// serverCPU is the CPU time, in nanoseconds, of the processes that take the rows. known is
-	// false where it cannot be told.
+	// serverCPU returns the CPU time, in nanoseconds, of the processes that take the rows. known is
+	// false if it cannot be measured.
 	serverCPU(backends []int) (ns float64, known bool, err error)
 	close() error
 }
 
-// row makes the contender a row of a case.
-// floor is the one that bounds it, "" for the case's fastest.
+// row makes the contender a row of a case. floor is the one that bounds it, "" for the fastest of
+// the case's floors.
 func (c *contender) row(open func(context.Context, lab.Env) (place, error), checks, floor string) lab.Contender {
 	row := lab.Contender{Name: c.name, Module: c.module, Floor: c.floor, Settings: record.KeysOf(c.name).Settings(c.settings), Checks: checks}
 	if c.writesNothing {
@@ -77,12 +78,12 @@ func (c *contender) row(open func(context.Context, lab.Env) (place, error), chec
 	return row
 }
 
-// instance is a contender at work.
+// instance is an open contender.
 type instance struct {
 	contender *contender
 	place     place
 	writer    *writer
-	peak      int64 // resident bytes, 0 where unknown
+	peak      int64 // resident bytes, 0 if unknown
 }
 
 var (
@@ -102,7 +103,7 @@ func (in *instance) Prove(ctx context.Context) error {
 	var err error
 	times := 2
 	if in.place.target().source != nil {
-		times = 1 // there is so much that it warms itself up
+		times = 1 // so much work needs no warm-up
 	}
 	in.peak, err = peakOf(times, func() error {
 		if err := in.place.prepare(ctx); err != nil {
@@ -113,8 +114,8 @@ func (in *instance) Prove(ctx context.Context) error {
 	return err
 }
 
-// Run writes the rows n times. Where the rows must be new, n is 1 unless the
-// operation is faster than a batch; then the emptying of the table is in the time.
+// Run writes the rows n times. If the rows must be new, n is 1, unless an operation takes less time
+// than a batch: emptying the table is then part of the time.
 func (in *instance) Run(n int) error {
 	for i := range n {
 		if i > 0 && in.contender.needsPrepare(in.place) {
@@ -129,7 +130,7 @@ func (in *instance) Run(n int) error {
 	return nil
 }
 
-// needsPrepare says whether two writes in a row need a preparation between them.
+// needsPrepare reports whether the place must be prepared between two writes.
 func (c *contender) needsPrepare(p place) bool {
 	s, ok := p.(*server)
 	return ok && s.phase != phaseUpdate && !c.writesNothing
@@ -137,8 +138,8 @@ func (c *contender) needsPrepare(p place) bool {
 
 func (in *instance) Prepare() error { return in.place.prepare(context.Background()) }
 
-// Metrics are the rows and the bytes of the values that an operation writes, and the peak of the
-// resident memory of this process, rows included, while it did.
+// Metrics returns the rows and the bytes of the values that an operation writes, and the peak of
+// this process's resident memory meanwhile, rows included.
 func (in *instance) Metrics() map[string]float64 {
 	t := in.place.target()
 	m := map[string]float64{"encoded-bytes": float64(bytesOf(t.rows)), "rows": float64(len(t.rows))}
@@ -151,8 +152,8 @@ func (in *instance) Metrics() map[string]float64 {
 	return m
 }
 
-// Counters is the CPU time of the process at the other end: the sink, or the
-// connections' own backend processes of the server.
+// Counters returns the CPU time of the other end: of the sink, or of the server's backend processes
+// for these connections.
 func (in *instance) Counters() (map[string]float64, error) {
 	if in.contender.writesNothing {
 		return nil, nil

@@ -14,7 +14,7 @@ import (
 	"postage/record"
 )
 
-// capacity is that of a buffer before anything is in it.
+// capacity is a new buffer's capacity in bytes.
 type capacity struct {
 	name  string
 	bytes int
@@ -22,13 +22,13 @@ type capacity struct {
 
 var capacities = []capacity{{"1KB", 1 << 10}, {"1MB", 1 << 20}, {"20MB", 20 << 20}}
 
-// What becomes of the buffer from one message to the next.
+// What happens to the buffer from one message to the next.
 const (
-	// bufferStart is what pgconn does, and the page: the buffer of the starting capacity is
-	// kept, what it grows to is dropped.
+	// bufferStart is the page's case, and what pgconn does: the buffer with the starting capacity
+	// is kept, and what it grows to is dropped.
 	bufferStart = "start"
-	bufferFresh = "fresh" // a new one of the starting capacity for each message
-	bufferKept  = "kept"  // the buffer as it has grown
+	bufferFresh = "fresh" // a new buffer with the starting capacity for each message
+	bufferKept  = "kept"  // the buffer as it has grown is kept
 )
 
 const directBaseline = "lib=pgproto3-v2/start=1KB/buffer=start"
@@ -100,16 +100,16 @@ func directRow(lib, module string, encode encoder, w workload, start capacity, b
 	}
 }
 
-// direct is a message to be encoded.
+// direct is a message to encode.
 type direct struct {
-	name       string // of the statement
+	name       string // name of the statement
 	parameters [][]byte
 	message    []byte
 	writer     *writer
 }
 
 func newDirect(w workload, seed uint64) *direct {
-	d := &direct{name: "lrupsc_1_0"} // as pgx v4 names its statements
+	d := &direct{name: "lrupsc_1_0"} // the form in which pgx v4 names its statements
 	for _, row := range w.draw(seed, 1) {
 		for _, v := range row {
 			d.parameters = append(d.parameters, []byte(v.(string)))
@@ -119,7 +119,7 @@ func newDirect(w workload, seed uint64) *direct {
 }
 
 func (d *direct) Prove(context.Context) error {
-	// The second message is the one that a kept buffer could spoil.
+	// The second message is the one that a kept buffer could corrupt.
 	for range 2 {
 		clear(d.message)
 		if err := d.writer.write(); err != nil {
@@ -147,12 +147,12 @@ func (d *direct) Metrics() map[string]float64 {
 	return map[string]float64{"encoded-bytes": float64(bindBytes(d.name, d.parameters))}
 }
 
-// copied is the floor: its proof is copier's own.
+// copied is the floor. copier proves it.
 type copied struct{ *direct }
 
 func (c copied) Prove(context.Context) error { return c.writer.write() }
 
-// bindBytes is the length of the Bind message with the parameters in the text format.
+// bindBytes returns the length of the Bind message with the parameters in the text format.
 func bindBytes(name string, parameters [][]byte) int {
 	n := 1 + 4 + 1 + len(name) + 1 + 2 + 2 + 2
 	for _, p := range parameters {
@@ -161,7 +161,7 @@ func bindBytes(name string, parameters [][]byte) int {
 	return n
 }
 
-// checkBind takes a Bind message apart, see
+// checkBind parses a Bind message and checks each part; see
 // https://www.postgresql.org/docs/current/protocol-message-formats.html.
 func checkBind(message []byte, name string, parameters [][]byte) error {
 	if got, want := len(message), bindBytes(name, parameters); got != want {

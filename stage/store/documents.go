@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// vocabulary is what words are drawn from, the common ones before the rare ones.
+// vocabulary are the words for documents, common ones first.
 var vocabulary = strings.Fields(`the of and to a in is for that with on as be by this from are at it not or was an which have
 	order you new can all will has more one their other been they when time who we may any only product customer service use
 	data work first system into some than these made over two way through people between after also about delivery address under
@@ -20,7 +20,7 @@ var vocabulary = strings.Fields(`the of and to a in is for that with on as be by
 	compatible stainless rechargeable warranty accessories lightweight ergonomic portable ceramic bamboo upholstery aluminium
 	refurbished dimmable hypoallergenic biodegradable interchangeable`)
 
-// writing writes what a service stores: words by Zipf's law, numbers, nested objects.
+// writing writes text like a service's: words by Zipf's law, numbers, nested objects.
 type writing struct {
 	*rand.Rand
 	words *rand.Zipf
@@ -33,7 +33,7 @@ func newWriting(r *rand.Rand) *writing {
 
 func (w *writing) word() string { return vocabulary[w.words.Uint64()] }
 
-// text is a number of words.
+// text writes a number of words.
 func (w *writing) text(n int) string {
 	words := make([]string, n)
 	for i := range words {
@@ -53,8 +53,8 @@ func (w *writing) add(parts ...any) {
 	}
 }
 
-// document is an order of about size bytes. It is written as jsonb gives it back: shorter keys
-// before longer ones, and a blank after a colon or a comma.
+// document writes an order of about size bytes, in the form in which jsonb returns it: shorter keys
+// before longer ones, and a space after each colon and comma.
 func (w *writing) document(size int) string {
 	w.Reset()
 	w.add(`{"id": `, w.IntN(1e9), `, "lines": [`)

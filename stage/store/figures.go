@@ -7,7 +7,7 @@ import (
 	"postage/verdict"
 )
 
-// figures say what the stage's mean: an operation stores many messages, a row each.
+// figures describe the stage's figures: an operation stores many messages, one in each row.
 func figures() verdict.Figures {
 	return verdict.Figures{
 		Slice:  "slice",

@@ -9,12 +9,12 @@ import (
 
 const (
 	precomputedName = "floor=precomputed"
-	// roomyName is the same over a socket with a larger send buffer, as pgbulk has it.
+	// roomyName is the same floor over a socket with a larger send buffer, as pgbulk uses it.
 	roomyName = "floor=precomputed/sndbuf=2MB"
 )
 
-// precomputed sends protocol bytes that were made beforehand in one write to each of n connections,
-// and reads the answers. Nobody who has rows, and not these bytes, can do that.
+// precomputed sends protocol bytes made beforehand, in one write to each of n connections, and
+// reads the answers. A program that has rows, but not these bytes, cannot do that.
 func precomputed(name string, n int, set ...setUp) *contender {
 	return &contender{
 		name: name, module: pgxModule, floor: true,
@@ -43,7 +43,7 @@ func precomputed(name string, n int, set ...setUp) *contender {
 	}
 }
 
-// memcpy copies the precomputed bytes, and sends them nowhere.
+// memcpy copies the precomputed bytes and does not send them.
 func memcpy() *contender {
 	return &contender{
 		name: "floor=memcpy", floor: true, writesNothing: true,

@@ -10,8 +10,8 @@ import (
 
 const precomputedCopyName = "floor=precomputed-copy"
 
-// precomputedCopy sends COPY into the table, with its data in binary made beforehand, in one write:
-// it bounds the ways that only insert.
+// precomputedCopy sends a COPY into the table in one write, with binary data made beforehand. It
+// bounds the ways that only insert.
 func precomputedCopy() *contender {
 	return &contender{
 		name: precomputedCopyName, module: pgxModule, floor: true, insertsOnly: true,
@@ -27,7 +27,7 @@ func precomputedCopy() *contender {
 	}
 }
 
-// encodeCopy makes the messages: COPY, its data in messages of 64 KB, and the end, see
+// encodeCopy returns the messages: COPY, its data in messages of 64 KB, and the end; see
 // https://www.postgresql.org/docs/current/sql-copy.html#SQL-COPY-BINARY-FORMAT.
 func encodeCopy(conn *pgx.Conn, t *target) (messages []byte, err error) {
 	copying := pgproto3.Query{String: "copy " + t.table + " (" + quoted() + ") from stdin (format binary)"}
@@ -57,7 +57,7 @@ func encodeCopy(conn *pgx.Conn, t *target) (messages []byte, err error) {
 	return (&pgproto3.CopyDone{}).Encode(messages)
 }
 
-// encoded is a value in binary.
+// encoded returns a value in binary format.
 func encoded(conn *pgx.Conn, typ string, v any) ([]byte, error) {
 	known, _ := conn.TypeMap().TypeForName(typ)
 	return conn.TypeMap().Encode(known.OID, pgx.BinaryFormatCode, v, nil)

@@ -10,8 +10,8 @@ import (
 	"github.com/jackc/pgx/v5/pgproto3"
 )
 
-// keptBuffer encodes the Bind message of a prepared statement into a buffer that is kept, and
-// sends it in one write: what the page asks of pgx, which has no setting for it.
+// keptBuffer encodes the Bind message of a prepared statement into a kept buffer and sends it in
+// one write. This is what the page asks of pgx, which has no setting for it.
 func keptBuffer() *contender {
 	return &contender{
 		name: "lib=pgproto3/buffer=kept", module: pgxModule,
@@ -32,7 +32,7 @@ func keptBuffer() *contender {
 	}
 }
 
-// prepared is the name of the i-th statement on the server.
+// prepared returns the name of the i-th statement on the server.
 func prepared(i int) string { return fmt.Sprintf("page%d", i) }
 
 func prepareAll(ctx context.Context, conn *pgx.Conn, list []statement) error {
@@ -45,8 +45,8 @@ func prepareAll(ctx context.Context, conn *pgx.Conn, list []statement) error {
 }
 
 // encodeAll appends the messages that run the statements: a Bind and an Execute for each, and one
-// Sync, which makes them one transaction. parameters is room to work in. Values that are not all
-// strings are encoded as the connection's type map does it, in binary.
+// Sync, which makes them one transaction. parameters is reused memory. If not all values are
+// strings, the connection's type map encodes them in binary.
 func encodeAll(buffer []byte, parameters *[][]byte, list []statement, conn *pgx.Conn) (_ []byte, err error) {
 	for i, s := range list {
 		*parameters = (*parameters)[:0]
@@ -76,11 +76,11 @@ func encodeAll(buffer []byte, parameters *[][]byte, list []statement, conn *pgx.
 	return (&pgproto3.Sync{}).Encode(buffer)
 }
 
-// bytesIn are the bytes of a string, which must not be written to. A copy would be a cost
-// that callers who have bytes do not have.
+// bytesIn returns the bytes of a string, which must not be written to. Copying would be a cost that
+// callers who have bytes do not pay.
 func bytesIn(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }
 
-// exchange writes messages at once and reads the answers up to the one to Sync.
+// exchange writes messages in one call and reads the answers up to the one for Sync.
 func exchange(ctx context.Context, conn *pgconn.PgConn, messages []byte) error {
 	if _, err := conn.Conn().Write(messages); err != nil {
 		return err

@@ -15,14 +15,13 @@ import (
 	"postage/proc"
 )
 
-// noServer is why there is no PostgreSQL for the tests, nil if there is one.
+// noServer is the reason why the tests have no PostgreSQL, nil if they have one.
 var noServer error
 
-// The test program is its own sink, as postage is, and it starts the servers that workers
-// would be told of.
+// The test program is its own sink, as postage is. It starts the servers that workers use.
 func TestMain(m *testing.M) {
 	proc.ServeIfStarted(Suite().Servers)
-	// Tests talk to this machine alone, and to a server of their own.
+	// Tests talk only to this machine, and to a server of their own.
 	os.Setenv("POSTAGE_PG_DOWNLOAD", "no")
 	for _, name := range []string{"POSTAGE_DSN", "PGHOST", "PGHOSTADDR", "PGSERVICE", "PGDATABASE"} {
 		os.Unsetenv(name)

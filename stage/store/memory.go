@@ -18,17 +18,16 @@ import (
 	"postage/record"
 )
 
-// The slice "memory" has rows come from a source that makes them one by one, as a service
-// has them that reads a file or another database: is the memory that it takes to write them
-// that of a row, or that of all rows?
+// In the slice "memory", rows come from a source that makes them one by one, like a service that
+// reads a file or another database. Does writing them take the memory of one row, or of all rows?
 
-// volume is how much the rows of a case have together.
+// volume is the total size of a case's rows.
 type volume struct {
 	name string
 	rows int // of 16 KB
 }
 
-// memoryCases are the slice's cases. A row's document has that many letters.
+// memoryCases returns the slice's cases. A row's document has that many letters.
 func memoryCases(volumes []volume, letters int) (cases []lab.Case) {
 	for _, v := range volumes {
 		c := lab.Case{
@@ -46,8 +45,8 @@ func memoryCases(volumes []volume, letters int) (cases []lab.Case) {
 	return cases
 }
 
-// memoryContenders take their rows from the target's source. What needs all rows of a
-// statement at once collects as many as a statement can have.
+// memoryContenders take their rows from the target's source. Those that need all rows of a
+// statement at the same time collect as many as a statement can have.
 func memoryContenders() []*contender {
 	type write func(ctx context.Context, conn *pgx.Conn, t *target) error
 	one := func(name, module string, w write) *contender {
@@ -78,10 +77,10 @@ func memoryContenders() []*contender {
 	}
 }
 
-// source makes rows one by one: ids in order, and values out of a few that were drawn.
+// source makes rows one by one, with ids in order and values from a few that were drawn.
 type source struct {
 	rows   int
-	values [][]any // of which each row takes one's
+	values [][]any // each row takes one of these
 }
 
 func newSource(rows, letters int, seed uint64) *source {
@@ -95,7 +94,7 @@ func (s *source) row(row []any, i int) {
 	row[0] = strconv.Itoa(1_000_000_000 + i)
 }
 
-// all are the rows, in one slice that is used again and again.
+// all yields the rows, always in the same slice.
 func (s *source) all() iter.Seq[[]any] {
 	return func(yield func([]any) bool) {
 		row := make([]any, len(columns))
@@ -107,7 +106,7 @@ func (s *source) all() iter.Seq[[]any] {
 	}
 }
 
-// statements are the rows as the page's INSERT, as many in each as the protocol allows.
+// statements yields the rows as the page's INSERT, as many in each as the protocol allows.
 func (s *source) statements(table string) iter.Seq[statement] {
 	return func(yield func(statement) bool) {
 		const most = maxParameters / 5
@@ -124,7 +123,7 @@ func (s *source) statements(table string) iter.Seq[statement] {
 	}
 }
 
-// copyFrom are the rows as pgx's CopyFrom takes them.
+// copyFrom returns the rows for pgx's CopyFrom.
 func (s *source) copyFrom() pgx.CopyFromSource {
 	i, row := -1, make([]any, len(columns))
 	return pgx.CopyFromFunc(func() ([]any, error) {
@@ -136,7 +135,7 @@ func (s *source) copyFrom() pgx.CopyFromSource {
 	})
 }
 
-// bytes is the length of all values together.
+// bytes returns the total length of all values.
 func (s *source) bytes() (n int64) {
 	row := make([][]any, 1)
 	row[0] = make([]any, len(columns))
@@ -164,7 +163,7 @@ func openFlood(rows, letters int) func(context.Context, lab.Env) (place, error) 
 
 const floodChecks = "the first 4 MB that the sink received hold every value of their rows in order, and there were as many bytes as all rows have, and not many more"
 
-// prove has the sink keep the beginning of what it receives, and looks for the values in it.
+// prove lets the sink keep the beginning of what it receives, and looks for the values in it.
 func (f flood) prove(_ context.Context, write func() error) error {
 	var a sinkAnswer
 	if err := f.server.Ask("capture head", &a); err != nil {
@@ -185,7 +184,7 @@ func (f flood) prove(_ context.Context, write func() error) error {
 
 func (f flood) check(head []byte, received int64) error {
 	s := f.to.source
-	// Around the values as in checkReceived, and texts of statements and of BEGIN and COMMIT.
+	// Around the values as in checkReceived, and the texts of statements, of BEGIN and of COMMIT.
 	least := s.bytes()
 	if most := least + int64(s.rows)*(16*int64(len(columns))+128) + 64<<10; received < least || received > most {
 		return fmt.Errorf("%d bytes were received, want %d to %d", received, least, most)
@@ -198,7 +197,7 @@ func (f flood) check(head []byte, received int64) error {
 	return checkValues(bodiesWithin(head), rows)
 }
 
-// bodiesWithin joins the bodies of messages, of which the last may not be all there.
+// bodiesWithin joins the bodies of messages. The last one may be incomplete.
 func bodiesWithin(messages []byte) (bodies []byte) {
 	for len(messages) >= 5 {
 		n := min(1+max(4, int(binary.BigEndian.Uint32(messages[1:]))), len(messages))

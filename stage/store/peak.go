@@ -8,14 +8,15 @@ import (
 	"strconv"
 )
 
-// peakOf does the work some times, so that memory is warm for the last, and returns the peak of
-// this process's resident memory in bytes meanwhile: 0 where the kernel does not tell (only
-// Linux does, see proc_pid_status(5)).
+// peakOf does the work several times, so that memory is warm for the last, and returns the peak of
+// this process's resident memory in bytes during that one, or 0 if the kernel does not report it
+// (only Linux does; see proc_pid_status(5)).
 //
-// The heap is as the contender's garbage makes it: with GOGC at 100, about twice what is live.
+// The heap is as large as the contender's garbage makes it: with GOGC at 100, about twice what is
+// live.
 func peakOf(times int, work func() error) (int64, error) {
 	debug.FreeOSMemory()
-	// 5 resets the peak to what is resident now, see proc_pid_clear_refs(5).
+	// 5 resets the peak to the currently resident memory, see proc_pid_clear_refs(5)
 	resets := os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) == nil
 	for range times {
 		if err := work(); err != nil {

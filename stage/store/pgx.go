@@ -14,11 +14,11 @@ import (
 
 const pgxModule = "github.com/jackc/pgx/v5"
 
-// setUp is what is done to a connection before anything is timed.
+// setUp is done to a connection before anything is timed.
 type setUp func(context.Context, *pgx.Conn) error
 
-// pgxExec is what most services do: one statement with all values, by pgx's Exec. Rows that
-// have too many values for one statement are several in a transaction.
+// pgxExec is what most services do: pgx's Exec of one statement with all values. Rows with too many
+// values for one statement take several in one transaction.
 func pgxExec(name string, mode pgx.QueryExecMode, set ...setUp) *contender {
 	return &contender{
 		name: name, module: pgxModule, settings: map[string]string{"mode": mode.String()},
@@ -29,11 +29,11 @@ func pgxExec(name string, mode pgx.QueryExecMode, set ...setUp) *contender {
 	}
 }
 
-// cached is the mode of pgx's connections unless a contender's name says another.
+// cached is the mode of pgx's connections, unless a contender's name says another.
 const cached = pgx.QueryExecModeCacheStatement
 
-// onPgx opens a contender with one connection of pgx. begin does what comes before the first write,
-// and returns what writes the rows.
+// onPgx opens a contender with one pgx connection. begin does what comes before the first write,
+// and returns the function that writes the rows.
 func onPgx(mode pgx.QueryExecMode, begin func(context.Context, *pgx.Conn, *target) (func(context.Context) error, error), set ...setUp) func(context.Context, *target) (*writer, error) {
 	return func(ctx context.Context, t *target) (*writer, error) {
 		conn, err := pgxConnect(ctx, t, mode, set...)

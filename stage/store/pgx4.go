@@ -11,9 +11,9 @@ import (
 
 const pgx4Module = "github.com/jackc/pgx/v4"
 
-// pgx4Exec is the page's: Exec of pgx v4 on a connection whose write buffer has the given
-// starting capacity. It grows again in each call. 1 KB is what pgconn gives it; for the
-// others the page edited a copy of pgconn, and this sets the unexported field.
+// pgx4Exec is the page's way: Exec of pgx v4 on a connection whose write buffer has the given
+// starting capacity. The buffer grows again in each call. 1 KB is pgconn's own capacity. For the
+// others the page edited a copy of pgconn; this code sets the unexported field.
 func pgx4Exec(capacity capacity) *contender {
 	name := "lib=pgx4/call=exec/start=" + capacity.name
 	return &contender{

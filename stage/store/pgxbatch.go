@@ -6,7 +6,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// pgxBatch sends a statement a row, pipelined, in the transaction that a batch is.
+// pgxBatch sends one statement for each row, pipelined, in the transaction of a batch.
 func pgxBatch() *contender {
 	return &contender{
 		name: "lib=pgx/call=sendbatch", module: pgxModule,

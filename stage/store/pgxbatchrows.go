@@ -7,7 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// pgxBatchRows sends statements of 100 rows, pipelined, in the transaction that a batch is.
+// pgxBatchRows sends statements of 100 rows, pipelined, in the transaction of a batch.
 func pgxBatchRows() *contender {
 	const most = 100
 	return &contender{

@@ -6,7 +6,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// pgxCopy sends the rows by COPY straight into the table, which fails on rows that exist.
+// pgxCopy sends the rows by COPY directly into the table, which fails if a row exists.
 func pgxCopy() *contender {
 	return &contender{
 		name: "lib=pgx/call=copyfrom", module: pgxModule, insertsOnly: true,
@@ -19,8 +19,8 @@ func pgxCopy() *contender {
 	}
 }
 
-// pgxCopyTemporary sends the rows by COPY into a temporary table, and has the server
-// insert them from there.
+// pgxCopyTemporary sends the rows by COPY into a temporary table, and lets the server insert them
+// from there.
 func pgxCopyTemporary() *contender {
 	return &contender{
 		name: "lib=pgx/call=copy-temporary", module: pgxModule,

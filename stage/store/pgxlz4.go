@@ -6,7 +6,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// pgxLZ4 is pgx's Exec in a session that has values compressed with lz4 where the column names no
+// pgxLZ4 is pgx's Exec in a session that compresses values with lz4 where the column names no
 // method.
 func pgxLZ4() *contender {
 	return pgxExec(baseline+"/toast=lz4", cached, lz4)

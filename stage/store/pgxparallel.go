@@ -10,7 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// pgxParallel is pgx's Exec over n connections at once, each with its part of the rows in a
+// pgxParallel is pgx's Exec over n connections concurrently, each with its part of the rows in a
 // transaction of its own.
 func pgxParallel(name string, n int, set ...setUp) *contender {
 	return &contender{
@@ -45,7 +45,7 @@ func connectSeveral(ctx context.Context, t *target, n int, set ...setUp) (conns 
 	return conns, nil
 }
 
-// together does n things at once, or the only one where it is.
+// together does n things concurrently. If there is only one, it does it directly.
 func together(n int, do func(i int) error) error {
 	if n == 1 {
 		return do(0)

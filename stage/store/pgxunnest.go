@@ -10,8 +10,8 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
-// pgxUnnest sends an array a column, which the server turns into rows: five parameters,
-// however many rows. Columns that are not made of slices already are copied into some first.
+// pgxUnnest sends one array for each column, which the server turns into rows: five parameters,
+// however many rows there are. Columns that are not slices are first copied into slices.
 func pgxUnnest() *contender {
 	return &contender{
 		name: "lib=pgx/call=unnest", module: pgxModule,
@@ -33,7 +33,7 @@ func pgxUnnest() *contender {
 	}
 }
 
-// array is a slice of a column's values.
+// array copies a column's values into a slice.
 func array(rows [][]any, column int) any {
 	switch rows[0][column].(type) {
 	case int64:

@@ -8,7 +8,7 @@ import (
 	_ "github.com/lib/pq" // the driver "postgres"
 )
 
-// pqExec is lib/pq by way of database/sql.
+// pqExec is lib/pq through database/sql.
 func pqExec() *contender {
 	return &contender{
 		name: "lib=pq/call=exec", module: "github.com/lib/pq",
@@ -39,7 +39,7 @@ func pqExec() *contender {
 	}
 }
 
-// pqOpen opens one connection of lib/pq. The writer has yet to be told how to write.
+// pqOpen opens one lib/pq connection. The caller adds how the writer writes.
 func pqOpen(ctx context.Context, t *target) (*sql.DB, *writer, error) {
 	db, err := sql.Open("postgres", t.dsn)
 	if err != nil {
@@ -48,7 +48,7 @@ func pqOpen(ctx context.Context, t *target) (*sql.DB, *writer, error) {
 	db.SetMaxOpenConns(1) // so that the backend stays the same
 	w := &writer{close: db.Close, backends: make([]int, 1)}
 	err = db.QueryRowContext(ctx, "select pg_backend_pid()").Scan(&w.backends[0])
-	if err != nil && !errors.Is(err, sql.ErrNoRows) { // which is the sink's answer
+	if err != nil && !errors.Is(err, sql.ErrNoRows) { // the sink answers so
 		return nil, nil, errors.Join(err, db.Close())
 	}
 	return db, w, nil

@@ -6,8 +6,8 @@ import (
 	"errors"
 )
 
-// pqCopyIn sends the rows by lib/pq's COPY straight into the table, in the text format, which fails
-// on rows that exist.
+// pqCopyIn sends the rows by lib/pq's COPY directly into the table, in the text format. It fails if
+// a row exists.
 func pqCopyIn() *contender {
 	return &contender{
 		name: "lib=pq/call=copyin", module: "github.com/lib/pq", insertsOnly: true,

@@ -13,8 +13,8 @@ import (
 	"postage/pgbulk/pgtest"
 )
 
-// spoilers are what a contender could do wrong, and what proofs on a server and at the sink
-// say of it.
+// spoilers are mistakes that a contender could make, with what the proofs on a server and at the
+// sink say about them.
 var spoilers = []struct {
 	what         string
 	spoil        func(rows [][]any) [][]any
@@ -42,7 +42,7 @@ var spoilers = []struct {
 	}, "the table has 21 rows, want 20", "more than"},
 }
 
-// A contender that does not write the rows as they are fails its proof.
+// A contender that does not write the rows unchanged fails its proof.
 func TestProofFails(t *testing.T) {
 	w := workload{rows: 20, size: "16KB", letters: 16384}
 	for _, s := range spoilers {
@@ -71,7 +71,7 @@ func TestProofFails(t *testing.T) {
 	}
 }
 
-// spoiled proves a contender that writes other rows than it should.
+// spoiled proves a contender that writes rows with a mistake.
 func spoiled(t *testing.T, open func(context.Context, lab.Env) (place, error), spoil func([][]any) [][]any, want string) {
 	t.Helper()
 	ctx := context.Background()
@@ -96,7 +96,7 @@ func spoiled(t *testing.T, open func(context.Context, lab.Env) (place, error), s
 	}
 }
 
-// A Bind message that is not the one wanted fails its proof.
+// A wrong Bind message fails its proof.
 func TestProofOfDirectFails(t *testing.T) {
 	d := newDirect(workload{rows: 20, letters: 100}, 7)
 	for name, spoil := range map[string]func(m []byte) []byte{
@@ -117,7 +117,7 @@ func TestProofOfDirectFails(t *testing.T) {
 	}
 }
 
-// Rows that a case cannot have are not possible, with the reason.
+// Rows that a server does not support are not possible, and say why.
 func TestServes(t *testing.T) {
 	const lz4 = "Store/peer=postgres/column=text/compression=lz4/transport=unix/fsync=off"
 	const pglz = "Store/peer=postgres/column=text/compression=pglz/transport=unix/fsync=off"

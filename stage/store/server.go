@@ -22,28 +22,28 @@ import (
 	"postage/proc"
 )
 
-// What an operation finds in the table.
+// What the table has when an operation begins.
 const (
-	phaseInsert = "insert" // nothing: it is emptied before each batch
-	phaseUpdate = "update" // all of its rows, with other values at first
-	phaseTenth  = "tenth"  // all of its rows, nine of ten with the same values
+	phaseInsert = "insert" // no rows: it is emptied before each batch
+	phaseUpdate = "update" // all of the rows, with other values
+	phaseTenth  = "tenth"  // all of the rows, nine of ten with the same values
 )
 
-// setting is what a case on a real server is about, beside its rows.
+// setting is what a case on a real server varies, apart from its rows.
 type setting struct {
 	workload
 	phase       string
-	column      string // the type of colD
-	compression string // of colD, or unnamed
+	column      string // type of colD
+	compression string // compression of colD, or unnamed
 	transport   pgtest.Transport
 	fsync       bool
 }
 
-// unnamed is the compression of a column that is declared with none, as most are: it is the
-// server's default.
+// unnamed stands for a column declared without a compression, as most are: it has the server's
+// default.
 const unnamed = "unnamed"
 
-// name is the case's.
+// name returns the case's name.
 func (s setting) name() string {
 	parts := []string{"Store/peer=postgres", "phase=" + s.phase, fmt.Sprintf("rows=%d", s.rows), "size=" + s.size}
 	if s.data != dataLetters {
@@ -117,14 +117,14 @@ func (s *server) create(ctx context.Context, seed uint64) error {
 	return err
 }
 
-// others is a table of the tenth of the rows that must have other values before each write.
+// others is a table of the tenth of the rows that must get other values before each write.
 func (s *server) others() string { return s.to.table + "_others" }
 
 func (s *server) target() *target { return &s.to }
 
-// prepare empties the table for rows that must be new; otherwise it takes away the versions of rows
-// that the last batch replaced, so that the table does not grow. Before that, rows that must have
-// other values get them.
+// prepare empties the table if rows must be new. Otherwise it first gives other values to the rows
+// that need them. It then removes the row versions that the last batch replaced, so that the table
+// does not grow.
 func (s *server) prepare(ctx context.Context) error {
 	if s.phase == phaseTenth {
 		if _, err := s.control.Exec(ctx, "insert into "+s.to.table+" select * from "+s.others()+" where true"+onConflict); err != nil {
@@ -163,7 +163,7 @@ func (s *server) prove(ctx context.Context, write func() error) error {
 	return nil
 }
 
-// readBack counts and sums up the table over a connection of its own.
+// readBack counts the rows and computes the table's digest over a connection of its own.
 func (s *server) readBack(ctx context.Context) (n int, sum []byte, err error) {
 	db, err := sql.Open("postgres", s.to.dsn)
 	if err != nil {
@@ -173,7 +173,7 @@ func (s *server) readBack(ctx context.Context) (n int, sum []byte, err error) {
 	texts := make([]string, len(columns))
 	for i, c := range columns {
 		texts[i] = `"` + c + `"::text`
-		if s.to.types[i] == "timestamptz" { // which is text in the session's time zone and style
+		if s.to.types[i] == "timestamptz" { // text would depend on the session's time zone and style
 			texts[i] = `to_char("` + c + `" at time zone 'UTC', 'YYYY-MM-DD HH24:MI:SS.US')`
 		}
 	}
@@ -196,7 +196,7 @@ func (s *server) readBack(ctx context.Context) (n int, sum []byte, err error) {
 	return n, d.Sum(nil), rows.Err()
 }
 
-// serverCPU is that of the connections' own backend processes, on this machine.
+// serverCPU returns the CPU time of the backend processes of these connections, on this machine.
 func (s *server) serverCPU(backends []int) (float64, bool, error) {
 	if !s.reach.Scratch {
 		return 0, false, nil
@@ -222,15 +222,15 @@ func (s *server) close() error {
 	return errors.Join(err, s.control.Close(ctx))
 }
 
-// reach is how a worker reaches the run's server.
+// reach tells a worker how to reach the run's server.
 type reach struct {
 	DSN     map[pgtest.Transport]string
-	Scratch bool // its processes are on this machine
+	Scratch bool // its processes run on this machine
 }
 
 func (r *reach) dsn(t pgtest.Transport) string { return r.DSN[t] }
 
-// variable is the environment variable that tells workers the reach of a server.
+// variable is the environment variable that passes a server's reach to workers.
 func variable(fsync bool) string {
 	if fsync {
 		return "POSTAGE_STORE_FSYNC"

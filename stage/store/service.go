@@ -18,9 +18,10 @@ import (
 	"postage/service/postgres"
 )
 
-// newService is the run's PostgreSQL, a scratch cluster with or without fsync, or the user's own
-// server, see userDSN and package postgres. Where there is none it is downloaded once, which is
-// announced, from POSTAGE_PG_REPOSITORY if that is set; not if POSTAGE_PG_DOWNLOAD is "no".
+// newService returns the run's PostgreSQL: a scratch cluster with or without fsync, or the user's
+// own server (see userDSN and package postgres). If PostgreSQL is not installed, it is downloaded
+// once, which is announced, from POSTAGE_PG_REPOSITORY if that is set; POSTAGE_PG_DOWNLOAD=no
+// forbids that.
 func newService(use *userDSN, fsync bool) *lab.Service {
 	return &lab.Service{Start: func(ctx context.Context, log io.Writer) (*lab.Running, error) {
 		o := postgres.Options{
@@ -31,7 +32,7 @@ func newService(use *userDSN, fsync bool) *lab.Service {
 			Repository: os.Getenv("POSTAGE_PG_REPOSITORY"),
 			Scratch: pgtest.Options{
 				Fsync: fsync,
-				// No checkpoint and no vacuum of its own in the middle of a batch.
+				// No checkpoint and no autovacuum during a batch.
 				Settings: map[string]string{"shared_buffers": "256MB", "max_wal_size": "4GB", "checkpoint_timeout": "1h", "autovacuum": "off"},
 			},
 		}
@@ -47,8 +48,8 @@ func newService(use *userDSN, fsync bool) *lab.Service {
 	}}
 }
 
-// userDSN is the flag that names the user's own server, as a libpq URL or keyword string. It goes
-// before POSTAGE_DSN, the PG* variables and PostgreSQL's programs on this machine.
+// userDSN is the flag that names the user's own server, as a libpq URL or keyword string. It takes
+// precedence over POSTAGE_DSN, the PG* variables and this machine's PostgreSQL.
 type userDSN string
 
 func (d *userDSN) Set(dsn string) error {
@@ -56,7 +57,7 @@ func (d *userDSN) Set(dsn string) error {
 	return nil
 }
 
-// String leaves out what may have a password in it.
+// String leaves out what may contain a password.
 func (d *userDSN) String() string {
 	if *d == "" {
 		return ""
@@ -69,7 +70,7 @@ func (d *userDSN) flags(f *flag.FlagSet) {
 	f.Var(d, "dsn", "PostgreSQL `server` for the stage store: in a schema that is dropped afterwards\n(default POSTAGE_DSN, PG*, or a scratch cluster)")
 }
 
-// choose refuses a server that nothing would be measured on.
+// choose returns an error if a server is named on which nothing would be measured.
 func (d *userDSN) choose(c *lab.Choice) error {
 	if *d == "" || slices.ContainsFunc(c.Entries, func(e lab.Entry) bool { return e.Case.Service != nil }) {
 		return nil
@@ -96,13 +97,13 @@ func started(ctx context.Context, s *postgres.Server, fsync bool) (*lab.Running,
 	}, nil
 }
 
-// abilities are what a server said of itself.
+// abilities are what a server supports, by its own answer.
 type abilities struct {
 	version     string
-	compression bool // of a column, which every table is made with
+	compression bool // compression of a column, which every table is created with
 	lz4         bool
 	fsync       bool
-	tcp         bool // how its DSN reaches it
+	tcp         bool // its DSN reaches it through a Unix socket
 }
 
 func ask(ctx context.Context, dsn string) (a abilities, err error) {
@@ -117,7 +118,7 @@ func ask(ctx context.Context, dsn string) (a abilities, err error) {
 	return a, errors.Join(err, conn.Close(ctx))
 }
 
-// serve says why the server cannot serve a row. A server of the user's is taken as it is.
+// serve returns why the server cannot serve a row. A user's server is used as it is.
 func (a abilities) serve(row string, fsync, scratch bool) error {
 	is := func(part string) bool { return strings.Contains(row+"/", "/"+part+"/") }
 	switch {

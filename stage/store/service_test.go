@@ -12,13 +12,13 @@ import (
 	"postage/pgbulk/pgtest"
 )
 
-// A run on the user's own server works in a schema of its own, which is gone afterwards, and
-// leaves one alone that is not its own.
+// A run on the user's own server works in a schema of its own, which is gone afterwards. It does
+// not touch a schema that is not its own.
 func TestUsersServer(t *testing.T) {
 	if noServer != nil {
 		t.Skip(noServer)
 	}
-	t.Setenv("POSTAGE_DSN", "host=/nonexistent user=nobody") // --dsn goes before it
+	t.Setenv("POSTAGE_DSN", "host=/nonexistent user=nobody") // --dsn takes precedence
 	r, err := reachOf(false)
 	if err != nil {
 		t.Fatal(err)

@@ -21,7 +21,7 @@ import (
 	"postage/proc"
 )
 
-// sinkServer is what serveSink is started by.
+// sinkServer is the name under which serveSink is started.
 const sinkServer = "sink"
 
 // sink is a protocol sink in a process of its own.
@@ -30,17 +30,17 @@ type sink struct {
 	to     target
 }
 
-// sinkAddress is what the sink says when it is ready.
+// sinkAddress is the sink's first line, when it is ready.
 type sinkAddress struct {
 	Dir  string // of its Unix socket
 	Port int
 }
 
-// sinkAnswer is what the sink answers.
+// sinkAnswer is an answer of the sink.
 type sinkAnswer struct {
-	Capture string         // name of the file with what was received since "capture", or the beginning of it
-	Bytes   int64          // received since then
-	CPU     *time.Duration // user and system time of the sink, nil where it is not known
+	Capture string         // path of a file with what was received since "capture", or with its beginning
+	Bytes   int64          // bytes received since then
+	CPU     *time.Duration // user and system time of the sink, nil if not known
 }
 
 func openSink(w workload, transport pgtest.Transport) func(context.Context, lab.Env) (place, error) {
@@ -72,7 +72,7 @@ func (s *sink) serverCPU([]int) (float64, bool, error) {
 
 const sinkChecks = "the bytes that the sink received hold every value of every row, column by column in the rows' order, and not much more"
 
-// prove has the sink keep what it receives, and looks for the values in it.
+// prove lets the sink keep what it receives, and looks for the values in it.
 func (s *sink) prove(_ context.Context, write func() error) error {
 	var a sinkAnswer
 	if err := s.server.Ask("capture", &a); err != nil {
@@ -91,8 +91,8 @@ func (s *sink) prove(_ context.Context, write func() error) error {
 	return errors.Join(checkReceived(received, s.to.rows), os.Remove(a.Capture))
 }
 
-// checkReceived finds the values of each column in the messages received, in the rows' order,
-// whether they came row by row or column by column.
+// checkReceived looks for the values of each column in the received messages, in the rows' order.
+// They may have come row by row or column by column.
 func checkReceived(received []byte, rows [][]any) error {
 	bodies, err := bodiesOf(received)
 	if err != nil {
@@ -101,8 +101,8 @@ func checkReceived(received []byte, rows [][]any) error {
 	if err := checkValues(bodies, rows); err != nil {
 		return err
 	}
-	// Around the values: their lengths and formats, or quotes, or placeholders; around a row of
-	// a batch: Bind, Describe and Execute.
+	// Around the values: their lengths and formats, or quotes, or placeholders. Around a row of a
+	// batch: Bind, Describe and Execute.
 	const perValue, perRow = 16, 64
 	if most := bytesOf(rows) + len(rows)*(perValue*len(columns)+perRow) + 64<<10; len(received) > most {
 		return fmt.Errorf("%d bytes were received, more than %d", len(received), most)
@@ -110,7 +110,7 @@ func checkReceived(received []byte, rows [][]any) error {
 	return nil
 }
 
-// checkValues finds each column's values one after the other.
+// checkValues looks for each column's values, one after the other.
 func checkValues(bodies []byte, rows [][]any) error {
 	for i, name := range columns {
 		rest := bodies
@@ -126,7 +126,8 @@ func checkValues(bodies []byte, rows [][]any) error {
 	return nil
 }
 
-// bodiesOf joins the bodies of messages: COPY's stream of rows is cut into messages anywhere.
+// bodiesOf joins the bodies of messages, because COPY's stream of rows may be cut into messages
+// anywhere.
 func bodiesOf(messages []byte) ([]byte, error) {
 	var bodies []byte
 	for len(messages) > 0 {
@@ -162,7 +163,7 @@ func serveSink(stdin io.Reader, stdout io.Writer) (err error) {
 	const jsonbOID = 3802
 	s := &pgsink.Server{Types: map[string]uint32{"colD": jsonbOID}}
 	kept := &capture{}
-	// The process ends with its connections: nobody waits for these.
+	// The process ends with its connections, so nothing waits for these goroutines.
 	for _, l := range []net.Listener{tcp, unix} {
 		defer l.Close()
 		go s.Serve(tapped{l, kept})
@@ -189,16 +190,16 @@ func serveSink(stdin io.Reader, stdout io.Writer) (err error) {
 	})
 }
 
-// headBytes is how much of what is received is kept where only the beginning is looked at.
+// headBytes is how much is kept if only the beginning is checked.
 const headBytes = 4 << 20
 
 // capture keeps what connections receive, or the beginning of it, while it is on.
 type capture struct {
 	mu       sync.Mutex
 	on       bool
-	most     int // bytes to keep
+	most     int // how many bytes to keep
 	received []byte
-	bytes    int64 // received, kept or not
+	bytes    int64 // bytes received, kept or not
 }
 
 func (c *capture) start(most int) {
@@ -224,7 +225,7 @@ func (c *capture) see(p []byte) {
 	}
 }
 
-// tapped is a listener whose connections show what they receive.
+// tapped is a listener whose connections pass what they receive to the capture.
 type tapped struct {
 	net.Listener
 	to *capture

@@ -24,9 +24,8 @@ func Suite() lab.Suite {
 	}, volume{"10MB", 610}, volume{"100MB", 6100}, volume{"1GB", 65_000})
 }
 
-// workloads are those of the cases: the page's, a part of it that a run of a few minutes has the
-// time for on a server, one of small rows, one of documents as services have them, and one of typed
-// columns.
+// workloads are the rows of the cases: the page's, a part of them for a run of a few minutes on a
+// server, small rows, realistic documents, and typed columns.
 type workloads struct{ page, part, small, json, typed workload }
 
 // suite returns the cases for workloads, and for volumes of the page's rows.
@@ -87,8 +86,8 @@ func suite(of workloads, volumes ...volume) lab.Suite {
 	return suite
 }
 
-// contenders returns the ways to write rows, in the order in which they are listed. To add
-// one, write a file like its shortest neighbour and a line here.
+// contenders returns the ways to write rows, in the order in which they are listed. To add one,
+// write a file like its shortest neighbour and add a line here.
 func contenders() []*contender {
 	return []*contender{
 		pgxExec(baseline, pgx.QueryExecModeCacheStatement),
@@ -110,7 +109,8 @@ func contenders() []*contender {
 	}
 }
 
-// onServers are ways more on a real server. Those over two connections are not one transaction.
+// onServers are the additional ways on a real server. Those with two connections are not one
+// transaction.
 func onServers() []*contender {
 	return []*contender{
 		pgxBatchRows(),
@@ -124,7 +124,7 @@ func onServers() []*contender {
 	}
 }
 
-// compressing are ways to have values compressed with lz4 whose column names no method.
+// compressing are ways to compress values with lz4 in a column that names no method.
 func compressing() []*contender {
 	o := pgbulk.Options{Compression: pgbulk.LZ4}
 	return []*contender{
@@ -137,7 +137,7 @@ func compressing() []*contender {
 	}
 }
 
-// bulkUnchanged leaves rows alone that have the values already.
+// bulkUnchanged does not touch rows that already have the values.
 func bulkUnchanged(toast pgbulk.Compression) *contender {
 	name := "lib=pgbulk/call=upsert/strategy=auto/unchanged=skip"
 	if toast != "" {
@@ -146,9 +146,9 @@ func bulkUnchanged(toast pgbulk.Compression) *contender {
 	return bulkWith(name, "upsert", pgbulk.Options{SkipUnchanged: true, Compression: toast})
 }
 
-// execModes are the other ways that pgx's Exec can be told to go. They differ in round trips, and
-// in whether the server is given parameters or one long text; compared at the sink, and in the
-// page's case on a server.
+// execModes are the other modes of pgx's Exec. They differ in round trips, and in whether the
+// server gets parameters or one long text. They are compared at the sink, and in the page's case on
+// a server.
 func execModes() []*contender {
 	return []*contender{
 		pgxExec(baseline+"/mode=cache-describe", pgx.QueryExecModeCacheDescribe),
@@ -187,7 +187,7 @@ func sinkCase(w workload, transport pgtest.Transport, headline bool, doc string)
 	return c
 }
 
-// serverCase is a case on a real server, with more contenders than all cases have.
+// serverCase returns a case on a real server, with contenders in addition to those of all cases.
 func serverCase(s setting, service *lab.Service, doc string, more ...*contender) lab.Case {
 	batch := 400 * time.Millisecond
 	if s.rows < 1000 {
@@ -195,7 +195,7 @@ func serverCase(s setting, service *lab.Service, doc string, more ...*contender)
 	}
 	c := lab.Case{Name: s.name(), Doc: doc, Batch: batch, Service: service, Baseline: baseline, Value: record.ValueMeanWall}
 	for _, contender := range append(contenders(), more...) {
-		pagesOwn := contender.module == pgx4Module // whose buffers are about the page's workload
+		pagesOwn := contender.module == pgx4Module // the cases about buffers use the page's rows
 		if (s.phase == phaseInsert || !contender.insertsOnly) && (s.data == dataLetters || !pagesOwn) {
 			floor := precomputedName
 			if contender.insertsOnly {

@@ -7,11 +7,11 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// A structForm is a form whose messages are Go structs with exported fields, as most
-// generators make them.
+// A structForm is a form whose messages are Go structs with exported fields. Most generators make
+// such structs.
 type structForm struct {
 	pkg      string // "pb"
-	pointers bool   // messages within messages are pointers
+	pointers bool   // messages inside messages are pointers
 	wrapped  bool   // optional scalars are messages of their own
 }
 
@@ -23,7 +23,7 @@ var structForms = []structForm{
 	{pkg: "polymsg", pointers: true, wrapped: true},
 }
 
-// writeBindings writes package bind, but for what is written there by hand.
+// writeBindings writes package bind, except for its hand-written files.
 func writeBindings(s *schema, internal string) error {
 	dir := filepath.Join(internal, "bind")
 	if err := clear(dir, "*_gen.go"); err != nil {
@@ -54,8 +54,8 @@ func writeBindings(s *schema, internal string) error {
 	return writeKits(s, filepath.Join(dir, "kits_gen.go"))
 }
 
-// write writes, for every message T, fromT (but for plain), toT, readT and matchT, and
-// for the roots ReadT and MatchT, which have the signature that bind.Form wants.
+// write writes fromT (except for plain), toT, readT and matchT for every message T. For the roots
+// it also writes ReadT and MatchT, which have the signatures of bind.Form.
 func (form structForm) write(s *schema, path string) error {
 	imports := []string{"bytes", "math", s.module + "plain"}
 	if form.pkg != "plain" {
@@ -78,22 +78,22 @@ func (form structForm) write(s *schema, path string) error {
 	return out.save(path)
 }
 
-// fn names one of the form's functions: pbReadOrder.
+// fn returns the name of one of the form's functions: pbReadOrder.
 func (form structForm) fn(verb string, message protoreflect.Name) string {
 	return form.pkg + camel(verb) + string(message)
 }
 
-// typeOf is the field's message type in the form.
+// typeOf returns the field's message type in the form.
 func (form structForm) typeOf(fd protoreflect.FieldDescriptor) string {
 	return form.pkg + "." + string(fd.Message().Name())
 }
 
-// wrapper is the type that stands for an optional scalar in a wrapped form.
+// wrapper returns the type that stands for an optional scalar in a wrapped form.
 func (form structForm) wrapper(fd protoreflect.FieldDescriptor) string {
 	return form.pkg + ".Optional" + optionalName(fd)
 }
 
-// optionalName tells the wrappers of one kind of value from those of others.
+// optionalName tells the wrappers of different kinds of values apart.
 func optionalName(fd protoreflect.FieldDescriptor) string {
 	switch {
 	case isEnum(fd):
@@ -104,8 +104,8 @@ func optionalName(fd protoreflect.FieldDescriptor) string {
 	return camel(goScalar(fd))
 }
 
-// oneof is the field that holds the oneof which fd is one of, and the type that holds fd in it; "" if the form has no
-// oneofs or fd is in none.
+// oneof returns the field of the oneof that contains fd, and the type that holds fd there. It
+// returns "" if the form has no oneofs or fd is not in one.
 func (form structForm) oneof(fd protoreflect.FieldDescriptor) (field, holder string) {
 	of := realOneof(fd)
 	if of == nil || !form.pointers || form.wrapped {
@@ -114,7 +114,7 @@ func (form structForm) oneof(fd protoreflect.FieldDescriptor) (field, holder str
 	return camel(string(of.Name())), fmt.Sprintf("%s.%s_%s", form.pkg, fd.Parent().Name(), goName(fd))
 }
 
-// from is an expression of the form's type for one plain value.
+// from returns an expression of the form's type for one plain value.
 func (form structForm) from(fd protoreflect.FieldDescriptor, value string) string {
 	switch {
 	case isMessage(fd):
@@ -125,7 +125,7 @@ func (form structForm) from(fd protoreflect.FieldDescriptor, value string) strin
 	return value
 }
 
-// elem is the form's type of one value.
+// elem returns the form's type of one value.
 func (form structForm) elem(fd protoreflect.FieldDescriptor) string {
 	switch {
 	case isMessage(fd):
@@ -175,7 +175,7 @@ func (form structForm) writeFrom(out *source, md protoreflect.MessageDescriptor)
 	out.f("return v\n}\n")
 }
 
-// converts says whether the form's type of a value is not the plain one.
+// converts reports whether the form's type of a value differs from the plain one.
 func (form structForm) converts(fd protoreflect.FieldDescriptor) bool {
 	return isMessage(fd) || isEnum(fd)
 }
@@ -186,7 +186,7 @@ func (form structForm) writeTo(out *source, md protoreflect.MessageDescriptor) {
 	out.f("if v == nil { return }")
 	for _, fd := range fieldsOf(md) {
 		name := goName(fd)
-		// hold makes the optional field of a value that is there.
+		// hold makes an optional field for a value that is present.
 		hold := func(value string) string {
 			switch {
 			case isMessage(fd):
@@ -232,7 +232,7 @@ func (form structForm) writeTo(out *source, md protoreflect.MessageDescriptor) {
 	out.f("}\n")
 }
 
-// readScalar is an expression that reads a value that is not a message, as uint64.
+// readScalar returns an expression that reads a value, other than a message, as uint64.
 func readScalar(fd protoreflect.FieldDescriptor, value string) string {
 	switch fd.Kind() {
 	case protoreflect.BoolKind:
@@ -297,8 +297,7 @@ func (form structForm) writeRead(out *source, md protoreflect.MessageDescriptor)
 	out.f("return sum\n}\n")
 }
 
-// sameScalar is an expression that says whether two values that are no messages are the
-// same.
+// sameScalar returns an expression that compares two values that are not messages.
 func sameScalar(fd protoreflect.FieldDescriptor, a, b string) string {
 	switch fd.Kind() {
 	case protoreflect.FloatKind:
@@ -364,7 +363,7 @@ func (form structForm) writeMatch(out *source, md protoreflect.MessageDescriptor
 	out.f("return true\n}\n")
 }
 
-// sameElem is sameScalar for a map's values, which may be messages.
+// sameElem is like sameScalar, for a map's values, which may be messages.
 func (form structForm) sameElem(fd protoreflect.FieldDescriptor, x, y string) string {
 	if !isMessage(fd) {
 		return sameScalar(fd, x, y)
@@ -375,8 +374,8 @@ func (form structForm) sameElem(fd protoreflect.FieldDescriptor, x, y string) st
 	return fmt.Sprintf("%s(%s, &%s)", form.fn("match", fd.Message().Name()), x, y)
 }
 
-// writeDiff writes, for every message T, diffT, which names the first field in which two
-// plain structs differ.
+// writeDiff writes diffT for every message T. It names the first field in which two plain structs
+// differ.
 func writeDiff(s *schema, path string) error {
 	out := newSource("bind", "bytes", "fmt", s.module+"plain")
 	for _, md := range s.messages {

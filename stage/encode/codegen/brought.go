@@ -21,20 +21,20 @@ import (
 	"postage/lab"
 )
 
-// broughtSource is what a brought message's suite needs beside generated code.
+// broughtSource is the part of a brought message's suite that is not generated.
 //
 //go:embed broughtpb.go.txt
 var broughtSource []byte
 
-// A part is code that only some rows need: when it cannot be made, or does not compile, those rows
-// are lost.
+// A part is code that only some rows need. If it cannot be generated, or does not compile, those
+// rows are lost.
 type part struct {
 	name  string
 	write func(*schema, string) error
-	files []string // patterns below internal
+	files []string // glob patterns, relative to folder internal
 }
 
-// parts come after package plain and protobuf's own messages, which no row can do without.
+// parts are generated after package plain and protobuf's own messages, which every row needs.
 var parts = []part{
 	{"msgp", writeMsgp, []string{"plain/msgp.go"}},
 	{"easyjson", writeEasyjsonApart, []string{"plain/easyjson.go"}},
@@ -57,14 +57,14 @@ func binding(write func(*schema, string) error, name string) func(*schema, strin
 	}
 }
 
-// with writes a form's package, and its file of package bind.
+// with writes a form's package, and its file in package bind.
 func with(write func(*schema, string) error, form structForm) func(*schema, string) error {
 	return func(s *schema, internal string) error {
 		return errors.Join(write(s, internal), binding(form.write, form.pkg)(s, internal))
 	}
 }
 
-// installed is for a format whose compiler is not Go's.
+// installed checks a format whose compiler is not written in Go.
 func installed(program, pkg string, writes ...func(*schema, string) error) func(*schema, string) error {
 	return func(s *schema, internal string) error {
 		if _, err := exec.LookPath(program); err != nil {
@@ -79,8 +79,8 @@ func installed(program, pkg string, writes ...func(*schema, string) error) func(
 	}
 }
 
-// Bring is a [lab.Bringer]: it writes code for a user's message as BuiltIn does for the stage's
-// own, in whose place it comes when the program is built.
+// Bring is a [lab.Bringer]. It writes the code for a user's message that BuiltIn writes for the
+// stage's own. The build then uses it in place of that.
 func Bring(ctx context.Context, b lab.Brought) (*lab.BroughtCode, error) {
 	if b.Type != "" {
 		return bringStruct(b)
@@ -102,7 +102,7 @@ func Bring(ctx context.Context, b lab.Brought) (*lab.BroughtCode, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	// Generators of different parts write different files.
+	// Generators of different parts must write different files.
 	faults := make([]error, len(parts))
 	var writing sync.WaitGroup
 	for i, p := range parts {
@@ -117,8 +117,7 @@ func Bring(ctx context.Context, b lab.Brought) (*lab.BroughtCode, error) {
 	return assemble(s, b)
 }
 
-// bringStruct writes a program that measures a Go struct. Nothing is generated for the struct
-// itself.
+// bringStruct writes a program that measures a Go struct. Nothing is generated for the struct.
 func bringStruct(b lab.Brought) (*lab.BroughtCode, error) {
 	s := new(schema)
 	if err := s.in(b.Tree); err != nil {
@@ -130,7 +129,7 @@ func bringStruct(b lab.Brought) (*lab.BroughtCode, error) {
 	return &lab.BroughtCode{Main: b.Folder}, main.save(filepath.Join(b.Folder, "main.go"))
 }
 
-// caught is a writer's error or panic.
+// caught returns a writer's error, or its panic as an error.
 func caught(write func(*schema, string) error, s *schema, internal string) (err error) {
 	defer func() {
 		if value := recover(); value != nil {
@@ -140,8 +139,8 @@ func caught(write func(*schema, string) error, s *schema, internal string) (err 
 	return write(s, internal)
 }
 
-// firstLine is what an error says first, or, where that is only that a program failed, what the
-// program said first.
+// firstLine returns the first line of an error or, if that only says that a program failed, the
+// first line of the program's output.
 func firstLine(err error) string {
 	first, rest, _ := strings.Cut(strings.TrimSpace(err.Error()), "\n")
 	for (strings.Contains(first, "exit status") || strings.HasSuffix(first, "error:") || strings.Contains(first, "warning:")) && strings.TrimSpace(rest) != "" {
@@ -169,7 +168,7 @@ func broughtSchema(b lab.Brought) (*schema, error) {
 	return s, s.in(b.Tree)
 }
 
-// assemble writes what depends on which parts there are, and says which files take the place of
+// assemble writes the files that depend on which parts exist, and returns which files replace
 // which.
 func assemble(s *schema, b lab.Brought) (*lab.BroughtCode, error) {
 	if err := writeKits(s, filepath.Join(b.Folder, "bind", "kits_gen.go")); err != nil {
@@ -182,7 +181,7 @@ func assemble(s *schema, b lab.Brought) (*lab.BroughtCode, error) {
 		"cmd/postage/main.go":       filepath.Join(b.Folder, "main.go"),
 		"stage/encode/broughtpb.go": filepath.Join(b.Folder, "broughtpb.go"),
 	}
-	// Files of the stage that are about its own messages.
+	// The stage's files about its own messages are left out.
 	files, err := filepath.Glob(filepath.Join(s.tree, "stage", "encode", "*.go"))
 	if err != nil {
 		return nil, err
@@ -198,7 +197,7 @@ func assemble(s *schema, b lab.Brought) (*lab.BroughtCode, error) {
 	missing := func(path string) bool { // of a part that is lost
 		return slices.ContainsFunc(parts, func(p part) bool { return !s.has(p.name) && p.has(path) })
 	}
-	// What is there for the stage's own messages goes, what is there for the brought one comes.
+	// Files for the stage's own messages are removed, those for the brought one are added.
 	for _, root := range []string{filepath.Join(s.tree, filepath.FromSlash(internal)), b.Folder} {
 		err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 			rel, _ := filepath.Rel(root, path)
@@ -219,7 +218,7 @@ func assemble(s *schema, b lab.Brought) (*lab.BroughtCode, error) {
 	return &lab.BroughtCode{
 		Overlay: overlay, Main: "cmd/postage", Lost: s.lost,
 		Part: func(path string) string {
-			rel, err := filepath.Rel(b.Folder, path) // the compiler names either file
+			rel, err := filepath.Rel(b.Folder, path) // the compiler may name either file
 			if err != nil || !filepath.IsLocal(rel) {
 				_, rel, _ = strings.Cut(filepath.ToSlash(path), internal)
 			}
@@ -236,7 +235,7 @@ func assemble(s *schema, b lab.Brought) (*lab.BroughtCode, error) {
 	}, nil
 }
 
-// has says whether a file below internal is the part's.
+// has reports whether a file in folder internal belongs to the part.
 func (p part) has(path string) bool {
 	return slices.ContainsFunc(p.files, func(pattern string) bool {
 		ok, _ := filepath.Match(pattern, path)
@@ -244,11 +243,11 @@ func (p part) has(path string) bool {
 	})
 }
 
-// A row is a contender's constructor. Rows that need a part say what is called in their place
-// without it.
+// A row is the constructor of a contender. Rows that need a part name the call that replaces theirs
+// if the part is lost.
 type row struct{ part, code, name string }
 
-// broughtRows are the contenders of suite.go, in its order.
+// broughtRows are the contenders in suite.go, in the same order.
 var broughtRows = []row{
 	{"", "memcpy(msg)", ""},
 	{"", "protobuf(k.Protobuf, false)", ""},
@@ -285,8 +284,7 @@ var broughtRows = []row{
 	{"", "sonicJSON(k.Plain, false)", ""},
 }
 
-// writeBroughtSuite writes the main program, and the file that stands where the stage's own
-// messages do.
+// writeBroughtSuite writes the main program, and the file that replaces the stage's own messages.
 func writeBroughtSuite(s *schema, b lab.Brought) error {
 	name := s.roots[0].Name()
 	module := strings.TrimSuffix(s.module, "/"+internal)
@@ -317,8 +315,8 @@ func writeBroughtSuite(s *schema, b lab.Brought) error {
 	return out.save(filepath.Join(b.Folder, "messages.go"))
 }
 
-// hasText says whether there is anything in the messages that could share memory with the bytes
-// that it is decoded from.
+// hasText reports whether the messages have any strings or bytes, which could share memory with the
+// input.
 func hasText(s *schema) bool {
 	for _, md := range s.messages {
 		for _, fd := range fieldsOf(md) {
@@ -333,8 +331,8 @@ func hasText(s *schema) bool {
 	return false
 }
 
-// writeEasyjsonApart runs easyjson in a module of its own: it compiles the package, which is not in
-// the source.
+// writeEasyjsonApart runs easyjson in a module of its own: easyjson compiles the package, which is
+// not part of the source.
 func writeEasyjsonApart(s *schema, internal string) error {
 	dir := filepath.Join(internal, "easyjson")
 	content, err := os.ReadFile(plainFile(internal))

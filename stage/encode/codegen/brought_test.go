@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A brought message has the contenders that the stage's own have, in the same order.
+// A brought message has the same contenders as the stage's own, in the same order.
 func TestBroughtRowsAreTheStages(t *testing.T) {
 	text, err := os.ReadFile("../suite.go")
 	if err != nil {

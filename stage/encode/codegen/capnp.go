@@ -9,9 +9,9 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// writeCapnp writes a Cap'n Proto schema and package capnmsg, which capnp and its Go
-// plug-in make of it. The format has neither optional scalars nor maps: an optional
-// scalar has a Bool beside it, and a map is a list of entries.
+// writeCapnp writes a Cap'n Proto schema, and package capnmsg, which capnp and its Go plug-in make
+// from it. The format has no optional scalars and no maps: an optional scalar has a Bool beside it,
+// and a map is a list of entries.
 func writeCapnp(s *schema, internal string) error {
 	dir := filepath.Join(internal, "capnmsg")
 	if err := clear(dir, "*.go"); err != nil {
@@ -82,7 +82,8 @@ func capnpSchema(s *schema) []byte {
 	return out.Bytes()
 }
 
-// capnpName is the field's name in the schema. Go's methods on a struct take some names.
+// capnpName returns the field's name in the schema. Some names are taken by methods of Go's
+// structs.
 func capnpName(fd protoreflect.FieldDescriptor) string {
 	if fd.Name() == "message" {
 		return "messageText"
@@ -114,14 +115,14 @@ func capnpElem(fd protoreflect.FieldDescriptor) string {
 	return strings.Replace(strings.ToUpper(name[:1])+name[1:], "Uint", "UInt", 1)
 }
 
-// capnpPointer says whether a value is behind a pointer, which is followed by a method
-// that can fail.
+// capnpPointer reports whether a value is behind a pointer. The method that follows the pointer can
+// fail.
 func capnpPointer(fd protoreflect.FieldDescriptor) bool {
 	return isMessage(fd) || fd.Kind() == protoreflect.StringKind || fd.Kind() == protoreflect.BytesKind
 }
 
-// writeCapnpBinding writes how to build Cap'n Proto messages and how to read them. Text is
-// read as bytes of the message, as nothing has to be copied then.
+// writeCapnpBinding writes the code that builds and reads Cap'n Proto messages. Text is read as
+// bytes of the message, so that nothing has to be copied.
 func writeCapnpBinding(s *schema, path string) error {
 	out := newSource("bind", "bytes", "math", "capnproto.org/go/capnp/v3", s.module+"capnmsg", s.module+"plain")
 	for _, md := range s.messages {
@@ -192,18 +193,18 @@ func capnpBuild(out *source, md protoreflect.MessageDescriptor) {
 	out.f("return nil\n}\n")
 }
 
-// A capnpWalk is a function over all fields of a message. They differ in what they do
-// with a value; how they come by it is the same.
+// A capnpWalk is a function over all fields of a message. Functions differ in what they do with a
+// value; getting the value is the same.
 type capnpWalk struct {
 	verb   string
-	params string // after v, with %s for the message's name
+	params string // parameters after v, with %s for the message's name
 	result string
 	zero   string // what is returned beside an error
 	end    string
-	// nested, scalar and the others return lines. at is the plain field.
+	// nested, scalar and the others return lines of code. at is the plain field.
 	nested   func(fd protoreflect.FieldDescriptor, part, at string) string
 	scalar   func(fd protoreflect.FieldDescriptor, value, at string) string
-	presence func(has, at string) string // opens a block that is entered if present
+	presence func(has, at string) string // opens a block for a field that is present
 	before   func(fd protoreflect.FieldDescriptor, at string) string
 	entry    func(fd protoreflect.FieldDescriptor, at string) string
 	// counted opens a list.
@@ -295,7 +296,7 @@ var capnpMatch = capnpWalk{
 	},
 }
 
-// pointer is an expression for the address of at.
+// pointer returns an expression for the address of at.
 func pointer(at string) string {
 	if rest, ok := strings.CutPrefix(at, "(*"); ok {
 		return strings.TrimSuffix(rest, ")")
@@ -303,7 +304,7 @@ func pointer(at string) string {
 	return "&" + at
 }
 
-// capnpConvert is an expression of the plain type.
+// capnpConvert returns an expression of the plain type.
 func capnpConvert(fd protoreflect.FieldDescriptor, value string) string {
 	switch {
 	case isEnum(fd):
@@ -320,7 +321,7 @@ func (w capnpWalk) write(out *source, md protoreflect.MessageDescriptor) {
 		params = fmt.Sprintf(params, md.Name())
 	}
 	out.f("func capn%s%s(v capnmsg.%s%s) %s {", w.verb, md.Name(), md.Name(), params, w.result)
-	// get declares x, the value of an accessor; text is got as bytes.
+	// get declares x, the value of an accessor; text is read as bytes.
 	get := func(fd protoreflect.FieldDescriptor, variable, holder, accessor, args string) {
 		if fd.Kind() == protoreflect.StringKind {
 			if accessor == "At" {
@@ -358,7 +359,7 @@ func (w capnpWalk) write(out *source, md protoreflect.MessageDescriptor) {
 			out.f("%s\n%s", w.presence(has, at), w.before(fd, at))
 			get(fd, "x", "v", name, "")
 			if isBytes(fd) {
-				use("append([]byte{}, x...)", at) // none are not the same as an empty one
+				use("append([]byte{}, x...)", at) // a list with no elements differs from no list.
 			} else {
 				use("x", "(*"+at+")")
 			}

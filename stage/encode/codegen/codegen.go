@@ -1,22 +1,22 @@
-// Package codegen writes the generated code of the encode stage: of its own messages, and of
+// Package codegen writes the generated code of the encode stage: for its own messages, and for
 // those that users bring.
 //
-// The stage's messages have one source, the .proto files in stage/encode/schema. From
-// their descriptors it makes, in this order:
+// The stage's messages have one source, the .proto files in stage/encode/schema. From their
+// descriptors it makes, in this order:
 //
-//  1. package plain: Go structs as one would write them by hand, for the codecs that
-//     take any struct, and the methods that msgp generates on them;
-//  2. a copy of the protobuf messages for each protobuf library that generates code,
-//     in a protobuf package of its own, since protobuf's registry refuses to hold
-//     two messages of one name;
-//  3. schemas of the other formats (Cap'n Proto, FlatBuffers) and what their own
-//     compilers make of them;
+//  1. package plain: Go structs as one would write them by hand, for the codecs that take any
+//     struct, and the methods that msgp generates on them;
+//  2. a copy of the protobuf messages for each protobuf library that generates code, each in a
+//     protobuf package of its own, because protobuf's registry refuses two messages with the same
+//     name;
+//  3. schemas of the other formats (Cap'n Proto, FlatBuffers), and what their own compilers make
+//     from them;
 //  4. the messages that pbfast's own tests use, in its module;
-//  5. package bind: for each of these forms the conversions from and to the plain
-//     structs, a function that reads every field, and one that compares every field.
+//  5. package bind: for each of these forms the conversions from and to the plain structs, a
+//     function that reads every field, and one that compares every field.
 //
-// Generators are run from tools/go.mod, so that their versions are pinned; capnp and
-// flatc are the system's. It needs no protoc: the .proto files are compiled in process.
+// Generators run from tools/go.mod, which pins their versions; capnp and flatc are the system's. It
+// does not need protoc: it compiles the .proto files itself.
 package codegen
 
 import (
@@ -32,14 +32,15 @@ import (
 	"strings"
 )
 
-// registered is what descriptors and schemas say of the generated packages' place. It is a name that
-// nothing resolves, so it stays when the repository's modules get another address.
+// registered is the address of the generated packages in descriptors and schemas. Nothing resolves
+// that name, so it stays the same when the repository's modules get another address.
 const registered = "postage/stage/encode/internal/"
 
-// internal is where the generated packages are, below the root of the source.
+// internal is the folder of the generated packages, relative to the root of the source.
 const internal = "stage/encode/internal/"
 
-// BuiltIn writes the code of the stage's own messages, of pbfast's tests and of service/greeter, into the source whose root is tree.
+// BuiltIn writes the code for the stage's own messages, for pbfast's tests and for service/greeter
+// into the source whose root is tree.
 func BuiltIn(ctx context.Context, tree string) error {
 	s, err := loadSchema(ctx, filepath.Join(tree, "stage", "encode", "schema"))
 	if err != nil {
@@ -94,7 +95,7 @@ func newSource(pkg string, imports ...string) *source {
 	return s
 }
 
-// cutName splits an import with a name before its path.
+// cutName splits an import that has a name before its path.
 func cutName(path string) (name, rest string) {
 	if name, rest, ok := strings.Cut(path, " "); ok {
 		return name, rest
@@ -119,7 +120,7 @@ func (s *source) f(line string, args ...any) {
 // save formats the source and writes it to path.
 func (s *source) save(to string) error {
 	content := s.Bytes()
-	for _, path := range s.imports { // what these messages need nothing of
+	for _, path := range s.imports { // imports that these messages do not need
 		name, path := cutName(path)
 		if used := cmp.Or(name, packageName(path)); !regexp.MustCompile(`\b` + used + `\.`).Match(content) {
 			content = bytes.Replace(content, fmt.Appendf(nil, "%s %q\n", name, path), nil, 1)

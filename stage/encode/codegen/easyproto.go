@@ -6,9 +6,9 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// writeEasyproto writes what easyproto would have one write by hand, in the manner of
-// its README: for every message T a marshalling function on the plain struct, and two
-// for unmarshalling, one of which leaves strings and bytes in the input.
+// writeEasyproto writes the code that easyproto's users write by hand, in the style of its README:
+// for every message T a marshalling function on the plain struct, and two unmarshalling functions,
+// one of which leaves strings and bytes in the input.
 func writeEasyproto(s *schema, path string) error {
 	out := newSource("bind", "fmt", "strings", "github.com/VictoriaMetrics/easyproto", s.module+"plain")
 	for _, md := range s.messages {
@@ -25,7 +25,7 @@ func writeEasyproto(s *schema, path string) error {
 	return out.save(path)
 }
 
-// easyType is what easyproto calls a kind.
+// easyType returns easyproto's name for a kind.
 func easyType(fd protoreflect.FieldDescriptor) string {
 	kind := fd.Kind().String()
 	if isEnum(fd) {

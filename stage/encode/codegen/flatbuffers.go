@@ -9,9 +9,8 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// writeFlatbuffers writes a FlatBuffers schema and package flatmsg, which flatc makes of
-// it. As in Cap'n Proto, an optional scalar has a bool beside it, and a map is a list
-// of entries.
+// writeFlatbuffers writes a FlatBuffers schema, and package flatmsg, which flatc makes from it. As
+// in Cap'n Proto, an optional scalar has a bool beside it, and a map is a list of entries.
 func writeFlatbuffers(s *schema, internal string) error {
 	dir := filepath.Join(internal, "flatmsg")
 	if err := clear(dir, "*.go"); err != nil {
@@ -92,12 +91,12 @@ func flatElem(fd protoreflect.FieldDescriptor) string {
 	return map[string]string{"float32": "float", "float64": "double", "int32": "int", "int64": "long", "uint32": "uint", "uint64": "ulong", "bool": "bool"}[goScalar(fd)]
 }
 
-// flatOffset says whether a scalar is held by reference, and so can be absent by itself.
+// flatOffset reports whether a scalar is stored by reference, and so can itself be absent.
 func flatOffset(fd protoreflect.FieldDescriptor) bool {
 	return fd.Kind() == protoreflect.StringKind || fd.Kind() == protoreflect.BytesKind
 }
 
-// flatPrepend is the builder's method for an element of a vector.
+// flatPrepend returns the builder's method for an element of a vector.
 func flatPrepend(fd protoreflect.FieldDescriptor) string {
 	if isMessage(fd) || flatOffset(fd) {
 		return "UOffsetT"
@@ -109,8 +108,8 @@ func flatPrepend(fd protoreflect.FieldDescriptor) string {
 	return strings.ToUpper(name[:1]) + name[1:]
 }
 
-// writeFlatbuffersBinding writes how to build FlatBuffers messages, from the leaves up as
-// the format wants it, and how to read them. Text is read as bytes of the message.
+// writeFlatbuffersBinding writes the code that builds FlatBuffers messages, from the leaves up, as
+// the format requires, and the code that reads them. Text is read as bytes of the message.
 func writeFlatbuffersBinding(s *schema, path string) error {
 	out := newSource("bind", "bytes", "math", s.module+"flatmsg", s.module+"plain", "flatbuffers github.com/google/flatbuffers/go")
 	for _, md := range s.messages {
@@ -139,7 +138,7 @@ func flatBuild(out *source, md protoreflect.MessageDescriptor) {
 		}
 		return "b.CreateByteVector(" + value + ")"
 	}
-	// What is held by reference has to be built before the table is begun.
+	// Referenced values must be built before the table is begun.
 	for _, fd := range fieldsOf(md) {
 		name := goName(fd)
 		value, offset := "m."+name, "at"+name

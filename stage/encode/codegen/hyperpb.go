@@ -7,9 +7,9 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// writeHyperpb writes how to read hyperpb's messages. They have no generated Go type:
-// their fields are got by descriptor, through protobuf's reflection interface. The
-// descriptors are looked up once.
+// writeHyperpb writes the code that reads hyperpb's messages. They have no generated Go type: their
+// fields are read by descriptor, through protobuf's reflection interface. The descriptors are
+// looked up once.
 func writeHyperpb(s *schema, path string) error {
 	out := newSource("bind", "bytes", "math", "buf.build/go/hyperpb", "google.golang.org/protobuf/reflect/protoreflect", s.module+"plain")
 	for _, md := range s.messages {
@@ -59,7 +59,7 @@ func hyperFields(out *source, md protoreflect.MessageDescriptor) {
 	out.f("}\n}\n")
 }
 
-// hyperPart is the message that a field holds, nil if it holds none.
+// hyperPart returns the message type of a field, nil if it has none.
 func hyperPart(fd protoreflect.FieldDescriptor) protoreflect.MessageDescriptor {
 	if fd.IsMap() {
 		fd = fd.MapValue()
@@ -67,7 +67,7 @@ func hyperPart(fd protoreflect.FieldDescriptor) protoreflect.MessageDescriptor {
 	return fd.Message()
 }
 
-// hyperMessage is an expression for its descriptor.
+// hyperMessage returns an expression for that type's descriptor.
 func hyperMessage(fd protoreflect.FieldDescriptor) string {
 	if fd.IsMap() {
 		return fmt.Sprintf("fields.ByNumber(%d).MapValue().Message()", fd.Number())
@@ -75,8 +75,8 @@ func hyperMessage(fd protoreflect.FieldDescriptor) string {
 	return fmt.Sprintf("fields.ByNumber(%d).Message()", fd.Number())
 }
 
-// hyperRecursive writes hyperFieldsT for a message that can hold one of its kind: what is looked up already is
-// kept.
+// hyperRecursive writes hyperFieldsT for a message that can contain one of its own type: it keeps
+// the descriptors that it has looked up.
 func hyperRecursive(out *source, md protoreflect.MessageDescriptor) {
 	name := md.Name()
 	out.f("var hyperKept%s = map[protoreflect.MessageDescriptor]*hyper%s{}\n", name, name)
@@ -95,8 +95,7 @@ func hyperRecursive(out *source, md protoreflect.MessageDescriptor) {
 	out.f("return f\n}\n")
 }
 
-// hyperGet is an expression that takes a scalar of its Go type out of a
-// protoreflect.Value.
+// hyperGet returns an expression that takes a scalar, in its Go type, out of a protoreflect.Value.
 func hyperGet(fd protoreflect.FieldDescriptor, value string) string {
 	if isEnum(fd) {
 		return value + ".Enum()"
@@ -169,7 +168,7 @@ func hyperTo(out *source, md protoreflect.MessageDescriptor) {
 	out.f("}\n")
 }
 
-// inPlain is a plain type's name outside of package plain.
+// inPlain returns a plain type's name for use outside package plain.
 func inPlain(fd protoreflect.FieldDescriptor) string {
 	if isMessage(fd) || isEnum(fd) {
 		return "plain." + plainElem(fd)

@@ -6,8 +6,8 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// writeKits writes, for every root message T, the function T, which returns all that
-// contenders need to know of it.
+// writeKits writes, for every root message T, the function T, which returns everything that
+// contenders need to know about it.
 func writeKits(s *schema, path string) error {
 	imports := []string{"capnproto.org/go/capnp/v3", "flatbuffers github.com/google/flatbuffers/go", s.module + "plain"}
 	for _, pkg := range kitPackages {
@@ -76,13 +76,13 @@ func writeKits(s *schema, path string) error {
 	return out.save(path)
 }
 
-// kitPackages are those of a kit's type parameters after the first.
+// kitPackages are the packages of a kit's type parameters after the first.
 var kitPackages = []string{"pb", "pbhook", "pbpool", "polymsg", "capnmsg", "flatmsg"}
 
-// kitField names the fields of bind.Kit.
+// kitField maps forms to the fields of bind.Kit.
 var kitField = map[string]string{"plain": "Plain", "pb": "Protobuf", "pbhook": "Hooked", "pbpool": "Pooled", "polymsg": "Polyglot"}
 
-// hasOptionals says whether there is an optional scalar in the message.
+// hasOptionals reports whether the message has an optional scalar.
 func hasOptionals(md protoreflect.MessageDescriptor) bool {
 	seen := map[protoreflect.FullName]bool{}
 	var within func(protoreflect.MessageDescriptor) bool

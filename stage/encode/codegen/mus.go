@@ -2,9 +2,9 @@ package codegen
 
 import "google.golang.org/protobuf/reflect/protoreflect"
 
-// writeMus writes serializers for mus as its README has one write them, and as its own
-// generator does: for every message T a type musT with Size, Marshal, Unmarshal and Skip,
-// made of the library's serializers for strings, slices, maps and pointers.
+// writeMus writes serializers for mus in the way its README shows and its own generator writes
+// them: for every message T a type musT with Size, Marshal, Unmarshal and Skip, built from the
+// library's serializers for strings, slices, maps and pointers.
 func writeMus(s *schema, path string) error {
 	out := newSource("bind", "github.com/mus-format/mus-go/ord", "github.com/mus-format/mus-go/raw", "github.com/mus-format/mus-go/varint", s.module+"plain")
 	for _, md := range s.messages {
@@ -20,7 +20,7 @@ func writeMus(s *schema, path string) error {
 	return out.save(path)
 }
 
-// musElem is the serializer of one value.
+// musElem returns the serializer of one value.
 func musElem(fd protoreflect.FieldDescriptor) string {
 	switch fd.Kind() {
 	case protoreflect.MessageKind:
@@ -41,7 +41,7 @@ func musElem(fd protoreflect.FieldDescriptor) string {
 	return "varint." + camel(goScalar(fd))
 }
 
-// musField is the serializer of a field. Those that have to be made are variables.
+// musField returns the serializer of a field. Those that have to be constructed are variables.
 func musField(fd protoreflect.FieldDescriptor) string {
 	switch kind := shapeOf(fd); {
 	case kind == optional && isBytes(fd):
@@ -56,7 +56,7 @@ func musSerializer(out *source, md protoreflect.MessageDescriptor) {
 	name := md.Name()
 	for _, fd := range fieldsOf(md) {
 		switch kind := shapeOf(fd); {
-		case kind == optional && isBytes(fd): // nothing has to be made
+		case kind == optional && isBytes(fd): // nothing has to be constructed
 		case kind == optional:
 			out.f("var %s = ord.NewPtrSer[%s](%s)\n", musField(fd), inPlain(fd), musElem(fd))
 		case kind == repeated:

@@ -15,8 +15,8 @@ import (
 	"google.golang.org/protobuf/types/gofeaturespb"
 )
 
-// writePbfast writes package pbhook, whose messages are encoded by pbfast through protobuf's own functions. Its
-// methods that are called directly are in package pb.
+// writePbfast writes package pbhook, whose messages are encoded by pbfast through protobuf's own
+// functions. The methods of pbfast that are called directly are in package pb.
 func writePbfast(s *schema, internal string) error {
 	dir := filepath.Join(internal, "pbhook")
 	if err := clear(dir, "*.go"); err != nil {
@@ -29,13 +29,14 @@ func writePbfast(s *schema, internal string) error {
 	return s.runPluginOn(s.pbfastPlugin(), "", dir, files, names(files)...)
 }
 
-// pbfastPlugin runs pbfast's plug-in, which is this repository's and so in no go.mod of tools.
+// pbfastPlugin runs pbfast's plug-in, which is part of this repository and so is not in the go.mod
+// of folder tools.
 func (s *schema) pbfastPlugin(flags ...string) []string {
 	return append(append([]string{"run", "-C", filepath.Join(s.tree, "pbfast")}, flags...), "./cmd/protoc-gen-pbfast")
 }
 
-// writePbfastTests writes the messages that pbfast's own tests use: those of protobuf's conformance suite, each
-// file in a package of its own, and the suite's protocol, which pbfast has no part in.
+// writePbfastTests writes the messages that pbfast's own tests use: those of protobuf's conformance
+// suite, each file in a package of its own, and the suite's protocol, which does not use pbfast.
 func (s *schema) writePbfastTests(ctx context.Context) error {
 	dir := filepath.Join(s.tree, "pbfast", "internal", "testmessages")
 	compiler := protocompile.Compiler{
@@ -81,7 +82,7 @@ func (s *schema) writePbfastTest(dir string, request []*descriptorpb.FileDescrip
 		own.Options = new(descriptorpb.FileOptions)
 	}
 	own.Options.GoPackage = proto.String("postage/pbfast/internal/testmessages/" + filepath.Base(dir))
-	// Some of the messages have MessageSets, which plug-ins refuse unless they are built so.
+	// Some of the messages use MessageSets, which plug-ins refuse unless they are built for them.
 	const legacy = "-tags=protolegacy"
 	if err := s.runPluginOn([]string{"run", legacy, "google.golang.org/protobuf/cmd/protoc-gen-go"}, "", dir, request, own.GetName()); err != nil {
 		return err
@@ -97,7 +98,8 @@ func (s *schema) writePbfastTest(dir string, request []*descriptorpb.FileDescrip
 	return s.runPluginOn(s.pbfastPlugin(legacy), parameters, dir, request, own.GetName())
 }
 
-// opaque returns a file like one of the conformance suite's that has the opaque API, and names of its own.
+// opaque returns a copy of a conformance suite's file that uses the opaque API, with names of its
+// own.
 func opaque(file *descriptorpb.FileDescriptorProto) (*descriptorpb.FileDescriptorProto, error) {
 	text, err := prototext.Marshal(file)
 	if err != nil {

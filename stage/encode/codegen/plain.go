@@ -19,7 +19,7 @@ func writePlain(s *schema, internal string) error {
 
 func writeStructs(s *schema, internal string) error {
 	out := newSource("plain")
-	// Without this, msgp leaves what is absent as it was in the message before.
+	// Without this, msgp keeps the earlier message's value of a field that is absent.
 	out.f("//msgp:clearomitted\n")
 	for _, md := range s.messages {
 		if text := comment(md); s.isRoot(md) && text != "" {
@@ -56,8 +56,8 @@ func writeMsgp(s *schema, internal string) error {
 }
 
 func writeEasyjson(s *schema, internal string) error {
-	// easyjson compiles the package to generate for it, so it runs in its module. Its
-	// methods must not be those that encoding/json looks for.
+	// easyjson compiles the package for which it generates, so it runs in its module. Its methods
+	// must not have the names that encoding/json looks for.
 	easyjson, err := s.toolPath("easyjson")
 	if err != nil {
 		return err
@@ -65,8 +65,8 @@ func writeEasyjson(s *schema, internal string) error {
 	return pipeIn(filepath.Dir(plainFile(internal)), nil, easyjson, "-all", "-no_std_marshalers", "-output_filename", "easyjson.go", "plain.go")
 }
 
-// plainType is a field's type in package plain: messages are held by value, and what
-// is optional is a pointer.
+// plainType returns a field's type in package plain. Messages are held by value, and optional
+// values are pointers.
 func plainType(fd protoreflect.FieldDescriptor) string {
 	switch shapeOf(fd) {
 	case mapped:
@@ -74,14 +74,14 @@ func plainType(fd protoreflect.FieldDescriptor) string {
 	case repeated:
 		return "[]" + plainElem(fd)
 	case optional:
-		if !isBytes(fd) { // nil are absent
+		if !isBytes(fd) { // nil if absent
 			return "*" + plainElem(fd)
 		}
 	}
 	return plainElem(fd)
 }
 
-// deref is what an optional field holds.
+// deref returns an expression for the content of an optional field.
 func deref(fd protoreflect.FieldDescriptor, at string) string {
 	if isBytes(fd) {
 		return at
@@ -99,13 +99,13 @@ func plainElem(fd protoreflect.FieldDescriptor) string {
 	return goScalar(fd)
 }
 
-// enumConst turns ORDER_STATUS_PAID into OrderStatusPaid.
+// enumConst converts ORDER_STATUS_PAID to OrderStatusPaid.
 func enumConst(value protoreflect.EnumValueDescriptor) string {
 	return camel(strings.ToLower(string(value.Name())))
 }
 
-// comment returns the comment above the file's syntax line, as Go comment lines about
-// the file's first message.
+// comment returns the comment above the file's syntax line as Go comment lines, about the file's
+// first message.
 func comment(md protoreflect.MessageDescriptor) string {
 	file := md.ParentFile()
 	loc := file.SourceLocations().ByPath(protoreflect.SourcePath{12}) // syntax

@@ -22,7 +22,7 @@ func (s *schema) runTool(name string, args ...string) error {
 	return err
 }
 
-// toolPath is where the go command keeps a tool of tools/go.mod.
+// toolPath returns the path at which the go command keeps a tool of tools/go.mod.
 func (s *schema) toolPath(name string) (string, error) {
 	path, err := pipeFrom(s.tools(), nil, "go", "tool", "-n", name)
 	return strings.TrimSpace(string(path)), err
@@ -45,8 +45,8 @@ func pipeFrom(dir string, stdin []byte, name string, args ...string) ([]byte, er
 	return stdout.Bytes(), nil
 }
 
-// runPlugin hands the files to a protoc plug-in, as protoc would, and writes what it
-// answers into dir. The files' go_package is import path and package of dir.
+// runPlugin passes the files to a protoc plug-in, as protoc would, and writes its answer into dir.
+// The files' go_package gives the import path and the package name of dir.
 func (s *schema) runPlugin(plugin, parameter, dir string, files []*descriptorpb.FileDescriptorProto) error {
 	return s.runPluginOn([]string{"tool", plugin}, parameter, dir, files, names(files)...)
 }
@@ -59,8 +59,8 @@ func names(files []*descriptorpb.FileDescriptorProto) []string {
 	return names
 }
 
-// runPluginOn is runPlugin for some of the files, which come after those that they import. The plug-in is given as
-// arguments for the go command.
+// runPluginOn is like runPlugin, for some of the files. They must come after those that they
+// import. The plug-in is given as arguments for the go command.
 func (s *schema) runPluginOn(plugin []string, parameter, dir string, files []*descriptorpb.FileDescriptorProto, names ...string) error {
 	request := &pluginpb.CodeGeneratorRequest{ProtoFile: files, Parameter: proto.String(parameter), FileToGenerate: names}
 	stdin, err := proto.Marshal(request)
@@ -87,8 +87,8 @@ func (s *schema) runPluginOn(plugin []string, parameter, dir string, files []*de
 	return nil
 }
 
-// clear removes the files of a directory that match the pattern, so that no generated
-// file outlives its source.
+// clear removes the files of a directory that match the pattern, so that no generated file stays
+// when its source is gone.
 func clear(dir, pattern string) error {
 	stale, err := filepath.Glob(filepath.Join(dir, pattern))
 	if err != nil {

@@ -14,10 +14,9 @@ import (
 	"google.golang.org/protobuf/types/pluginpb"
 )
 
-// writePolyglot writes package polymsg with Polyglot's generator. Two things of its
-// shape what it is given: it declares the same error in each file, so there is one
-// file; and it knows no optional scalars, so each is wrapped in a message of its own,
-// as protobuf's well-known wrapper types do.
+// writePolyglot writes package polymsg with Polyglot's generator. That generator declares the same
+// error in each file, so there is only one file. It has no optional scalars, so each one is wrapped
+// in a message of its own, as in protobuf's well-known wrapper types.
 func writePolyglot(s *schema, internal string) error {
 	dir := filepath.Join(internal, "polymsg")
 	if err := clear(dir, "*.go"); err != nil {
@@ -33,7 +32,7 @@ func writePolyglot(s *schema, internal string) error {
 		for _, message := range file.MessageType {
 			fields := s.files[i].Messages().ByName(protoreflect.Name(message.GetName())).Fields()
 			retarget(message, "."+file.GetPackage()+".", ".")
-			message.OneofDecl = nil // it has none; all of a oneof's fields are optional ones
+			message.OneofDecl = nil // it has no oneofs; their fields become optional ones
 			for _, field := range message.Field {
 				if field.OneofIndex == nil && !(file.GetSyntax() != "proto3" && field.GetLabel() == descriptorpb.FieldDescriptorProto_LABEL_OPTIONAL) {
 					continue
@@ -57,9 +56,9 @@ func writePolyglot(s *schema, internal string) error {
 	return generatePolyglot(merged, filepath.Join(dir, "messages.polyglot.go"))
 }
 
-// generatePolyglot runs Polyglot's generator in process. Its command, as released in
-// v2.0.5, writes no Go: the version in its header ends in a newline, and what
-// follows it is a syntax error. So the header is ours, and all below it Polyglot's.
+// generatePolyglot runs Polyglot's generator in this process. The generator's command in v2.0.5
+// does not produce valid Go: the version in its header ends in a newline, and what follows is a
+// syntax error. So the header is written here, and everything below it by Polyglot.
 func generatePolyglot(file *descriptorpb.FileDescriptorProto, path string) error {
 	plugin, err := protogen.Options{}.New(&pluginpb.CodeGeneratorRequest{
 		FileToGenerate: []string{file.GetName()},
@@ -79,8 +78,8 @@ func generatePolyglot(file *descriptorpb.FileDescriptorProto, path string) error
 	out.P(")")
 	generator := golang.New()
 	generator.CustomFields = func() string { return "" }
-	// Without this, a message whose only field is a map does not compile: its
-	// decoder declares err and never uses it.
+	// Without this, a message whose only field is a map does not compile: its decoder declares err
+	// and never uses it.
 	generator.CustomDecode = func() string { return "_ = err" }
 	if err := generator.ExecuteTemplate(out, plugin.Files[0], "polymsg", false); err != nil {
 		return err
@@ -94,7 +93,7 @@ func generatePolyglot(file *descriptorpb.FileDescriptorProto, path string) error
 	return formatted.save(path)
 }
 
-// wrapper is the message that stands for an optional scalar, such as OptionalInt64.
+// wrapper returns the message that stands for an optional scalar, such as OptionalInt64.
 func wrapper(name string, field *descriptorpb.FieldDescriptorProto) *descriptorpb.DescriptorProto {
 	return &descriptorpb.DescriptorProto{
 		Name: proto.String(name),

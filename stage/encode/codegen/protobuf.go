@@ -11,9 +11,9 @@ import (
 	"google.golang.org/protobuf/types/descriptorpb"
 )
 
-// writeProtobuf writes package pb, which protobuf, hyperpb, vtprotobuf and pbfast share since
-// the last two only add methods that protobuf does not call, and package pbpool, whose
-// vtprotobuf methods draw parts of messages from pools.
+// writeProtobuf writes package pb, which protobuf, hyperpb, vtprotobuf and pbfast share, because
+// the last two only add methods that protobuf does not call. It also writes package pbpool, whose
+// vtprotobuf methods take parts of messages from pools.
 func writeProtobuf(s *schema, internal string) error {
 	for _, write := range []func(*schema, string) error{writePB, writeVT, writePBFast, writePool} {
 		if err := write(s, internal); err != nil {
@@ -60,8 +60,7 @@ func writePool(s *schema, internal string) error {
 	return s.runPlugin("protoc-gen-go-vtproto", strings.Join(parameters, ","), dir, pool)
 }
 
-// protobufFiles returns the schema's files moved to another protobuf package and Go
-// package.
+// protobufFiles returns the schema's files, moved to another protobuf package and Go package.
 func protobufFiles(s *schema, protoPackage, goPackage string) []*descriptorpb.FileDescriptorProto {
 	files := s.descriptorProtos()
 	for _, file := range files {

@@ -13,18 +13,19 @@ import (
 	"google.golang.org/protobuf/types/descriptorpb"
 )
 
-// A schema is what the .proto files say.
+// A schema is the content of the .proto files.
 type schema struct {
-	tree   string // root of the source, absolute
-	module string // import path under which the generated packages live
-	// lost are forms that there is no code for, with why, by the names of their packages or files in bind.
+	tree   string // root of the source, an absolute path
+	module string // import path of the folder of the generated packages
+	// lost are the forms for which there is no code, and why, by the names of their packages or
+	// files in bind.
 	lost map[string]string
-	// brought says that the messages are a user's, which keep protobuf's names in JSON.
+	// brought says that the messages are a user's. They keep protobuf's JSON names.
 	brought bool
 
-	files    []protoreflect.FileDescriptor    // in order of their names
+	files    []protoreflect.FileDescriptor    // sorted by name
 	roots    []protoreflect.MessageDescriptor // the first message of each file
-	messages []protoreflect.MessageDescriptor // all of them, file by file
+	messages []protoreflect.MessageDescriptor // all messages, file by file
 	enums    []protoreflect.EnumDescriptor
 }
 
@@ -85,8 +86,7 @@ func (s *schema) has(form string) bool {
 	return !lost
 }
 
-// isRoot says whether the message is one that the stage encodes, and not only a
-// part of one.
+// isRoot reports whether the stage encodes the message itself, and not only as a part of another.
 func (s *schema) isRoot(md protoreflect.MessageDescriptor) bool {
 	for _, root := range s.roots {
 		if root == md {
@@ -96,7 +96,7 @@ func (s *schema) isRoot(md protoreflect.MessageDescriptor) bool {
 	return false
 }
 
-// descriptorProtos returns the files as descriptors that may be changed freely.
+// descriptorProtos returns the files as descriptors that may be changed.
 func (s *schema) descriptorProtos() []*descriptorpb.FileDescriptorProto {
 	var out []*descriptorpb.FileDescriptorProto
 	for _, file := range s.files {
@@ -137,7 +137,8 @@ func shapeOf(fd protoreflect.FieldDescriptor) shape {
 	return single
 }
 
-// realOneof is the oneof that a field is one of, nil if it is in none but what the word optional makes.
+// realOneof returns the oneof that a field belongs to, nil if there is none or only the one that
+// the word optional makes.
 func realOneof(fd protoreflect.FieldDescriptor) protoreflect.OneofDescriptor {
 	if of := fd.ContainingOneof(); of != nil && !of.IsSynthetic() {
 		return of
@@ -145,7 +146,7 @@ func realOneof(fd protoreflect.FieldDescriptor) protoreflect.OneofDescriptor {
 	return nil
 }
 
-// reaches says whether a message can hold one of its own kind, at any depth.
+// reaches reports whether a message can contain one of its own type, at any depth.
 func reaches(md protoreflect.MessageDescriptor) bool {
 	seen := map[protoreflect.FullName]bool{}
 	var within func(protoreflect.MessageDescriptor) bool
@@ -167,8 +168,8 @@ func reaches(md protoreflect.MessageDescriptor) bool {
 	return within(md)
 }
 
-// goName is the name that protobuf's own generator gives to a field: created_unix_ms
-// is CreatedUnixMs.
+// goName returns the name that protobuf's own generator gives to a field: CreatedUnixMs for
+// created_unix_ms.
 func goName(fd protoreflect.FieldDescriptor) string { return camel(string(fd.Name())) }
 
 func camel(snake string) string {
@@ -189,14 +190,14 @@ func camel(snake string) string {
 	return string(out)
 }
 
-// lowerCamel is the name that Cap'n Proto's compiler insists on: createdUnixMs.
+// lowerCamel returns the name that Cap'n Proto's compiler requires: createdUnixMs.
 func lowerCamel(snake string) string {
 	name := []byte(camel(snake))
 	name[0] += 'a' - 'A'
 	return string(name)
 }
 
-// goScalar is the Go type of a value that is not a message.
+// goScalar returns the Go type of a value that is not a message.
 func goScalar(fd protoreflect.FieldDescriptor) string {
 	switch fd.Kind() {
 	case protoreflect.BoolKind:

@@ -1,13 +1,11 @@
-// Package bind holds what the encode stage knows of its messages in every form that a
-// codec wants them in.
+// Package bind knows the encode stage's messages in every form that a codec uses.
 //
-// A form is one library's own type for a message: protobuf's generated struct,
-// Polyglot's, a FlatBuffers table. The plain form is a Go struct as one would write it
-// by hand; corpora are made in it, and every proof compares in it. For each form and
-// message, generated functions convert from and to the plain form, read every field,
-// and compare every field. They are generated alike for all forms, so that
-// what contenders pay for reading what they decoded differs only by what their
-// form makes of a field.
+// A form is one library's own type for a message: protobuf's generated struct, Polyglot's, a
+// FlatBuffers table. The plain form is a Go struct as one would write it by hand. Corpora are made
+// in it, and every proof compares in it. For each form and message, generated functions convert
+// from and to the plain form, read every field, and compare every field. The same generator makes
+// them for all forms. What contenders pay for reading what they decoded therefore differs only by
+// how their form stores a field.
 package bind
 
 import (
@@ -22,33 +20,31 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// A Form is a message's form V, for one library, beside its plain form M.
+// A Form is one library's type V for a message whose plain struct is M.
 type Form[M, V any] struct {
 	// From returns the message in its library's form. It may share memory with m.
 	From func(m *M) *V
-	// To sets m to what v says. It may share memory with v.
+	// To sets m to the content of v. It may share memory with v.
 	To func(v *V, m *M) error
-	// Read reads every field of v and returns a sum over them that is the same in
-	// all forms. It ignores m, which is there so that Read and Same are called alike.
+	// Read reads every field of v and returns a sum over them, which is the same in all forms. It
+	// ignores m, which gives Read and Same the same signature.
 	Read func(v *V, m *M) (uint64, error)
-	// Same compares every field of v with m's and returns 1 if all are the same,
-	// else 0.
+	// Same compares every field of v with m and returns 1 if all are equal, else 0.
 	Same func(v *V, m *M) (uint64, error)
 }
 
-// A Kit is what contenders need to know of one message: its plain struct M, its form for
-// protobuf PB, with pbfast behind protobuf Hook, for vtprotobuf's pools Pool, and so on.
+// A Kit is what contenders need to know about one message: its plain struct M, its form PB for
+// protobuf, Hook for protobuf with pbfast's methods, Pool for vtprotobuf's pools, and so on.
 type Kit[M, PB, Hook, Pool, Poly, Cap, Flat any] struct {
-	// Diff names the first field in which two messages differ and says how, or
-	// returns "". Empty and nil slices and maps are the same, and so is any NaN; 0
-	// and -0 are not.
+	// Diff names the first field in which two messages differ, and how; it returns "" if they do
+	// not. Empty and nil slices and maps are equal, and so are any two NaNs; 0 and -0 are not.
 	Diff func(got, want *M) string
 	// Optionals says that the message has optional scalars.
 	Optionals bool
 
 	Plain       Form[M, M]
 	Protobuf    Form[M, PB]
-	Hooked      Form[M, Hook] // of which protobuf has pbfast encode and decode
+	Hooked      Form[M, Hook] // protobuf uses pbfast to encode and decode it
 	Pooled      Form[M, Pool]
 	FromPool    func() *Pool
 	Polyglot    Form[M, Poly]
@@ -59,23 +55,23 @@ type Kit[M, PB, Hook, Pool, Poly, Cap, Flat any] struct {
 	Flatbuffers Flatbuffers[M, Flat]
 }
 
-// Easyproto is what one writes by hand for easyproto, on the plain struct. Unmarshal
-// resets m first and keeps the memory that it holds.
+// Easyproto has the functions that one writes by hand for easyproto, on the plain struct. Unmarshal
+// resets m first and reuses its memory.
 type Easyproto[M any] struct {
 	Marshal        func(m *M, mm *easyproto.MessageMarshaler)
 	Unmarshal      func(m *M, src []byte) error
 	UnmarshalAlias func(m *M, src []byte) error // strings and bytes are parts of src
 }
 
-// Hyperpb is how to read a message that hyperpb decoded, given the descriptor by which it
-// was compiled. There is no From: such messages cannot be built.
+// Hyperpb reads a message that hyperpb decoded. Descriptor is the one that it was compiled from.
+// There is no From: such messages cannot be built.
 type Hyperpb[M any] struct {
 	Descriptor func() protoreflect.MessageDescriptor
 	Form       func(protoreflect.MessageDescriptor) Form[M, hyperpb.Message]
 }
 
-// Capnp is how to build and read a message in Cap'n Proto. Its messages live in their
-// encoded form, so there is no From: Build is the encoder's work.
+// Capnp builds and reads a message in Cap'n Proto. Its messages exist only in encoded form, so
+// there is no From: Build is part of encoding.
 type Capnp[M, V any] struct {
 	Build      func(m *M, seg *capnp.Segment) error
 	Root       func(msg *capnp.Message, v *V) error
@@ -83,8 +79,7 @@ type Capnp[M, V any] struct {
 	Read, Same func(v *V, m *M) (uint64, error)
 }
 
-// Flatbuffers is how to build and read a message in FlatBuffers; as with Capnp, Build is
-// the encoder's work.
+// Flatbuffers builds and reads a message in FlatBuffers. As with Capnp, Build is part of encoding.
 type Flatbuffers[M, V any] struct {
 	Build      func(m *M, b *FlatBuilder)
 	Root       func(data []byte, v *V)
@@ -92,8 +87,8 @@ type Flatbuffers[M, V any] struct {
 	Read, Same func(v *V, m *M) (uint64, error)
 }
 
-// A FlatBuilder is a FlatBuffers builder with a stack for the offsets of parts that are
-// waiting for their vector.
+// A FlatBuilder is a FlatBuffers builder with a stack for the offsets of parts that wait for their
+// vector.
 type FlatBuilder struct {
 	*flatbuffers.Builder
 	waiting []flatbuffers.UOffsetT
@@ -102,7 +97,7 @@ type FlatBuilder struct {
 func (b *FlatBuilder) mark() int                    { return len(b.waiting) }
 func (b *FlatBuilder) push(at flatbuffers.UOffsetT) { b.waiting = append(b.waiting, at) }
 
-// vector ends a vector that has been started, with the offsets pushed since the mark.
+// vector ends a vector that has been started. It gets the offsets pushed since the mark.
 func (b *FlatBuilder) vector(mark int) flatbuffers.UOffsetT {
 	parts := b.waiting[mark:]
 	for i := len(parts) - 1; i >= 0; i-- {
@@ -112,7 +107,7 @@ func (b *FlatBuilder) vector(mark int) flatbuffers.UOffsetT {
 	return b.EndVector(len(parts))
 }
 
-// Text reads a text or byte string: its length, first and last byte.
+// Text reads a text or byte string: its length, and its first and last byte.
 func Text[T string | []byte](s T) uint64 {
 	if len(s) == 0 {
 		return 0
@@ -120,7 +115,7 @@ func Text[T string | []byte](s T) uint64 {
 	return uint64(len(s)) + uint64(s[0]) + uint64(s[len(s)-1])
 }
 
-// sameDouble tells 0 from -0, and takes one NaN for another.
+// sameDouble distinguishes 0 from -0, and treats all NaNs as equal.
 func sameDouble(a, b float64) bool {
 	return math.Float64bits(a) == math.Float64bits(b) || a != a && b != b
 }
@@ -146,7 +141,7 @@ func (p presence) String() string {
 
 func (c count) String() string { return fmt.Sprintf("%d elements", int(c)) }
 
-// differ says how a field differs, in few words however long the values are.
+// differ describes how a field differs, in few words however long the values are.
 func differ[T any](at string, got, want T) string {
 	return fmt.Sprintf("%s: got %s, want %s", at, brief(got), brief(want))
 }

@@ -14,10 +14,10 @@ func sameFloat(a, b float32) bool {
 	return math.Float32bits(a) == math.Float32bits(b) || a != a && b != b
 }
 
-// int32s is a list of enums as the numbers that it holds.
+// int32s returns a list of enums as a list of numbers, without copying.
 func int32s[E ~int32](list *[]E) *[]int32 { return (*[]int32)(unsafe.Pointer(list)) }
 
-// optionalBytes is mus's pointer serializer for bytes that are nil if they are not there.
+// optionalBytes is mus's pointer serializer for bytes that are nil if absent.
 type optionalBytes struct{}
 
 func (optionalBytes) Size(v []byte) int {
