@@ -32,8 +32,8 @@ type Workspace struct {
 // Folder holds the workspaces. It is below the current folder.
 var Folder = filepath.Join(".postage", "bring")
 
-// Open returns the workspace of a message. It has the message's short name, unless another message has
-// that already, and then its full name.
+// Open returns the workspace of a message. It has the message's short name, unless another message
+// has that already, and then its full name.
 func Open(ctx context.Context, name, full string) (*Workspace, error) {
 	tree, err := source(ctx)
 	if err != nil {
