@@ -20,7 +20,7 @@ import (
 	"postage/verdict"
 )
 
-// benchFlags are what `postage bench` can be told.
+// benchFlags are the flags of `postage bench`.
 type benchFlags struct {
 	bench, against, bisect, old, new string
 	column, baseline                 string
@@ -99,8 +99,8 @@ passed, 1 some regressed, 2 there is no answer, 3 inconclusive.`,
 // goFlag is a flag as go test has them, with one dash.
 var goFlag = regexp.MustCompile(`^-[a-z]{2,}`)
 
-// asGoFlags gives a second dash to the flags of `postage bench` that have one, as people write them
-// for go test.
+// asGoFlags adds a second dash to flags of `postage bench` that have only one, because people write
+// them so for go test.
 func asGoFlags(args []string) []string {
 	if len(args) == 0 || args[0] != "bench" {
 		return args
@@ -125,10 +125,10 @@ type benchRun struct {
 	packages []string
 }
 
-// whatIsMeasured are the flags that say what a run measures: its record has them.
+// whatIsMeasured are the flags that say what a run measures. The run's record keeps them.
 var whatIsMeasured = []string{"bench", "against", "col", "baseline", "old", "new", "cpu"}
 
-// arguments are the packages and flags that a run's record keeps.
+// arguments returns the packages and flags that a run's record keeps.
 func (f *benchFlags) arguments(cmd *cobra.Command, packages []string, against string) []string {
 	kept := slices.Clone(packages)
 	for _, name := range whatIsMeasured {
@@ -181,7 +181,7 @@ func isBench(rec *record.Record) bool {
 	return slices.ContainsFunc(rec.Rows, func(r record.Row) bool { return r.Stage == bench.Stage })
 }
 
-// runBench measures; a run to resume is nil for a new one.
+// runBench measures. The run is the one to resume, nil for a new one.
 func runBench(cmd *cobra.Command, packages []string, flags benchFlags, resumed *benchRun) (err error) {
 	switch {
 	case flags.budget <= 0:
@@ -260,7 +260,7 @@ func runBench(cmd *cobra.Command, packages []string, flags benchFlags, resumed *
 	return benchStatus(cmd, rec, changes, flags.gate)
 }
 
-// beginBench is what to measure, and the record and the file that it goes into.
+// beginBench returns what to measure, the record, and the record's file.
 func beginBench(cmd *cobra.Command, set *bench.Set, packages []string, flags benchFlags, resumed *benchRun) ([]lab.Entry, *record.Record, string, error) {
 	if resumed == nil {
 		plan := lab.NewPlan(set.Entries, flags.budget)
@@ -331,11 +331,11 @@ func printBench(cmd *cobra.Command, rec *record.Record, changes *verdict.Changes
 	return report.BenchTerminal(cmd.OutOrStdout(), rec, changes, notes, colorful(cmd))
 }
 
-// mostProfiled is how many benchmarks are profiled, some 10 s each.
+// mostProfiled is how many benchmarks are profiled. Each takes about 10 s.
 const mostProfiled = 10
 
-// profileBench profiles the benchmarks that changed, the most important first, and prints what
-// moved.
+// profileBench profiles the benchmarks that changed, the most important first, and prints which
+// functions moved.
 func profileBench(cmd *cobra.Command, set *bench.Set, changes *verdict.Changes, folder string, flags benchFlags) error {
 	profiled := 0
 	for i := range changes.Rows {
@@ -377,7 +377,7 @@ func profileBench(cmd *cobra.Command, set *bench.Set, changes *verdict.Changes, 
 	return nil
 }
 
-// benchStatus is the error that gives the exit code.
+// benchStatus returns the error that decides the exit code.
 func benchStatus(cmd *cobra.Command, rec *record.Record, changes *verdict.Changes, gate bool) error {
 	if len(rec.Blocks) == 0 {
 		return errors.New("nothing was measured: the rows say why")

@@ -41,8 +41,9 @@ func bisect(cmd *cobra.Command, options bench.Options, flags benchFlags) (err er
 	return b.find()
 }
 
-// find measures the last commit beside the good one, and then, as long as there are any, one in the
-// middle between the last that is like the good one and the first that is like the last.
+// find measures the last commit beside the good one. Then it measures a commit in the middle
+// between the last that is like the good one and the first that is like the bad one, until none is
+// left.
 func (b *bisection) find() error {
 	low, high := -1, len(b.Commits)-1
 	whole, err := b.at(high, float64(b.flags.precision))
@@ -97,12 +98,12 @@ func (b *bisection) result(format string, a ...any) {
 	fmt.Fprintf(b.cmd.OutOrStdout(), format+"\n", a...)
 }
 
-// step tells what a commit is like.
+// step describes a measured commit.
 func (b *bisection) step(commit int, c stats.Comparison, is string) {
 	b.result("%.12s  %s of the good one's time  %s", b.Commits[commit], report.RatioText(&c), is)
 }
 
-// at is the benchmark's time at a commit as a multiple of that at the good one.
+// at returns the benchmark's time at a commit as a multiple of the time at the good one.
 func (b *bisection) at(commit int, precision float64) (c stats.Comparison, err error) {
 	entries, err := b.Entries(b.cmd.Context(), b.Commits[commit])
 	if b.cmd.Context().Err() != nil {
@@ -133,7 +134,7 @@ func (b *bisection) at(commit int, precision float64) (c stats.Comparison, err e
 	return *then.Ratio, nil
 }
 
-// nearestTo is the commit nearest to one, between two, that was not skipped.
+// nearestTo returns the commit nearest to one, between two others, that was not skipped.
 func nearestTo(wanted, low, high int, skipped map[int]bool) (int, bool) {
 	for away := range high - low {
 		for _, i := range []int{wanted + away, wanted - away} {

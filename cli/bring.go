@@ -19,7 +19,7 @@ import (
 	"postage/record"
 )
 
-// bringFlags are what `postage bring` can be told.
+// bringFlags are the flags of `postage bring`.
 type bringFlags struct {
 	folders []string
 	message string
@@ -57,7 +57,7 @@ with list, run, report, compare and history for your message's rows.`,
 	return cmd
 }
 
-// A broughtMessage is what was brought, whatever it came as.
+// A broughtMessage is a user's message, whatever form it came in.
 type broughtMessage struct {
 	name, full, doc string
 	samples         *bring.Samples

@@ -9,7 +9,7 @@ import (
 	"postage/service/kubernetes"
 )
 
-// kubernetesCommand prepares what runs on Kubernetes.
+// kubernetesCommand prepares the image that runs on Kubernetes.
 func kubernetesCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "kubernetes", Short: "Make the container image that workers on Kubernetes run"}
 	var program, name string

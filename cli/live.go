@@ -55,7 +55,7 @@ func (s *screen) erase() {
 
 func (s *screen) close() { s.erase() }
 
-// bar shows a share of 1.
+// bar draws a share, 0 to 1, as a bar.
 func bar(share float64) string {
 	const width = 24
 	full := int(width * min(1, max(0, share)))
@@ -65,12 +65,11 @@ func bar(share float64) string {
 // redrawEvery is the shortest time between two drawings.
 const redrawEvery = 200 * time.Millisecond
 
-// view shows on standard error how a run goes: on a terminal a few lines that are
-// redrawn, else a line for each case that is finished.
+// view shows on standard error how a run is going: a few lines that are redrawn on a terminal,
+// otherwise one line for each case that is finished.
 //
-// It draws when the conductor tells it something, which is never during a batch, and
-// has no goroutine of its own: a view with a clock would take time from what is
-// measured.
+// It draws when the conductor calls it, which is never during a batch, and has no goroutine of its
+// own: a view with a clock would take time from what is measured.
 type view struct{ screen }
 
 func newView(w io.Writer) *view { return &view{newScreen(w)} }
@@ -104,7 +103,7 @@ func widthText(half float64) string {
 	return fmt.Sprintf("±%.1f%%", 100*half)
 }
 
-// used is how much of the budget is used up.
+// used returns the share of the budget that is used up.
 func used(s lab.Status) float64 {
 	if total := s.Elapsed + s.Left; total > 0 {
 		return s.Elapsed.Seconds() / total.Seconds()

@@ -29,7 +29,7 @@ import (
 	"postage/service/tlscert"
 )
 
-// loadFlags are what `postage load` is asked for.
+// loadFlags are the flags of `postage load`.
 type loadFlags struct {
 	fleet           fleetFlags
 	rate            rateFlag
@@ -69,7 +69,7 @@ type loadFlags struct {
 	stall           string
 }
 
-// loadCommand is the open-loop load generator.
+// loadCommand is `postage load`, the open-loop load generator.
 func loadCommand() *cobra.Command {
 	var f loadFlags
 	cmd := &cobra.Command{
@@ -160,10 +160,10 @@ func (r *rateFlag) Set(text string) error {
 
 func (r *rateFlag) Type() string { return "rate" }
 
-// httpToken is what a method of HTTP may be: RFC 9110 section 5.6.2.
+// httpToken matches a method of HTTP: RFC 9110 section 5.6.2.
 var httpToken = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
 
-// check refuses what does not go together.
+// check rejects flags that cannot be combined.
 func (f *loadFlags) check(args []string) error {
 	grpc := f.proto == "grpc"
 	switch {
@@ -283,7 +283,7 @@ func runLoad(cmd *cobra.Command, args []string, f *loadFlags) (err error) {
 	if f.fleet.on || f.fleet.attach != "" {
 		return f.runFleet(cmd, args)
 	}
-	// Ctrl-C during set-up makes it fail, which is then no fault of the tool.
+	// Ctrl-C during set-up makes it fail, which is not a fault of the tool.
 	interruptedOr := func(err error) error {
 		if ctx.Err() != nil {
 			return lab.ErrInterrupted
@@ -367,7 +367,7 @@ func runLoad(cmd *cobra.Command, args []string, f *loadFlags) (err error) {
 	return f.write(ctx, cmd.OutOrStdout(), cmd.ErrOrStderr(), result)
 }
 
-// write prints a result and says how the command ends.
+// write prints a result and returns how the command ends.
 func (f *loadFlags) write(ctx context.Context, stdout, stderr io.Writer, result *load.Result) error {
 	print := func(w io.Writer) error { return result.WriteTable(w, f.proto) }
 	if f.json {
@@ -392,15 +392,15 @@ func (f *loadFlags) write(ctx context.Context, stdout, stderr io.Writer, result 
 		kept, judged = kept && why == "", judged || o.Percentile == 0
 		fmt.Fprintf(stderr, "postage: --assert '%v': %s\n", o, cmp.Or(why, "kept"))
 	}
-	// At maximum rate the figure asked for is the throughput, which is valid. Where an
-	// assertion speaks of errors, it says how many there may be.
+	// At maximum rate the result is the throughput, which is valid. An assertion about errors says
+	// how many are allowed.
 	if !kept || result.Failed() > 0 && !judged || result.Rate > 0 && result.Invalid() != "" {
 		return errFailedRow
 	}
 	return nil
 }
 
-// loadForm is a result as scripts read it.
+// loadForm is a result in the form that scripts read.
 func loadForm(r *load.Result, proto string) report.Load {
 	text := func(s string) *string {
 		if s == "" {
@@ -445,7 +445,7 @@ func loadForm(r *load.Result, proto string) report.Load {
 	return form
 }
 
-// target is what the flags describe, with the built-in server started if there is no URL.
+// target returns the target that the flags describe. Without a URL it starts the built-in server.
 func (f *loadFlags) target(ctx context.Context, args []string) (*load.Target, func() error, error) {
 	t := &load.Target{Proto: f.proto, Cookies: f.cookies, Conns: f.conns, Streams: f.streams, Timeout: f.timeout, RPC: f.method, Messages: f.messages, ProtoFile: f.protoFile}
 	stop := func() error { return nil }
@@ -524,7 +524,7 @@ func (f *loadFlags) target(ctx context.Context, args []string) (*load.Target, fu
 	return t, stop, nil
 }
 
-// withHeader adds fields to the requests that do not have them.
+// withHeader adds fields to requests that do not have them.
 func withHeader(requests []load.Request, header http.Header) []load.Request {
 	for i := range requests {
 		for name, values := range header {
@@ -566,7 +566,7 @@ func (f *loadFlags) trust() (*tls.Config, error) {
 	return config, nil
 }
 
-// builtIn starts a server of our own and aims at it.
+// builtIn starts the built-in server and makes it the target.
 func (f *loadFlags) builtIn(ctx context.Context, t *load.Target) (stop func() error, err error) {
 	stop = func() error { return nil }
 	config := greeter.Config{Server: "nethttp", Body: "json"}

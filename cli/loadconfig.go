@@ -10,8 +10,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// readLoadConfig sets the flags that a YAML file names and the command line does not, and
-// returns the arguments, with the file's url if there are none.
+// readLoadConfig sets the flags that a YAML file names and the command line does not. It returns
+// the arguments, or the file's url if there are none.
 func readLoadConfig(path string, flags *pflag.FlagSet, args []string) ([]string, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {

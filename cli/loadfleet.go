@@ -18,7 +18,7 @@ import (
 	"postage/load/fleet"
 )
 
-// fleetFlags are what `postage load --kubernetes` is asked for.
+// fleetFlags are the flags of `postage load --kubernetes`.
 type fleetFlags struct {
 	on                           bool
 	workers                      int
@@ -40,7 +40,7 @@ func (f *fleetFlags) register(flags *pflag.FlagSet) {
 	_ = flags.MarkHidden("kubernetes-worker")
 }
 
-// notForWorkers are flags that are the command's own; those of workersFiles name files.
+// notForWorkers are flags that only the command has. Those in workersFiles name files.
 var (
 	notForWorkers = []string{
 		"kubernetes", "workers", "image", "namespace", "kubeconfig", "service-account", "host-network", "attach", "config",
@@ -49,7 +49,7 @@ var (
 	workersFiles = []string{"body", "targets", "data", "ca", "cert", "key", "proto-file"}
 )
 
-// checkFleet refuses what a fleet cannot do.
+// checkFleet rejects what a fleet cannot do.
 func (f *loadFlags) checkFleet(args []string) error {
 	switch {
 	case !f.fleet.on && f.fleet.attach == "":
@@ -66,7 +66,7 @@ func (f *loadFlags) checkFleet(args []string) error {
 	return nil
 }
 
-// fleetPlan is what the workers are to do: the command's flags as their configuration file.
+// fleetPlan makes the workers' plan: the command's flags as their configuration file.
 func (f *loadFlags) fleetPlan(flags *pflag.FlagSet, args []string) (*fleet.Plan, error) {
 	p := &fleet.Plan{
 		Workers: f.fleet.workers, Image: f.fleet.image, ServiceAccount: f.fleet.serviceAccount, HostNetwork: f.fleet.hostNetwork, CPU: 1,
@@ -114,7 +114,7 @@ func (f *loadFlags) fleetPlan(flags *pflag.FlagSet, args []string) (*fleet.Plan,
 	return p, nil
 }
 
-// runFleet has a fleet carry the plan out, or takes over from another command.
+// runFleet has a fleet carry out the plan, or takes over from another command.
 func (f *loadFlags) runFleet(cmd *cobra.Command, args []string) error {
 	ctx := cmd.Context()
 	client, err := fleet.Open(f.fleet.kubeconfig, f.fleet.namespace)

@@ -33,7 +33,7 @@ var latencyBounds = []float64{
 // nativeSchema is the resolution of the native histogram: eight buckets to a factor of two.
 const nativeSchema = 3
 
-// loadMetrics are a load's figures as Prometheus collects them. They are of the last whole second.
+// loadMetrics are a load's figures, those of the last whole second, for Prometheus to collect.
 type loadMetrics struct {
 	proto             string
 	began             time.Time
@@ -65,7 +65,7 @@ func newLoadMetrics(proto string) *loadMetrics {
 	return m
 }
 
-// told takes an interval's figures in.
+// told adds an interval's figures.
 func (m *loadMetrics) told(in load.Interval) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -86,7 +86,7 @@ func (m *loadMetrics) told(in load.Interval) {
 	}
 }
 
-// Describe and Collect are Prometheus'.
+// Describe and Collect implement Prometheus' Collector.
 func (m *loadMetrics) Describe(to chan<- *prometheus.Desc) {
 	to <- m.latency
 	to <- m.answers
@@ -108,8 +108,8 @@ func (m *loadMetrics) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// bothHistograms is a classic histogram that has the buckets of a native one too, so that
-// servers can take the one that they know.
+// bothHistograms is a classic histogram that also has the buckets of a native one, so that servers
+// can take the kind that they know.
 type bothHistograms struct {
 	prometheus.Metric
 	native prometheus.Metric
@@ -138,7 +138,8 @@ type loadExport struct {
 	failed   error          // the last failure to write; read after written is closed
 }
 
-// openExport listens, and begins to write, as the flags say. It is nil if they do not.
+// openExport listens, and begins to write, as the flags say. It returns nil if they ask for
+// neither.
 func (f *loadFlags) openExport() (*loadExport, error) {
 	if f.prometheus == "" && f.prometheusWrite == "" {
 		return nil, nil
@@ -201,7 +202,7 @@ func (e *loadExport) close() (err error) {
 	return err
 }
 
-// writeAll writes whenever there is something new.
+// writeAll writes whenever there are new figures.
 func (e *loadExport) writeAll() {
 	defer close(e.written)
 	for range e.wake {
@@ -209,7 +210,7 @@ func (e *loadExport) writeAll() {
 	}
 }
 
-// write sends the figures of now as remote write 1.0, which every receiver takes.
+// write sends the current figures as remote write 1.0, which every receiver accepts.
 func (e *loadExport) write() error {
 	families, err := e.registry.Gather()
 	if err != nil {
@@ -224,8 +225,9 @@ func (e *loadExport) write() error {
 	return err
 }
 
-// encodeWrite is https://github.com/prometheus/prometheus/blob/main/prompb/remote.proto's
-// WriteRequest, whose generated code would bring all of Prometheus with it.
+// encodeWrite encodes the WriteRequest of
+// https://github.com/prometheus/prometheus/blob/main/prompb/remote.proto by hand: its generated
+// code would make all of Prometheus a dependency.
 func encodeWrite(samples model.Vector, labels model.LabelSet) writeRequest {
 	var out writeRequest
 	message := func(to []byte, field protowire.Number, m []byte) []byte {
@@ -250,7 +252,7 @@ func encodeWrite(samples model.Vector, labels model.LabelSet) writeRequest {
 	return out
 }
 
-// writeRequest is a message that is encoded already, as remote.API takes it.
+// writeRequest is an encoded message in the type that remote.API takes.
 type writeRequest []byte
 
 func (w writeRequest) Size() int { return len(w) }

@@ -8,7 +8,7 @@ import (
 	"postage/report"
 )
 
-// loadPage is the page about a load that was sent to a target.
+// loadPage makes the page about a load on a target.
 func (s *loadSeconds) loadPage(t *load.Target, r *load.Result) report.LoadPage {
 	what := t.Request.Method
 	if t.RPC != "" {
@@ -21,8 +21,8 @@ func (s *loadSeconds) loadPage(t *load.Target, r *load.Result) report.LoadPage {
 	if r.Invalid() != "" {
 		return p
 	}
-	// Twenty percentiles for each factor of ten in how many requests are slower, as far as
-	// there are so many requests and the generator was on time.
+	// Twenty percentiles for each factor of ten in the share of slower requests, as far as there
+	// are enough requests and the generator was on time.
 	for i := 0; ; i++ {
 		slower := math.Pow(10, -float64(i)/20)
 		q := 100 * (1 - slower)

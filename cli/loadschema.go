@@ -7,14 +7,14 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// The values of flags that have a few.
+// The possible values of flags that have only a few.
 var (
 	loadProtos   = []string{"http1", "http2", "http3", "grpc", "websocket"}
 	loadArrivals = []string{"constant", "poisson"}
 )
 
-// writeLoadSchema writes the JSON schema of the file that --config reads: of the flags
-// themselves, so that it knows all of them.
+// writeLoadSchema writes the JSON schema of the file that --config reads. It is made from the flags
+// themselves, so that none is missing.
 func writeLoadSchema(w io.Writer, flags *pflag.FlagSet) error {
 	type object = map[string]any
 	properties := object{"url": object{"type": "string", "description": "where to send, as the command's argument"}}
@@ -55,5 +55,5 @@ func writeLoadSchema(w io.Writer, flags *pflag.FlagSet) error {
 	})
 }
 
-// notInConfig are flags that a file cannot have.
+// notInConfig are flags that the file cannot have.
 var notInConfig = map[string]bool{"config": true, "config-schema": true, "help": true}

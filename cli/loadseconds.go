@@ -15,7 +15,7 @@ import (
 	"postage/report"
 )
 
-// loadSeconds shows and writes what comes of a load, second by second.
+// loadSeconds shows and writes the results of a load, second by second.
 type loadSeconds struct {
 	began  time.Time
 	live   *view
@@ -27,7 +27,7 @@ type loadSeconds struct {
 	failed error
 }
 
-// openSeconds makes the files that are asked for.
+// openSeconds creates the files that are asked for.
 func (f *loadFlags) openSeconds(stderr io.Writer) (*loadSeconds, error) {
 	s := &loadSeconds{began: time.Now(), live: newView(stderr)}
 	if f.html != "" {
@@ -75,7 +75,7 @@ func (s *loadSeconds) note(err error) {
 	}
 }
 
-// told is told of a second.
+// told adds a second.
 func (s *loadSeconds) told(in load.Interval) {
 	ms := func(us int64) float64 { return float64(us) / 1e3 }
 	h := in.Latency
@@ -116,7 +116,7 @@ func (s *loadSeconds) told(in load.Interval) {
 	}
 }
 
-// close ends the files and says what went wrong with them.
+// close ends the files and returns what went wrong with them.
 func (s *loadSeconds) close() error {
 	s.live.close()
 	err := errors.Join(s.failed, s.export.close())
