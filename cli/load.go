@@ -76,12 +76,12 @@ func loadCommand() *cobra.Command {
 		Use:   "load [URL]",
 		Short: "Send requests at a constant rate, and say how long they took",
 		Long: `Load sends requests at a rate that does not depend on the server (an open loop), and counts
-each latency from when the request was due, so that a server which stands still cannot hide it.
+each latency from when the request was due, so that a server that stalls cannot hide it.
 With --rate max every connection sends its next request as soon as it has an answer (a closed
-loop), for throughput. Without a URL it talks to a server of its own, in a process of its own.
+loop), for throughput. Without a URL it starts a server of its own, in another process.
 
-Exit status: 0 all was answered by success and, at a rate, the latencies are valid; 1 not so;
-2 wrong usage or a fault of the tool; 130 interrupted: what was measured until then is printed.`,
+Exit status: 0 if all requests succeeded and, at a rate, the latencies are valid; 1 if not;
+2 for wrong usage or a fault of the tool; 130 if interrupted: what was measured is printed.`,
 		Example: `  postage load --rate 1000 https://localhost:8443/hello
   postage load --rate max --proto http2 -X PUT --body order.json http://localhost:8080/orders
   postage load --proto grpc --method pkg.Service/Method --body request.json http://localhost:50051
@@ -93,26 +93,26 @@ Exit status: 0 all was answered by success and, at a rate, the latencies are val
 	flags := cmd.Flags()
 	f.rate = 100
 	flags.Var(&f.rate, "rate", "requests a second, or max for as many as possible (closed loop)")
-	flags.DurationVar(&f.duration, "duration", 10*time.Second, "for how long, or for each try of --slo")
-	flags.DurationVar(&f.wait, "wait", 30*time.Second, "for how long after that answers are waited for")
-	flags.DurationVar(&f.timeout, "timeout", 30*time.Second, "for how long a connection may take to be made, and a request to be answered")
-	flags.StringVar(&f.arrivals, "arrivals", "constant", "when requests become due: constant (evenly spaced) or poisson (at random, as those of many users)")
-	flags.StringVar(&f.stages, "stages", "", "rates that change in place of --rate and --duration: `10s:0..500,1m:500` is a ramp and then a constant")
-	flags.DurationVar(&f.warmUp, "warm-up", 0, "send for this long before, and count nothing of it")
+	flags.DurationVar(&f.duration, "duration", 10*time.Second, "how long to send, or how long each try of --slo sends")
+	flags.DurationVar(&f.wait, "wait", 30*time.Second, "how long to wait for answers after that")
+	flags.DurationVar(&f.timeout, "timeout", 30*time.Second, "the most that a connection, or the answer to a request, may take")
+	flags.StringVar(&f.arrivals, "arrivals", "constant", "when requests are due: constant (evenly spaced) or poisson (at random, as from many users)")
+	flags.StringVar(&f.stages, "stages", "", "rates that change, in place of --rate and --duration: `10s:0..500,1m:500` is a ramp followed by a constant rate")
+	flags.DurationVar(&f.warmUp, "warm-up", 0, "send for this long first, without counting it")
 	flags.StringVar(&f.proto, "proto", "http1", "http1, http2 (without TLS with prior knowledge), http3, grpc or websocket (which ws:// and wss:// URLs imply)")
-	flags.StringVarP(&f.verb, "request", "X", "", "method of HTTP, such as PUT (default GET, with a body POST)")
-	flags.StringVar(&f.method, "method", "", "method of gRPC: `pkg.Service/Method`")
-	flags.IntVar(&f.conns, "conns", 10, "connections")
-	flags.IntVar(&f.streams, "streams", 10, "requests under way at a time on each connection (http1: 1)")
+	flags.StringVarP(&f.verb, "request", "X", "", "HTTP method, such as PUT (default GET, or POST with a body)")
+	flags.StringVar(&f.method, "method", "", "gRPC method: `pkg.Service/Method`")
+	flags.IntVar(&f.conns, "conns", 10, "number of connections")
+	flags.IntVar(&f.streams, "streams", 10, "most requests at a time on each connection (http1: 1)")
 	flags.StringVar(&f.body, "body", "", "`file` with the body; for gRPC, the message as JSON")
-	flags.StringVar(&f.targets, "targets", "", "`file` of requests that are sent in turn, in place of the URL: as vegeta reads, lines or JSON")
+	flags.StringVar(&f.targets, "targets", "", "`file` of requests to send in turn, in place of the URL, in vegeta's formats (lines or JSON)")
 	flags.StringVar(&f.data, "data", "", "CSV or NDJSON `file` with values for {{name}} in URLs, header fields and bodies, a row at a time")
-	flags.StringVar(&f.replay, "replay", "", "send what an access log or HAR `file` has, when it was sent: combined format, JSON lines, or HAR")
-	flags.Float64Var(&f.speed, "speed", 1, "replay so many times as fast")
-	flags.BoolVar(&f.cookies, "cookies", false, "keep cookies: each request that may be under way at a time is a visitor with its own")
+	flags.StringVar(&f.replay, "replay", "", "send the requests of an access log (combined format or JSON lines) or HAR `file`, at their recorded times")
+	flags.Float64Var(&f.speed, "speed", 1, "how many times as fast to replay")
+	flags.BoolVar(&f.cookies, "cookies", false, "keep cookies: each connection, or each stream of one, is a visitor with its own")
 	flags.StringArrayVar(&f.headers, "header", nil, "`name: value`, may be repeated")
 	flags.StringVar(&f.protoFile, "proto-file", "", ".proto `file` that describes the method, for servers without reflection")
-	flags.IntVar(&f.messages, "messages", 1, "messages that each stream sends, for methods of gRPC that take several")
+	flags.IntVar(&f.messages, "messages", 1, "messages to send on each stream, for gRPC methods that take several")
 	flags.StringVar(&f.slo, "slo", "", "find the highest rate that keeps `objectives` such as p99<5ms,errors<0.1%")
 	flags.StringArrayVar(&f.asserts, "assert", nil, "an `objective` such as p99<5ms or errors<0.1%, may be repeated; the exit status is 1 if one is not kept")
 	flags.BoolVar(&f.secure, "tls", false, "the built-in server uses TLS (HTTP/3 always does)")
@@ -125,12 +125,12 @@ Exit status: 0 all was answered by success and, at a rate, the latencies are val
 	flags.StringVar(&f.hgrm, "hgrm", "", "write the whole distribution to `file`, for HdrHistogram's plotters")
 	flags.StringVar(&f.csv, "csv", "", "write a line for each second to `file`")
 	flags.StringVar(&f.html, "html", "", "write a page with plots of latency and rate over time, and of the distribution, to `file`")
-	flags.StringVar(&f.hlog, "hdr-log", "", "write the distribution of each second to `file`, as HdrHistogram's log")
+	flags.StringVar(&f.hlog, "hdr-log", "", "write the distribution of each second to `file`, in HdrHistogram's log format")
 	flags.StringVar(&f.prometheus, "prometheus", "", "serve the metrics to Prometheus on `address`, such as :9464, at /metrics")
 	flags.StringVar(&f.prometheusWrite, "prometheus-write", "", "send the metrics every second to `URL` by Prometheus' remote write")
-	flags.StringVar(&f.config, "config", "", "YAML `file` with any of these by their names, and url; what is given here goes before it")
+	flags.StringVar(&f.config, "config", "", "YAML `file` with any of these flags by name, and url; flags given here override it")
 	flags.BoolVar(&f.schema, "config-schema", false, "print the JSON schema of that file, for editors")
-	flags.StringVar(&f.stall, "server-stall", "", "the built-in server stands still for `length/interval`, such as 200ms/2s")
+	flags.StringVar(&f.stall, "server-stall", "", "the built-in server stalls for `length/interval`, such as 200ms/2s")
 	f.fleet.register(flags)
 	return cmd
 }

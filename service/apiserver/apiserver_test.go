@@ -54,7 +54,7 @@ func needServer(t *testing.T) {
 	if os.Getenv("CI") == "true" {
 		t.Fatalf("the API server %s is not built, and CI builds it before the tests", testKind())
 	}
-	t.Skipf("the API server %s is not built: `postage run apply` builds it, in some 8 minutes", testKind())
+	t.Skipf("the API server %s is not built: `postage run apply` builds it, in about 8 minutes", testKind())
 }
 
 // started is a server for one test.

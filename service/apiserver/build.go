@@ -61,7 +61,7 @@ func build(ctx context.Context, p *program, file string, log io.Writer) error {
 	}
 	defer os.RemoveAll(temporary)
 	began := time.Now()
-	fmt.Fprintf(log, "postage: building the API server %s, once: some 8 minutes the first time\n", p.kind)
+	fmt.Fprintf(log, "postage: building the API server %s, which takes about 8 minutes the first time\n", p.kind)
 	product := filepath.Join(temporary, "server")
 	if len(p.packages) > 1 {
 		product += string(filepath.Separator) // a folder
