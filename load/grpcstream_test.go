@@ -62,7 +62,7 @@ func (streamer) FullDuplexCall(s grpc.BidiStreamingServer[grpc_testing.Streaming
 			return status.Error(codes.ResourceExhausted, "enough")
 		case "hang":
 			<-s.Context().Done()
-			return nil
+			return status.FromContextError(s.Context().Err()).Err()
 		case "end":
 			return nil
 		}

@@ -68,6 +68,8 @@ func TestTargets(t *testing.T) {
 				if err != nil || r.Done != 40 || r.Failed() > 0 {
 					t.Fatalf("%v, %d, %v", err, r.Done, r.Errors)
 				}
+				mu.Lock() // the loop's sockets order nothing for the race detector
+				defer mu.Unlock()
 				for _, want := range []string{
 					`GET /users/1?q=Ann Ann `, `POST /users  {"name":"Ann"}`, `GET /users/2?q=Bo+%26+Co Bo & Co `, `POST /users  {"name":"Bo & Co"}`,
 				} {
