@@ -74,7 +74,25 @@ func answer(list []cost.Million, now string) []string {
 	}
 	was := list[at]
 	saves := func(m cost.Million) string {
-		return fmt.Sprintf("%s in place of %s saves %s of CPU time, %s sent, and %s a million messages.", m.Contender, was.Contender, cpuSeconds(was.CPUSeconds-m.CPUSeconds), gigabytes(was.Wire-m.Wire), money(was.USD-m.USD))
+		var less, more []string
+		for _, d := range []struct {
+			saved float64
+			text  func(float64) string
+			what  string
+		}{
+			{was.CPUSeconds - m.CPUSeconds, cpuSeconds, " of CPU time"}, {was.Wire - m.Wire, gigabytes, " sent"}, {was.USD - m.USD, money, ""},
+		} {
+			if d.saved > 0 {
+				less = append(less, d.text(d.saved)+d.what)
+			} else if d.saved < 0 {
+				more = append(more, d.text(-d.saved)+d.what)
+			}
+		}
+		text := fmt.Sprintf("%s in place of %s saves %s", m.Contender, was.Contender, and(less))
+		if len(more) > 0 {
+			text += ", but adds " + and(more)
+		}
+		return text + " a million messages."
 	}
 	fastest := slices.MinFunc(list, func(a, b cost.Million) int {
 		if a.CPUSeconds < b.CPUSeconds {
@@ -93,6 +111,14 @@ func answer(list []cost.Million, now string) []string {
 		text = append(text, "Nothing that was measured is cheaper.")
 	}
 	return text
+}
+
+// and lists what there is: "a", "a and b", "a, b, and c".
+func and(list []string) string {
+	if len(list) < 3 {
+		return strings.Join(list, " and ")
+	}
+	return strings.Join(list[:len(list)-1], ", ") + ", and " + list[len(list)-1]
 }
 
 func cpuSeconds(s float64) string { return fmt.Sprintf("%.3g s", s) }

@@ -17,6 +17,7 @@ func TestAnswer(t *testing.T) {
 	now := cost.Million{Contender: "codec=a", CPUSeconds: 61, Wire: 5.1e9, USD: 0.46}
 	small := cost.Million{Contender: "codec=b", CPUSeconds: 20, Wire: 1e9, USD: 0.09}
 	fast := cost.Million{Contender: "codec=c", CPUSeconds: 9, Wire: 3.4e9, USD: 0.31}
+	large := cost.Million{Contender: "codec=d", CPUSeconds: 1, Wire: 6e9, USD: 0.5}
 	for _, test := range []struct {
 		list []cost.Million
 		now  string
@@ -26,6 +27,10 @@ func TestAnswer(t *testing.T) {
 			"By codec=a, which is what you have now, a million messages cost $0.46.",
 			"codec=b in place of codec=a saves 41 s of CPU time, 4.1 GB sent, and $0.37 a million messages.",
 			"Least CPU time: codec=c in place of codec=a saves 52 s of CPU time, 1.7 GB sent, and $0.15 a million messages.",
+		}},
+		{[]cost.Million{now, large}, "codec=a", []string{
+			"By codec=a, which is what you have now, a million messages cost $0.46.",
+			"Least CPU time: codec=d in place of codec=a saves 60 s of CPU time, but adds 0.9 GB sent and $0.04 a million messages.",
 		}},
 		{[]cost.Million{now}, "codec=a", []string{"By codec=a, which is what you have now, a million messages cost $0.46.", "Nothing that was measured is cheaper."}},
 		{[]cost.Million{small}, "codec=a", nil},
