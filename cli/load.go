@@ -3,15 +3,10 @@ package cli
 import (
 	"cmp"
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
 	"math"
-	"net/http"
-	"net/url"
-	"os"
 	"regexp"
 	"runtime"
 	"slices"
@@ -25,8 +20,6 @@ import (
 	"postage/load"
 	"postage/load/fleet"
 	"postage/report"
-	"postage/service/greeter"
-	"postage/service/tlscert"
 )
 
 // loadFlags are the flags of `postage load`.
@@ -443,166 +436,4 @@ func loadForm(r *load.Result, proto string) report.Load {
 		form.LatencyNS["max"] = number(float64(r.Latency.Max()))
 	}
 	return form
-}
-
-// target returns the target that the flags describe. Without a URL it starts the built-in server.
-func (f *loadFlags) target(ctx context.Context, args []string) (*load.Target, func() error, error) {
-	t := &load.Target{Proto: f.proto, Cookies: f.cookies, Conns: f.conns, Streams: f.streams, Timeout: f.timeout, RPC: f.method, Messages: f.messages, ProtoFile: f.protoFile}
-	stop := func() error { return nil }
-	t.Request.Method = f.verb
-	t.Request.Header = http.Header{}
-	for _, h := range f.headers {
-		name, value, ok := strings.Cut(h, ":")
-		if !ok {
-			return nil, stop, fmt.Errorf("--header %q: want name: value", h)
-		}
-		t.Request.Header.Add(strings.TrimSpace(name), strings.TrimSpace(value))
-	}
-	if f.body != "" {
-		body, err := os.ReadFile(f.body)
-		if err != nil {
-			return nil, stop, fmt.Errorf("--body: %w", err)
-		}
-		t.Request.Body = body
-	}
-	if f.insecure || f.ca != "" || f.cert != "" {
-		config, err := f.trust()
-		if err != nil {
-			return nil, stop, err
-		}
-		t.TLS = config
-	}
-	switch {
-	case f.targets != "":
-		requests, err := load.ReadTargets(f.targets)
-		if err != nil {
-			return nil, stop, fmt.Errorf("--targets: %w", err)
-		}
-		t.Requests = withHeader(requests, t.Request.Header)
-	case f.replay != "":
-		var base *url.URL
-		var err error
-		if len(args) > 0 {
-			if base, err = loadURL(args[0]); err != nil {
-				return nil, stop, err
-			}
-		}
-		if f.parsedReplay, err = load.ReadReplay(f.replay, base, f.speed); err != nil {
-			return nil, stop, fmt.Errorf("--replay: %w", err)
-		}
-		t.Requests = withHeader(f.parsedReplay.Requests, t.Request.Header)
-	case len(args) == 0:
-		var err error
-		if stop, err = f.builtIn(ctx, t); err != nil {
-			return nil, stop, err
-		}
-	default:
-		u, err := loadURL(args[0])
-		if err != nil {
-			return nil, stop, err
-		}
-		t.Request.URL = u
-	}
-	if t.Request.Method == "" {
-		t.Request.Method = http.MethodGet
-		if len(t.Request.Body) > 0 {
-			t.Request.Method = http.MethodPost
-		}
-	}
-	if f.data != "" {
-		rows, err := load.ReadValues(f.data)
-		if err != nil {
-			return nil, stop, fmt.Errorf("--data: %w", err)
-		}
-		if len(t.Requests) == 0 {
-			t.Requests = []load.Request{t.Request}
-		}
-		if t.Requests, err = rows.Expand(t.Requests); err != nil {
-			return nil, stop, fmt.Errorf("--data: %w", err)
-		}
-	}
-	return t, stop, nil
-}
-
-// withHeader adds fields to requests that do not have them.
-func withHeader(requests []load.Request, header http.Header) []load.Request {
-	for i := range requests {
-		for name, values := range header {
-			if requests[i].Header.Get(name) == "" {
-				requests[i].Header[name] = values
-			}
-		}
-	}
-	return requests
-}
-
-func loadURL(text string) (*url.URL, error) {
-	u, err := url.Parse(text)
-	if err != nil || u.Host == "" || !slices.Contains([]string{"http", "https", "ws", "wss"}, u.Scheme) {
-		return nil, hinted(fmt.Errorf("URL %q: want http://… or https://…", text), "for gRPC too: http is without TLS; for WebSocket ws:// or wss://")
-	}
-	return u, nil
-}
-
-func (f *loadFlags) trust() (*tls.Config, error) {
-	config := &tls.Config{InsecureSkipVerify: f.insecure}
-	if f.cert != "" {
-		pair, err := tls.LoadX509KeyPair(f.cert, f.key)
-		if err != nil {
-			return nil, fmt.Errorf("--cert %s, --key %s: %w", f.cert, f.key, err)
-		}
-		config.Certificates = []tls.Certificate{pair}
-	}
-	if f.ca != "" {
-		text, err := os.ReadFile(f.ca)
-		if err != nil {
-			return nil, err
-		}
-		config.RootCAs = x509.NewCertPool()
-		if !config.RootCAs.AppendCertsFromPEM(text) {
-			return nil, fmt.Errorf("%s contains no PEM certificate", f.ca)
-		}
-	}
-	return config, nil
-}
-
-// builtIn starts the built-in server and makes it the target.
-func (f *loadFlags) builtIn(ctx context.Context, t *load.Target) (stop func() error, err error) {
-	stop = func() error { return nil }
-	config := greeter.Config{Server: "nethttp", Body: "json"}
-	body := `{"secure":"raw"}`
-	switch f.proto {
-	case "http3":
-		config.Server = "http3"
-	case "grpc":
-		config.Server, config.Body = "grpc", "proto"
-		t.RPC = greeter.RPC
-		body = `{"secure":"grpc"}`
-	}
-	scheme := "http"
-	if f.secure || f.proto == "http3" {
-		if config.Cert, err = tlscert.New(tlscert.ECDSAP256); err != nil {
-			return stop, err
-		}
-		t.TLS = &tls.Config{RootCAs: config.Cert.Pool(), ServerName: tlscert.ServerName}
-		scheme = "https"
-	}
-	if f.stall != "" {
-		length, every, _ := strings.Cut(f.stall, "/")
-		l, err1 := time.ParseDuration(length)
-		e, err2 := time.ParseDuration(every)
-		if err1 != nil || err2 != nil || l < time.Millisecond || e < l {
-			return stop, fmt.Errorf("--server-stall %q: want one such as 200ms/2s", f.stall)
-		}
-		config.Stall, config.StallEvery = l.Milliseconds(), e.Milliseconds()
-	}
-	server, err := greeter.Start(ctx, config)
-	if err != nil {
-		return stop, err
-	}
-	t.Request.URL = &url.URL{Scheme: scheme, Host: server.Addr, Path: "/"}
-	if len(t.Request.Body) == 0 {
-		t.Request.Body = []byte(body)
-	}
-	return server.Close, nil
 }
