@@ -50,13 +50,9 @@ func HTML(w io.Writer, c Contents) error {
 	if err != nil {
 		return err
 	}
-	var scripts []byte
-	for _, name := range []string{"page/page.js", "page/costs.js"} {
-		script, err := pageFiles.ReadFile(name)
-		if err != nil {
-			return err
-		}
-		scripts = append(scripts, script...)
+	scripts, err := joined("page/page.js", "page/costs.js")
+	if err != nil {
+		return err
 	}
 	p := newPage(c)
 	p.Style, p.Script = template.CSS(style), template.JS(scripts)
@@ -391,3 +387,16 @@ func brief(x float64) string {
 
 // tiesUp rounds numbers halfway between two decimals up, as JavaScript does and Go does not.
 func tiesUp(x float64) float64 { return x * (1 + 1e-12) }
+
+// joined is some files of the page, one after the other.
+func joined(names ...string) ([]byte, error) {
+	var all []byte
+	for _, name := range names {
+		part, err := pageFiles.ReadFile(name)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, part...)
+	}
+	return all, nil
+}

@@ -61,13 +61,9 @@ func LoadHTML(w io.Writer, p LoadPage) error {
 	if err != nil {
 		return err
 	}
-	var style []byte
-	for _, name := range []string{"page/page.css", "page/load.css"} {
-		part, err := pageFiles.ReadFile(name)
-		if err != nil {
-			return err
-		}
-		style = append(style, part...)
+	style, err := joined("page/page.css", "page/load.css")
+	if err != nil {
+		return err
 	}
 	v := struct {
 		Style                         template.CSS
