@@ -20,14 +20,13 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	batch "k8s.io/client-go/kubernetes/typed/batch/v1"
 	core "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 
+	"postage/internal/kube"
 	"postage/load"
 )
 
@@ -89,25 +88,14 @@ type Client struct {
 // Open returns a client of the cluster that a kubeconfig names ("" for kubectl's default), and of a
 // namespace there ("" for the kubeconfig's).
 func Open(kubeconfig, namespace string) (*Client, error) {
-	rules := clientcmd.NewDefaultClientConfigLoadingRules()
-	rules.ExplicitPath = kubeconfig
-	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{})
-	config, err := loader.ClientConfig()
+	config, namespace, err := kube.Config(kubeconfig, namespace)
 	if err != nil {
-		return nil, fmt.Errorf("kubeconfig: %w", err)
-	}
-	if namespace == "" {
-		if namespace, _, err = loader.Namespace(); err != nil {
-			return nil, fmt.Errorf("kubeconfig: %w", err)
-		}
+		return nil, err
 	}
 	return newClient(config, namespace)
 }
 
 func newClient(config *rest.Config, namespace string) (*Client, error) {
-	config.QPS = -1
-	config.Timeout = 10 * time.Second // a request without an answer is then repeated
-	config.WarningHandler = rest.NoWarnings{}
 	c, err := core.NewForConfig(config)
 	if err != nil {
 		return nil, err
@@ -130,7 +118,7 @@ func (c *Client) Submit(ctx context.Context, p *Plan) (name string, err error) {
 			err = errors.Join(err, c.Delete(context.WithoutCancel(ctx), job.Name))
 		}
 	}()
-	owned := metav1.ObjectMeta{Name: job.Name, Labels: map[string]string{label: job.Name}, OwnerReferences: ownedBy(job.Name, job.UID)}
+	owned := metav1.ObjectMeta{Name: job.Name, Labels: map[string]string{label: job.Name}, OwnerReferences: kube.OwnedBy(job)}
 	if _, err := c.secrets.Create(ctx, &corev1.Secret{ObjectMeta: owned, Data: p.Files}, metav1.CreateOptions{}); err != nil {
 		return "", fmt.Errorf("make a Secret in namespace %s: %w", c.namespace, err)
 	}
@@ -146,15 +134,8 @@ func (c *Client) Submit(ctx context.Context, p *Plan) (name string, err error) {
 	return job.Name, nil
 }
 
-func ownedBy(job string, uid types.UID) []metav1.OwnerReference {
-	return []metav1.OwnerReference{{APIVersion: "batch/v1", Kind: "Job", Name: job, UID: uid}}
-}
-
 func (p *Plan) job() *batchv1.Job {
 	pointer := func(n int32) *int32 { return &n }
-	fromLabel := func(name, of string) corev1.EnvVar {
-		return corev1.EnvVar{Name: name, ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: of}}}
-	}
 	name := "postage-load-" + strconv.FormatInt(time.Now().UnixMilli(), 36)
 	deadline := int64((p.Load.Duration + p.Patience + 10*time.Minute).Seconds())
 	replacement, indexed := batchv1.Failed, batchv1.IndexedCompletion
@@ -162,16 +143,12 @@ func (p *Plan) job() *batchv1.Job {
 	container := corev1.Container{
 		Name: "load", Image: p.Image, Args: p.Args,
 		Env: []corev1.EnvVar{
-			fromLabel("POSTAGE_POD", "metadata.name"), fromLabel("POSTAGE_NAMESPACE", "metadata.namespace"),
-			fromLabel("POSTAGE_JOB", "metadata.labels['batch.kubernetes.io/job-name']"),
-			fromLabel("POSTAGE_JOB_UID", "metadata.labels['batch.kubernetes.io/controller-uid']"),
+			kube.Env("POSTAGE_POD", "metadata.name"), kube.Env("POSTAGE_NAMESPACE", "metadata.namespace"),
+			kube.Env("POSTAGE_JOB", "metadata.labels['batch.kubernetes.io/job-name']"),
+			kube.Env("POSTAGE_JOB_UID", "metadata.labels['batch.kubernetes.io/controller-uid']"),
 		},
 		VolumeMounts: []corev1.VolumeMount{{Name: "plan", MountPath: folder, ReadOnly: true}},
-	}
-	if p.CPU > 0 {
-		// In whole processors, so that the kubelet's static policy gives each container its own.
-		cpus := corev1.ResourceList{corev1.ResourceCPU: *resource.NewQuantity(int64(p.CPU), resource.DecimalSI), corev1.ResourceMemory: resource.MustParse("512Mi")}
-		container.Resources = corev1.ResourceRequirements{Requests: cpus, Limits: cpus}
+		Resources:    kube.Processors(p.CPU, "512Mi"),
 	}
 	apart := corev1.WeightedPodAffinityTerm{Weight: 100, PodAffinityTerm: corev1.PodAffinityTerm{
 		TopologyKey: corev1.LabelHostname, LabelSelector: &metav1.LabelSelector{MatchLabels: labels},
@@ -197,28 +174,7 @@ func (p *Plan) job() *batchv1.Job {
 
 // Delete deletes a Job and all that it owns.
 func (c *Client) Delete(ctx context.Context, job string) error {
-	ctx, cancel := context.WithTimeout(ctx, silence)
-	defer cancel()
-	background := metav1.DeletePropagationBackground
-	for {
-		err := c.jobs.Delete(ctx, job, metav1.DeleteOptions{PropagationPolicy: &background})
-		if err == nil || apierrors.IsNotFound(err) {
-			return nil
-		}
-		if apierrors.IsForbidden(err) || !pause(ctx, time.Second) {
-			return fmt.Errorf("delete the Job %s in namespace %s: %w", job, c.namespace, err)
-		}
-	}
-}
-
-// pause waits and reports whether it waited to the end, before ctx ended.
-func pause(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-ctx.Done():
-		return false
-	case <-time.After(d):
-		return true
-	}
+	return kube.Delete(ctx, c.jobs, job)
 }
 
 // Outcome is the result of a fleet's plan.
@@ -237,7 +193,7 @@ func (c *Client) Follow(ctx context.Context, job string, say func(string)) (*Out
 	var last error
 	readable := time.Now() // when the cluster last answered
 	ready := map[string]time.Time{}
-	for ; ctx.Err() == nil; pause(ctx, 300*time.Millisecond) {
+	for ; ctx.Err() == nil; kube.Pause(ctx, 300*time.Millisecond) {
 		read, err := c.read(ctx, job, &plan, reports)
 		if err != nil {
 			if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) || time.Since(readable) > 10*time.Minute {

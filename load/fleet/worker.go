@@ -10,22 +10,23 @@ import (
 	"sync"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/rest"
 
+	"postage/internal/kube"
 	"postage/load"
 )
 
 // Work carries out a worker's share of a plan, in a pod of the Job: it says that it is ready, waits
 // for the start, and reports until it has ended. If it cannot report, it stops.
 func Work(ctx context.Context, plan load.Plan) error {
-	config, err := rest.InClusterConfig()
+	config, err := kube.InCluster()
 	if err != nil {
-		return fmt.Errorf("a worker of a fleet runs in a pod: %w", err)
+		return err
 	}
 	c, err := newClient(config, os.Getenv("POSTAGE_NAMESPACE"))
 	if err != nil {
@@ -83,13 +84,13 @@ func (w *worker) ready(ctx context.Context) (time.Time, error) {
 	for {
 		if err := w.write(ctx); err == nil {
 			break
-		} else if !pause(ctx, reportEvery) {
+		} else if !kube.Pause(ctx, reportEvery) {
 			return time.Time{}, err
 		}
 	}
 	for {
 		start, err := w.watch(ctx)
-		if err != nil && !pause(ctx, reportEvery/2) {
+		if err != nil && !kube.Pause(ctx, reportEvery/2) {
 			return time.Time{}, err
 		}
 		if !start.IsZero() {
@@ -135,7 +136,7 @@ func (w *worker) watch(ctx context.Context) (time.Time, error) {
 // reportUntil reports at intervals, and stops the worker when it cannot.
 func (w *worker) reportUntil(ctx context.Context, soFar func() *load.Result, stop context.CancelCauseFunc) {
 	reported := time.Now()
-	for pause(ctx, reportEvery) {
+	for kube.Pause(ctx, reportEvery) {
 		err := w.report(ctx, soFar(), false)
 		switch {
 		case err == nil:
@@ -164,7 +165,7 @@ func (w *worker) write(ctx context.Context) error {
 		return err
 	}
 	object := &corev1.ConfigMap{
-		ObjectMeta: metav1.ObjectMeta{Name: w.name, Labels: map[string]string{label: w.job}, OwnerReferences: ownedBy(w.job, w.uid)},
+		ObjectMeta: metav1.ObjectMeta{Name: w.name, Labels: map[string]string{label: w.job}, OwnerReferences: kube.OwnedBy(&batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: w.job, UID: w.uid}})},
 		Data:       map[string]string{"report": string(text)},
 	}
 	_, err = w.client.maps.Update(ctx, object, metav1.UpdateOptions{})
