@@ -24,7 +24,8 @@ type Binary struct {
 	Layouts []string // files
 	// Plain says why the binary has no hook, so that each batch is a process. It is "" if the
 	// binary has one.
-	Plain string
+	Plain   string
+	counter func() (*os.File, error) // see proc.Command
 }
 
 // Build builds a package's test binary in that many function layouts; see [build.Source.Layouts].
@@ -33,7 +34,7 @@ func Build(ctx context.Context, source *build.Source, p Package, layouts int) (*
 	if err != nil {
 		return nil, err
 	}
-	b := &Binary{Package: p}
+	b := &Binary{Package: p, counter: proc.InheritedInstructions}
 	var flags []string
 	over, err := overlay(ctx, folder)
 	if errors.Is(err, errNoHook) {

@@ -7,6 +7,7 @@ import (
 
 	"postage/lab"
 	"postage/proc"
+	"postage/record"
 )
 
 // live is a test binary that stays alive with one benchmark.
@@ -38,7 +39,7 @@ type cycles struct {
 // start starts the benchmark in one of the binary's layouts.
 func (b *Binary) start(one *Benchmark, cpu, layout int) (*live, error) {
 	arguments, environment := b.command(layout, one.pattern(), cpu, "serve")
-	child, err := proc.Open(proc.Command{Who: "the benchmark's process", Args: arguments, Environment: environment, Folder: b.Package.Folder, Group: true})
+	child, err := proc.Open(proc.Command{Who: "the benchmark's process", Args: arguments, Environment: environment, Folder: b.Package.Folder, Group: true, Counter: b.counter})
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +74,8 @@ func (l *live) Open(ctx context.Context) error {
 func (l *live) Batch(ctx context.Context, n int) (*lab.Batch, error) {
 	var answer struct {
 		lab.Batch
-		SetBytes int64 `json:"set_bytes"`
+		SetBytes     int64 `json:"set_bytes"`
+		Instructions int64 `json:"instructions"` // -1 if they are not counted
 		residue
 		TotalBefore uint64             `json:"total_before"`
 		TotalAfter  uint64             `json:"total_after"`
@@ -108,6 +110,9 @@ func (l *live) Batch(ctx context.Context, n int) (*lab.Batch, error) {
 			continue
 		}
 		counters[unit] = value * float64(n) // readers divide by n
+	}
+	if answer.Instructions >= 0 {
+		counters[record.Instructions] = float64(answer.Instructions)
 	}
 	if answer.SetBytes > 0 {
 		counters["MB/s"] = float64(answer.SetBytes) * float64(n) * 1e3 / float64(b.WallNS) * float64(n)

@@ -26,13 +26,7 @@ func OpenInstructions() (*Instructions, error) {
 }
 
 func openCounter(kind uint32, config uint64, open func(attr *unix.PerfEventAttr, pid, cpu, group, flags int) (int, error)) (*Instructions, error) {
-	attr := unix.PerfEventAttr{
-		Type: kind, Config: config,
-		// Threads that this thread starts are counted too.
-		Bits:        unix.PerfBitExcludeKernel | unix.PerfBitExcludeHv | unix.PerfBitInherit,
-		Read_format: unix.PERF_FORMAT_TOTAL_TIME_ENABLED | unix.PERF_FORMAT_TOTAL_TIME_RUNNING,
-	}
-	attr.Size = uint32(unsafe.Sizeof(attr))
+	attr := attributes(kind, config)
 	// Inheritance does not cover existing threads. A thread that starts meanwhile may be counted
 	// twice or not at all: then try again.
 	for range 10 {
@@ -42,7 +36,7 @@ func openCounter(kind uint32, config uint64, open func(attr *unix.PerfEventAttr,
 		}
 		c := &Instructions{}
 		for _, thread := range before {
-			file, err := open(&attr, thread, -1, -1, unix.PERF_FLAG_FD_CLOEXEC)
+			file, err := open(attr, thread, -1, -1, unix.PERF_FLAG_FD_CLOEXEC)
 			if err != nil {
 				return nil, errors.Join(fmt.Errorf("count instructions: %w: perf_event_open: %w", ErrNotAvailable, err), c.Close())
 			}
@@ -56,6 +50,34 @@ func openCounter(kind uint32, config uint64, open func(attr *unix.PerfEventAttr,
 		}
 	}
 	return nil, fmt.Errorf("count instructions: %w: threads come and go", ErrNotAvailable)
+}
+
+// InheritedInstructions opens a counter of what the processes execute that this thread starts, and
+// their threads and processes: in user mode, and from the time at which a process runs its program.
+// Its file, which they inherit, reads as the count and the times enabled and running, 8 bytes each.
+func InheritedInstructions() (*os.File, error) {
+	return inheritedCounter(unix.PERF_TYPE_HARDWARE, unix.PERF_COUNT_HW_INSTRUCTIONS)
+}
+
+func inheritedCounter(kind uint32, config uint64) (*os.File, error) {
+	attr := attributes(kind, config)
+	attr.Bits |= unix.PerfBitDisabled | unix.PerfBitEnableOnExec // which this thread does not do
+	file, err := unix.PerfEventOpen(attr, 0, -1, -1, unix.PERF_FLAG_FD_CLOEXEC)
+	if err != nil {
+		return nil, fmt.Errorf("count instructions: %w: perf_event_open: %w", ErrNotAvailable, err)
+	}
+	return os.NewFile(uintptr(file), "instructions"), nil
+}
+
+// attributes are those of a counter that threads inherit from the one that starts them.
+func attributes(kind uint32, config uint64) *unix.PerfEventAttr {
+	attr := unix.PerfEventAttr{
+		Type: kind, Config: config,
+		Bits:        unix.PerfBitExcludeKernel | unix.PerfBitExcludeHv | unix.PerfBitInherit,
+		Read_format: unix.PERF_FORMAT_TOTAL_TIME_ENABLED | unix.PERF_FORMAT_TOTAL_TIME_RUNNING,
+	}
+	attr.Size = uint32(unsafe.Sizeof(attr))
+	return &attr
 }
 
 // threads are the ids of this process's threads.

@@ -2,7 +2,10 @@
 
 package proc
 
-import "fmt"
+import (
+	"fmt"
+	"os"
+)
 
 // Instructions counts what all threads of this process execute in user mode: not known on this
 // system.
@@ -10,6 +13,11 @@ type Instructions struct{}
 
 // OpenInstructions fails on this system; its error wraps [ErrNotAvailable].
 func OpenInstructions() (*Instructions, error) {
+	return nil, fmt.Errorf("count instructions: %w on this system", ErrNotAvailable)
+}
+
+// InheritedInstructions fails on this system; its error wraps [ErrNotAvailable].
+func InheritedInstructions() (*os.File, error) {
 	return nil, fmt.Errorf("count instructions: %w on this system", ErrNotAvailable)
 }
 

@@ -77,7 +77,7 @@ func boolCompare(a, b bool) int {
 // BenchChanged reports whether a row's time or one of its counts has changed.
 func BenchChanged(r *verdict.Change) bool {
 	return r.Verdict == stats.Faster || r.Verdict == stats.Slower || r.Outcome == verdict.Regressed ||
-		slices.ContainsFunc(r.Counts, func(c verdict.Count) bool { return c.Old != c.New })
+		slices.ContainsFunc(r.Counts, differs)
 }
 
 // benchmarkName is a row's benchmark as a reader knows it: "codec Marshal/size=10".
@@ -254,6 +254,14 @@ func (b *benchmarks) absolute() []column[*verdict.CaseResult] {
 		{"B/op", false, func(c *verdict.CaseResult) string { return words.Integer(*c.Baseline.BytesOp) }},
 		{"allocs/op", false, func(c *verdict.CaseResult) string { return words.Integer(*c.Baseline.AllocsOp) }},
 	}
+	if b.instructions() {
+		columns = append(columns, column[*verdict.CaseResult]{record.Instructions, false, func(c *verdict.CaseResult) string {
+			if x := c.Baseline.InstructionsOp; x != nil {
+				return grouped(x.Value) + " " + plusMinus(x)
+			}
+			return "n/a"
+		}})
+	}
 	for _, unit := range b.units {
 		columns = append(columns, column[*verdict.CaseResult]{unit, false, func(c *verdict.CaseResult) string { return b.metric(c, unit) }})
 	}
@@ -318,6 +326,18 @@ func (b *benchmarks) compared() []column[*verdict.Change] {
 		{"allocs/op", false, func(r *verdict.Change) string { return fromTo(float64(*r.Old.AllocsOp), float64(*r.New.AllocsOp)) }},
 		{"B/op", false, func(r *verdict.Change) string { return fromTo(float64(*r.Old.BytesOp), float64(*r.New.BytesOp)) }},
 	}
+	if b.instructions() {
+		columns = append(columns, column[*verdict.Change]{record.Instructions, false, func(r *verdict.Change) string {
+			was, is := r.Old.InstructionsOp, r.New.InstructionsOp
+			switch {
+			case was == nil || is == nil:
+				return "n/a"
+			case slices.ContainsFunc(r.Counts, func(c verdict.Count) bool { return c.Unit == record.Instructions && differs(c) }):
+				return grouped(was.Value) + " → " + grouped(is.Value)
+			}
+			return grouped(is.Value)
+		}})
+	}
 	for _, unit := range b.units {
 		columns = append(columns, column[*verdict.Change]{unit, false, func(r *verdict.Change) string {
 			for _, m := range b.metrics[r] {
@@ -329,6 +349,11 @@ func (b *benchmarks) compared() []column[*verdict.Change] {
 		}})
 	}
 	return columns
+}
+
+// instructions reports whether those of any benchmark were counted.
+func (b *benchmarks) instructions() bool {
+	return slices.ContainsFunc(b.cases, func(c *verdict.CaseResult) bool { return c.Baseline.InstructionsOp != nil })
 }
 
 // metric is a figure that the benchmark reports itself, with the interval of the blocks' medians.

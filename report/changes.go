@@ -209,8 +209,7 @@ func seen(ratio float64) string {
 func countsText(r *verdict.Change) string {
 	var changed []string
 	for _, count := range r.Counts {
-		// Instructions are never quite the same.
-		if count.Old != count.New && !(count.Unit == record.Instructions && math.Abs(count.New/count.Old-1) < 0.001) {
+		if differs(count) {
 			changed = append(changed, countText(&count))
 		}
 	}
@@ -218,6 +217,11 @@ func countsText(r *verdict.Change) string {
 		return "same"
 	}
 	return strings.Join(changed, ", ")
+}
+
+// differs reports whether a count changed. Instructions are never quite the same.
+func differs(c verdict.Count) bool {
+	return c.Old != c.New && !(c.Unit == record.Instructions && math.Abs(c.New/c.Old-1) < 0.001)
 }
 
 func countText(c *verdict.Count) string {

@@ -1,0 +1,120 @@
+package bench
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"postage/build"
+	"postage/record"
+)
+
+// A counter that the benchmark's process inherits counts what is timed, on all of its threads, and
+// nothing else. Shown by the kernel's clock of tasks, which every machine has, in the place of the
+// counter of instructions: it must be the CPU time that the process itself reads.
+func TestInstructionsOfTimedPart(t *testing.T) {
+	t.Setenv("GOWORK", "off")
+	folder := t.TempDir()
+	for name, text := range map[string]string{"go.mod": "module example.org/counted\n\ngo 1.24\n", "counted_test.go": `package counted
+
+import (
+	"sync"
+	"testing"
+)
+
+var sink [4]int
+
+func work(i int) {
+	for j := range 20_000_000 {
+		sink[i] ^= j
+	}
+}
+
+func BenchmarkCounted(b *testing.B) {
+	work(0)
+	b.ResetTimer()
+	for range b.N {
+		b.StopTimer()
+		work(0)
+		b.StartTimer()
+		var group sync.WaitGroup
+		for i := range sink {
+			group.Add(1)
+			go func() {
+				work(i)
+				group.Done()
+			}()
+		}
+		group.Wait()
+	}
+}
+`} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	source, err := build.WorkingTree(t.Context(), folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer source.Close()
+	packages, err := Find(t.Context(), folder, []string{"."})
+	if err != nil {
+		t.Fatal(err)
+	}
+	binary, err := Build(t.Context(), source, packages[0], 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	taskClock := func() (*os.File, error) {
+		attr := unix.PerfEventAttr{
+			Type: unix.PERF_TYPE_SOFTWARE, Config: unix.PERF_COUNT_SW_TASK_CLOCK,
+			Bits:        unix.PerfBitInherit | unix.PerfBitDisabled | unix.PerfBitEnableOnExec,
+			Read_format: unix.PERF_FORMAT_TOTAL_TIME_ENABLED | unix.PERF_FORMAT_TOTAL_TIME_RUNNING,
+		}
+		attr.Size = uint32(unsafe.Sizeof(attr))
+		file, err := unix.PerfEventOpen(&attr, 0, -1, -1, unix.PERF_FLAG_FD_CLOEXEC)
+		return os.NewFile(uintptr(file), "task clock"), err
+	}
+	if file, err := taskClock(); err != nil {
+		t.Skipf("this machine has no perf events: %v", err)
+	} else if err := file.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, there := range []bool{true, false} {
+		if binary.counter = taskClock; !there {
+			binary.counter = func() (*os.File, error) { return nil, unix.ENOENT }
+		}
+		l, err := binary.start(&Benchmark{Name: "BenchmarkCounted"}, 0, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Kill()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if err := l.Open(ctx); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			b, err := l.Batch(ctx, 2)
+			if err != nil {
+				t.Fatal(err)
+			}
+			counted, ok := b.Counters[record.Instructions]
+			if ok != there {
+				t.Errorf("counted %v (%v) with a counter: %v", counted, ok, there)
+			}
+			if share := counted / float64(b.CPUNS); there && (share < 0.9 || share > 1.1) {
+				t.Errorf("counted %v ns in a batch that used %d", counted, b.CPUNS)
+			}
+		}
+		if _, _, err := l.Close(ctx); err != nil {
+			t.Error(err)
+		}
+	}
+}
