@@ -4,19 +4,21 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"postage/record"
 	"postage/report"
 	"postage/verdict"
 )
 
 func (p program) compareCommand() *cobra.Command {
-	var asJSON, asMarkdown, force bool
+	var asJSON, asMarkdown, force, machines bool
 	var thresholds string
 	cmd := &cobra.Command{
-		Use:   "compare [RUN | OLD NEW]",
+		Use:   "compare [RUN | OLD NEW | --machines RUN...]",
 		Short: "Compare two saved runs, or the two sides of one, row by row",
 		Long: `A single run, the latest if none is given, is one that was made with run --against: each
 row is compared with its old version, which took part in the same rounds. A row is
@@ -29,13 +31,24 @@ in the same run, so that a slower machine cancels out. That is advice:
 runs of the same code differ too, and how often is printed with it.
 
 Runs of different machines are refused: --force compares them anyway, and says so
-on every line.`,
+on every line. With --machines, any number of runs are shown side by side instead: each
+row's ratio to its case's baseline on the same machine, and where the intervals of those
+ratios are apart.`,
 		Example: p.example().expand(`  postage compare before.txt after.txt
   postage compare before.txt latest --markdown
-  postage run {case} --against main && postage compare`),
-		Args:              atMostTwoRuns,
+  postage run {case} --against main && postage compare
+  postage compare --machines laptop.txt server.txt`),
+		Args: func(cmd *cobra.Command, args []string) error {
+			if machines {
+				return nil
+			}
+			return atMostTwoRuns(cmd, args)
+		},
 		ValidArgsFunction: completeRuns,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if machines {
+				return compareMachines(cmd, args, asJSON, asMarkdown)
+			}
 			limits, err := loadThresholds(thresholds)
 			if err != nil {
 				return err
@@ -60,9 +73,44 @@ on every line.`,
 	f.BoolVar(&asJSON, "json", false, "print JSON")
 	f.BoolVar(&asMarkdown, "markdown", false, "print Markdown, as GitHub shows it")
 	f.BoolVar(&force, "force", false, "compare runs of different machines")
+	f.BoolVar(&machines, "machines", false, "compare the runs' machines, by ratios alone")
 	f.StringVar(&thresholds, "thresholds", "", thresholdsUsage)
 	cmd.MarkFlagsMutuallyExclusive("json", "markdown")
+	for _, other := range []string{"force", "thresholds"} {
+		cmd.MarkFlagsMutuallyExclusive("machines", other)
+	}
 	return cmd
+}
+
+// compareMachines prints runs side by side, each under its file's name.
+func compareMachines(cmd *cobra.Command, args []string, asJSON, asMarkdown bool) error {
+	if len(args) < 2 {
+		return hinted(fmt.Errorf("--machines compares two runs or more, not %d", len(args)), "`postage compare --machines laptop.txt server.txt`")
+	}
+	var names []string
+	var records []*record.Record
+	for _, arg := range args {
+		rec, err := loadRun(arg)
+		if err != nil {
+			return err
+		}
+		names, records = append(names, strings.TrimSuffix(filepath.Base(arg), ".txt")), append(records, rec)
+	}
+	m := verdict.CompareMachines(names, records)
+	if len(m.Rows) == 0 {
+		return hinted(errors.New("no run has a row with figures"), "`postage show` prints what a run has")
+	}
+	return printMachines(cmd, m, asJSON, asMarkdown)
+}
+
+func printMachines(cmd *cobra.Command, m *verdict.Machines, asJSON, asMarkdown bool) error {
+	switch {
+	case asJSON:
+		return report.MachinesJSON(cmd.OutOrStdout(), m)
+	case asMarkdown:
+		return report.MachinesMarkdown(cmd.OutOrStdout(), m)
+	}
+	return report.MachinesTerminal(cmd.OutOrStdout(), m, colorful(cmd))
 }
 
 func atMostTwoRuns(_ *cobra.Command, args []string) error {

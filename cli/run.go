@@ -38,6 +38,7 @@ type runFlags struct {
 	json      bool
 	markdown  bool
 	list      bool
+	pools     poolFlags
 }
 
 // printer prints the record in the form that was asked for, and beneath it, but for JSON,
@@ -103,6 +104,10 @@ interrupted.`,
 	f.BoolVar(&flags.markdown, "markdown", false, "print Markdown, as GitHub shows it")
 	cmd.MarkFlagsMutuallyExclusive("json", "markdown")
 	f.BoolVar(&flags.list, "list", false, "print what would be measured, and measure nothing")
+	flags.pools.register(f)
+	for _, other := range []string{"against", "resume", "list"} {
+		cmd.MarkFlagsMutuallyExclusive("kubernetes", other)
+	}
 	clash := p.addFlags(cmd)
 	cmd.PreRunE = func(*cobra.Command, []string) error { return clash }
 	return cmd
@@ -120,6 +125,10 @@ func (p program) runRun(cmd *cobra.Command, patterns []string, flags runFlags) (
 		return hinted(errors.New("--resume takes its settings from the record: it cannot be combined with patterns, --out, --against, --layouts, --seed, --cpu or --precision"), "it can be combined with --budget, --json, --markdown and the suites' flags: "+strings.Join(suiteFlags(cmd, true, func(f *pflag.Flag) string { return "--" + f.Name }), ", "))
 	case flags.resume != "":
 		return p.resumeRun(cmd, flags)
+	case flags.pools.worker:
+		return p.runInPod(cmd, patterns, flags)
+	case flags.pools.on:
+		return p.runOnPools(cmd, patterns, flags)
 	}
 	if len(patterns) == 0 && !cmd.Flags().Changed("budget") {
 		flags.budget = firstLookBudget

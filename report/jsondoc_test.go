@@ -16,7 +16,7 @@ import (
 // forms are all JSON forms, by the headings of docs/json.md.
 var forms = map[string]any{
 	"Figure": jsonValue{}, "Rate": Rate{}, "Machine": jsonMachine{},
-	"Run": jsonRecord{}, "Comparison": jsonChanges{}, "Claims": jsonClaims{}, "History": jsonHistory{}, "Trend": jsonTrends{},
+	"Run": jsonRecord{}, "Comparison": jsonChanges{}, "Machines": jsonSideBySide{}, "Claims": jsonClaims{}, "History": jsonHistory{}, "Trend": jsonTrends{},
 	"List": jsonList{}, "Doctor": jsonDoctor{}, "Load": Load{},
 }
 

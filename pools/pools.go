@@ -1,0 +1,339 @@
+// Package pools runs this program as one Job for each pool of a cluster's nodes, and brings back
+// the file that it wrote there.
+//
+//  1. A pool is the nodes that have one value of a label, such as one machine type. Its Job has one
+//     pod, which is never tried again. Two such pods never share a node, whosever they are: the
+//     second waits until the first has ended.
+//  2. The pod sends its file ([Worker.Deliver]) compressed, in ConfigMaps of at most [pieceBytes].
+//     They belong to the Job, as does one with what the pod says meanwhile ([Worker.Write]).
+//  3. [Client.Run] puts the pieces together, checks their sum, and deletes the Job.
+//
+// Note: the file does not come by way of the pod's log, which the kubelet cuts at 10 MB and which
+// is gone with the node, nor by exec, which needs a pod that waits to be read and a right to run
+// anything in it.
+package pools
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+	batch "k8s.io/client-go/kubernetes/typed/batch/v1"
+	core "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
+
+	"postage/internal/kube"
+)
+
+const (
+	label  = "postage-run" // on everything, with the Job's name
+	folder = "/record"     // a folder that the program can write to
+	// patience is how long a pool may take for everything except measuring: a node may have to be
+	// started, and the image to be pulled.
+	patience = 10 * time.Minute
+)
+
+// File is the path at which the program finds room for its file.
+const File = folder + "/record.txt"
+
+// Pool is the nodes of a cluster that have one value of a label.
+type Pool struct{ Name, Key, Value string }
+
+// Plan says what every pool runs.
+type Plan struct {
+	Pools                 []Pool
+	Args                  []string
+	Image, ServiceAccount string
+	CPU                   int // whole processors, 0 for no request
+	HostNetwork           bool
+	Budget                time.Duration // how long the program measures
+}
+
+// Client works in one namespace of a cluster.
+type Client struct {
+	namespace string
+	jobs      batch.JobInterface
+	maps      core.ConfigMapInterface
+	pods      core.PodInterface
+	nodes     core.NodeInterface
+}
+
+// Open returns a client of the cluster that a kubeconfig names ("" for kubectl's default), and of a
+// namespace there ("" for the kubeconfig's).
+func Open(kubeconfig, namespace string) (*Client, error) {
+	config, namespace, err := kube.Config(kubeconfig, namespace)
+	if err != nil {
+		return nil, err
+	}
+	return newClient(config, namespace)
+}
+
+func newClient(config *rest.Config, namespace string) (*Client, error) {
+	c, err := core.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	b, err := batch.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	return &Client{namespace: namespace, jobs: b.Jobs(namespace), maps: c.ConfigMaps(namespace), pods: c.Pods(namespace), nodes: c.Nodes()}, nil
+}
+
+// Pools returns the pools that labels name: "key=value,value" as it stands, and for "key" one for
+// each value that nodes have, for which the client must be allowed to list nodes.
+func (c *Client) Pools(ctx context.Context, labels []string) ([]Pool, error) {
+	var found []Pool
+	for _, text := range labels {
+		key, list, given := strings.Cut(text, "=")
+		if faults := validation.IsQualifiedName(key); len(faults) > 0 {
+			return nil, fmt.Errorf("%q is not a label of nodes: %s", text, strings.Join(faults, "; "))
+		}
+		values := strings.Split(list, ",")
+		if !given {
+			var err error
+			if values, err = c.values(ctx, key); err != nil {
+				return nil, err
+			}
+		}
+		for _, value := range values {
+			if faults := validation.IsValidLabelValue(value); value == "" || len(faults) > 0 {
+				return nil, fmt.Errorf("%q: %q is not a label's value: %s", text, value, strings.Join(append(faults, "want "+key+"=value,value"), "; "))
+			}
+			pool := Pool{Name: value, Key: key, Value: value}
+			if slices.Contains(found, pool) {
+				return nil, fmt.Errorf("the pool %s=%s is named twice", key, value)
+			}
+			found = append(found, pool)
+		}
+	}
+	named := map[string]int{}
+	for _, pool := range found {
+		named[pool.Value]++
+	}
+	for i := range found {
+		if pool := &found[i]; named[pool.Value] > 1 { // under several keys
+			pool.Name = strings.ReplaceAll(pool.Key, "/", "_") + "=" + pool.Value
+		}
+	}
+	return found, nil
+}
+
+// values returns those that nodes have of a label.
+func (c *Client) values(ctx context.Context, key string) ([]string, error) {
+	nodes, err := c.nodes.List(ctx, metav1.ListOptions{LabelSelector: key})
+	if err != nil {
+		return nil, fmt.Errorf("list the nodes that have the label %s (%s=VALUE,VALUE needs no right to list them): %w", key, key, err)
+	}
+	var values []string
+	for i := range nodes.Items {
+		if value := nodes.Items[i].Labels[key]; value != "" && !slices.Contains(values, value) {
+			values = append(values, value)
+		}
+	}
+	if len(values) == 0 {
+		return nil, fmt.Errorf("no node has a value of the label %s: kubectl get nodes --show-labels", key)
+	}
+	slices.Sort(values)
+	return values, nil
+}
+
+func (p *Plan) job(pool Pool) *batchv1.Job {
+	pointer := func(n int32) *int32 { return &n }
+	name := "postage-run-" + strconv.FormatInt(time.Now().UnixMilli(), 36) + "-" + strconv.Itoa(slices.Index(p.Pools, pool))
+	labels := map[string]string{label: name}
+	keys := map[string]bool{} // pools of different labels may wait for one node
+	for _, pool := range p.Pools {
+		keys[pool.Key] = true
+	}
+	deadline := int64((time.Duration(len(keys))*p.Budget + patience).Seconds())
+	room := corev1.Volume{Name: "record", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}
+	return &batchv1.Job{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels},
+		Spec: batchv1.JobSpec{
+			Completions: pointer(1), Parallelism: pointer(1), BackoffLimit: pointer(0),
+			ActiveDeadlineSeconds: &deadline, TTLSecondsAfterFinished: pointer(3600),
+			Template: corev1.PodTemplateSpec{
+				ObjectMeta: metav1.ObjectMeta{Labels: labels},
+				Spec: corev1.PodSpec{
+					RestartPolicy: corev1.RestartPolicyNever, ServiceAccountName: p.ServiceAccount, HostNetwork: p.HostNetwork,
+					NodeSelector: map[string]string{pool.Key: pool.Value},
+					Containers: []corev1.Container{{
+						Name: "run", Image: p.Image, Args: p.Args, WorkingDir: folder,
+						Env: []corev1.EnvVar{
+							kube.Env("POSTAGE_NAMESPACE", "metadata.namespace"),
+							kube.Env("POSTAGE_JOB", "metadata.labels['batch.kubernetes.io/job-name']"),
+							kube.Env("POSTAGE_JOB_UID", "metadata.labels['batch.kubernetes.io/controller-uid']"),
+							{Name: "TMPDIR", Value: folder},
+						},
+						Resources:    kube.Processors(p.CPU, "2Gi"),
+						VolumeMounts: []corev1.VolumeMount{{Name: room.Name, MountPath: folder}},
+						// A pod's status then ends with the last lines of its log.
+						TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
+					}},
+					Volumes: []corev1.Volume{room},
+					Affinity: &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{
+						TopologyKey:   corev1.LabelHostname,
+						LabelSelector: &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: label, Operator: metav1.LabelSelectorOpExists}}},
+					}}}},
+				},
+			},
+		},
+	}
+}
+
+// Run has a pool carry out the plan and returns the file that it wrote. What happens meanwhile is
+// told to say. The Job is gone afterwards, however it ends.
+func (c *Client) Run(ctx context.Context, p *Plan, pool Pool, say func(string)) (file []byte, err error) {
+	job, err := c.jobs.Create(ctx, p.job(pool), metav1.CreateOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("make a Job in namespace %s: %w", c.namespace, err)
+	}
+	defer func() { err = errors.Join(err, kube.Delete(context.WithoutCancel(ctx), c.jobs, job.Name)) }()
+	told := map[string]bool{}
+	once := func(text string) {
+		if text != "" && !told[text] {
+			told[text] = true
+			say(text)
+		}
+	}
+	readable := time.Now() // when the cluster last answered
+	for {
+		s, err := c.look(ctx, job.Name)
+		switch {
+		case ctx.Err() != nil:
+			return nil, context.Cause(ctx)
+		case apierrors.IsNotFound(err) || apierrors.IsForbidden(err) || err != nil && time.Since(readable) > patience:
+			return nil, fmt.Errorf("the Job %s in namespace %s: %w", job.Name, c.namespace, err)
+		case err == nil:
+			readable = time.Now()
+			once(s.state)
+			once(s.said)
+			if file, err := join(s.pieces); file != nil || err != nil {
+				return file, err
+			}
+			if s.ended != "" {
+				return nil, errors.New(s.ended)
+			}
+		}
+		kube.Pause(ctx, 500*time.Millisecond)
+	}
+}
+
+// sight is what can be seen of a Job.
+type sight struct {
+	state  string // what its pod is doing, in words
+	said   string // what the program last said
+	ended  string // why it ended, "" if it has not
+	pieces []corev1.ConfigMap
+}
+
+// look reads the Job first: what it owned when it ended is then read as well.
+func (c *Client) look(ctx context.Context, name string) (*sight, error) {
+	job, err := c.jobs.Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return nil, err
+	}
+	pods, err := c.pods.List(ctx, metav1.ListOptions{LabelSelector: label + "=" + name})
+	if err != nil {
+		return nil, err
+	}
+	all, err := c.maps.List(ctx, metav1.ListOptions{LabelSelector: label + "=" + name})
+	if err != nil {
+		return nil, err
+	}
+	s := new(sight)
+	for i := range all.Items {
+		if said, ok := all.Items[i].Data[saidKey]; ok {
+			s.said = said
+		} else {
+			s.pieces = append(s.pieces, all.Items[i])
+		}
+	}
+	var last string
+	for i := range pods.Items {
+		s.state, last = stateOf(&pods.Items[i])
+	}
+	for _, condition := range job.Status.Conditions {
+		if condition.Status != corev1.ConditionTrue {
+			continue
+		}
+		switch condition.Type {
+		case batchv1.JobComplete:
+			s.ended = "its pod ended without a record"
+		case batchv1.JobFailed:
+			s.ended = condition.Message
+		}
+	}
+	if s.ended != "" && last != "" {
+		s.ended = last
+	}
+	return s, nil
+}
+
+// stateOf says in words what a pod is doing, and why it ended, if it has.
+func stateOf(pod *corev1.Pod) (state, ended string) {
+	for i := range pod.Status.ContainerStatuses {
+		switch s := &pod.Status.ContainerStatuses[i].State; {
+		case s.Terminated != nil && s.Terminated.ExitCode != 0:
+			ended = fmt.Sprintf("its pod on %s ended with status %d", pod.Spec.NodeName, s.Terminated.ExitCode)
+			if reason := s.Terminated.Reason; reason != "Error" && reason != "" {
+				ended += " (" + reason + ")"
+			}
+			if text := strings.TrimSpace(s.Terminated.Message); text != "" {
+				lines := strings.Split(text, "\n")
+				ended += ": " + strings.Join(lines[max(0, len(lines)-5):], "\n")
+			}
+			return "", ended
+		case s.Waiting != nil && s.Waiting.Message != "":
+			return "waits: " + s.Waiting.Reason + ": " + s.Waiting.Message, ""
+		case s.Running != nil:
+			return "runs on " + pod.Spec.NodeName, ""
+		}
+	}
+	for _, condition := range pod.Status.Conditions {
+		if condition.Type == corev1.PodScheduled && condition.Status == corev1.ConditionFalse {
+			return "waits for a node: " + condition.Message, ""
+		}
+	}
+	return "", ""
+}
+
+// join puts a file's pieces together. It returns nil while there are pieces to come.
+func join(pieces []corev1.ConfigMap) ([]byte, error) {
+	if len(pieces) == 0 || strconv.Itoa(len(pieces)) != pieces[0].Data[countKey] {
+		return nil, nil
+	}
+	slices.SortFunc(pieces, func(a, b corev1.ConfigMap) int {
+		return strings.Compare(a.Data[numberKey], b.Data[numberKey])
+	})
+	var packed bytes.Buffer
+	for i := range pieces {
+		packed.Write(pieces[i].BinaryData[pieceKey])
+	}
+	r, err := gzip.NewReader(&packed)
+	if err != nil {
+		return nil, fmt.Errorf("unpack the record: %w", err)
+	}
+	file, err := io.ReadAll(r)
+	if err != nil {
+		return nil, fmt.Errorf("unpack the record: %w", err)
+	}
+	if want, is := pieces[0].Data[sumKey], fmt.Sprintf("%x", sha256.Sum256(file)); want != is {
+		return nil, fmt.Errorf("the record has the checksum %s, and had %s when it was sent", is, want)
+	}
+	return file, nil
+}

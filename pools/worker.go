@@ -1,0 +1,128 @@
+package pools
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"postage/internal/kube"
+)
+
+// Keys of ConfigMaps.
+const (
+	saidKey   = "said"
+	pieceKey  = "piece"
+	numberKey = "number" // of three digits, from 000
+	countKey  = "count"  // how many pieces there are
+	sumKey    = "sha256" // of the whole file, before it was compressed
+)
+
+// pieceBytes is less than the megabyte that a ConfigMap may have. It is variable for tests.
+var pieceBytes = 900_000
+
+// Worker is the program in a pod.
+type Worker struct {
+	ctx    context.Context
+	client *Client
+	job    *batchv1.Job // its name and UID
+}
+
+var _ io.Writer = (*Worker)(nil)
+
+// NewWorker returns the worker of the pod that this program runs in.
+func NewWorker(ctx context.Context) (*Worker, error) {
+	config, err := kube.InCluster()
+	if err != nil {
+		return nil, err
+	}
+	client, err := newClient(config, os.Getenv("POSTAGE_NAMESPACE"))
+	if err != nil {
+		return nil, err
+	}
+	job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: os.Getenv("POSTAGE_JOB"), UID: types.UID(os.Getenv("POSTAGE_JOB_UID"))}}
+	return &Worker{ctx: ctx, client: client, job: job}, nil
+}
+
+// Write passes on a line that the program says. One that cannot be passed on is lost, since only
+// the record matters.
+func (w *Worker) Write(p []byte) (int, error) {
+	if text := strings.TrimSpace(string(p)); text != "" {
+		_ = w.put(w.ctx, "said", &corev1.ConfigMap{Data: map[string]string{saidKey: text}})
+	}
+	return len(p), nil
+}
+
+// Deliver sends the program's file. It tries again for as long as it may; if ctx has ended, that is
+// less than the 30 s which a pod has to end.
+func (w *Worker) Deliver(ctx context.Context, file []byte) error {
+	pieces, err := split(file)
+	if err != nil {
+		return err
+	}
+	limit := patience
+	if ctx.Err() != nil {
+		limit = 25 * time.Second
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
+	defer cancel()
+	for _, piece := range pieces {
+		for {
+			err := w.put(ctx, piece.Data[numberKey], piece)
+			if err == nil {
+				break
+			}
+			if apierrors.IsForbidden(err) || !kube.Pause(ctx, time.Second) {
+				return fmt.Errorf("send the record: %w", err)
+			}
+		}
+	}
+	return nil
+}
+
+// split makes the pieces that a file is sent in.
+func split(file []byte) ([]*corev1.ConfigMap, error) {
+	var packed bytes.Buffer
+	w := gzip.NewWriter(&packed)
+	_, err := w.Write(file)
+	if err == nil {
+		err = w.Close()
+	}
+	if err != nil {
+		return nil, err
+	}
+	count := (packed.Len() + pieceBytes - 1) / pieceBytes
+	var pieces []*corev1.ConfigMap
+	for i := range count {
+		pieces = append(pieces, &corev1.ConfigMap{
+			Data: map[string]string{
+				numberKey: fmt.Sprintf("%03d", i), countKey: fmt.Sprint(count), sumKey: fmt.Sprintf("%x", sha256.Sum256(file)),
+			},
+			BinaryData: map[string][]byte{pieceKey: bytes.Clone(packed.Next(pieceBytes))},
+		})
+	}
+	return pieces, nil
+}
+
+// put writes a ConfigMap that belongs to the Job.
+func (w *Worker) put(ctx context.Context, name string, object *corev1.ConfigMap) error {
+	object.ObjectMeta = metav1.ObjectMeta{
+		Name: w.job.Name + "-" + name, Labels: map[string]string{label: w.job.Name}, OwnerReferences: kube.OwnedBy(w.job),
+	}
+	_, err := w.client.maps.Update(ctx, object, metav1.UpdateOptions{})
+	if apierrors.IsNotFound(err) {
+		_, err = w.client.maps.Create(ctx, object, metav1.CreateOptions{})
+	}
+	return err
+}
