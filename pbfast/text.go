@@ -2,7 +2,6 @@ package pbfast
 
 import (
 	"encoding/binary"
-	"unsafe"
 
 	"postage/pbfast/validutf8"
 )
@@ -16,58 +15,75 @@ const (
 // that is not UTF-8 is an error of Finish. Short text is checked while it is copied, in words that
 // overlap.
 func (e *Encoder) PutText(w []byte, i int, s string, tag byte) int {
-	src := unsafe.Slice(unsafe.StringData(s), len(s))
-	n := len(src)
+	n := len(s)
 	if n > 32 {
-		return e.putLongText(w, i, src, tag)
+		return e.putLongText(w, i, s, tag)
 	}
 	i -= n
-	dst := w[i : i+n]
+	dst := w[i:][:n:n]
 	var high uint64
 	switch {
 	case n >= 16:
-		a, b := binary.LittleEndian.Uint64(src), binary.LittleEndian.Uint64(src[8:])
-		c, d := binary.LittleEndian.Uint64(src[n-16:]), binary.LittleEndian.Uint64(src[n-8:])
+		a, b, c, d := word(s), word(s[8:]), word(s[n-16:]), word(s[n-8:])
 		binary.LittleEndian.PutUint64(dst, a)
 		binary.LittleEndian.PutUint64(dst[8:], b)
 		binary.LittleEndian.PutUint64(dst[n-16:], c)
 		binary.LittleEndian.PutUint64(dst[n-8:], d)
-		high = a | b | c | d
+		high = (a | b | c | d) & ascii8
 	case n >= 8:
-		a, b := binary.LittleEndian.Uint64(src), binary.LittleEndian.Uint64(src[n-8:])
+		a, b := word(s), word(s[n-8:])
 		binary.LittleEndian.PutUint64(dst, a)
 		binary.LittleEndian.PutUint64(dst[n-8:], b)
-		high = a | b
+		high = (a | b) & ascii8
 	case n >= 4:
-		a, b := binary.LittleEndian.Uint32(src), binary.LittleEndian.Uint32(src[n-4:])
+		a, b := halfWord(s), halfWord(s[n-4:])
 		binary.LittleEndian.PutUint32(dst, a)
 		binary.LittleEndian.PutUint32(dst[n-4:], b)
 		high = uint64(a|b) & ascii4
-	default:
-		for k, b := range src {
-			dst[k] = b
-			high |= uint64(b)
-		}
+	case n > 0:
+		a, b, c := s[0], s[n/2], s[n-1]
+		dst[0], dst[n/2], dst[n-1] = a, b, c
+		high = uint64(a|b|c) & 0x80
 	}
-	if high&ascii8 != 0 && !validutf8.Valid(src) {
-		e.fail(errUTF8)
+	if high != 0 {
+		e.checkMixed(s)
 	}
-	i--
-	w[i] = byte(n)
-	if tag != 0 {
-		i--
-		w[i] = tag
+	if tag == 0 {
+		w[i-1] = byte(n)
+		return i - 1
 	}
-	return i
+	head := w[i-2 : i]
+	head[0], head[1] = tag, byte(n)
+	return i - 2
 }
 
-func (e *Encoder) putLongText(w []byte, i int, src []byte, tag byte) int {
-	if !validutf8.Valid(src) {
+// word is the first eight bytes of s.
+func word(s string) uint64 {
+	_ = s[7]
+	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
+		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
+}
+
+// halfWord is the first four bytes of s.
+func halfWord(s string) uint32 {
+	_ = s[3]
+	return uint32(s[0]) | uint32(s[1])<<8 | uint32(s[2])<<16 | uint32(s[3])<<24
+}
+
+//go:noinline
+func (e *Encoder) checkMixed(s string) {
+	if !validutf8.Mixed(s) {
 		e.fail(errUTF8)
 	}
-	i -= len(src)
-	copy(w[i:], src)
-	i = PutVarint(w, i, uint64(len(src)))
+}
+
+func (e *Encoder) putLongText(w []byte, i int, s string, tag byte) int {
+	if !validutf8.String(s) {
+		e.fail(errUTF8)
+	}
+	i -= len(s)
+	copy(w[i:], s)
+	i = PutVarint(w, i, uint64(len(s)))
 	if tag != 0 {
 		i--
 		w[i] = tag

@@ -6,3 +6,8 @@ import "unsafe"
 func String(s string) bool {
 	return Valid(unsafe.Slice(unsafe.StringData(s), len(s)))
 }
+
+// Mixed is String for text that is known not to be all ASCII: it does not look whether it is.
+func Mixed(s string) bool {
+	return mixed(unsafe.Slice(unsafe.StringData(s), len(s)))
+}

@@ -6,6 +6,7 @@
 // word that holds, at each state's shift, the state that follows. A step is one load that depends
 // on the text alone and one shift, so the chain of steps is a cycle or two a byte and has no branch
 // to mispredict. ASCII is checked eight bytes at a time, until the first byte that is not ASCII.
+// On amd64, assembly checks the rest sixteen bytes at a time; the build tag purego leaves it out.
 package validutf8
 
 import "encoding/binary"
@@ -59,7 +60,7 @@ func makeRows() (rows [256]uint64) {
 // Valid reports whether p is UTF-8.
 func Valid(p []byte) bool {
 	switch n := len(p); {
-	case n >= 8:
+	case n > 32:
 		for rest := p; len(rest) >= 8; rest = rest[8:] {
 			if binary.LittleEndian.Uint64(rest)&ascii8 != 0 {
 				return mixed(rest)
@@ -67,6 +68,12 @@ func Valid(p []byte) bool {
 		}
 		// The last eight bytes overlap what was seen, all of it ASCII.
 		return binary.LittleEndian.Uint64(p[n-8:])&ascii8 == 0 || mixed(p[n-n%8:])
+	case n >= 16:
+		a, b := binary.LittleEndian.Uint64(p), binary.LittleEndian.Uint64(p[8:])
+		c, d := binary.LittleEndian.Uint64(p[n-16:]), binary.LittleEndian.Uint64(p[n-8:])
+		return (a|b|c|d)&ascii8 == 0 || mixed(p)
+	case n >= 8:
+		return (binary.LittleEndian.Uint64(p)|binary.LittleEndian.Uint64(p[n-8:]))&ascii8 == 0 || mixed(p)
 	case n >= 4:
 		return (binary.LittleEndian.Uint32(p)|binary.LittleEndian.Uint32(p[n-4:]))&ascii4 == 0 || mixed(p)
 	}
@@ -77,9 +84,9 @@ func Valid(p []byte) bool {
 	return all < 0x80 || mixed(p)
 }
 
-// mixed runs the automaton. Where there is enough text it runs two at once, over the halves, since
-// a processor has time for a second chain of steps beside the first.
-func mixed(p []byte) bool {
+// automaton runs two automata at once where there is enough text, over the halves, since a
+// processor has time for a second chain of steps beside the first.
+func automaton(p []byte) bool {
 	left, right := uint64(accept), uint64(accept)
 	if len(p) >= 24 {
 		// The right half begins with a character. Three steps back find one, if this is UTF-8.

@@ -15,6 +15,13 @@ func check(t *testing.T, p []byte) {
 	if got, want := String(string(p)), utf8.Valid(p); got != want {
 		t.Fatalf("String(%q) = %v, unicode/utf8 says %v", p, got, want)
 	}
+	if got, want := Mixed(string(p)), utf8.Valid(p); got != want {
+		t.Fatalf("Mixed(%q) = %v, unicode/utf8 says %v", p, got, want)
+	}
+	// What runs on processors for which there is nothing faster.
+	if got, want := automaton(p), utf8.Valid(p); got != want {
+		t.Fatalf("automaton(%q) = %v, unicode/utf8 says %v", p, got, want)
+	}
 }
 
 // Every sequence of three bytes, and every one of four whose first byte starts a four-byte
@@ -38,6 +45,24 @@ func TestAllSequences(t *testing.T) {
 			check(t, append(seq, "and eight after"...))
 			for third := 0; third < 256; third += 3 {
 				check(t, []byte{byte(first), byte(second), byte(third)})
+			}
+		}
+	}
+}
+
+// Whole, cut and wrong characters at each place of texts of each length.
+func TestEveryPlace(t *testing.T) {
+	for _, piece := range []string{
+		"é", "日", "🎁", "\xc3", "\xe6\x97", "\xf0\x9f\x8e", "\x80", "\xc1\xbf", "\xe0\x9f\xbf", "\xed\xa0\x80",
+		"\xf0\x8f\xbf\xbf", "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\xff", "é\x80", "日\x80", "🎁\x80",
+	} {
+		for n := range 70 {
+			for at := 0; at+len(piece) <= n; at++ {
+				for _, around := range []string{"x", "é"} {
+					b := []byte(strings.Repeat(around, n)[:n])
+					copy(b[at:], piece)
+					check(t, b)
+				}
 			}
 		}
 	}

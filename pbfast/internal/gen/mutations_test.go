@@ -91,8 +91,14 @@ var cuts = []cut{
 	{"fixed.go", "if len(p)-i < 8 {", "if false {"},
 	{"encode.go", "size := e.root.PbfastSize()", "size := len(w)"},
 	{"encode.go", "	if i > 0 {\n		copy(w, w[i:])\n	}\n", ""},
-	{"text.go", "if high&ascii8 != 0 && !validutf8.Valid(src) {", "if false {"},
-	{"text.go", "	if !validutf8.Valid(src) {", "	if false {"},
+	{"text.go", "if !validutf8.Mixed(s) {", "if false {"},
+	{"text.go", "if !validutf8.String(s) {", "if false {"},
+	{"text.go", "high = uint64(a|b|c) & 0x80", ""},
+	{"validutf8/mixed_amd64.go", "p[n-1] < 0xc0 && ", ""},
+	{"validutf8/mixed_amd64.go", " && p[n-2] < 0xe0", ""},
+	{"validutf8/mixed_amd64.go", " && p[n-3] < 0xf0", ""},
+	{"validutf8/mixed_amd64.s", "	PAND    X8, X2   \\\n", ""},
+	{"validutf8/mixed_amd64.s", "	PAND  X0, X7\n", ""},
 	{"validutf8/validutf8.go", "set(0xed, 0xed, accept, afterED)", "set(0xed, 0xed, accept, tail2)"},
 }
 
