@@ -235,7 +235,7 @@ func runBench(cmd *cobra.Command, packages []string, flags benchFlags, resumed *
 	if err != nil {
 		return err
 	}
-	interrupted := conduct(cmd, entries, rec, out, flags.patience)
+	interrupted := conduct(cmd, lab.Conductor{SetUpPatience: flags.patience, BatchPatience: flags.patience}, entries, rec, out)
 	if interrupted != nil && !errors.Is(interrupted, lab.ErrInterrupted) {
 		return interrupted
 	}

@@ -118,7 +118,7 @@ func (b *bisection) at(commit int, precision float64) (c stats.Comparison, err e
 	if err != nil {
 		return c, err
 	}
-	if err := conduct(b.cmd, plan.All(), rec, out, b.flags.patience); err != nil {
+	if err := conduct(b.cmd, lab.Conductor{SetUpPatience: b.flags.patience, BatchPatience: b.flags.patience}, plan.All(), rec, out); err != nil {
 		return c, err
 	}
 	result := verdict.AnalyzeCase(rec, entries[0].Case.Name)

@@ -99,7 +99,7 @@ func (p program) measureClaims(cmd *cobra.Command, budget time.Duration) (*recor
 		return nil, err
 	}
 	say(cmd, "postage: %s", plan.Describe(budget))
-	if err := conduct(cmd, plan.All(), rec, out, 0); err != nil {
+	if err := conduct(cmd, lab.Conductor{}, plan.All(), rec, out); err != nil {
 		return nil, err
 	}
 	say(cmd, "postage: record saved as %s", out)

@@ -227,7 +227,7 @@ func (p program) resumeRun(cmd *cobra.Command, flags runFlags) (err error) {
 // measure runs the conductor, saves the record and prints it; of an interrupted run, what was
 // finished.
 func measure(cmd *cobra.Command, entries []lab.Entry, rec *record.Record, out string, print func(*cobra.Command, *record.Record) error) error {
-	if err := conduct(cmd, entries, rec, out, 0); err != nil && !errors.Is(err, lab.ErrInterrupted) {
+	if err := conduct(cmd, lab.Conductor{}, entries, rec, out); err != nil && !errors.Is(err, lab.ErrInterrupted) {
 		return err
 	} else if err != nil {
 		say(cmd, "postage: interrupted; to resume: postage run --resume %s%s", out, again(cmd))
@@ -261,25 +261,23 @@ func newRun(plan lab.Plan, run record.Run, out, prefix string) (*record.Record, 
 	return lab.NewRecord(plan, run, record.ThisMachine(200*time.Millisecond)), out, nil
 }
 
-// conduct measures, with workers started with the arguments, and shows its progress on standard
-// error. Services that the entries need run meanwhile. A contender that does not answer within
-// patience, by default the conductor's, hangs.
-func conduct(cmd *cobra.Command, entries []lab.Entry, rec *record.Record, out string, patience time.Duration, arguments ...string) (err error) {
-	command, err := proc.Self(append([]string{"worker"}, arguments...)...)
-	if err != nil {
+// conduct has the conductor measure, with workers started with the arguments, and shows its
+// progress on standard error: of a calibration, on a terminal only. Services that the entries need
+// run meanwhile.
+func conduct(cmd *cobra.Command, conductor lab.Conductor, entries []lab.Entry, rec *record.Record, out string, arguments ...string) (err error) {
+	if conductor.Command, err = proc.Self(append([]string{"worker"}, arguments...)...); err != nil {
 		return err
 	}
 	environment, stop := lab.StartServices(cmd.Context(), entries, rec, cmd.ErrOrStderr())
 	defer func() { err = errors.Join(err, stop()) }()
 	view := newView(cmd.ErrOrStderr())
 	defer view.close()
-	conductor := &lab.Conductor{
-		Command:     command,
-		Environment: environment,
-		Save:        func(rec *record.Record) error { return rec.Save(out) },
-		Observe:     view.observe,
-
-		SetUpPatience: patience, BatchPatience: patience,
+	conductor.Environment = environment
+	conductor.Save = func(rec *record.Record) error { return rec.Save(out) }
+	conductor.Observe = func(s lab.Status) {
+		if conductor.Together == 0 || s.Note == "" && !s.Finished {
+			view.observe(s)
+		}
 	}
 	return conductor.Run(cmd.Context(), entries, rec)
 }

@@ -15,15 +15,18 @@ import (
 // work than the baseline: 0.01 is 1%.
 var InjectedSlowdowns = []float64{0.01, 0.02, 0.03, 0.05}
 
+// CalibrationStage is the stage of a calibration's rows.
+const CalibrationStage = "calibrate"
+
 // CalibrationSuite makes comparisons with a known result from a case's contender: each case has it
 // as baseline, again as control (an A/A comparison), and slowed by each of InjectedSlowdowns in
 // turn. They are cases like all others and go through the same conductor.
 func CalibrationSuite(of *Case, c Contender, comparisons int) Suite {
-	suite := Suite{Stage: "calibrate", Doc: "How often does the instrument call equal things different, and which slowdown does it find?"}
+	suite := Suite{Stage: CalibrationStage, Doc: "How often does the instrument call equal things different, and which slowdown does it find?"}
 	for i := range comparisons {
 		by := InjectedSlowdowns[i%len(InjectedSlowdowns)]
 		original, slowed := c, c
-		original.Name, slowed.Name = "code=original", fmt.Sprintf("code=slowed/by=%g%%", 100*by)
+		original.Name, slowed.Name = "code=original", slowedName(by)
 		slowed.Open = func(ctx context.Context, env Env) (Instance, error) {
 			instance, err := c.Open(ctx, env)
 			if err != nil {
@@ -50,11 +53,21 @@ type slow struct {
 	by float64
 }
 
-// Run does more operations where that comes to the part within a tenth of it, else it
-// keeps its processor for that part of the time that they took.
+func slowedName(by float64) string { return fmt.Sprintf("code=slowed/by=%g%%", 100*by) }
+
+// moreOperations is how many more than n come to the part within a tenth of it, 0 if none do.
+func moreOperations(by float64, n int) int {
+	if more := by * float64(n); more >= 5 {
+		return int(more + 0.5)
+	}
+	return 0
+}
+
+// Run does more operations where that is possible, else it keeps its processor for that part of
+// the time that they took.
 func (s slow) Run(n int) error {
-	if more := s.by * float64(n); more >= 5 {
-		return s.Instance.Run(n + int(more+0.5))
+	if more := moreOperations(s.by, n); more > 0 {
+		return s.Instance.Run(n + more)
 	}
 	start := time.Now()
 	if err := s.Instance.Run(n); err != nil {
@@ -93,6 +106,7 @@ type Calibration struct {
 	// Slowed and Found are how many comparisons had a slowdown injected, and how many of
 	// those were called slower, in the order of InjectedSlowdowns.
 	Slowed, Found []int
+	Covered       int // intervals of slowed ones that cover what they were slowed by
 	Blocks        float64
 	HalfWidth     float64 // median of the A/A comparisons'
 	// Needed is the slowdown that 95% of the comparisons would have found: what each A/A interval
@@ -117,17 +131,24 @@ func Calibrate(rec *record.Record) Calibration {
 		if control.Verdict == stats.Faster || control.Verdict == stats.Slower {
 			c.FalseAlarms++
 		}
-		if control.Ratio.Low > 1 || control.Ratio.High < 1 {
+		if !covers(control.Ratio, 1) {
 			c.Misses++
 		}
 		for i, by := range InjectedSlowdowns {
-			row := result.Of(fmt.Sprintf("code=slowed/by=%g%%", 100*by))
+			row := result.Of(slowedName(by))
 			if row == nil || row.Ratio == nil {
 				continue
 			}
 			c.Slowed[i]++
 			if row.Verdict == stats.Slower {
 				c.Found[i]++
+			}
+			truth := 1 + by
+			if more := moreOperations(by, row.Row.N); more > 0 {
+				truth = 1 + float64(more)/float64(row.Row.N)
+			}
+			if covers(row.Ratio, truth) {
+				c.Covered++
 			}
 		}
 	}
@@ -137,4 +158,8 @@ func Calibrate(rec *record.Record) Calibration {
 		c.Needed = needed[(95*len(needed)+99)/100-1]
 	}
 	return c
+}
+
+func covers(interval *stats.Comparison, truth float64) bool {
+	return interval.Low <= truth && truth <= interval.High
 }

@@ -24,6 +24,9 @@ type Conductor struct {
 	Command []string
 	// Environment is added to that of the workers: "NAME=value". Optional.
 	Environment []string
+	// Together is how many cases take turns with their blocks before the next ones begin, all for
+	// 0. A calibration has hundreds; if it ends early, the first ones are finished.
+	Together int
 	// Save keeps the record; it is called before anything is measured, after blocks as
 	// often as its own time allows (see saver), and at the end. An error ends the run.
 	// Optional.
@@ -52,7 +55,7 @@ type Status struct {
 	Finished bool
 }
 
-// Stop reasons that Run returns beside the record.
+// ErrInterrupted is what Run returns if its context ended.
 var ErrInterrupted = errors.New("interrupted")
 
 // Run measures until every case is as precise as rec.Run asks or its budget is used up. Cases whose
@@ -61,16 +64,18 @@ var ErrInterrupted = errors.New("interrupted")
 // filled in as the run goes on. If ctx ends, Run returns ErrInterrupted; rec then holds all
 // finished blocks.
 func (c *Conductor) Run(ctx context.Context, entries []Entry, rec *record.Record) error {
-	r := &run{Conductor: c, rec: rec, saver: saver{save: c.Save, now: time.Now}, start: time.Now(), lapped: time.Now(), before: rec.Run.Elapsed, deadline: time.Now().Add(rec.Run.Budget)}
+	start := time.Now()
+	r := &run{Conductor: c, rec: rec, saver: saver{save: c.Save, now: time.Now}, start: start, lapped: start, before: rec.Run.Elapsed}
+	r.end = start.Add(rec.Run.Budget - rec.Run.Elapsed)
 	for _, rows := range byCase(entries) {
 		if cs := r.newCase(rows); cs != nil {
-			r.cases = append(r.cases, cs)
+			r.all = append(r.all, cs)
 		}
 	}
 	if err := r.save((*saver).whole); err != nil {
 		return err
 	}
-	err := r.measure(ctx)
+	err := r.measureAll(ctx)
 	if err == nil {
 		r.finish(ctx)
 	} else if ctx.Err() != nil {
@@ -84,10 +89,12 @@ type run struct {
 	*Conductor
 	rec      *record.Record
 	saver    saver
-	cases    []*runCase
+	all      []*runCase
+	cases    []*runCase // those that take turns now
 	start    time.Time
 	before   time.Duration // elapsed before the run was resumed
-	deadline time.Time
+	end      time.Time
+	deadline time.Time // of the cases that take turns now
 	foretold bool
 	lapped   time.Time
 	spent    map[string]time.Duration
@@ -138,6 +145,29 @@ func (r *run) look(cs *runCase) {
 
 func (r *run) left() time.Duration { return time.Until(r.deadline) }
 
+// measureAll measures the cases, Together at a time, which share what is left of the budget. In a
+// run that was resumed, those that had a first look are not measured again.
+func (r *run) measureAll(ctx context.Context) error {
+	todo := r.all
+	if r.Together > 0 {
+		todo = slices.DeleteFunc(slices.Clone(todo), func(cs *runCase) bool { return cs.blocks >= looks[0] })
+	}
+	for len(todo) > 0 {
+		r.cases = todo[:min(cmp.Or(r.Together, len(todo)), len(todo))]
+		r.deadline = time.Now().Add(time.Until(r.end) * time.Duration(len(r.cases)) / time.Duration(len(todo)))
+		if err := r.measure(ctx); err != nil {
+			return err
+		}
+		if todo = todo[len(r.cases):]; len(todo) > 0 {
+			for _, cs := range r.cases {
+				cs.done = true
+			}
+		}
+	}
+	return ctx.Err()
+}
+
+// measure measures the cases that take turns now.
 func (r *run) measure(ctx context.Context) error {
 	for {
 		if r.left() > 0 { // else there is nothing to share out
@@ -173,7 +203,7 @@ func (r *run) measure(ctx context.Context) error {
 
 // finish marks rows without figures and measures the instrument's own cost.
 func (r *run) finish(ctx context.Context) {
-	for _, cs := range r.cases {
+	for _, cs := range r.all {
 		if !cs.done {
 			r.observe(cs, Status{Finished: true})
 		}
@@ -240,12 +270,12 @@ func (r *run) observe(cs *runCase, s Status) {
 	if r.Observe == nil {
 		return
 	}
-	s.Case, s.HalfWidth, s.Rounds, s.Cases = cs.name, cs.halfWidth, r.rec.Run.Rounds, len(r.cases)
-	s.Elapsed, s.Left = r.elapsed(), max(0, r.left())
+	s.Case, s.HalfWidth, s.Rounds, s.Cases = cs.name, cs.halfWidth, r.rec.Run.Rounds, len(r.all)
+	s.Elapsed, s.Left = r.elapsed(), max(0, time.Until(r.end))
 	if s.Block == 0 {
 		s.Block = cs.blocks
 	}
-	for _, other := range r.cases {
+	for _, other := range r.all {
 		if other.done {
 			s.CasesDone++
 		}

@@ -372,6 +372,10 @@ func TestInterruptKeepsFinishedBlocks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	// The budget is the whole run's: what is left of it is known if it is interrupted again.
+	if left := rec.Run.Budget - rec.Run.Elapsed; left != time.Minute {
+		t.Errorf("resumed with %v of the budget left, want 1m", left)
+	}
 	if err := c.Run(context.Background(), entries, rec); err != nil {
 		t.Fatal(err)
 	}
@@ -445,5 +449,40 @@ func TestResumeRefusesToMix(t *testing.T) {
 	rec.Rows[0].Name = "Test/op=plain/is=gone"
 	if _, err := Resume(rec, Entries(testSuites()), rec.Machine, time.Minute); err == nil {
 		t.Error("resumed a row that the program does not have")
+	}
+}
+
+// Of many cases a few are measured at a time, with their share of the budget. A run that ends early
+// has finished the first ones, and resumed goes on behind them.
+func TestTogether(t *testing.T) {
+	entries, rec := prepared(t, time.Minute, "op=plain", "op=baseless")
+	rec.Run.Precision = 1e-9 // never done
+	first, second := byCase(entries)[0][0].Case.Name, byCase(entries)[1][0].Case.Name
+	ctx, cancel := context.WithCancel(context.Background())
+	c := testConductor(t)
+	c.Together = 1
+	c.Observe = func(s Status) {
+		if s.Case == second {
+			cancel()
+		}
+	}
+	rec.Run.Budget = 10 * time.Second
+	if err := c.Run(ctx, entries, rec); !errors.Is(err, ErrInterrupted) {
+		t.Fatal(err)
+	}
+	before := len(rec.BlocksOf(first))
+	if before < looks[0] || len(rec.BlocksOf(second)) > 0 {
+		t.Fatalf("%d blocks of the first case, %d of the second", before, len(rec.BlocksOf(second)))
+	}
+	c.Observe = nil
+	entries, err := Resume(rec, Entries(testSuites()), rec.Machine, 4*time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Run(context.Background(), entries, rec); err != nil || !rec.Run.Complete {
+		t.Fatal(err, rec.Run.Complete)
+	}
+	if a, b := len(rec.BlocksOf(first)), len(rec.BlocksOf(second)); a != before || b == 0 {
+		t.Errorf("resumed: %d blocks of the first case, which had %d, and %d of the second", a, before, b)
 	}
 }

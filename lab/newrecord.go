@@ -137,8 +137,8 @@ func ModulesOf(info *debug.BuildInfo) map[string]string {
 	return modules
 }
 
-// Resume prepares a record that was not completed to be measured further, for the
-// budget given, and returns the entries of its rows. It refuses what would mix
+// Resume prepares a record that was not completed to be measured further, for the budget given on
+// top of the time that it has taken, and returns the entries of its rows. It refuses what would mix
 // figures of two machines or two builds. all are the entries that this program has.
 func Resume(rec *record.Record, all []Entry, machine record.Machine, budget time.Duration) ([]Entry, error) {
 	if here, there := machine.Identity(), rec.Machine.Identity(); here != there {
@@ -174,6 +174,6 @@ func Resume(rec *record.Record, all []Entry, machine record.Machine, budget time
 		}
 		entries = append(entries, e)
 	}
-	rec.Run.Complete, rec.Run.Self, rec.Run.Budget = false, nil, budget
+	rec.Run.Complete, rec.Run.Self, rec.Run.Budget = false, nil, rec.Run.Elapsed+budget
 	return entries, nil
 }

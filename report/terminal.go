@@ -323,8 +323,13 @@ func (t *terminal) footer(rec *record.Record) {
 
 func partialText(rec *record.Record) string {
 	command := "run"
-	if slices.ContainsFunc(rec.Rows, func(r record.Row) bool { return r.Stage == "bench" }) {
-		command = "bench"
+	for _, row := range rec.Rows {
+		switch row.Stage {
+		case "bench":
+			command = "bench"
+		case "calibrate":
+			command = "doctor --calibrate"
+		}
 	}
 	return "the run was not completed: `postage " + command + " --resume FILE` continues it"
 }

@@ -1,0 +1,290 @@
+package cli
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"postage/lab"
+	"postage/record"
+	"postage/report"
+	"postage/stats"
+)
+
+// enoughComparisons without a false alarm show that at most 1% are false alarms: 0.99^368 is 2.5%.
+const enoughComparisons = 368
+
+// comparisonBudget is what a comparison takes at least: what a case of `postage run` may get of its
+// default budget.
+const comparisonBudget = 6 * time.Second
+
+// comparisonsTogether is how many comparisons take turns: about the cases of a run, so that each is
+// spread over as much time as there.
+const comparisonsTogether = 16
+
+// calibrationPrecision is so narrow that a calibration uses its whole budget.
+const calibrationPrecision = 0.005
+
+// calibrated is the case whose baseline a calibration of the stage takes: its first headline
+// case, else its first; of the first stage for "". nil if there is no such stage.
+func (p program) calibrated(stage string) (first *lab.Entry) {
+	for _, e := range lab.Entries(p.suites) {
+		if stage != "" && e.Stage != stage || e.Role != record.RoleBaseline || e.Contender.NotPossible != "" {
+			continue
+		}
+		if e.Case.Headline {
+			return &e
+		}
+		if first == nil {
+			first = &e
+		}
+	}
+	return first
+}
+
+func (p program) calibrationSuite(stage string, comparisons int) lab.Suite {
+	if e := p.calibrated(stage); e != nil {
+		return lab.CalibrationSuite(e.Case, e.Contender, comparisons)
+	}
+	return lab.Suite{}
+}
+
+// calibrationPattern begins what a calibration's record says it is of; the stage follows.
+const calibrationPattern = "doctor --calibrate --stage "
+
+func (p program) newCalibration(cmd *cobra.Command, stage string, comparisons int, budget time.Duration, asJSON bool) error {
+	of := p.calibrated(stage)
+	if of == nil {
+		return hinted(fmt.Errorf("--stage %s: there is no such stage", stage), "`postage list` shows them")
+	}
+	entries := lab.Entries([]lab.Suite{p.calibrationSuite(of.Stage, comparisons)})
+	plan := lab.NewPlan(entries, budget)
+	if budget == 0 { // as much as a comparison takes: a stage's batches may be long
+		for each := comparisonBudget; budget == 0 || len(plan.Left) > 0; each *= 2 {
+			budget = time.Duration(comparisons) * each
+			plan = lab.NewPlan(entries, budget)
+		}
+	}
+	rec, out, err := newRun(plan, record.Run{
+		Patterns: []string{calibrationPattern + of.Stage}, Seed: record.DefaultSeed, Precision: calibrationPrecision,
+		Budget: budget, Commit: commit(cmd.Context()),
+	}, "", "calibration-")
+	if err != nil {
+		return err
+	}
+	if left := len(plan.Left); left > 0 {
+		say(cmd, "postage: %v leave no time for the blocks of %d of the comparisons, unless time remains", budget, left/3)
+	}
+	say(cmd, "postage: %d comparisons of %s with itself and with itself slowed, about %v", comparisons, of.Row(), budget)
+	return p.calibrate(cmd, plan.All(), rec, out, asJSON)
+}
+
+func (p program) resumeCalibration(cmd *cobra.Command, file string, budget time.Duration, asJSON bool) error {
+	name, rec, budget, err := unfinished(cmd, file, budget)
+	if err != nil {
+		return err
+	}
+	if len(rec.Rows) == 0 || rec.Rows[0].Stage != lab.CalibrationStage {
+		return hinted(fmt.Errorf("%s is not a record of a calibration", name), "postage run --resume "+file)
+	}
+	suite := p.calibrationSuite(calibratedStage(rec), len(rec.Cases()))
+	entries, err := lab.Resume(rec, lab.Entries([]lab.Suite{suite}), record.ThisMachine(0), budget)
+	if err != nil {
+		return err
+	}
+	if err := record.Reserve(name); err != nil {
+		return err
+	}
+	say(cmd, "postage: resuming %s for %v", name, budget.Round(time.Second))
+	return p.calibrate(cmd, entries, rec, name, asJSON)
+}
+
+// calibratedStage is the stage that the record is a calibration of, "" for the first.
+func calibratedStage(rec *record.Record) string {
+	_, stage, _ := strings.Cut(strings.Join(rec.Run.Patterns, " "), calibrationPattern)
+	return stage
+}
+
+// calibrate measures and prints what was found; of an interrupted calibration, by the comparisons
+// that were finished.
+func (p program) calibrate(cmd *cobra.Command, entries []lab.Entry, rec *record.Record, out string, asJSON bool) error {
+	stage := calibratedStage(rec)
+	interrupted := conduct(cmd, lab.Conductor{Together: comparisonsTogether}, entries, rec, out, "--comparisons", strconv.Itoa(len(rec.Cases())), "--stage", stage)
+	if interrupted != nil && !errors.Is(interrupted, lab.ErrInterrupted) {
+		return interrupted
+	}
+	say(cmd, "postage: record saved as %s", out)
+	if interrupted != nil {
+		say(cmd, "postage: interrupted; to resume: postage doctor --calibrate --resume %s", out)
+	}
+	if err := printCalibration(cmd, rec, out, asJSON); err != nil || interrupted != nil {
+		return errors.Join(interrupted, err)
+	}
+	return keepCalibration(stage, &rec.Machine, calibrationLine(rec, calibrationJSON(stage, lab.Calibrate(rec))))
+}
+
+// printCalibration prints what the calibration in a record found.
+func printCalibration(cmd *cobra.Command, rec *record.Record, name string, asJSON bool) error {
+	c := lab.Calibrate(rec)
+	if c.Comparisons == 0 {
+		return fmt.Errorf("%s: holds no comparison of a calibration with the %d blocks that an interval takes; `postage show %s` says what it holds", name, stats.MinBlocks, name)
+	}
+	stage := cmp.Or(calibratedStage(rec), "first stage")
+	result := calibrationJSON(stage, c)
+	w := cmd.OutOrStdout()
+	if asJSON {
+		return doctorJSON(w, &rec.Machine, result)
+	}
+	fmt.Fprintf(w, "comparisons                      %d of %d, %g blocks each (median), interval ±%.2f%% (median), duty %.0f%%\n",
+		c.Comparisons, len(rec.Cases()), c.Blocks, 100*c.HalfWidth, 100*lab.Duty(rec))
+	fmt.Fprintf(w, "equal things called different    %s\n", rateText(c.FalseAlarms, c.Comparisons))
+	fmt.Fprintf(w, "their interval contains 1        %s\n", rateText(c.Comparisons-c.Misses, c.Comparisons))
+	slowed := 0
+	for i, by := range lab.InjectedSlowdowns {
+		if c.Slowed[i] > 0 {
+			fmt.Fprintf(w, "%g%% slowdown found                %s\n", 100*by, rateText(c.Found[i], c.Slowed[i]))
+		}
+		slowed += c.Slowed[i]
+	}
+	fmt.Fprintf(w, "intervals contain the slowdown   %s\n", rateText(c.Covered, slowed))
+	fmt.Fprintf(w, "found in 95%% by their intervals  %.2f%%\n\n", 100*c.Needed)
+	before := blockValues(w, rec)
+	fmt.Fprintf(w, "\n%s\n\n", calibrationLine(rec, result))
+	calibrationRow(w, rec, stage, c, before)
+	return nil
+}
+
+// blockValues prints what the blocks find by each kind of block value, and marks the one in use.
+// All are of the same batches, so the machine's state is the same. It returns what was found by the
+// median of paired wall times, which was the value before.
+func blockValues(w io.Writer, rec *record.Record) (before lab.Calibration) {
+	own := rec.Rows[0].Value
+	other := *rec
+	other.Rows = slices.Clone(rec.Rows)
+	fmt.Fprintf(w, "%-36s %11s %8s %7s %7s  %-25s %s\n", "by the value of a block", "comparisons", "interval", "miss 1", "differ", "1%, 2%, 3%, 5% found", "found in 95%")
+	for _, kind := range []record.Value{record.ValueMedianWall, record.ValueMeanWall, record.ValueFastWall, record.ValueFastCPU} {
+		for i := range other.Rows {
+			other.Rows[i].Value = kind
+		}
+		c := lab.Calibrate(&other)
+		name := cmp.Or(string(kind), "median of paired wall times")
+		if kind == record.ValueMedianWall {
+			before = c
+		}
+		if kind == own {
+			name += " (in use)"
+		}
+		fmt.Fprintf(w, "%-36s %11d %8s %7d %7d  %-25s %.2f%%\n", name, c.Comparisons,
+			fmt.Sprintf("±%.2f%%", 100*c.HalfWidth), c.Misses, c.FalseAlarms, foundText(c, " "), 100*c.Needed)
+	}
+	return before
+}
+
+func foundText(c lab.Calibration, separator string) string {
+	var found []string
+	for i := range c.Slowed {
+		found = append(found, fmt.Sprintf("%d/%d", c.Found[i], c.Slowed[i]))
+	}
+	return strings.Join(found, separator)
+}
+
+// calibrationRow prints the calibration as a Markdown table of one row, for documents.
+func calibrationRow(w io.Writer, rec *record.Record, stage string, c, before lab.Calibration) {
+	contains := rate(c.Comparisons-c.Misses, c.Comparisons)
+	fmt.Fprintln(w, "| stage | a comparison | interval | equal called different | intervals that contain 1 | 1, 2, 3, 5% found | found in 95% | by the median of wall times |")
+	fmt.Fprintln(w, "|---|---|---|---|---|---|---|---|")
+	fmt.Fprintf(w, "| %s | %v, %g blocks | ±%.2f%% | %d of %d | %.1f%% of %d (%.1f to %.1f%%) | %s | %.2f%% | %.2f%%, so %.2f of it |\n",
+		stage, eachTook(rec), c.Blocks, 100*c.HalfWidth, c.FalseAlarms, c.Comparisons, 100*contains.Value, c.Comparisons, 100*contains.Low, 100*contains.High,
+		foundText(c, ", "), 100*c.Needed, 100*before.Needed, c.Needed/before.Needed)
+}
+
+// eachTook is the part of the budget that a comparison had.
+func eachTook(rec *record.Record) time.Duration {
+	return (rec.Run.Budget / time.Duration(len(rec.Cases()))).Round(time.Second / 10)
+}
+
+func rate(k, n int) report.Rate {
+	low, high := stats.ClopperPearson(k, n, 0.95)
+	return report.Rate{Count: k, Value: float64(k) / float64(max(1, n)), Low: low, High: high}
+}
+
+func rateText(k, n int) string {
+	r := rate(k, n)
+	return fmt.Sprintf("%5.1f%%  (95%% interval %.1f%% to %.1f%%, %d of %d)", 100*r.Value, 100*r.Low, 100*r.High, k, n)
+}
+
+func calibrationJSON(stage string, c lab.Calibration) *report.Calibration {
+	result := &report.Calibration{
+		Stage: stage, Comparisons: c.Comparisons, FalseAlarms: rate(c.FalseAlarms, c.Comparisons), Misses: rate(c.Misses, c.Comparisons),
+		Slowdowns: []report.Slowdown{}, Blocks: c.Blocks, HalfWidth: c.HalfWidth,
+	}
+	for i, by := range lab.InjectedSlowdowns {
+		if c.Slowed[i] == 0 {
+			continue
+		}
+		found := rate(c.Found[i], c.Slowed[i])
+		result.Slowdowns = append(result.Slowdowns, report.Slowdown{By: by, Found: found})
+		if found.Value >= 0.95 && result.Smallest == nil {
+			result.Smallest = &by
+		} else if found.Value < 0.95 {
+			result.Smallest = nil // a larger one must be found as well
+		}
+	}
+	return result
+}
+
+// calibrationLine says in one line what verdicts are worth here.
+func calibrationLine(rec *record.Record, r *report.Calibration) string {
+	finds := "no slowdown of up to 5% is found in 95% of comparisons"
+	for _, s := range r.Slowdowns {
+		if r.Smallest != nil && s.By == *r.Smallest {
+			finds = fmt.Sprintf("a slowdown of %g%% is found in %.0f%% of comparisons (%d found)", 100*s.By, 100*s.Found.Value, s.Found.Count)
+		}
+	}
+	return fmt.Sprintf("%s on this machine, %v a comparison: %s, equal things are called different in at most %.1f%% (%d of %d)",
+		r.Stage, eachTook(rec), finds, 100*r.FalseAlarms.High, r.FalseAlarms.Count, r.Comparisons)
+}
+
+// keptCalibration is the line of a stage's last calibration and the machine it is of.
+type keptCalibration struct{ Machine, Line string }
+
+func calibrationFile(stage string) string {
+	return filepath.Join(filepath.Dir(runsFolder), "calibration-"+stage+".json")
+}
+
+func keepCalibration(stage string, m *record.Machine, line string) error {
+	text, err := json.Marshal(keptCalibration{m.Identity(), line})
+	if err != nil {
+		return err
+	}
+	return writeFile(calibrationFile(stage), func(w io.Writer) error {
+		_, err := w.Write(append(text, '\n'))
+		return err
+	})
+}
+
+// sayCalibrations prints what calibrations of the entries' stages found on this machine.
+func sayCalibrations(cmd *cobra.Command, entries []lab.Entry, m *record.Machine) {
+	said := map[string]bool{}
+	for _, e := range entries {
+		if said[e.Stage] {
+			continue
+		}
+		said[e.Stage] = true
+		var kept keptCalibration
+		text, err := os.ReadFile(calibrationFile(e.Stage))
+		if err == nil && json.Unmarshal(text, &kept) == nil && kept.Machine == m.Identity() {
+			say(cmd, "postage: calibrated: %s", kept.Line)
+		}
+	}
+}
