@@ -241,7 +241,7 @@ func runLoad(cmd *cobra.Command, args []string, f *loadFlags) (err error) {
 	if err := f.check(args); err != nil {
 		return err
 	}
-	if err := f.checkFleet(args); err != nil {
+	if err := f.checkFleet(cmd.Flags(), args); err != nil {
 		return err
 	}
 	if f.replay != "" && (cmd.Flags().Changed("rate") || cmd.Flags().Changed("duration")) {
@@ -309,6 +309,9 @@ func runLoad(cmd *cobra.Command, args []string, f *loadFlags) (err error) {
 	if f.warmUp > 0 {
 		before := plan
 		before.Duration, before.Stages = f.warmUp, nil
+		if f.fleet.worker {
+			before.Rate /= float64(f.fleet.workers)
+		}
 		if _, err := load.Run(ctx, before); err != nil {
 			return err
 		}

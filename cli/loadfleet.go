@@ -43,25 +43,48 @@ func (f *fleetFlags) register(flags *pflag.FlagSet) {
 // notForWorkers are flags that only the command has. Those in workersFiles name files.
 var (
 	notForWorkers = []string{
-		"kubernetes", "workers", "image", "namespace", "kubeconfig", "service-account", "host-network", "attach", "config",
+		"kubernetes", "image", "namespace", "kubeconfig", "service-account", "host-network", "attach", "config",
 		"json", "hgrm", "assert",
 	}
 	workersFiles = []string{"body", "targets", "data", "ca", "cert", "key", "proto-file"}
 )
 
+// sums is why a fleet has nothing by the second.
+const sums = "its workers report what they have counted since the start, not each second"
+
 // checkFleet rejects what a fleet cannot do.
-func (f *loadFlags) checkFleet(args []string) error {
+func (f *loadFlags) checkFleet(flags *pflag.FlagSet, args []string) error {
 	switch {
-	case !f.fleet.on && f.fleet.attach == "":
+	case f.fleet.attach != "":
+		decided := len(args) > 0
+		flags.Visit(func(flag *pflag.Flag) { decided = decided || !slices.Contains(notForWorkers, flag.Name) })
+		if decided {
+			return hinted(errors.New("--attach takes over a Job as it was begun"), "leave the URL out, and all flags that say what is sent")
+		}
+		return nil
+	case !f.fleet.on:
 		return nil
 	case f.fleet.workers < 1:
 		return errors.New("--workers must be at least 1")
-	case f.fleet.attach == "" && len(args) == 0 && f.targets == "":
+	case len(args) == 0 && f.targets == "":
 		return hinted(errors.New("--kubernetes needs a URL: workers do not reach the built-in server"), "give the URL of a server that pods reach")
-	case f.rate == 0 || f.slo != "" || f.arrivals != "constant" || f.replay != "":
-		return hinted(errors.New("--kubernetes sends at a rate, evenly spaced"), "leave --slo, --arrivals, --replay and --rate max out")
-	case f.csv != "" || f.hlog != "" || f.html != "" || f.prometheus != "" || f.prometheusWrite != "":
-		return errors.New("--kubernetes has no --csv, --hdr-log, --html and --prometheus: its workers report sums")
+	}
+	for _, no := range []struct {
+		set       bool
+		what, why string
+	}{
+		{f.rate == 0, "--rate max", "its workers divide a rate among them; give --rate, such as 100"},
+		{f.slo != "", "--slo", "a Job has one rate; run one for each rate to try, with --assert"},
+		{f.replay != "", "--replay", "each worker would send the whole log; give --rate and --targets"},
+		{f.csv != "", "--csv", sums},
+		{f.hlog != "", "--hdr-log", sums + "; --hgrm has the whole distribution"},
+		{f.html != "", "--html", sums},
+		{f.prometheus != "", "--prometheus", sums},
+		{f.prometheusWrite != "", "--prometheus-write", sums},
+	} {
+		if no.set {
+			return fmt.Errorf("%s is not possible with --kubernetes: %s", no.what, no.why)
+		}
 	}
 	return nil
 }
@@ -71,7 +94,7 @@ func (f *loadFlags) fleetPlan(flags *pflag.FlagSet, args []string) (*fleet.Plan,
 	p := &fleet.Plan{
 		Workers: f.fleet.workers, Image: f.fleet.image, ServiceAccount: f.fleet.serviceAccount, HostNetwork: f.fleet.hostNetwork, CPU: 1,
 		Patience: f.wait + f.timeout, Files: map[string][]byte{}, Args: []string{"load", "--kubernetes-worker", "--config", fleet.PathOf("load.yaml")},
-		Load: load.Plan{Rate: float64(f.rate), Duration: f.duration},
+		Load: load.Plan{Rate: float64(f.rate), Duration: f.duration, Poisson: f.arrivals == "poisson"}, Proto: f.proto,
 	}
 	if flags.Changed("cpu") {
 		p.CPU = f.cpu
@@ -131,7 +154,7 @@ func (f *loadFlags) runFleet(cmd *cobra.Command, args []string) error {
 		if job, err = client.Submit(ctx, plan); err != nil {
 			return err
 		}
-		say(fmt.Sprintf("Job %s: should this command end, postage load --attach %s takes over", job, job))
+		say(fmt.Sprintf("Job %s: if this command ends, postage load --attach %s takes over", job, job))
 	}
 	out, err := client.Follow(ctx, job, say)
 	if ctx.Err() != nil || err == nil {
@@ -147,6 +170,7 @@ func (f *loadFlags) runFleet(cmd *cobra.Command, args []string) error {
 		say(note)
 	}
 	say(fmt.Sprintf("the workers' clocks are within %v of this one's", out.Clocks.Round(time.Millisecond)))
-	out.Interrupted = ctx.Err() != nil
+	out.Interrupted = out.Interrupted || ctx.Err() != nil
+	f.proto = out.Proto
 	return f.write(ctx, cmd.OutOrStdout(), cmd.ErrOrStderr(), out.Result)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"runtime"
 	"slices"
 	"sync"
@@ -72,6 +73,8 @@ type Plan struct {
 	// Poisson makes requests due at random, independent times, like those of many users. Without it
 	// they are evenly spaced, which understates how long requests queue.
 	Poisson bool
+	// Seed is what these times are drawn from; 0 stands for a random seed.
+	Seed uint64
 	// Stages, if not empty, say how the rate changes. Rate is then their mean, and Duration their
 	// sum.
 	Stages []Stage
@@ -118,7 +121,8 @@ type Result struct {
 	Elapsed  time.Duration // from the first due to the last answer
 	Done     int64         // answers, errors included
 	// Unanswered is how many requests were due and had no answer when the plan was interrupted.
-	// Latency counts each as at least as long as it had waited.
+	// Latency counts each as at least as long as it had waited, except for those of a fleet's
+	// worker that died.
 	Unanswered int64
 	Errors     map[string]int64
 	Statuses   map[int]int64 // answers by their status: HTTP's, or gRPC's
@@ -177,6 +181,13 @@ func Run(ctx context.Context, p Plan) (*Result, error) {
 	requests, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer stop(nil)
 	r.requests = requests
+	if p.Poisson {
+		if p.Seed == 0 {
+			p.Seed = rand.Uint64()
+		}
+		r.arrive = p.arrivals()
+		r.arrival = r.arrive()
+	}
 	r.tallies = make([]*tally, min(len(p.Lines), 2*runtime.GOMAXPROCS(0)))
 	for i := range r.tallies {
 		r.tallies[i] = newTally()
@@ -278,7 +289,8 @@ type run struct {
 	planned    int64              // requests that were due; belongs to the pacer
 	skipped    int64              // requests that were due before the run began
 	cpuBefore  time.Duration
-	passed     float64 // planned for a Poisson plan, before rounding
+	arrive     func() float64 // arrivals of a Poisson plan, and the first that is not handed out
+	arrival    float64
 
 	busy    sync.Once
 	busyCPU time.Duration // CPU time used until the plan's end
@@ -304,6 +316,7 @@ func (r *run) soFar() *Result {
 	result := &Result{
 		Rate: r.plan.Rate, onTime: sum.onTime, Elapsed: max(0, time.Since(r.start)), Done: sum.latency.TotalCount() - sum.unanswered,
 		Unanswered: sum.unanswered, Errors: sum.reasons(), Statuses: sum.statuses, Latency: sum.latency, Late: sum.late,
+		Sent: sum.sent, Received: sum.received, MessageLatency: sum.messages,
 		Processors: runtime.GOMAXPROCS(0),
 	}
 	if cpu, known := proc.CPU(); known {

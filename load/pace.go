@@ -1,6 +1,7 @@
 package load
 
 import (
+	"encoding/binary"
 	"math"
 	"math/rand/v2"
 	"runtime"
@@ -47,13 +48,29 @@ func (r *run) next() (time.Duration, bool) {
 		}
 		return dues[r.planned], true
 	}
-	if r.plan.Poisson { // its intervals have a mean of 1, in units of requests
-		r.passed += rand.ExpFloat64() * float64(max(1, r.plan.Workers))
-		return r.at(r.passed), r.passed < r.plan.Rate*r.plan.Duration.Seconds()
+	if r.plan.Poisson {
+		n := r.arrival
+		r.arrival = r.arrive()
+		return r.at(n), n < r.plan.Rate*r.plan.Duration.Seconds()
 	}
 	// All requests that are due before the end, except for a rounding error.
 	n := r.plan.number(r.skipped + r.planned)
 	return r.at(float64(n)), n < r.plan.requests()
+}
+
+// arrivals returns a function whose calls return when this worker's requests are due in a Poisson
+// plan: after how many requests of all workers, on average. It depends on nothing but the plan, so
+// that a worker's successor continues with the same requests, and others can count them.
+// Independent Poisson processes together are one.
+func (p *Plan) arrivals() func() float64 {
+	var key [32]byte
+	binary.LittleEndian.PutUint64(key[:], p.Seed)
+	binary.LittleEndian.PutUint64(key[8:], uint64(p.Worker))
+	source, mean, at := rand.New(rand.NewChaCha8(key)), float64(max(1, p.Workers)), 0.0
+	return func() float64 {
+		at += mean * source.ExpFloat64()
+		return at
+	}
 }
 
 // skip leaves out requests that were due before the beginning.
@@ -62,7 +79,9 @@ func (r *run) skip(d time.Duration) {
 	if len(r.plan.Stages) > 0 {
 		n = planned(r.plan.Stages, d.Seconds())
 	}
-	r.passed = n
+	for r.plan.Poisson && r.arrival < n {
+		r.arrival = r.arrive()
+	}
 	r.skipped = max(0, int64(math.Ceil((n-float64(r.plan.Worker))/float64(max(1, r.plan.Workers)))))
 }
 

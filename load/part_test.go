@@ -3,6 +3,7 @@ package load
 import (
 	"context"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -35,7 +36,7 @@ func TestMerge(t *testing.T) {
 		part.Worker, part.Invalid = i, "" // it may have been late on a busy machine
 		parts = append(parts, part)
 	}
-	merged, err := Merge(&plan, parts)
+	merged, err := Merge(&plan, parts, time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,12 +45,103 @@ func TestMerge(t *testing.T) {
 	}
 	slices.Reverse(parts)
 	parts[0].Invalid = "late"
-	again, err := Merge(&plan, parts[:2])
+	again, err := Merge(&plan, parts[:2], time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}
+	if why := again.Shortfall(); !strings.HasSuffix(why, "workers ended early") {
+		t.Errorf("without worker 0: %q", why)
+	}
 	if again.NotSent != 334 || again.Invalid() != "worker 2 (): late" {
 		t.Errorf("without worker 0: not sent %d, %q", again.NotSent, again.Invalid())
+	}
+}
+
+// The workers of a Poisson plan together send as many requests as can be counted beforehand. A
+// successor of one continues with the same requests.
+func TestMergePoisson(t *testing.T) {
+	const workers = 3
+	plan := Plan{Rate: 1000, Duration: time.Second, Workers: workers, Poisson: true, Seed: 17}
+	var parts []Part
+	for i := range workers {
+		p := plan
+		p.Worker, p.Lines = i, []Line{OneAtATime(answering{})}
+		result, err := Run(t.Context(), p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		part, err := result.Part()
+		if err != nil {
+			t.Fatal(err)
+		}
+		part.Worker = i
+		parts = append(parts, part)
+	}
+	merged, err := Merge(&plan, parts, time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if merged.Planned == 1000 || merged.Planned < 850 || merged.Planned > 1150 || merged.Done != merged.Planned || merged.NotSent != 0 {
+		t.Errorf("planned %d, done %d, not sent %d", merged.Planned, merged.Done, merged.NotSent)
+	}
+
+	dues := func(r *run) (all []time.Duration) {
+		for due, ok := r.next(); ok; due, ok = r.next() {
+			all = append(all, due)
+		}
+		return all
+	}
+	whole, late := &run{plan: plan}, &run{plan: plan}
+	for _, r := range []*run{whole, late} {
+		r.arrive = plan.arrivals()
+		r.arrival = r.arrive()
+	}
+	late.skip(500 * time.Millisecond)
+	all, rest := dues(whole), dues(late)
+	if len(rest) == 0 || len(rest) == len(all) || rest[0] < 500*time.Millisecond || !slices.Equal(rest, all[len(all)-len(rest):]) || all[len(all)-len(rest)-1] >= 500*time.Millisecond {
+		t.Errorf("of %d requests the successor has %d, from %v on", len(all), len(rest), rest[0])
+	}
+}
+
+// What a worker had under way when it was last heard of is sent and unanswered, so that the account
+// is true; and requests that failed unsent are not counted again as not sent. A plan that was
+// stopped is judged by the time that it lasted.
+func TestMergeAccount(t *testing.T) {
+	under := &Result{Latency: newLatencies(), Late: newLatencies(), onTime: 60, Sent: 7, Received: 5, MessageLatency: newLatencies()}
+	for range 50 {
+		record(under.Latency, time.Millisecond)
+	}
+	for range 60 {
+		record(under.Late, time.Microsecond)
+	}
+	record(under.MessageLatency, time.Second)
+	under.Done = 50
+	unsent := &Result{Latency: newLatencies(), Late: newLatencies(), Errors: map[string]int64{errNoAnswer.Error(): 30}}
+	for range 30 {
+		record(unsent.Latency, time.Second)
+	}
+	unsent.Done = 30
+	var parts []Part
+	for i, r := range []*Result{under, unsent} {
+		part, err := r.Part()
+		if err != nil {
+			t.Fatal(err)
+		}
+		part.Worker, part.Invalid = i, ""
+		parts = append(parts, part)
+	}
+	r, err := Merge(&Plan{Rate: 100, Duration: 2 * time.Second}, parts, time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Done != 80 || r.Unanswered != 10 || r.NotSent != 110 || r.Failed() != 30 {
+		t.Errorf("%d done, %d unanswered, %d not sent, %d failed: want 80, 10, 110, 30", r.Done, r.Unanswered, r.NotSent, r.Failed())
+	}
+	if r.Achieved != 60 {
+		t.Errorf("%.0f/s achieved in one second, want 60", r.Achieved)
+	}
+	if r.Sent != 7 || r.Received != 5 || r.MessageLatency.TotalCount() != 1 {
+		t.Errorf("%d messages sent and %d received, want 7 and 5", r.Sent, r.Received)
 	}
 }
 

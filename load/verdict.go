@@ -50,10 +50,14 @@ func (r *Result) Busy() float64 {
 }
 
 // Shortfall returns why the rate was not achieved, "" if it was: if 99% of the requests that were
-// due were sent while the plan lasted.
+// due were sent while the plan lasted. What a fleet's workers did not send is not the server's
+// fault.
 func (r *Result) Shortfall() string {
 	if r.Rate == 0 || r.Interrupted || float64(r.onTime) >= 0.99*float64(r.Planned) {
 		return ""
+	}
+	if float64(r.onTime) >= 0.99*float64(r.Planned-r.NotSent) {
+		return fmt.Sprintf("%.0f of %.0f requests a second were sent on time: workers ended early", r.Achieved, r.Rate)
 	}
 	return fmt.Sprintf("%.0f of %.0f requests a second were sent on time: the server, or the number of connections, was the limit", r.Achieved, r.Rate)
 }

@@ -13,15 +13,14 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"slices"
 	"strconv"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	batch "k8s.io/client-go/kubernetes/typed/batch/v1"
 	core "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
@@ -39,12 +38,15 @@ const (
 	silence     = 30 * time.Second
 	// startIn is how long before the first request the start time is published.
 	startIn = 3 * time.Second
+	// farewell is how long an interrupted command waits for the workers' last reports.
+	farewell = 10 * time.Second
 )
 
 // Plan says what a fleet does, and what its workers run on.
 type Plan struct {
 	Workers int
 	Load    load.Plan // without Lines
+	Proto   string    // which the command that prints the results needs
 	// Files are the files, by name, that the command line Args names; PathOf says where a worker
 	// has them.
 	Files map[string][]byte
@@ -63,11 +65,15 @@ func PathOf(name string) string { return folder + "/" + name }
 // published is the content of the ConfigMap that has the Job's name.
 type published struct {
 	Workers   int
+	Proto     string
 	Rate      float64
+	Poisson   bool
+	Seed      uint64
 	Duration  time.Duration
 	Patience  time.Duration
 	Start, At time.Time // when the first request is due; when that was published
 	Ready     map[string]time.Time
+	Stop      time.Time // when the workers were told to stop; zero if they were not
 }
 
 // report is the content of a worker's ConfigMap.
@@ -75,6 +81,9 @@ type report struct {
 	Ready    time.Time // when its connections were open, by its own clock
 	Released time.Time // when it saw the start time
 	Part     load.Part
+	Whole    bool // it ended early, but Part has everything that it sent
+
+	version string // of the object
 }
 
 // Client works in one namespace of a cluster.
@@ -122,7 +131,9 @@ func (c *Client) Submit(ctx context.Context, p *Plan) (name string, err error) {
 	if _, err := c.secrets.Create(ctx, &corev1.Secret{ObjectMeta: owned, Data: p.Files}, metav1.CreateOptions{}); err != nil {
 		return "", fmt.Errorf("make a Secret in namespace %s: %w", c.namespace, err)
 	}
-	text, err := json.Marshal(published{Workers: p.Workers, Rate: p.Load.Rate, Duration: p.Load.Duration, Patience: p.Patience})
+	text, err := json.Marshal(published{
+		Workers: p.Workers, Proto: p.Proto, Rate: p.Load.Rate, Poisson: p.Load.Poisson, Seed: rand.Uint64(), Duration: p.Load.Duration, Patience: p.Patience,
+	})
 	if err != nil {
 		return "", err
 	}
@@ -180,136 +191,29 @@ func (c *Client) Delete(ctx context.Context, job string) error {
 // Outcome is the result of a fleet's plan.
 type Outcome struct {
 	*load.Result
+	Proto string // of the plan
 	// Clocks is the most by which a worker's clock may differ from the command's.
 	Clocks time.Duration
 	Notes  []string
 }
 
-// Follow publishes the start time once all workers are ready, unless that is done already. It then
-// gathers their reports until all have ended, or ctx has.
-func (c *Client) Follow(ctx context.Context, job string, say func(string)) (*Outcome, error) {
-	var plan published
-	reports := map[string]report{}
-	var last error
-	readable := time.Now() // when the cluster last answered
-	ready := map[string]time.Time{}
-	for ; ctx.Err() == nil; kube.Pause(ctx, 300*time.Millisecond) {
-		read, err := c.read(ctx, job, &plan, reports)
-		if err != nil {
-			if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) || time.Since(readable) > 10*time.Minute {
-				return nil, fmt.Errorf("the Job %s in namespace %s: %w", job, c.namespace, err)
-			}
-			last = err
-			continue
-		}
-		now := time.Now()
-		readable = now
-		if plan.Start.IsZero() {
-			indexes := map[int]bool{}
-			for name, r := range reports {
-				if _, known := ready[name]; !known {
-					ready[name] = now
-				}
-				indexes[r.Part.Worker] = true
-			}
-			if len(indexes) == plan.Workers {
-				plan.At = time.Now()
-				plan.Start, plan.Ready = plan.At.Add(startIn), ready
-				if err := c.publish(ctx, job, &plan); err != nil {
-					plan.Start = time.Time{}
-					last = err
-					continue
-				}
-				say(fmt.Sprintf("%d workers are ready and begin at %s", plan.Workers, plan.Start.Format(time.TimeOnly)))
-			}
-		}
-		ended := read != nil // the Job has
-		if !plan.Start.IsZero() {
-			finals := map[int]bool{}
-			for _, r := range reports {
-				if r.Part.Final {
-					finals[r.Part.Worker] = true
-				}
-			}
-			over := now.After(plan.Start.Add(plan.Duration + plan.Patience + silence))
-			ended = ended || len(finals) == plan.Workers || over
-		}
-		if ended {
-			break
-		}
-	}
-	if plan.Workers == 0 {
-		return nil, errors.Join(ctx.Err(), last)
-	}
-	if plan.Start.IsZero() {
-		return nil, errors.Join(fmt.Errorf("%d of %d workers became ready: kubectl describe job %s", len(reports), plan.Workers, job), ctx.Err(), last)
-	}
-	return merge(&plan, reports)
-}
-
-// read reads the current state of the Job's objects. It returns the Job's last condition once the
-// Job has ended.
-func (c *Client) read(ctx context.Context, name string, plan *published, reports map[string]report) (*batchv1.JobCondition, error) {
-	job, err := c.jobs.Get(ctx, name, metav1.GetOptions{})
-	if err != nil {
-		return nil, err
-	}
-	object, err := c.maps.Get(ctx, name, metav1.GetOptions{})
-	if err != nil {
-		return nil, err
-	}
-	if err := json.Unmarshal([]byte(object.Data["plan"]), plan); err != nil {
-		return nil, err
-	}
-	all, err := c.maps.List(ctx, metav1.ListOptions{LabelSelector: label + "=" + name})
-	if err != nil {
-		return nil, err
-	}
-	for i := range all.Items {
-		var r report
-		if err := json.Unmarshal([]byte(all.Items[i].Data["report"]), &r); err != nil {
-			return nil, err
-		}
-		reports[all.Items[i].Name] = r
-	}
-	for i := range job.Status.Conditions {
-		condition := &job.Status.Conditions[i]
-		if condition.Status == corev1.ConditionTrue && (condition.Type == batchv1.JobComplete || condition.Type == batchv1.JobFailed) {
-			return condition, nil
-		}
-	}
-	return nil, nil
-}
-
-// publish tells the workers the start time.
-func (c *Client) publish(ctx context.Context, job string, plan *published) error {
-	text, err := json.Marshal(plan)
-	if err != nil {
-		return err
-	}
-	patch, err := json.Marshal(map[string]any{"data": map[string]string{"plan": string(text)}})
-	if err != nil {
-		return err
-	}
-	_, err = c.maps.Patch(ctx, job, types.MergePatchType, patch, metav1.PatchOptions{})
-	return err
-}
-
 // merge makes one result of all reports.
 func merge(plan *published, reports map[string]report) (*Outcome, error) {
-	out := new(Outcome)
+	out := &Outcome{Proto: plan.Proto}
 	var parts []load.Part
-	last := map[int]report{}
 	for _, name := range slices.Sorted(maps.Keys(reports)) {
 		r := reports[name]
 		r.Part.Name = name
 		if len(r.Part.Latency) > 0 {
 			parts = append(parts, r.Part)
 		}
-		if !r.Part.Final {
+		switch {
+		case r.Part.Final:
+		case r.Whole:
+			out.Notes = append(out.Notes, fmt.Sprintf("worker %d (%s) was ended early, and has reported everything that it sent", r.Part.Worker, name))
+		default:
 			out.Notes = append(out.Notes, fmt.Sprintf("worker %d (%s) ended before it had reported everything", r.Part.Worker, name))
 		}
-		last[r.Part.Worker] = r
 		// The command's clock minus the worker's is at least the difference from publishing the
 		// start to the worker's seeing it, and at most the difference from the worker's being ready
 		// to the command's seeing that.
@@ -319,6 +223,16 @@ func merge(plan *published, reports map[string]report) (*Outcome, error) {
 		}
 	}
 	var err error
-	out.Result, err = load.Merge(&load.Plan{Rate: plan.Rate, Duration: plan.Duration}, parts)
-	return out, err
+	lasted := plan.Duration
+	if !plan.Stop.IsZero() {
+		lasted = plan.Stop.Sub(plan.Start)
+	}
+	out.Result, err = load.Merge(&load.Plan{
+		Rate: plan.Rate, Poisson: plan.Poisson, Seed: plan.Seed, Workers: plan.Workers, Duration: plan.Duration,
+	}, parts, lasted)
+	if err != nil {
+		return nil, err
+	}
+	out.Interrupted = !plan.Stop.IsZero()
+	return out, nil
 }

@@ -2,42 +2,67 @@ package fleet_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
-	"errors"
+	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/HdrHistogram/hdrhistogram-go"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/reflection"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"postage/load"
+	"postage/load/fleet"
 	"postage/service/apiserver"
 	cluster "postage/service/kubernetes"
 )
 
-// A bed is a cluster with the image and the rights that the documentation names, and a server
-// outside it.
+// A bed is a cluster with the image and the rights that the documentation names.
 type bed struct {
 	*cluster.Cluster
 	client     *kubernetes.Clientset
 	program    string
 	kubeconfig string // of an account with exactly the rights of docs/kubernetes.yaml
-	url        string
-	served     atomic.Int64
+}
+
+// A server is outside the cluster, and counts the requests that it gets.
+type server struct {
+	url    string
+	served atomic.Int64
+}
+
+// serve starts a server. It stands still at the beginning of every interval.
+func serve(t *testing.T, standstill, interval time.Duration) *server {
+	s, began := new(server), time.Now()
+	h := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		s.served.Add(1)
+		if standstill > 0 {
+			time.Sleep(standstill - time.Since(began)%interval)
+		}
+	}))
+	t.Cleanup(h.Close)
+	s.url = h.URL
+	return s
 }
 
 func newBed(t *testing.T) *bed {
@@ -64,9 +89,6 @@ func newBed(t *testing.T) *bed {
 		}
 	}
 	ctx, b := t.Context(), new(bed)
-	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { b.served.Add(1) }))
-	t.Cleanup(server.Close)
-	b.url = server.URL
 	dir := t.TempDir()
 	b.program = filepath.Join(dir, "postage")
 	// Linked statically out of the packages that are compiled already.
@@ -153,36 +175,84 @@ type result struct {
 	Requests, Failed, Unanswered int64
 	NotSent                      int64 `json:"not_sent"`
 	Achieved                     float64
-	Valid                        bool
-	Invalid                      *string
+	Valid                        bool    `json:"latency_valid"`
+	Invalid                      *string `json:"latency_invalid"`
+	Interrupted                  bool
 	Errors                       map[string]int64
+	LatencyNS                    map[string]*float64 `json:"latency_ns"`
+	MessagesSent                 int64               `json:"messages_sent"`
+	MessagesReceived             int64               `json:"messages_received"`
 }
 
-// load starts `postage load` on the cluster. The function that it returns waits for its end.
-func (b *bed) load(ctx context.Context, t *testing.T, args ...string) (cmd *exec.Cmd, wait func() result) {
+// A command is `postage load` as a person runs it.
+type command struct {
+	*exec.Cmd
+	out  bytes.Buffer
+	said transcript
+}
+
+// A transcript is what a command says while it runs.
+type transcript struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (s *transcript) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.Write(p)
+}
+
+func (s *transcript) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.String()
+}
+
+// load starts `postage load` with the rights of the documentation.
+func (b *bed) load(t *testing.T, args ...string) *command {
 	t.Helper()
-	all := append([]string{"load", "--kubernetes", "--kubeconfig", b.kubeconfig, "--image", "postage.invalid/postage:test", "--host-network", "--cpu", "0", "--json"}, args...)
-	cmd = exec.CommandContext(ctx, b.program, all...)
-	cmd.Dir = t.TempDir()
-	var out, said bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &said
-	if err := cmd.Start(); err != nil {
+	c := &command{Cmd: exec.CommandContext(t.Context(), b.program, append([]string{"load", "--kubeconfig", b.kubeconfig, "--json"}, args...)...)}
+	c.Dir = t.TempDir()
+	c.Stdout, c.Stderr = &c.out, &c.said
+	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
-	return cmd, func() result {
-		t.Helper()
-		err := cmd.Wait()
-		var exit *exec.ExitError
-		if err != nil && (!errors.As(err, &exit) || exit.ExitCode() != 1) { // 1: the latencies are not valid
-			t.Fatalf("%v: %s", err, &said)
-		}
-		t.Logf("%s", &said)
-		var r result
-		if err := json.Unmarshal(out.Bytes(), &r); err != nil {
-			t.Fatalf("%v: %q", err, &out)
-		}
-		return r
+	return c
+}
+
+// fleet starts it with workers on the cluster.
+func (b *bed) fleet(t *testing.T, args ...string) *command {
+	t.Helper()
+	return b.load(t, append([]string{"--kubernetes", "--image", "postage.invalid/postage:test", "--host-network", "--cpu", "0"}, args...)...)
+}
+
+// result waits for the command's end, with one of two exit codes: 1 says that the latencies are not
+// valid, which a busy machine may cause.
+func (c *command) result(t *testing.T, code int) (r result) {
+	t.Helper()
+	_ = c.Wait()
+	t.Logf("%s%s", &c.said, &c.out)
+	if exit := c.ProcessState.ExitCode(); exit != code && !(code == 0 && exit == 1) {
+		t.Fatalf("exit code %d", exit)
 	}
+	if err := json.Unmarshal(c.out.Bytes(), &r); err != nil {
+		t.Fatalf("%v: %q", err, &c.out)
+	}
+	return r
+}
+
+// says waits until the command has said something, and returns what the parentheses in it match.
+func (c *command) says(t *testing.T, pattern string) (found string) {
+	t.Helper()
+	await(t, "said "+pattern, func() bool {
+		match := regexp.MustCompile(pattern).FindStringSubmatch(c.said.String())
+		if len(match) > 1 {
+			found = match[1]
+		}
+		return match != nil
+	})
+	return found
 }
 
 // await waits until a condition holds.
@@ -195,60 +265,224 @@ func await(t *testing.T, what string, happened func() bool) {
 	}
 }
 
-// account checks that the requests sent and not sent add up to the plan, as far as the server,
-// which counts by itself, can tell.
-func (b *bed) account(t *testing.T, r result, planned, notKnown int64) {
+// account checks that the requests sent and not sent add up to the plan, and that the server has
+// counted those that were sent. All that are answered have been served. Of those without an answer
+// some may have been, and notKnown of those that no worker reported.
+func (s *server) account(t *testing.T, r result, planned, notKnown int64) {
 	t.Helper()
-	served := b.served.Load()
+	served := s.served.Load()
 	if sent := r.Requests + r.Unanswered; sent+r.NotSent != planned {
-		t.Errorf("%d sent and %d not sent: %d were planned", sent, r.NotSent, planned)
+		t.Errorf("%d answered or under way and %d not sent: %d were planned", sent, r.NotSent, planned)
 	}
 	if r.Requests-r.Failed > served || served > r.Requests+r.Unanswered+notKnown {
-		t.Errorf("%d answered, %d unanswered, %d not known: the server counted %d", r.Requests, r.Unanswered, notKnown, served)
+		t.Errorf("%d answered (%d failed: %v), %d unanswered, %d not known: the server counted %d", r.Requests, r.Failed, r.Errors, r.Unanswered, notKnown, served)
 	}
 }
 
-// Several workers send what one would have sent, and the Job is gone afterwards. Then one worker is
-// killed: its successor goes on, and what was not sent, or not reported, is counted.
+// gone waits until a Job and what it owns are deleted.
+func (b *bed) gone(t *testing.T, job string) {
+	t.Helper()
+	await(t, "without "+job, func() bool {
+		_, err := b.client.BatchV1().Jobs("default").Get(t.Context(), job, metav1.GetOptions{})
+		return apierrors.IsNotFound(err)
+	})
+}
+
+const jobOf = `Job (postage-load-\S+): `
+
+// The loss of workers, of the command and of the node's programs, on a real cluster: each ends with
+// a true account.
 func TestFleet(t *testing.T) {
 	b := newBed(t)
-	_, wait := b.load(t.Context(), t, "--workers", "5", "--rate", "200", "--duration", "5s", b.url)
-	r := wait()
-	b.account(t, r, 1000, 0)
-	if r.NotSent != 0 || r.Failed != 0 || b.served.Load() != 1000 {
-		t.Errorf("%d not sent, %d failed (%v), %d served", r.NotSent, r.Failed, r.Errors, b.served.Load())
-	}
-	await(t, "without Jobs", func() bool {
-		jobs, err := b.client.BatchV1().Jobs("default").List(t.Context(), metav1.ListOptions{})
-		return err == nil && len(jobs.Items) == 0
+	t.Run("together", func(t *testing.T) {
+		t.Run("attach", func(t *testing.T) { t.Parallel(); b.attach(t, 200, 6*time.Second) })
+		t.Run("killed", func(t *testing.T) { t.Parallel(); b.killed(t) })
+		t.Run("interrupted", func(t *testing.T) { t.Parallel(); b.interrupted(t) })
+		t.Run("streams", func(t *testing.T) { t.Parallel(); b.streams(t) })
 	})
+	t.Run("node", func(t *testing.T) { b.node(t, 3*time.Second) })
+}
 
-	b.served.Store(0)
-	_, wait = b.load(t.Context(), t, "--workers", "2", "--rate", "100", "--duration", "30s", b.url)
-	await(t, "sending", func() bool { return b.served.Load() > 300 })
-	killWorker(t, b)
-	r = wait()
-	b.account(t, r, 3000, r.NotSent)
-	if r.NotSent == 0 || r.Requests < 1500 {
+// The command is killed while five workers send, and the server stands still for 200 ms of every
+// 2 s. Another command takes over. The histogram is the sum of the workers' own, and it has the
+// standstills.
+func (b *bed) attach(t *testing.T, rate int64, duration time.Duration) (*fleet.Outcome, result) {
+	s := serve(t, 200*time.Millisecond, 2*time.Second)
+	first := b.fleet(t, "--workers", "5", "--rate", fmt.Sprint(rate), "--duration", duration.String(), "--conns", "50", s.url)
+	job := first.says(t, jobOf)
+	await(t, "sending", func() bool { return s.served.Load() > rate })
+	if err := first.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = first.Wait()
+	client, err := fleet.Open(b.kubeconfig, "default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := client.Follow(t.Context(), job, func(text string) { t.Log(text) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	reports, err := b.client.CoreV1().ConfigMaps("default").List(t.Context(), metav1.ListOptions{LabelSelector: "postage-load=" + job})
+	if err != nil {
+		t.Fatal(err)
+	}
+	latency, late := hdrhistogram.New(1, (10*time.Minute).Nanoseconds(), 3), hdrhistogram.New(1, (10*time.Minute).Nanoseconds(), 3)
+	for i := range reports.Items {
+		var report struct{ Part load.Part }
+		if err := json.Unmarshal([]byte(reports.Items[i].Data["report"]), &report); err != nil {
+			t.Fatal(err)
+		}
+		for text, into := range map[*[]byte]*hdrhistogram.Histogram{&report.Part.Latency: latency, &report.Part.Late: late} {
+			h, err := hdrhistogram.Decode(*text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			into.Merge(h)
+		}
+	}
+	planned := rate * int64(duration/time.Second)
+	if len(reports.Items) != 5 || !out.Latency.Equals(latency) || !out.Late.Equals(late) || latency.TotalCount() != planned {
+		t.Errorf("%d workers: %d latencies, the fleet has %d of %d", len(reports.Items), latency.TotalCount(), out.Latency.TotalCount(), planned)
+	}
+	// The slowest hundredth waited for at least nine tenths of a standstill.
+	if p99 := time.Duration(out.Latency.ValueAtQuantile(99)); p99 < 170*time.Millisecond {
+		t.Errorf("p99 is %v: the standstills are hidden", p99)
+	}
+	r := b.load(t, "--attach", job).result(t, 0)
+	s.account(t, r, planned, 0)
+	if r.NotSent != 0 || r.Failed != 0 || s.served.Load() != planned {
+		t.Errorf("%d not sent, %d failed (%v), %d served", r.NotSent, r.Failed, r.Errors, s.served.Load())
+	}
+	b.gone(t, job)
+	return out, r
+}
+
+// A worker is killed. It is named while the others send, its successor continues, and what was not
+// sent, or not reported, is counted.
+func (b *bed) killed(t *testing.T) {
+	s := serve(t, 0, 0)
+	c := b.fleet(t, "--workers", "2", "--rate", "100", "--duration", "25s", s.url)
+	job := c.says(t, jobOf)
+	await(t, "sending", func() bool { return s.served.Load() > 300 })
+	signalWorker(t, job, syscall.SIGKILL)
+	worker := c.says(t, `worker (\d) \(\S+\) has not reported for`)
+	c.says(t, "worker "+worker+" reports again: ")
+	r := c.result(t, 0)
+	s.account(t, r, 2500, r.NotSent)
+	if r.NotSent == 0 || r.Requests < 1250 {
 		t.Errorf("%d not sent, %d answered", r.NotSent, r.Requests)
+	}
+	// A successor says nothing about the clocks, since it comes later.
+	within, err := time.ParseDuration(c.says(t, `clocks are within (\S+) of`))
+	if err != nil || within > 5*time.Second {
+		t.Errorf("clocks within %v, %v", within, err)
+	}
+	b.gone(t, job)
+}
+
+// Ctrl-C: the workers stop and report once more, so that every request is accounted for, and the
+// Job is deleted.
+func (b *bed) interrupted(t *testing.T) {
+	s := serve(t, 0, 0)
+	c := b.fleet(t, "--workers", "2", "--rate", "100", "--duration", "10m", s.url)
+	job := c.says(t, jobOf)
+	await(t, "sending", func() bool { return s.served.Load() > 200 })
+	if err := c.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	r := c.result(t, 130)
+	s.account(t, r, 60_000, 0)
+	if !r.Interrupted || r.Requests < 200 || r.Achieved < 50 || r.Achieved > 150 {
+		t.Errorf("interrupted: %v, %d answered, %.1f a second", r.Interrupted, r.Requests, r.Achieved)
+	}
+	b.gone(t, job)
+}
+
+// The messages of gRPC streams are counted, and random arrivals can be counted beforehand.
+func (b *bed) streams(t *testing.T) {
+	var streams atomic.Int64
+	server := grpc.NewServer(grpc.StreamInterceptor(func(srv any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
+		streams.Add(1)
+		return handler(srv, stream)
+	}))
+	reflection.RegisterV1(server)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() { _ = server.Serve(listener) }()
+	t.Cleanup(server.Stop)
+	body := filepath.Join(t.TempDir(), "body.json")
+	if err := os.WriteFile(body, []byte(`{"listServices": ""}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := b.fleet(t, "--workers", "2", "--rate", "20", "--duration", "3s", "--arrivals", "poisson", "--messages", "3", "--body", body,
+		"--proto", "grpc", "--method", "grpc.reflection.v1.ServerReflection/ServerReflectionInfo", "http://"+listener.Addr().String())
+	r := c.result(t, 0)
+	// Each worker opens one stream for itself, to learn the method's type.
+	if served := streams.Load() - 2; r.Requests == 0 || r.Requests != served || r.NotSent != 0 || r.Failed != 0 || r.MessagesSent != 3*served || r.MessagesReceived != 3*served {
+		t.Errorf("%d answered, %d served, %d not sent, failed: %v, %d messages sent, %d received", r.Requests, served, r.NotSent, r.Errors, r.MessagesSent, r.MessagesReceived)
 	}
 }
 
-// killWorker kills the process of a worker.
-func killWorker(t *testing.T, b *bed) {
+// The kubelet stands still for some time, the API server is killed, and a pod is deleted as when
+// its node is drained. Only the last ends a worker, which reports all that it has sent.
+func (b *bed) node(t *testing.T, stopped time.Duration) {
+	s := serve(t, 0, 0)
+	planned := int64(100 * (stopped + 20*time.Second).Seconds())
+	c := b.fleet(t, "--workers", "2", "--rate", "100", "--duration", (stopped + 20*time.Second).String(), s.url)
+	job := c.says(t, jobOf)
+	await(t, "sending", func() bool { return s.served.Load() > 100 })
+	kubelet, err := b.PID("kubelet")
+	if err == nil {
+		err = syscall.Kill(kubelet, syscall.SIGSTOP)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(stopped)
+	if err := syscall.Kill(kubelet, syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	apiserver, err := b.PID("apiserver")
+	if err == nil {
+		err = syscall.Kill(apiserver, syscall.SIGKILL)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var pods *corev1.PodList
+	await(t, "answering", func() bool {
+		pods, err = b.client.CoreV1().Pods("default").List(t.Context(), metav1.ListOptions{LabelSelector: "postage-load=" + job})
+		return err == nil && len(pods.Items) == 2
+	})
+	if err := b.client.CoreV1().Pods("default").Delete(t.Context(), pods.Items[0].Name, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	r := c.result(t, 0)
+	s.account(t, r, planned, 0)
+	if r.NotSent == 0 || !strings.Contains(c.said.String(), "was ended early, and has reported everything") {
+		t.Errorf("%d not sent", r.NotSent)
+	}
+	b.gone(t, job)
+}
+
+// signalWorker sends a signal to the process of a worker of a Job.
+func signalWorker(t *testing.T, job string, signal syscall.Signal) {
 	t.Helper()
-	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	files, err := filepath.Glob("/proc/[0-9]*/environ")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, file := range files {
 		text, err := os.ReadFile(file)
-		if err != nil || !strings.Contains(string(text), "--kubernetes-worker") {
+		if err != nil || !strings.Contains(string(text), "POSTAGE_JOB="+job+"\x00") {
 			continue
 		}
 		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file)))
 		if err == nil {
-			err = syscall.Kill(pid, syscall.SIGKILL)
+			err = syscall.Kill(pid, signal)
 		}
 		if err != nil {
 			t.Fatal(err)

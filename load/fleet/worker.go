@@ -40,33 +40,53 @@ func Work(ctx context.Context, plan load.Plan) error {
 	if err != nil {
 		return fmt.Errorf("read the plan: %w", err)
 	}
-	var published published
-	if err := json.Unmarshal([]byte(object.Data["plan"]), &published); err != nil {
-		return fmt.Errorf("read the plan: %w", err)
+	shared, err := planOf(object)
+	if err != nil {
+		return err
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	plan.Worker, plan.Workers = w.index, published.Workers
+	plan.Worker, plan.Workers, plan.Seed = w.index, shared.Workers, shared.Seed
 	plan.Ready = w.ready
 	var reporting sync.WaitGroup
+	defer reporting.Wait()
 	plan.Began = func(soFar func() *load.Result) {
 		reporting.Go(func() { w.reportUntil(ctx, soFar, cancel) })
+		reporting.Go(func() {
+			if _, err := w.await(ctx, func(p *published) bool { return !p.Stop.IsZero() }); err == nil {
+				cancel(errStopped)
+			}
+		})
 	}
 	result, err := load.Run(ctx, plan)
-	if err == nil && ctx.Err() != nil {
-		err = context.Cause(ctx)
-	}
+	early := context.Cause(ctx) // why it ended before its time
 	cancel(nil)
 	reporting.Wait()
 	if err != nil {
 		return err
 	}
 	// The last report has every count. The Job is not done without it.
+	if early == nil || errors.Is(early, errStopped) {
+		early, w.final = nil, true
+	}
+	w.last.Whole = !w.final
 	for until := time.Now().Add(silence); ; time.Sleep(reportEvery) {
-		if err := w.report(context.WithoutCancel(ctx), result, true); err == nil || time.Now().After(until) {
-			return err
+		if err := w.report(context.WithoutCancel(ctx), result); err == nil || time.Now().After(until) {
+			return errors.Join(early, err)
 		}
 	}
+}
+
+// errStopped is why a worker ends when the command was interrupted.
+var errStopped = errors.New("the command was interrupted")
+
+// planOf returns the content of the ConfigMap that has the Job's name.
+func planOf(object *corev1.ConfigMap) (*published, error) {
+	p := new(published)
+	if err := json.Unmarshal([]byte(object.Data["plan"]), p); err != nil {
+		return nil, fmt.Errorf("read the plan: %w", err)
+	}
+	return p, nil
 }
 
 type worker struct {
@@ -74,6 +94,7 @@ type worker struct {
 	job, name string
 	uid       types.UID
 	index     int
+	final     bool // it sends no more reports
 	last      report
 }
 
@@ -88,72 +109,56 @@ func (w *worker) ready(ctx context.Context) (time.Time, error) {
 			return time.Time{}, err
 		}
 	}
-	for {
-		start, err := w.watch(ctx)
-		if err != nil && !kube.Pause(ctx, reportEvery/2) {
-			return time.Time{}, err
-		}
-		if !start.IsZero() {
-			w.last.Released = time.Now()
-			return start, nil
-		}
+	p, err := w.await(ctx, func(p *published) bool { return !p.Start.IsZero() })
+	if err != nil {
+		return time.Time{}, err
 	}
+	w.last.Released = time.Now()
+	return p.Start, nil
 }
 
-// watch waits until the plan has a start time. It returns zero if the server ends the watch first.
-func (w *worker) watch(ctx context.Context) (time.Time, error) {
-	startOf := func(object *corev1.ConfigMap) (time.Time, error) {
-		var p published
-		err := json.Unmarshal([]byte(object.Data["plan"]), &p)
-		return p.Start, err
-	}
-	object, err := w.client.maps.Get(ctx, w.job, metav1.GetOptions{})
-	if err != nil {
-		return time.Time{}, err
-	}
-	if start, err := startOf(object); err != nil || !start.IsZero() {
-		return start, err
-	}
-	watch, err := w.client.maps.Watch(ctx, metav1.ListOptions{
-		FieldSelector: fields.OneTermEqualSelector("metadata.name", w.job).String(), ResourceVersion: object.ResourceVersion,
-	})
-	if err != nil {
-		return time.Time{}, err
-	}
-	defer watch.Stop()
-	for event := range watch.ResultChan() {
-		object, ok := event.Object.(*corev1.ConfigMap)
-		if !ok {
-			return time.Time{}, apierrors.FromObject(event.Object)
+// await watches the plan until a condition holds.
+func (w *worker) await(ctx context.Context, holds func(*published) bool) (found *published, err error) {
+	selection := metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("metadata.name", w.job).String()}
+	for {
+		err := w.client.watch(ctx, selection, func(object *corev1.ConfigMap) bool {
+			if p, err := planOf(object); err == nil && holds(p) {
+				found = p
+			}
+			return found == nil
+		})
+		if found != nil {
+			return found, nil
 		}
-		if start, err := startOf(object); err != nil || !start.IsZero() {
-			return start, err
+		// The server ends every watch after some time.
+		if !kube.Pause(ctx, reportEvery/10) {
+			return nil, errors.Join(context.Cause(ctx), err)
 		}
 	}
-	return time.Time{}, nil // the server ends every watch after some time
 }
 
 // reportUntil reports at intervals, and stops the worker when it cannot.
 func (w *worker) reportUntil(ctx context.Context, soFar func() *load.Result, stop context.CancelCauseFunc) {
 	reported := time.Now()
 	for kube.Pause(ctx, reportEvery) {
-		err := w.report(ctx, soFar(), false)
+		// Not with ctx: a request that is given up could reach the server after the last report.
+		err := w.report(context.WithoutCancel(ctx), soFar())
 		switch {
 		case err == nil:
 			reported = time.Now()
-		case apierrors.IsForbidden(err), apierrors.IsNotFound(err), time.Since(reported) > silence:
+		case time.Since(reported) > silence:
 			stop(errors.Join(errors.New("the worker stops, since it cannot report"), err))
 			return
 		}
 	}
 }
 
-func (w *worker) report(ctx context.Context, result *load.Result, final bool) error {
+func (w *worker) report(ctx context.Context, result *load.Result) error {
 	part, err := result.Part()
 	if err != nil {
 		return err
 	}
-	part.Worker, part.Final = w.index, final
+	part.Worker, part.Final = w.index, w.final
 	w.last.Part = part
 	return w.write(ctx)
 }
