@@ -16,7 +16,7 @@ import (
 func Markdown(w io.Writer, rec *record.Record, stages []verdict.Stage) error {
 	var b strings.Builder
 	a := verdict.Analyze(rec)
-	b.WriteString(commandText(rec, stages))
+	fmt.Fprintf(&b, "%s%s.\n\n", commandText(rec, stages), plain(machineText(rec)))
 	lines := sentences(a, rec, stages)
 	for _, line := range lines {
 		fmt.Fprintf(&b, "- %s\n", plain(line))
@@ -24,15 +24,15 @@ func Markdown(w io.Writer, rec *record.Record, stages []verdict.Stage) error {
 	if len(lines) > 0 {
 		b.WriteByte('\n')
 	}
+	fmt.Fprintf(&b, "%s\n\n", legend)
 	for i := range a.Cases {
 		markdownCase(&b, &a.Cases[i])
 	}
 	for _, warning := range a.Warnings {
 		fmt.Fprintf(&b, "> **warning:** %s\n>\n", plain(warning))
 	}
-	fmt.Fprintf(&b, "> %s\n", plain(machineText(rec)))
 	if self := selfText(rec); self != "" {
-		fmt.Fprintf(&b, ">\n> %s\n", plain(self))
+		fmt.Fprintf(&b, "> %s\n", plain(self))
 	}
 	if !rec.Run.Complete {
 		fmt.Fprintf(&b, ">\n> **partial:** %s\n", partialText(rec))
@@ -40,6 +40,14 @@ func Markdown(w io.Writer, rec *record.Record, stages []verdict.Stage) error {
 	_, err := io.WriteString(w, b.String())
 	return err
 }
+
+// legend says what the columns are that their titles do not explain.
+const legend = "**ratio**: the cost as a multiple of the baseline's, with its 95% interval: CPU time, or wall time where a server answers. " +
+	"**±**: half the width of the 95% interval of the time. **tail**: the mean of all batches, divided by the value that the ratio is made of. " +
+	"**× floor**: the time as a multiple of the floor's, which does the least work possible."
+
+// widest is how many columns a table may have: more are a second table below it.
+const widest = 13
 
 // commandText is the command that makes the record again, with the date and the commit that it was
 // measured at; "" of what `postage run` did not measure.
@@ -58,7 +66,7 @@ func commandText(rec *record.Record, stages []verdict.Stage) string {
 	if rec.Run.Commit != "" {
 		text += fmt.Sprintf(", commit %.12s", rec.Run.Commit)
 	}
-	return text + ".\n\n"
+	return text + ". "
 }
 
 func markdownCase(b *strings.Builder, c *verdict.CaseResult) {
@@ -70,7 +78,15 @@ func markdownCase(b *strings.Builder, c *verdict.CaseResult) {
 	with, without := split(c)
 	columns := columnsOf(c)
 	columns[0].title = "contender"
+	var more []column[*verdict.Result]
+	if i := slices.IndexFunc(columns, func(c column[*verdict.Result]) bool { return c.title == cpuTitle }); i >= 0 && len(columns) > widest {
+		more = append(slices.Clone(columns[:1]), columns[i+1:]...)
+		columns = columns[:i+1]
+	}
 	markdownRows(b, columns, with)
+	if len(more) > 0 {
+		markdownRows(b, more, with)
+	}
 	for _, r := range without {
 		fmt.Fprintf(b, "- %s: %s\n", code(r.Row.Contender), plain(r.Reason()))
 	}

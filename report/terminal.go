@@ -265,15 +265,21 @@ func columnsOf(c *verdict.CaseResult) []column[*verdict.Result] {
 	delete(units, record.EncodedBytes)
 	delete(units, record.PackedBytes)
 	delete(units, record.RowsWritten)
-	for _, unit := range slices.Sorted(maps.Keys(units)) {
+	// In order of the alphabet, but the maximum behind the percentiles.
+	key := func(unit string) string { return strings.Replace(unit, "max-ns", "p~", 1) }
+	for _, unit := range slices.SortedFunc(maps.Keys(units), func(a, b string) int { return strings.Compare(key(a), key(b)) }) {
 		title := unit
 		if unit == record.ClientCPU {
-			title = "cpu ns/op"
+			title = cpuTitle
 		}
 		columns = append(columns, column[*verdict.Result]{title, false, metric(unit)})
 	}
 	return columns
 }
+
+// cpuTitle is the title of the CPU time of a contender's process. In the order of the alphabet, of
+// the figures that only some stages have, it is the first.
+const cpuTitle = "cpu ns/op"
 
 // paysText is the bandwidth below which a row of packed messages pays.
 func paysText(c *verdict.CaseResult, r *verdict.Result) string {
