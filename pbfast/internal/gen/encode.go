@@ -2,6 +2,7 @@ package gen
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -15,6 +16,18 @@ func (g *generator) encode(msg *message) {
 	if msg.ext {
 		g.f("if len(m.extensionFields) > 0 { return e.Fallback(w, i, m) }")
 	}
+	g.encodeFields(msg)
+	g.f("return w, i\n}\n")
+	for _, f := range msg.fields {
+		if f.isMap() {
+			g.encodeEntry(f)
+		}
+	}
+}
+
+// encodeFields writes the code that writes a message's fields, in the order from the last to the
+// first.
+func (g *generator) encodeFields(msg *message) {
 	g.f("if n := len(m.unknownFields); n > 0 {")
 	g.room(0, "n")
 	g.f("i -= n\ncopy(w[i:], m.unknownFields)\n}")
@@ -46,12 +59,11 @@ func (g *generator) encode(msg *message) {
 		g.encodeField(msg.ordered[k])
 		k--
 	}
-	g.f("return w, i\n}\n")
-	for _, f := range msg.fields {
-		if f.isMap() {
-			g.encodeEntry(f)
-		}
-	}
+}
+
+// inlined says whether a message is encoded where it is a field, without a call.
+func inlined(msg *message) bool {
+	return len(msg.fields) <= 2 && !msg.ext && !slices.ContainsFunc(msg.fields, func(f *field) bool { return !simple(f) })
 }
 
 // bounded says whether a message is of a few numbers: it is encoded forwards, as no length has to
@@ -241,10 +253,15 @@ func (g *generator) putNumber(f *field, value string) {
 func (g *generator) putMessage(f *field, value string) {
 	tag := tagSize(f)
 	write := func() {
-		if g.model.local(f) != nil {
-			g.f("w, i = %s.pbfastEncode(e, w, i)", value)
-		} else {
+		switch child := g.model.local(f); {
+		case child == nil:
 			g.f("w, i = e.Foreign(w, i, %s)", value)
+		case inlined(child):
+			g.f("if m := %s; m != nil {", value)
+			g.encodeFields(child)
+			g.f("}")
+		default:
+			g.f("w, i = %s.pbfastEncode(e, w, i)", value)
 		}
 	}
 	if f.kind == protoreflect.GroupKind {

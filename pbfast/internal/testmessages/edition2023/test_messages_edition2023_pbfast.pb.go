@@ -876,7 +876,32 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 		_ = w[i+1]
 		w[i] = 0xd4
 		w[i+1] = 0xc
-		w, i = v.pbfastEncode(e, w, i)
+		if m := v; m != nil {
+			if n := len(m.unknownFields); n > 0 {
+				if i < n {
+					w, i = e.Grow(w, i, n)
+				}
+				i -= n
+				copy(w[i:], m.unknownFields)
+			}
+			if i < 19 {
+				w, i = e.Grow(w, i, 19)
+			}
+			if m.GroupUint32 != nil {
+				i = pbfast.PutVarint(w, i, uint64(*m.GroupUint32))
+				i -= 2
+				_ = w[i+1]
+				w[i] = 0xd8
+				w[i+1] = 0xc
+			}
+			if m.GroupInt32 != nil {
+				i = pbfast.PutVarint(w, i, uint64(int64(*m.GroupInt32)))
+				i -= 2
+				_ = w[i+1]
+				w[i] = 0xd0
+				w[i+1] = 0xc
+			}
+		}
 		if i < 2 {
 			w, i = e.Grow(w, i, 2)
 		}
@@ -893,7 +918,32 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 		_ = w[i+1]
 		w[i] = 0xcc
 		w[i+1] = 0xc
-		w, i = v.pbfastEncode(e, w, i)
+		if m := v; m != nil {
+			if n := len(m.unknownFields); n > 0 {
+				if i < n {
+					w, i = e.Grow(w, i, n)
+				}
+				i -= n
+				copy(w[i:], m.unknownFields)
+			}
+			if i < 19 {
+				w, i = e.Grow(w, i, 19)
+			}
+			if m.GroupUint32 != nil {
+				i = pbfast.PutVarint(w, i, uint64(*m.GroupUint32))
+				i -= 2
+				_ = w[i+1]
+				w[i] = 0xd8
+				w[i+1] = 0xc
+			}
+			if m.GroupInt32 != nil {
+				i = pbfast.PutVarint(w, i, uint64(int64(*m.GroupInt32)))
+				i -= 2
+				_ = w[i+1]
+				w[i] = 0xd0
+				w[i+1] = 0xc
+			}
+		}
 		if i < 2 {
 			w, i = e.Grow(w, i, 2)
 		}
@@ -1515,7 +1565,23 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 	}
 	for k := len(m.RepeatedForeignMessage) - 1; k >= 0; k-- {
 		end := len(w) - i
-		w, i = m.RepeatedForeignMessage[k].pbfastEncode(e, w, i)
+		if m := m.RepeatedForeignMessage[k]; m != nil {
+			if n := len(m.unknownFields); n > 0 {
+				if i < n {
+					w, i = e.Grow(w, i, n)
+				}
+				i -= n
+				copy(w[i:], m.unknownFields)
+			}
+			if i < 11 {
+				w, i = e.Grow(w, i, 11)
+			}
+			if m.C != nil {
+				i = pbfast.PutVarint(w, i, uint64(int64(*m.C)))
+				i--
+				w[i] = 0x8
+			}
+		}
 		if i < 12 {
 			w, i = e.Grow(w, i, 12)
 		}
@@ -1770,7 +1836,23 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 	}
 	if v := m.OptionalForeignMessage; v != nil {
 		end := len(w) - i
-		w, i = v.pbfastEncode(e, w, i)
+		if m := v; m != nil {
+			if n := len(m.unknownFields); n > 0 {
+				if i < n {
+					w, i = e.Grow(w, i, n)
+				}
+				i -= n
+				copy(w[i:], m.unknownFields)
+			}
+			if i < 11 {
+				w, i = e.Grow(w, i, 11)
+			}
+			if m.C != nil {
+				i = pbfast.PutVarint(w, i, uint64(int64(*m.C)))
+				i--
+				w[i] = 0x8
+			}
+		}
 		if i < 12 {
 			w, i = e.Grow(w, i, 12)
 		}
@@ -2186,7 +2268,23 @@ func pbfastTestAllTypesEdition2023MapStringNestedMessageEncode(e *pbfast.Encoder
 func pbfastTestAllTypesEdition2023MapStringForeignMessageEncode(e *pbfast.Encoder, w []byte, i int, k string, v *ForeignMessageEdition2023) ([]byte, int) {
 	last := len(w) - i
 	end := len(w) - i
-	w, i = v.pbfastEncode(e, w, i)
+	if m := v; m != nil {
+		if n := len(m.unknownFields); n > 0 {
+			if i < n {
+				w, i = e.Grow(w, i, n)
+			}
+			i -= n
+			copy(w[i:], m.unknownFields)
+		}
+		if i < 11 {
+			w, i = e.Grow(w, i, 11)
+		}
+		if m.C != nil {
+			i = pbfast.PutVarint(w, i, uint64(int64(*m.C)))
+			i--
+			w[i] = 0x8
+		}
+	}
 	if i < 11 {
 		w, i = e.Grow(w, i, 11)
 	}

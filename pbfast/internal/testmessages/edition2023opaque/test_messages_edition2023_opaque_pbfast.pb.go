@@ -862,7 +862,32 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 		_ = w[i+1]
 		w[i] = 0xd4
 		w[i+1] = 0xc
-		w, i = v.pbfastEncode(e, w, i)
+		if m := v; m != nil {
+			if n := len(m.unknownFields); n > 0 {
+				if i < n {
+					w, i = e.Grow(w, i, n)
+				}
+				i -= n
+				copy(w[i:], m.unknownFields)
+			}
+			if i < 19 {
+				w, i = e.Grow(w, i, 19)
+			}
+			if protoimpl.X.Present(&m.XXX_presence[0], 1) {
+				i = pbfast.PutVarint(w, i, uint64(m.xxx_hidden_GroupUint32))
+				i -= 2
+				_ = w[i+1]
+				w[i] = 0xd8
+				w[i+1] = 0xc
+			}
+			if protoimpl.X.Present(&m.XXX_presence[0], 0) {
+				i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_GroupInt32)))
+				i -= 2
+				_ = w[i+1]
+				w[i] = 0xd0
+				w[i+1] = 0xc
+			}
+		}
 		if i < 2 {
 			w, i = e.Grow(w, i, 2)
 		}
@@ -879,7 +904,32 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 		_ = w[i+1]
 		w[i] = 0xcc
 		w[i+1] = 0xc
-		w, i = v.pbfastEncode(e, w, i)
+		if m := v; m != nil {
+			if n := len(m.unknownFields); n > 0 {
+				if i < n {
+					w, i = e.Grow(w, i, n)
+				}
+				i -= n
+				copy(w[i:], m.unknownFields)
+			}
+			if i < 19 {
+				w, i = e.Grow(w, i, 19)
+			}
+			if protoimpl.X.Present(&m.XXX_presence[0], 1) {
+				i = pbfast.PutVarint(w, i, uint64(m.xxx_hidden_GroupUint32))
+				i -= 2
+				_ = w[i+1]
+				w[i] = 0xd8
+				w[i+1] = 0xc
+			}
+			if protoimpl.X.Present(&m.XXX_presence[0], 0) {
+				i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_GroupInt32)))
+				i -= 2
+				_ = w[i+1]
+				w[i] = 0xd0
+				w[i+1] = 0xc
+			}
+		}
 		if i < 2 {
 			w, i = e.Grow(w, i, 2)
 		}
@@ -1502,7 +1552,23 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 	if m.xxx_hidden_RepeatedForeignMessage != nil {
 		for k := len((*m.xxx_hidden_RepeatedForeignMessage)) - 1; k >= 0; k-- {
 			end := len(w) - i
-			w, i = (*m.xxx_hidden_RepeatedForeignMessage)[k].pbfastEncode(e, w, i)
+			if m := (*m.xxx_hidden_RepeatedForeignMessage)[k]; m != nil {
+				if n := len(m.unknownFields); n > 0 {
+					if i < n {
+						w, i = e.Grow(w, i, n)
+					}
+					i -= n
+					copy(w[i:], m.unknownFields)
+				}
+				if i < 11 {
+					w, i = e.Grow(w, i, 11)
+				}
+				if protoimpl.X.Present(&m.XXX_presence[0], 0) {
+					i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_C)))
+					i--
+					w[i] = 0x8
+				}
+			}
 			if i < 12 {
 				w, i = e.Grow(w, i, 12)
 			}
@@ -1760,7 +1826,23 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 	}
 	if v := m.xxx_hidden_OptionalForeignMessage; v != nil {
 		end := len(w) - i
-		w, i = v.pbfastEncode(e, w, i)
+		if m := v; m != nil {
+			if n := len(m.unknownFields); n > 0 {
+				if i < n {
+					w, i = e.Grow(w, i, n)
+				}
+				i -= n
+				copy(w[i:], m.unknownFields)
+			}
+			if i < 11 {
+				w, i = e.Grow(w, i, 11)
+			}
+			if protoimpl.X.Present(&m.XXX_presence[0], 0) {
+				i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_C)))
+				i--
+				w[i] = 0x8
+			}
+		}
 		if i < 12 {
 			w, i = e.Grow(w, i, 12)
 		}
@@ -2176,7 +2258,23 @@ func pbfastTestAllTypesEdition2023MapStringNestedMessageEncode(e *pbfast.Encoder
 func pbfastTestAllTypesEdition2023MapStringForeignMessageEncode(e *pbfast.Encoder, w []byte, i int, k string, v *ForeignMessageEdition2023) ([]byte, int) {
 	last := len(w) - i
 	end := len(w) - i
-	w, i = v.pbfastEncode(e, w, i)
+	if m := v; m != nil {
+		if n := len(m.unknownFields); n > 0 {
+			if i < n {
+				w, i = e.Grow(w, i, n)
+			}
+			i -= n
+			copy(w[i:], m.unknownFields)
+		}
+		if i < 11 {
+			w, i = e.Grow(w, i, 11)
+		}
+		if protoimpl.X.Present(&m.XXX_presence[0], 0) {
+			i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_C)))
+			i--
+			w[i] = 0x8
+		}
+	}
 	if i < 11 {
 		w, i = e.Grow(w, i, 11)
 	}

@@ -590,7 +590,21 @@ func (m *Kept) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
 	}
 	for k := len(m.Parts) - 1; k >= 0; k-- {
 		end := len(w) - i
-		w, i = m.Parts[k].pbfastEncode(e, w, i)
+		if m := m.Parts[k]; m != nil {
+			if n := len(m.unknownFields); n > 0 {
+				if i < n {
+					w, i = e.Grow(w, i, n)
+				}
+				i -= n
+				copy(w[i:], m.unknownFields)
+			}
+			if i < 11+len(m.Usual) {
+				w, i = e.Grow(w, i, 11+len(m.Usual))
+			}
+			if len(m.Usual) > 0 {
+				i = e.PutText(w, i, m.Usual, 0xa)
+			}
+		}
 		if i < 11 {
 			w, i = e.Grow(w, i, 11)
 		}

@@ -1011,7 +1011,32 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		_ = w[i+1]
 		w[i] = 0xe4
 		w[i+1] = 0xc
-		w, i = v.pbfastEncode(e, w, i)
+		if m := v; m != nil {
+			if n := len(m.unknownFields); n > 0 {
+				if i < n {
+					w, i = e.Grow(w, i, n)
+				}
+				i -= n
+				copy(w[i:], m.unknownFields)
+			}
+			if i < 19 {
+				w, i = e.Grow(w, i, 19)
+			}
+			if m.GroupUint32 != nil {
+				i = pbfast.PutVarint(w, i, uint64(*m.GroupUint32))
+				i -= 2
+				_ = w[i+1]
+				w[i] = 0xf0
+				w[i+1] = 0xc
+			}
+			if m.GroupInt32 != nil {
+				i = pbfast.PutVarint(w, i, uint64(int64(*m.GroupInt32)))
+				i -= 2
+				_ = w[i+1]
+				w[i] = 0xe8
+				w[i+1] = 0xc
+			}
+		}
 		if i < 2 {
 			w, i = e.Grow(w, i, 2)
 		}
@@ -1028,7 +1053,32 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		_ = w[i+1]
 		w[i] = 0xcc
 		w[i+1] = 0xc
-		w, i = v.pbfastEncode(e, w, i)
+		if m := v; m != nil {
+			if n := len(m.unknownFields); n > 0 {
+				if i < n {
+					w, i = e.Grow(w, i, n)
+				}
+				i -= n
+				copy(w[i:], m.unknownFields)
+			}
+			if i < 19 {
+				w, i = e.Grow(w, i, 19)
+			}
+			if m.GroupUint32 != nil {
+				i = pbfast.PutVarint(w, i, uint64(*m.GroupUint32))
+				i -= 2
+				_ = w[i+1]
+				w[i] = 0xd8
+				w[i+1] = 0xc
+			}
+			if m.GroupInt32 != nil {
+				i = pbfast.PutVarint(w, i, uint64(int64(*m.GroupInt32)))
+				i -= 2
+				_ = w[i+1]
+				w[i] = 0xd0
+				w[i+1] = 0xc
+			}
+		}
 		if i < 2 {
 			w, i = e.Grow(w, i, 2)
 		}
@@ -1678,7 +1728,23 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 	}
 	for k := len(m.RepeatedForeignMessage) - 1; k >= 0; k-- {
 		end := len(w) - i
-		w, i = m.RepeatedForeignMessage[k].pbfastEncode(e, w, i)
+		if m := m.RepeatedForeignMessage[k]; m != nil {
+			if n := len(m.unknownFields); n > 0 {
+				if i < n {
+					w, i = e.Grow(w, i, n)
+				}
+				i -= n
+				copy(w[i:], m.unknownFields)
+			}
+			if i < 11 {
+				w, i = e.Grow(w, i, 11)
+			}
+			if m.C != nil {
+				i = pbfast.PutVarint(w, i, uint64(int64(*m.C)))
+				i--
+				w[i] = 0x8
+			}
+		}
 		if i < 12 {
 			w, i = e.Grow(w, i, 12)
 		}
@@ -1940,7 +2006,23 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 	}
 	if v := m.OptionalForeignMessage; v != nil {
 		end := len(w) - i
-		w, i = v.pbfastEncode(e, w, i)
+		if m := v; m != nil {
+			if n := len(m.unknownFields); n > 0 {
+				if i < n {
+					w, i = e.Grow(w, i, n)
+				}
+				i -= n
+				copy(w[i:], m.unknownFields)
+			}
+			if i < 11 {
+				w, i = e.Grow(w, i, 11)
+			}
+			if m.C != nil {
+				i = pbfast.PutVarint(w, i, uint64(int64(*m.C)))
+				i--
+				w[i] = 0x8
+			}
+		}
 		if i < 12 {
 			w, i = e.Grow(w, i, 12)
 		}
@@ -2376,7 +2458,23 @@ func pbfastTestAllTypesProto2MapStringNestedMessageEncode(e *pbfast.Encoder, w [
 func pbfastTestAllTypesProto2MapStringForeignMessageEncode(e *pbfast.Encoder, w []byte, i int, k string, v *ForeignMessageProto2) ([]byte, int) {
 	last := len(w) - i
 	end := len(w) - i
-	w, i = v.pbfastEncode(e, w, i)
+	if m := v; m != nil {
+		if n := len(m.unknownFields); n > 0 {
+			if i < n {
+				w, i = e.Grow(w, i, n)
+			}
+			i -= n
+			copy(w[i:], m.unknownFields)
+		}
+		if i < 11 {
+			w, i = e.Grow(w, i, 11)
+		}
+		if m.C != nil {
+			i = pbfast.PutVarint(w, i, uint64(int64(*m.C)))
+			i--
+			w[i] = 0x8
+		}
+	}
 	if i < 11 {
 		w, i = e.Grow(w, i, 11)
 	}
@@ -10221,7 +10319,23 @@ func (m *UnknownToTestAllTypes) pbfastEncode(e *pbfast.Encoder, w []byte, i int)
 		_ = w[i+1]
 		w[i] = 0xe4
 		w[i+1] = 0x3e
-		w, i = v.pbfastEncode(e, w, i)
+		if m := v; m != nil {
+			if n := len(m.unknownFields); n > 0 {
+				if i < n {
+					w, i = e.Grow(w, i, n)
+				}
+				i -= n
+				copy(w[i:], m.unknownFields)
+			}
+			if i < 11 {
+				w, i = e.Grow(w, i, 11)
+			}
+			if m.A != nil {
+				i = pbfast.PutVarint(w, i, uint64(int64(*m.A)))
+				i--
+				w[i] = 0x8
+			}
+		}
 		if i < 2 {
 			w, i = e.Grow(w, i, 2)
 		}
@@ -10232,7 +10346,23 @@ func (m *UnknownToTestAllTypes) pbfastEncode(e *pbfast.Encoder, w []byte, i int)
 	}
 	if v := m.NestedMessage; v != nil {
 		end := len(w) - i
-		w, i = v.pbfastEncode(e, w, i)
+		if m := v; m != nil {
+			if n := len(m.unknownFields); n > 0 {
+				if i < n {
+					w, i = e.Grow(w, i, n)
+				}
+				i -= n
+				copy(w[i:], m.unknownFields)
+			}
+			if i < 11 {
+				w, i = e.Grow(w, i, 11)
+			}
+			if m.C != nil {
+				i = pbfast.PutVarint(w, i, uint64(int64(*m.C)))
+				i--
+				w[i] = 0x8
+			}
+		}
 		if i < 12 {
 			w, i = e.Grow(w, i, 12)
 		}
@@ -12005,7 +12135,32 @@ func (m *TestAllRequiredTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i
 		_ = w[i+1]
 		w[i] = 0xcc
 		w[i+1] = 0xc
-		w, i = v.pbfastEncode(e, w, i)
+		if m := v; m != nil {
+			if n := len(m.unknownFields); n > 0 {
+				if i < n {
+					w, i = e.Grow(w, i, n)
+				}
+				i -= n
+				copy(w[i:], m.unknownFields)
+			}
+			if i < 19 {
+				w, i = e.Grow(w, i, 19)
+			}
+			if m.GroupUint32 != nil {
+				i = pbfast.PutVarint(w, i, uint64(*m.GroupUint32))
+				i -= 2
+				_ = w[i+1]
+				w[i] = 0xd8
+				w[i+1] = 0xc
+			}
+			if m.GroupInt32 != nil {
+				i = pbfast.PutVarint(w, i, uint64(int64(*m.GroupInt32)))
+				i -= 2
+				_ = w[i+1]
+				w[i] = 0xd0
+				w[i+1] = 0xc
+			}
+		}
 		if i < 2 {
 			w, i = e.Grow(w, i, 2)
 		}
@@ -12083,7 +12238,23 @@ func (m *TestAllRequiredTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i
 	}
 	if v := m.RequiredForeignMessage; v != nil {
 		end := len(w) - i
-		w, i = v.pbfastEncode(e, w, i)
+		if m := v; m != nil {
+			if n := len(m.unknownFields); n > 0 {
+				if i < n {
+					w, i = e.Grow(w, i, n)
+				}
+				i -= n
+				copy(w[i:], m.unknownFields)
+			}
+			if i < 11 {
+				w, i = e.Grow(w, i, 11)
+			}
+			if m.C != nil {
+				i = pbfast.PutVarint(w, i, uint64(int64(*m.C)))
+				i--
+				w[i] = 0x8
+			}
+		}
 		if i < 12 {
 			w, i = e.Grow(w, i, 12)
 		}
@@ -14704,7 +14875,15 @@ func (m *TestLargeOneof) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byt
 	case *TestLargeOneof_A1_:
 		if v != nil {
 			end := len(w) - i
-			w, i = v.A1.pbfastEncode(e, w, i)
+			if m := v.A1; m != nil {
+				if n := len(m.unknownFields); n > 0 {
+					if i < n {
+						w, i = e.Grow(w, i, n)
+					}
+					i -= n
+					copy(w[i:], m.unknownFields)
+				}
+			}
 			if i < 11 {
 				w, i = e.Grow(w, i, 11)
 			}
@@ -14715,7 +14894,15 @@ func (m *TestLargeOneof) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byt
 	case *TestLargeOneof_A2_:
 		if v != nil {
 			end := len(w) - i
-			w, i = v.A2.pbfastEncode(e, w, i)
+			if m := v.A2; m != nil {
+				if n := len(m.unknownFields); n > 0 {
+					if i < n {
+						w, i = e.Grow(w, i, n)
+					}
+					i -= n
+					copy(w[i:], m.unknownFields)
+				}
+			}
 			if i < 11 {
 				w, i = e.Grow(w, i, 11)
 			}
@@ -14726,7 +14913,15 @@ func (m *TestLargeOneof) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byt
 	case *TestLargeOneof_A3_:
 		if v != nil {
 			end := len(w) - i
-			w, i = v.A3.pbfastEncode(e, w, i)
+			if m := v.A3; m != nil {
+				if n := len(m.unknownFields); n > 0 {
+					if i < n {
+						w, i = e.Grow(w, i, n)
+					}
+					i -= n
+					copy(w[i:], m.unknownFields)
+				}
+			}
 			if i < 11 {
 				w, i = e.Grow(w, i, 11)
 			}
@@ -14737,7 +14932,15 @@ func (m *TestLargeOneof) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byt
 	case *TestLargeOneof_A4_:
 		if v != nil {
 			end := len(w) - i
-			w, i = v.A4.pbfastEncode(e, w, i)
+			if m := v.A4; m != nil {
+				if n := len(m.unknownFields); n > 0 {
+					if i < n {
+						w, i = e.Grow(w, i, n)
+					}
+					i -= n
+					copy(w[i:], m.unknownFields)
+				}
+			}
 			if i < 11 {
 				w, i = e.Grow(w, i, 11)
 			}
@@ -14748,7 +14951,15 @@ func (m *TestLargeOneof) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byt
 	case *TestLargeOneof_A5_:
 		if v != nil {
 			end := len(w) - i
-			w, i = v.A5.pbfastEncode(e, w, i)
+			if m := v.A5; m != nil {
+				if n := len(m.unknownFields); n > 0 {
+					if i < n {
+						w, i = e.Grow(w, i, n)
+					}
+					i -= n
+					copy(w[i:], m.unknownFields)
+				}
+			}
 			if i < 11 {
 				w, i = e.Grow(w, i, 11)
 			}

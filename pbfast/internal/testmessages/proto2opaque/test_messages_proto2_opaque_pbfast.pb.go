@@ -1016,7 +1016,32 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		_ = w[i+1]
 		w[i] = 0xe4
 		w[i+1] = 0xc
-		w, i = v.pbfastEncode(e, w, i)
+		if m := v; m != nil {
+			if n := len(m.unknownFields); n > 0 {
+				if i < n {
+					w, i = e.Grow(w, i, n)
+				}
+				i -= n
+				copy(w[i:], m.unknownFields)
+			}
+			if i < 19 {
+				w, i = e.Grow(w, i, 19)
+			}
+			if protoimpl.X.Present(&m.XXX_presence[0], 1) {
+				i = pbfast.PutVarint(w, i, uint64(m.xxx_hidden_GroupUint32))
+				i -= 2
+				_ = w[i+1]
+				w[i] = 0xf0
+				w[i+1] = 0xc
+			}
+			if protoimpl.X.Present(&m.XXX_presence[0], 0) {
+				i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_GroupInt32)))
+				i -= 2
+				_ = w[i+1]
+				w[i] = 0xe8
+				w[i+1] = 0xc
+			}
+		}
 		if i < 2 {
 			w, i = e.Grow(w, i, 2)
 		}
@@ -1033,7 +1058,32 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		_ = w[i+1]
 		w[i] = 0xcc
 		w[i+1] = 0xc
-		w, i = v.pbfastEncode(e, w, i)
+		if m := v; m != nil {
+			if n := len(m.unknownFields); n > 0 {
+				if i < n {
+					w, i = e.Grow(w, i, n)
+				}
+				i -= n
+				copy(w[i:], m.unknownFields)
+			}
+			if i < 19 {
+				w, i = e.Grow(w, i, 19)
+			}
+			if protoimpl.X.Present(&m.XXX_presence[0], 1) {
+				i = pbfast.PutVarint(w, i, uint64(m.xxx_hidden_GroupUint32))
+				i -= 2
+				_ = w[i+1]
+				w[i] = 0xd8
+				w[i+1] = 0xc
+			}
+			if protoimpl.X.Present(&m.XXX_presence[0], 0) {
+				i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_GroupInt32)))
+				i -= 2
+				_ = w[i+1]
+				w[i] = 0xd0
+				w[i+1] = 0xc
+			}
+		}
 		if i < 2 {
 			w, i = e.Grow(w, i, 2)
 		}
@@ -1684,7 +1734,23 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 	if m.xxx_hidden_RepeatedForeignMessage != nil {
 		for k := len((*m.xxx_hidden_RepeatedForeignMessage)) - 1; k >= 0; k-- {
 			end := len(w) - i
-			w, i = (*m.xxx_hidden_RepeatedForeignMessage)[k].pbfastEncode(e, w, i)
+			if m := (*m.xxx_hidden_RepeatedForeignMessage)[k]; m != nil {
+				if n := len(m.unknownFields); n > 0 {
+					if i < n {
+						w, i = e.Grow(w, i, n)
+					}
+					i -= n
+					copy(w[i:], m.unknownFields)
+				}
+				if i < 11 {
+					w, i = e.Grow(w, i, 11)
+				}
+				if protoimpl.X.Present(&m.XXX_presence[0], 0) {
+					i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_C)))
+					i--
+					w[i] = 0x8
+				}
+			}
 			if i < 12 {
 				w, i = e.Grow(w, i, 12)
 			}
@@ -1949,7 +2015,23 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 	}
 	if v := m.xxx_hidden_OptionalForeignMessage; v != nil {
 		end := len(w) - i
-		w, i = v.pbfastEncode(e, w, i)
+		if m := v; m != nil {
+			if n := len(m.unknownFields); n > 0 {
+				if i < n {
+					w, i = e.Grow(w, i, n)
+				}
+				i -= n
+				copy(w[i:], m.unknownFields)
+			}
+			if i < 11 {
+				w, i = e.Grow(w, i, 11)
+			}
+			if protoimpl.X.Present(&m.XXX_presence[0], 0) {
+				i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_C)))
+				i--
+				w[i] = 0x8
+			}
+		}
 		if i < 12 {
 			w, i = e.Grow(w, i, 12)
 		}
@@ -2385,7 +2467,23 @@ func pbfastTestAllTypesProto2MapStringNestedMessageEncode(e *pbfast.Encoder, w [
 func pbfastTestAllTypesProto2MapStringForeignMessageEncode(e *pbfast.Encoder, w []byte, i int, k string, v *ForeignMessageProto2) ([]byte, int) {
 	last := len(w) - i
 	end := len(w) - i
-	w, i = v.pbfastEncode(e, w, i)
+	if m := v; m != nil {
+		if n := len(m.unknownFields); n > 0 {
+			if i < n {
+				w, i = e.Grow(w, i, n)
+			}
+			i -= n
+			copy(w[i:], m.unknownFields)
+		}
+		if i < 11 {
+			w, i = e.Grow(w, i, 11)
+		}
+		if protoimpl.X.Present(&m.XXX_presence[0], 0) {
+			i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_C)))
+			i--
+			w[i] = 0x8
+		}
+	}
 	if i < 11 {
 		w, i = e.Grow(w, i, 11)
 	}
@@ -9693,7 +9791,23 @@ func (m *UnknownToTestAllTypes) pbfastEncode(e *pbfast.Encoder, w []byte, i int)
 		_ = w[i+1]
 		w[i] = 0xe4
 		w[i+1] = 0x3e
-		w, i = v.pbfastEncode(e, w, i)
+		if m := v; m != nil {
+			if n := len(m.unknownFields); n > 0 {
+				if i < n {
+					w, i = e.Grow(w, i, n)
+				}
+				i -= n
+				copy(w[i:], m.unknownFields)
+			}
+			if i < 11 {
+				w, i = e.Grow(w, i, 11)
+			}
+			if protoimpl.X.Present(&m.XXX_presence[0], 0) {
+				i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_A)))
+				i--
+				w[i] = 0x8
+			}
+		}
 		if i < 2 {
 			w, i = e.Grow(w, i, 2)
 		}
@@ -9704,7 +9818,23 @@ func (m *UnknownToTestAllTypes) pbfastEncode(e *pbfast.Encoder, w []byte, i int)
 	}
 	if v := m.xxx_hidden_NestedMessage; v != nil {
 		end := len(w) - i
-		w, i = v.pbfastEncode(e, w, i)
+		if m := v; m != nil {
+			if n := len(m.unknownFields); n > 0 {
+				if i < n {
+					w, i = e.Grow(w, i, n)
+				}
+				i -= n
+				copy(w[i:], m.unknownFields)
+			}
+			if i < 11 {
+				w, i = e.Grow(w, i, 11)
+			}
+			if protoimpl.X.Present(&m.XXX_presence[0], 0) {
+				i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_C)))
+				i--
+				w[i] = 0x8
+			}
+		}
 		if i < 12 {
 			w, i = e.Grow(w, i, 12)
 		}
@@ -11430,7 +11560,32 @@ func (m *TestAllRequiredTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i
 		_ = w[i+1]
 		w[i] = 0xcc
 		w[i+1] = 0xc
-		w, i = v.pbfastEncode(e, w, i)
+		if m := v; m != nil {
+			if n := len(m.unknownFields); n > 0 {
+				if i < n {
+					w, i = e.Grow(w, i, n)
+				}
+				i -= n
+				copy(w[i:], m.unknownFields)
+			}
+			if i < 19 {
+				w, i = e.Grow(w, i, 19)
+			}
+			if protoimpl.X.Present(&m.XXX_presence[0], 1) {
+				i = pbfast.PutVarint(w, i, uint64(m.xxx_hidden_GroupUint32))
+				i -= 2
+				_ = w[i+1]
+				w[i] = 0xd8
+				w[i+1] = 0xc
+			}
+			if protoimpl.X.Present(&m.XXX_presence[0], 0) {
+				i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_GroupInt32)))
+				i -= 2
+				_ = w[i+1]
+				w[i] = 0xd0
+				w[i+1] = 0xc
+			}
+		}
 		if i < 2 {
 			w, i = e.Grow(w, i, 2)
 		}
@@ -11508,7 +11663,23 @@ func (m *TestAllRequiredTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i
 	}
 	if v := m.xxx_hidden_RequiredForeignMessage; v != nil {
 		end := len(w) - i
-		w, i = v.pbfastEncode(e, w, i)
+		if m := v; m != nil {
+			if n := len(m.unknownFields); n > 0 {
+				if i < n {
+					w, i = e.Grow(w, i, n)
+				}
+				i -= n
+				copy(w[i:], m.unknownFields)
+			}
+			if i < 11 {
+				w, i = e.Grow(w, i, 11)
+			}
+			if protoimpl.X.Present(&m.XXX_presence[0], 0) {
+				i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_C)))
+				i--
+				w[i] = 0x8
+			}
+		}
 		if i < 12 {
 			w, i = e.Grow(w, i, 12)
 		}
@@ -13773,7 +13944,15 @@ func (m *TestLargeOneof) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byt
 	case *testLargeOneof_A1_:
 		if v != nil {
 			end := len(w) - i
-			w, i = v.A1.pbfastEncode(e, w, i)
+			if m := v.A1; m != nil {
+				if n := len(m.unknownFields); n > 0 {
+					if i < n {
+						w, i = e.Grow(w, i, n)
+					}
+					i -= n
+					copy(w[i:], m.unknownFields)
+				}
+			}
 			if i < 11 {
 				w, i = e.Grow(w, i, 11)
 			}
@@ -13784,7 +13963,15 @@ func (m *TestLargeOneof) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byt
 	case *testLargeOneof_A2_:
 		if v != nil {
 			end := len(w) - i
-			w, i = v.A2.pbfastEncode(e, w, i)
+			if m := v.A2; m != nil {
+				if n := len(m.unknownFields); n > 0 {
+					if i < n {
+						w, i = e.Grow(w, i, n)
+					}
+					i -= n
+					copy(w[i:], m.unknownFields)
+				}
+			}
 			if i < 11 {
 				w, i = e.Grow(w, i, 11)
 			}
@@ -13795,7 +13982,15 @@ func (m *TestLargeOneof) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byt
 	case *testLargeOneof_A3_:
 		if v != nil {
 			end := len(w) - i
-			w, i = v.A3.pbfastEncode(e, w, i)
+			if m := v.A3; m != nil {
+				if n := len(m.unknownFields); n > 0 {
+					if i < n {
+						w, i = e.Grow(w, i, n)
+					}
+					i -= n
+					copy(w[i:], m.unknownFields)
+				}
+			}
 			if i < 11 {
 				w, i = e.Grow(w, i, 11)
 			}
@@ -13806,7 +14001,15 @@ func (m *TestLargeOneof) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byt
 	case *testLargeOneof_A4_:
 		if v != nil {
 			end := len(w) - i
-			w, i = v.A4.pbfastEncode(e, w, i)
+			if m := v.A4; m != nil {
+				if n := len(m.unknownFields); n > 0 {
+					if i < n {
+						w, i = e.Grow(w, i, n)
+					}
+					i -= n
+					copy(w[i:], m.unknownFields)
+				}
+			}
 			if i < 11 {
 				w, i = e.Grow(w, i, 11)
 			}
@@ -13817,7 +14020,15 @@ func (m *TestLargeOneof) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byt
 	case *testLargeOneof_A5_:
 		if v != nil {
 			end := len(w) - i
-			w, i = v.A5.pbfastEncode(e, w, i)
+			if m := v.A5; m != nil {
+				if n := len(m.unknownFields); n > 0 {
+					if i < n {
+						w, i = e.Grow(w, i, n)
+					}
+					i -= n
+					copy(w[i:], m.unknownFields)
+				}
+			}
 			if i < 11 {
 				w, i = e.Grow(w, i, 11)
 			}

@@ -1947,7 +1947,23 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 	}
 	for k := len(m.RepeatedForeignMessage) - 1; k >= 0; k-- {
 		end := len(w) - i
-		w, i = m.RepeatedForeignMessage[k].pbfastEncode(e, w, i)
+		if m := m.RepeatedForeignMessage[k]; m != nil {
+			if n := len(m.unknownFields); n > 0 {
+				if i < n {
+					w, i = e.Grow(w, i, n)
+				}
+				i -= n
+				copy(w[i:], m.unknownFields)
+			}
+			if i < 11 {
+				w, i = e.Grow(w, i, 11)
+			}
+			if m.C != 0 {
+				i = pbfast.PutVarint(w, i, uint64(int64(m.C)))
+				i--
+				w[i] = 0x8
+			}
+		}
 		if i < 12 {
 			w, i = e.Grow(w, i, 12)
 		}
@@ -2201,7 +2217,23 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 	}
 	if v := m.OptionalForeignMessage; v != nil {
 		end := len(w) - i
-		w, i = v.pbfastEncode(e, w, i)
+		if m := v; m != nil {
+			if n := len(m.unknownFields); n > 0 {
+				if i < n {
+					w, i = e.Grow(w, i, n)
+				}
+				i -= n
+				copy(w[i:], m.unknownFields)
+			}
+			if i < 11 {
+				w, i = e.Grow(w, i, 11)
+			}
+			if m.C != 0 {
+				i = pbfast.PutVarint(w, i, uint64(int64(m.C)))
+				i--
+				w[i] = 0x8
+			}
+		}
 		if i < 12 {
 			w, i = e.Grow(w, i, 12)
 		}
@@ -2613,7 +2645,23 @@ func pbfastTestAllTypesProto3MapStringNestedMessageEncode(e *pbfast.Encoder, w [
 func pbfastTestAllTypesProto3MapStringForeignMessageEncode(e *pbfast.Encoder, w []byte, i int, k string, v *ForeignMessage) ([]byte, int) {
 	last := len(w) - i
 	end := len(w) - i
-	w, i = v.pbfastEncode(e, w, i)
+	if m := v; m != nil {
+		if n := len(m.unknownFields); n > 0 {
+			if i < n {
+				w, i = e.Grow(w, i, n)
+			}
+			i -= n
+			copy(w[i:], m.unknownFields)
+		}
+		if i < 11 {
+			w, i = e.Grow(w, i, 11)
+		}
+		if m.C != 0 {
+			i = pbfast.PutVarint(w, i, uint64(int64(m.C)))
+			i--
+			w[i] = 0x8
+		}
+	}
 	if i < 11 {
 		w, i = e.Grow(w, i, 11)
 	}

@@ -106,7 +106,25 @@ func (m *Benchmark) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, in
 	}
 	for k := len(m.Repeated) - 1; k >= 0; k-- {
 		end := len(w) - i
-		w, i = m.Repeated[k].pbfastEncode(e, w, i)
+		if m := m.Repeated[k]; m != nil {
+			if n := len(m.unknownFields); n > 0 {
+				if i < n {
+					w, i = e.Grow(w, i, n)
+				}
+				i -= n
+				copy(w[i:], m.unknownFields)
+			}
+			if i < 11+len(m.EmbeddedData) {
+				w, i = e.Grow(w, i, 11+len(m.EmbeddedData))
+			}
+			if len(m.EmbeddedData) > 0 {
+				i -= len(m.EmbeddedData)
+				copy(w[i:], m.EmbeddedData)
+				i = pbfast.PutVarint(w, i, uint64(len(m.EmbeddedData)))
+				i--
+				w[i] = 0xa
+			}
+		}
 		if i < 11 {
 			w, i = e.Grow(w, i, 11)
 		}
@@ -116,7 +134,26 @@ func (m *Benchmark) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, in
 	}
 	if v := m.EnumMessage; v != nil {
 		end := len(w) - i
-		w, i = v.pbfastEncode(e, w, i)
+		if m := v; m != nil {
+			if n := len(m.unknownFields); n > 0 {
+				if i < n {
+					w, i = e.Grow(w, i, n)
+				}
+				i -= n
+				copy(w[i:], m.unknownFields)
+			}
+			if i < 22+len(m.Message) {
+				w, i = e.Grow(w, i, 22+len(m.Message))
+			}
+			if m.Embedded != 0 {
+				i = pbfast.PutVarint(w, i, uint64(int64(m.Embedded)))
+				i--
+				w[i] = 0x10
+			}
+			if len(m.Message) > 0 {
+				i = e.PutText(w, i, m.Message, 0xa)
+			}
+		}
 		if i < 11 {
 			w, i = e.Grow(w, i, 11)
 		}
@@ -136,7 +173,25 @@ func (m *Benchmark) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, in
 	}
 	if v := m.Embedded; v != nil {
 		end := len(w) - i
-		w, i = v.pbfastEncode(e, w, i)
+		if m := v; m != nil {
+			if n := len(m.unknownFields); n > 0 {
+				if i < n {
+					w, i = e.Grow(w, i, n)
+				}
+				i -= n
+				copy(w[i:], m.unknownFields)
+			}
+			if i < 11+len(m.EmbeddedData) {
+				w, i = e.Grow(w, i, 11+len(m.EmbeddedData))
+			}
+			if len(m.EmbeddedData) > 0 {
+				i -= len(m.EmbeddedData)
+				copy(w[i:], m.EmbeddedData)
+				i = pbfast.PutVarint(w, i, uint64(len(m.EmbeddedData)))
+				i--
+				w[i] = 0xa
+			}
+		}
 		if i < 11 {
 			w, i = e.Grow(w, i, 11)
 		}

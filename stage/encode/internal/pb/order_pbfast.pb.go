@@ -199,7 +199,26 @@ func (m *Order) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
 	}
 	if v := m.Total; v != nil {
 		end := len(w) - i
-		w, i = v.pbfastEncode(e, w, i)
+		if m := v; m != nil {
+			if n := len(m.unknownFields); n > 0 {
+				if i < n {
+					w, i = e.Grow(w, i, n)
+				}
+				i -= n
+				copy(w[i:], m.unknownFields)
+			}
+			if i < 22+len(m.Currency) {
+				w, i = e.Grow(w, i, 22+len(m.Currency))
+			}
+			if m.MinorUnits != 0 {
+				i = pbfast.PutVarint(w, i, uint64(m.MinorUnits))
+				i--
+				w[i] = 0x10
+			}
+			if len(m.Currency) > 0 {
+				i = e.PutText(w, i, m.Currency, 0xa)
+			}
+		}
 		if i < 11 {
 			w, i = e.Grow(w, i, 11)
 		}
@@ -1774,7 +1793,26 @@ func (m *LineItem) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int
 	}
 	if v := m.UnitPrice; v != nil {
 		end := len(w) - i
-		w, i = v.pbfastEncode(e, w, i)
+		if m := v; m != nil {
+			if n := len(m.unknownFields); n > 0 {
+				if i < n {
+					w, i = e.Grow(w, i, n)
+				}
+				i -= n
+				copy(w[i:], m.unknownFields)
+			}
+			if i < 22+len(m.Currency) {
+				w, i = e.Grow(w, i, 22+len(m.Currency))
+			}
+			if m.MinorUnits != 0 {
+				i = pbfast.PutVarint(w, i, uint64(m.MinorUnits))
+				i--
+				w[i] = 0x10
+			}
+			if len(m.Currency) > 0 {
+				i = e.PutText(w, i, m.Currency, 0xa)
+			}
+		}
 		if i < 11 {
 			w, i = e.Grow(w, i, 11)
 		}
