@@ -59,8 +59,7 @@ func openGRPC(ctx context.Context, t *Target, p *Pool) error {
 	if method.IsStreamingClient() || method.IsStreamingServer() {
 		return openStreams(t, p, method, streams)
 	}
-	p.addHTTP2(t, requests, replied)
-	return nil
+	return p.addHTTP2(t, requests, replied)
 }
 
 // replied returns the grpc-status of an answer to a unary call, and whether it is a success. Status

@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	h2 "golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
 )
 
@@ -129,8 +128,7 @@ func (l *http2) Connect(ctx context.Context) error {
 	return l.connect(ctx)
 }
 
-// expire gives up requests that take longer than allowed. It also gives up a connection that has no
-// other request and on which nothing has come meanwhile.
+// expire gives up requests that take longer than allowed.
 func (l *http2) expire() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -140,19 +138,7 @@ func (l *http2) expire() {
 	now := time.Now()
 	next := l.timeout
 	for c := range l.open {
-		heard := false
-		for _, s := range c.streams {
-			if left := l.timeout - now.Sub(s.sent); left > 0 {
-				next = min(next, left)
-				continue
-			}
-			heard = heard || c.heard.After(s.sent)
-			c.reset(s.id, h2.ErrCodeCancel)
-			c.finish(s, now, 0, l.late)
-			if len(c.streams) == 0 && !heard {
-				c.fail(l.late)
-			}
-		}
+		next = min(next, c.expire(now))
 		c.fill(now)
 		c.flushApart()
 	}
@@ -223,7 +209,7 @@ func (l *http2) connect(ctx context.Context) error {
 	c := newHTTP2Conn(l, conn)
 	l.conn, l.open[c] = c, true
 	l.freed = time.Now() // the time that connecting took is not the generator's fault
-	l.readers.Go(c.read)
+	l.readers.Go(func() { c.read(conn) })
 	c.flush()
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"strconv"
 	"time"
@@ -30,7 +31,7 @@ const (
 // reader uses.
 type http2Conn struct {
 	line *http2
-	conn net.Conn
+	conn io.WriteCloser
 	made time.Time
 	// heard is when the last octets came.
 	heard time.Time
@@ -102,7 +103,7 @@ type answer struct {
 	kind    string // content-type
 }
 
-func newHTTP2Conn(l *http2, conn net.Conn) *http2Conn {
+func newHTTP2Conn(l *http2, conn io.WriteCloser) *http2Conn {
 	c := &http2Conn{
 		line: l, conn: conn, made: time.Now(), streams: map[uint32]*stream{}, next: 1,
 		table: 1, limit: streamsFirst, frame: frameMost, window: windowFirst, windowNew: windowFirst,
@@ -273,31 +274,16 @@ func (c *http2Conn) fail(err error) {
 func (c *http2Conn) close() { c.fail(net.ErrClosed) }
 
 // read takes frames until the connection ends. The reader's goroutine runs it.
-func (c *http2Conn) read() {
+func (c *http2Conn) read(conn io.Reader) {
 	l := c.line
 	buf := make([]byte, 4<<10) // grows while reads fill it
 	have := 0
 	for {
-		n, err := c.conn.Read(buf[have:])
+		n, err := conn.Read(buf[have:])
 		now := time.Now()
 		have += n
 		l.mu.Lock()
-		c.heard = now
-		used := 0
-		for c.failed == nil {
-			frame, whole, bad := cutFrame(buf[used:have])
-			if bad == nil && whole {
-				bad = c.take(frame, now)
-				used += len(frame)
-			}
-			if bad != nil {
-				c.fail(bad)
-			}
-			if !whole {
-				break
-			}
-		}
-		left := buf[used:have]
+		left := c.feed(buf[:have], now)
 		if have == len(buf) && len(buf) < 4*frameMost {
 			buf = make([]byte, 2*len(buf))
 		}
@@ -305,7 +291,7 @@ func (c *http2Conn) read() {
 		if err != nil {
 			c.fail(err)
 		}
-		if c.failed != nil || c.leaving && len(c.streams) == 0 {
+		if c.over() {
 			c.end(now)
 			l.mu.Unlock()
 			return
@@ -317,6 +303,48 @@ func (c *http2Conn) read() {
 		c.flushApart()
 		l.mu.Unlock()
 	}
+}
+
+// feed handles the frames that came, and returns what is left: part of a frame.
+func (c *http2Conn) feed(data []byte, now time.Time) (left []byte) {
+	c.heard = now
+	for c.failed == nil {
+		frame, whole, err := cutFrame(data)
+		if err == nil && whole {
+			err = c.take(frame, now)
+			data = data[len(frame):]
+		}
+		if err != nil {
+			c.fail(err)
+		}
+		if !whole {
+			break
+		}
+	}
+	return data
+}
+
+// over reports whether nothing more can come that matters.
+func (c *http2Conn) over() bool { return c.failed != nil || c.leaving && len(c.streams) == 0 }
+
+// expire gives up requests that take longer than allowed, and returns how long the others may still
+// take. It also gives up the connection if it has no other request and nothing has come meanwhile.
+func (c *http2Conn) expire(now time.Time) (next time.Duration) {
+	l, heard := c.line, false
+	next = l.timeout
+	for _, s := range c.streams {
+		if left := l.timeout - now.Sub(s.sent); left > 0 {
+			next = min(next, left)
+			continue
+		}
+		heard = heard || c.heard.After(s.sent)
+		c.reset(s.id, h2.ErrCodeCancel)
+		c.finish(s, now, 0, l.late)
+		if len(c.streams) == 0 && !heard {
+			c.fail(l.late)
+		}
+	}
+	return next
 }
 
 // flushApart writes as flush does, but uses a goroutine where there is much to write: the server

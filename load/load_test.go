@@ -249,60 +249,62 @@ func TestSearchRepeats(t *testing.T) {
 
 // Every protocol, against a server in another process.
 func TestProtocols(t *testing.T) {
-	ctx := context.Background()
-	pair, err := tlscert.New(tlscert.ECDSAP256)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, secure := range []bool{false, true} {
-		for proto, server := range map[string]string{"http1": "nethttp", "http2": "nethttp", "http3": "http3", "grpc": "grpc"} {
-			t.Run(fmt.Sprintf("%s/tls=%v", proto, secure), func(t *testing.T) {
-				config := greeter.Config{Server: server, Body: "json"}
-				target := &Target{Proto: proto, Conns: 2, Streams: 3, Request: Request{
-					Method: http.MethodPost, Body: []byte(`{"secure":"raw"}`), URL: &url.URL{Scheme: "http", Path: "/"},
-				}}
-				if proto == "grpc" {
-					config.Body, target.RPC = "proto", "postage.send.Greeter/Hello"
-				}
-				if secure {
-					config.Cert = pair
-					target.TLS = &tls.Config{RootCAs: pair.Pool(), ServerName: tlscert.ServerName}
-					target.Request.URL.Scheme = "https"
-				} else if proto == "http3" {
-					target.Request.URL.Host = "127.0.0.1:1"
-					if _, err := Open(ctx, target); err == nil || !strings.Contains(err.Error(), "RFC 9001") {
-						t.Errorf("HTTP/3 without TLS: %v", err)
-					}
-					return
-				}
-				p, err := greeter.Start(ctx, config)
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer p.Close()
-				target.Request.URL.Host = p.Addr
-				pool, err := Open(ctx, target)
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer pool.Close()
-				for range 2 { // connections outlive a run
-					r, err := Run(ctx, Plan{Rate: 200, Duration: 200 * time.Millisecond, Lines: pool.Lines})
-					if err != nil || r.Done != 40 || r.Failed() != 0 {
-						t.Errorf("%v, %+v", err, r)
-					}
-				}
-				c, err := p.Counters()
-				conns := int64(2)
-				if proto == "grpc" {
-					conns++ // it has asked the server for the method
-				}
-				if err != nil || c.Requests != 80 || c.Conns != conns {
-					t.Errorf("%v, the server saw %d requests on %d connections", err, c.Requests, c.Conns)
-				}
-			})
+	engines(t, func(t *testing.T, portable bool) {
+		ctx := context.Background()
+		pair, err := tlscert.New(tlscert.ECDSAP256)
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
+		for _, secure := range []bool{false, true} {
+			for proto, server := range map[string]string{"http1": "nethttp", "http2": "nethttp", "http3": "http3", "grpc": "grpc"} {
+				t.Run(fmt.Sprintf("%s/tls=%v", proto, secure), func(t *testing.T) {
+					config := greeter.Config{Server: server, Body: "json"}
+					target := &Target{portable: portable, Proto: proto, Conns: 2, Streams: 3, Request: Request{
+						Method: http.MethodPost, Body: []byte(`{"secure":"raw"}`), URL: &url.URL{Scheme: "http", Path: "/"},
+					}}
+					if proto == "grpc" {
+						config.Body, target.RPC = "proto", "postage.send.Greeter/Hello"
+					}
+					if secure {
+						config.Cert = pair
+						target.TLS = &tls.Config{RootCAs: pair.Pool(), ServerName: tlscert.ServerName}
+						target.Request.URL.Scheme = "https"
+					} else if proto == "http3" {
+						target.Request.URL.Host = "127.0.0.1:1"
+						if _, err := Open(ctx, target); err == nil || !strings.Contains(err.Error(), "RFC 9001") {
+							t.Errorf("HTTP/3 without TLS: %v", err)
+						}
+						return
+					}
+					p, err := greeter.Start(ctx, config)
+					if err != nil {
+						t.Fatal(err)
+					}
+					defer p.Close()
+					target.Request.URL.Host = p.Addr
+					pool, err := Open(ctx, target)
+					if err != nil {
+						t.Fatal(err)
+					}
+					defer pool.Close()
+					for range 2 { // connections outlive a run
+						r, err := Run(ctx, Plan{Rate: 200, Duration: 200 * time.Millisecond, Lines: pool.Lines})
+						if err != nil || r.Done != 40 || r.Failed() != 0 {
+							t.Errorf("%v, %+v", err, r)
+						}
+					}
+					c, err := p.Counters()
+					conns := int64(2)
+					if proto == "grpc" {
+						conns++ // it has asked the server for the method
+					}
+					if err != nil || c.Requests != 80 || c.Conns != conns {
+						t.Errorf("%v, the server saw %d requests on %d connections", err, c.Requests, c.Conns)
+					}
+				})
+			}
+		}
+	})
 }
 
 func TestGRPCErrors(t *testing.T) {

@@ -19,7 +19,7 @@ import (
 	"time"
 )
 
-// engines runs a test with each of the implementations of HTTP/1.1.
+// engines runs a test with each of the implementations of HTTP/1.1 or HTTP/2.
 func engines(t *testing.T, test func(t *testing.T, portable bool)) {
 	for _, portable := range []bool{false, true} {
 		t.Run(fmt.Sprintf("portable=%v", portable), func(t *testing.T) { test(t, portable) })
@@ -149,31 +149,33 @@ func TestTimeout(t *testing.T) {
 
 // Some streams that hang do not take the connection from the others.
 func TestTimeoutOfOneStream(t *testing.T) {
-	u := scripted(t, func(s *script, connection int) {
-		_ = s.WriteSettings()
-		for n := 0; ; n++ {
-			id, _ := s.request()
-			if id == 0 {
-				return
+	engines(t, func(t *testing.T, portable bool) {
+		u := scripted(t, func(s *script, connection int) {
+			_ = s.WriteSettings()
+			for n := 0; ; n++ {
+				id, _ := s.request()
+				if id == 0 {
+					return
+				}
+				if connection > 0 {
+					s.t.Error("a second connection was made")
+				}
+				if n%4 != 0 {
+					s.answer(id, ":status", "200")
+				}
 			}
-			if connection > 0 {
-				s.t.Error("a second connection was made")
-			}
-			if n%4 != 0 {
-				s.answer(id, ":status", "200")
-			}
+		})
+		target := &Target{portable: portable, Proto: "http2", Conns: 1, Streams: 2, Timeout: 500 * time.Millisecond, Request: Request{Method: http.MethodGet, URL: u}}
+		pool, err := Open(t.Context(), target)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer pool.Close()
+		r, err := Run(t.Context(), Plan{Rate: 50, Duration: 400 * time.Millisecond, Lines: pool.Lines})
+		if err != nil || r.Done != 20 || r.Errors["no answer within 500ms"] != 5 || len(r.Errors) != 1 {
+			t.Errorf("%v, %d answers, %v", err, r.Done, r.Errors)
 		}
 	})
-	target := &Target{Proto: "http2", Conns: 1, Streams: 2, Timeout: 500 * time.Millisecond, Request: Request{Method: http.MethodGet, URL: u}}
-	pool, err := Open(t.Context(), target)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer pool.Close()
-	r, err := Run(t.Context(), Plan{Rate: 50, Duration: 400 * time.Millisecond, Lines: pool.Lines})
-	if err != nil || r.Done != 20 || r.Errors["no answer within 500ms"] != 5 || len(r.Errors) != 1 {
-		t.Errorf("%v, %d answers, %v", err, r.Done, r.Errors)
-	}
 }
 
 // A stall is seen when it is interrupted: requests under way, and those that were due but could not
@@ -338,28 +340,30 @@ func TestResolution(t *testing.T) {
 // A stream that the server refuses was not processed, and its request is sent again: RFC 9113
 // section 8.7. If the server always refuses, the request fails.
 func TestRefusedStream(t *testing.T) {
-	for _, forever := range []bool{false, true} {
-		u := scripted(t, func(s *script, _ int) {
-			_ = s.WriteSettings()
-			for n := 0; ; n++ {
-				id, _ := s.request()
-				if id == 0 {
-					return
+	engines(t, func(t *testing.T, portable bool) {
+		for _, forever := range []bool{false, true} {
+			u := scripted(t, func(s *script, _ int) {
+				_ = s.WriteSettings()
+				for n := 0; ; n++ {
+					id, _ := s.request()
+					if id == 0 {
+						return
+					}
+					if forever || n%2 == 0 {
+						_ = s.WriteRSTStream(id, 7)
+					} else {
+						s.answer(id, ":status", "200")
+					}
 				}
-				if forever || n%2 == 0 {
-					_ = s.WriteRSTStream(id, 7)
-				} else {
-					s.answer(id, ":status", "200")
-				}
+			})
+			r := sent(t, portable, u, 4, 1, nil)
+			if forever {
+				wantOnly(t, r, 4, "the server reset the stream: REFUSED_STREAM")
+			} else {
+				wantOnly(t, r, 0, "")
 			}
-		})
-		r := sent(t, u, 4, 1, nil)
-		if forever {
-			wantOnly(t, r, 4, "the server reset the stream: REFUSED_STREAM")
-		} else {
-			wantOnly(t, r, 0, "")
 		}
-	}
+	})
 }
 
 // A connection is kept if no option forbids it, and for HTTP/1.0 only if an option asks for it: RFC

@@ -145,6 +145,11 @@ func (t *Target) tls(alpn string) *tls.Config {
 
 // dial makes a connection, with TLS if it is used.
 func (t *Target) dial(alpn string) func(ctx context.Context) (net.Conn, error) {
+	return t.dialUnder(alpn, func(conn net.Conn) net.Conn { return conn })
+}
+
+// dialUnder is like dial. The function under returns the connection that TLS uses.
+func (t *Target) dialUnder(alpn string, under func(net.Conn) net.Conn) func(ctx context.Context) (net.Conn, error) {
 	config := t.tls(alpn)
 	return func(ctx context.Context) (conn net.Conn, err error) {
 		if t.Timeout > 0 {
@@ -162,7 +167,7 @@ func (t *Target) dial(alpn string) func(ctx context.Context) (net.Conn, error) {
 		if err != nil || !t.secure() {
 			return conn, err
 		}
-		secure := tls.Client(conn, config)
+		secure := tls.Client(under(conn), config)
 		if err := secure.HandshakeContext(ctx); err != nil {
 			return nil, errors.Join(err, conn.Close())
 		}
@@ -205,24 +210,31 @@ func openHTTP2(_ context.Context, t *Target, p *Pool) error {
 		}
 		requests = append(requests, http2Request{fields, r.Body})
 	}
-	p.addHTTP2(t, requests, succeeded)
-	return nil
+	return p.addHTTP2(t, requests, succeeded)
 }
 
 // addHTTP2 adds HTTP/2 connections.
-func (p *Pool) addHTTP2(t *Target, requests []http2Request, verdict func(*stream) (int, error)) {
-	dial := t.dial("h2")
+func (p *Pool) addHTTP2(t *Target, requests []http2Request, verdict func(*stream) (int, error)) error {
 	numbers := make([]int, len(requests))
 	for i := range numbers {
 		numbers[i] = i
 	}
 	take := inTurn(numbers)
-	for range t.Conns {
+	dial := t.dial("h2")
+	line := func() *http2 {
 		l := newHTTP2(requests, take, t.Streams, verdict, dial)
 		l.timeout, l.late = t.Timeout, t.late("answer")
+		return l
+	}
+	if ok, err := openHTTP2Loops(t, p, line); ok || err != nil {
+		return err
+	}
+	for range t.Conns {
+		l := line()
 		p.Lines = append(p.Lines, l)
 		p.closers = append(p.closers, l.Close)
 	}
+	return nil
 }
 
 // succeeded returns the status of an HTTP answer, and an error if it is not a success.

@@ -1,0 +1,155 @@
+package load
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	h2 "golang.org/x/net/http2"
+)
+
+// http2Line returns what the engines of HTTP/2 have in common.
+func http2Line(line Line) *http2 {
+	if l, ok := line.(*loop); ok {
+		return l.lanes[0].(*http2Lane).http2
+	}
+	return line.(*http2)
+}
+
+// Requests that are to be sent again have no connection until patience ends, and those on a
+// connection that the server leaves have no answer. A loop fails them all.
+func TestLoopGivesUpAfterGoAway(t *testing.T) {
+	u := scripted(t, func(s *script, _ int) {
+		_ = s.WriteSettings()
+		first, _ := s.request()
+		for range 3 {
+			s.request()
+		}
+		_ = s.WriteGoAway(first, h2.ErrCodeNo, nil)
+		_, _ = io.Copy(io.Discard, s.Conn)
+	})
+	var dials atomic.Int64
+	dial := func(ctx context.Context) (net.Conn, error) {
+		if dials.Add(1) > 1 {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}
+		return dialTCP(ctx, u)
+	}
+	target := &Target{Conns: 1, Streams: 10}
+	p := new(Pool)
+	err := openLoops(target, p, dial, func(l *loop) lane { return &http2Lane{loop: l, http2: getting(t, u, target.Streams, nil)} })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	unanswered(t, 4, p.Lines...)
+	if n := dials.Load(); n != 2 {
+		t.Errorf("%d connections were tried, want 2", n)
+	}
+}
+
+// A server that leaves its connection after every few requests loses none of them, and the loop
+// uses the places of closed connections again.
+func TestLoopReplacesConnections(t *testing.T) {
+	var connections atomic.Int64
+	u := scripted(t, func(s *script, _ int) {
+		connections.Add(1)
+		_ = s.WriteSettings()
+		var id uint32
+		for range 5 {
+			if id, _ = s.request(); id == 0 {
+				return
+			}
+			s.answer(id, ":status", "200")
+		}
+		_ = s.WriteGoAway(id, h2.ErrCodeNo, nil)
+		_, _ = io.Copy(io.Discard, s.Conn)
+	})
+	pool, err := Open(t.Context(), &Target{Proto: "http2", Conns: 1, Streams: 4, Request: Request{URL: u}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pool.Close()
+	r, err := Run(t.Context(), Plan{Rate: 1000, Duration: 200 * time.Millisecond, Lines: pool.Lines})
+	if err != nil || r.Done != 200 || r.Failed() != 0 || r.Planned != 200 {
+		t.Errorf("%v, %d answered of %d, failures %v", err, r.Done, r.Planned, r.Errors)
+	}
+	l := pool.Lines[0].(*loop)
+	if n := connections.Load(); n < 40 || len(l.sockets) > 5 || l.active != 0 {
+		t.Errorf("%d connections, %d sockets, %d requests are still under way", n, len(l.sockets), l.active)
+	}
+}
+
+// With TLS, a loop sends and receives bodies of many records.
+func TestLoopTLS(t *testing.T) {
+	body := bytes.Repeat([]byte("0123456789abcdef"), 20_000)
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		got, err := io.ReadAll(r.Body)
+		if err != nil || !bytes.Equal(got, body) || r.ProtoMajor != 2 {
+			t.Errorf("%s: %d bytes came, %v", r.Proto, len(got), err)
+		}
+		_, _ = w.Write(got)
+	}))
+	server.EnableHTTP2 = true
+	server.StartTLS()
+	defer server.Close()
+	u, err := url.Parse(server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
+		config := server.Client().Transport.(*http.Transport).TLSClientConfig.Clone()
+		config.MaxVersion = version
+		r := sent(t, false, u, 30, 4, func(t *Target) {
+			t.Request.Method, t.Request.Body, t.TLS = http.MethodPost, body, config
+		})
+		wantOnly(t, r, 0, "")
+	}
+}
+
+// A server that ends the connection within a TLS record fails the requests under way.
+func TestLoopTLSCut(t *testing.T) {
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		<-r.Context().Done()
+	}))
+	conns := make(chan net.Conn, 1)
+	server.Config.ConnState = func(c net.Conn, s http.ConnState) {
+		if s == http.StateNew {
+			conns <- c.(*tls.Conn).NetConn()
+		}
+	}
+	server.EnableHTTP2 = true
+	server.StartTLS()
+	defer server.Close()
+	u, err := url.Parse(server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	target := &Target{
+		Proto: "http2", Conns: 1, Streams: 4, Request: Request{URL: u}, TLS: server.Client().Transport.(*http.Transport).TLSClientConfig,
+	}
+	pool, err := Open(t.Context(), target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pool.Close()
+	time.AfterFunc(300*time.Millisecond, func() {
+		conn := <-conns
+		_, _ = conn.Write([]byte{23, 3, 3, 0, 99, 1, 2, 3}) // the beginning of a record
+		conn.Close()
+	})
+	r, err := Run(t.Context(), Plan{Rate: 100, Duration: 40 * time.Millisecond, Lines: pool.Lines})
+	if err != nil || r.Done != 4 {
+		t.Fatalf("%v, %+v", err, r)
+	}
+	wantOnly(t, r, 4, errGone.Error())
+}
