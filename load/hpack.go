@@ -1,27 +1,45 @@
 package load
 
+// staticMost is the last index of HPACK's static table (RFC 7541 appendix A).
+const staticMost = 61
+
 // steady reports whether a header leaves the decoder's dynamic table as it is, because it has only
 // indices and literals without indexing (RFC 7541 section 6). The same octets then mean the same
 // again, as long as all other headers are like that.
 func steady(block []byte) bool {
-	ok := len(block) > 0
+	adds, _, ok := examine(block)
+	return ok && adds == 0
+}
+
+// examine returns how many fields a header adds to the dynamic table, and whether it has a meaning
+// of its own: it has no index into that table. A header that cannot be read or that changes the
+// table's size is not ok.
+func examine(block []byte) (adds int, own, ok bool) {
+	own, ok = true, len(block) > 0
 	for ok && len(block) > 0 {
+		var index int
+		literal := true
 		switch b := block[0]; {
 		case b >= 0x80:
-			_, block, ok = integer(block, 7)
+			index, block, ok = integer(block, 7)
+			literal = false
+		case b >= 0x40:
+			index, block, ok = integer(block, 6)
+			adds++
 		case b >= 0x20:
-			return false // a literal with incremental indexing, or a table size update
+			return 0, false, false // a table size update
 		default:
-			var name int
-			if name, block, ok = integer(block, 4); ok && name == 0 {
-				block, ok = skipText(block)
-			}
-			if ok {
-				block, ok = skipText(block)
-			}
+			index, block, ok = integer(block, 4)
+		}
+		own = own && index <= staticMost
+		if ok && literal && index == 0 {
+			block, ok = skipText(block)
+		}
+		if ok && literal {
+			block, ok = skipText(block)
 		}
 	}
-	return ok
+	return adds, own, ok
 }
 
 // integer cuts off an integer whose first octet has that many bits of it (RFC 7541 section 5.1).

@@ -2,6 +2,8 @@ package load
 
 import (
 	"bytes"
+	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"golang.org/x/net/http2/hpack"
@@ -57,6 +59,66 @@ func TestHeadersTakeTurns(t *testing.T) {
 	}
 	if fields != 4 { // each once as a literal, and once as an index
 		t.Errorf("%d fields were decoded, want 4", fields)
+	}
+}
+
+// A header that adds the same fields to the table each time, as nginx's do, is decoded once. Other
+// headers find the table as if all headers had been decoded.
+func TestHeadersThatAddToTheTable(t *testing.T) {
+	adding := func(name byte, value string) []byte { // a literal with indexing
+		return append([]byte{0x40, 1, name, byte(len(value))}, value...)
+	}
+	first := append(adding('a', "1"), adding('b', strings.Repeat("x", 100))...)
+	second := adding('c', "2")
+	random := rand.New(rand.NewPCG(1, 2))
+	decoded := 0
+	c := &http2Conn{}
+	c.decoder = hpack.NewDecoder(tableMost, func(f hpack.HeaderField) { decoded++; c.field(f) })
+	all := hpack.NewDecoder(tableMost, nil)
+	var got []hpack.HeaderField // by c.decoder, of the last header
+	for i := range 3000 {
+		block := first
+		switch {
+		case i > 1000 && random.IntN(3) == 0:
+			block = second
+		case i > 1500 && random.IntN(20) == 0: // whatever an index into the table means now
+			block = []byte{0x80 | byte(staticMost+1+random.IntN(3))}
+		case i > 2500 && random.IntN(50) == 0:
+			block = []byte{0x3f, byte(random.IntN(100))} // a size of the table
+		}
+		if _, err := c.decode(block); err != nil {
+			if _, wrong := all.DecodeFull(block); wrong == nil {
+				t.Fatalf("%d: %x: %v", i, block, err)
+			}
+			continue // neither decodes an index beyond the table
+		}
+		if _, err := all.DecodeFull(block); err != nil {
+			t.Fatalf("%d: %x is decoded: %v", i, block, err)
+		}
+		if i < 1000 && decoded > 2 {
+			t.Fatalf("%d: %d fields were decoded", i, decoded)
+		}
+		// The tables are equal if all their indices mean the same. This also makes up for what was
+		// delayed.
+		if i%97 != 0 || i < 1000 {
+			continue
+		}
+		for index := byte(staticMost + 1); index < 0x7f; index++ {
+			probe := []byte{0x80 | index}
+			got = got[:0]
+			c.decoder.SetEmitFunc(func(f hpack.HeaderField) { got = append(got, f) })
+			_, err1 := c.decode(probe)
+			want, err := all.DecodeFull(probe)
+			if (err1 == nil) != (err == nil) {
+				t.Fatalf("%d: index %d: %v, want %v", i, index, err1, err)
+			}
+			if err != nil {
+				break
+			}
+			if len(got) > 0 && got[len(got)-1] != want[0] {
+				t.Fatalf("%d: index %d is %v, want %v", i, index, got, want)
+			}
+		}
 	}
 }
 

@@ -60,15 +60,18 @@ type http2Conn struct {
 	sending []sentHeader
 
 	// Used by the reader only.
-	decoder   *hpack.Decoder
-	got       answer        // of the header that is being decoded
-	blocks    [2]knownBlock // headers that came and left the table as it is; gRPC's alternate with its trailers
-	oldest    int           // index of the older of them
-	begun     bool          // the server's SETTINGS have come
-	block     []byte        // a header that goes on in CONTINUATION frames
-	blockID   uint32        // its stream, 0 if none is under way
-	blockEnds bool          // the stream ends with it
-	received  int           // octets of the connection's window used up since the last update
+	decoder *hpack.Decoder
+	got     answer        // of the header that is being decoded
+	blocks  [2]knownBlock // headers that came; gRPC's alternate with its trailers
+	oldest  int           // index of the older of them
+	delayed []int         // indices of blocks that came again and have yet to change the table
+	// delayedAdds is the number of fields that they add.
+	delayedAdds int
+	begun       bool   // the server's SETTINGS have come
+	block       []byte // a header that goes on in CONTINUATION frames
+	blockID     uint32 // its stream, 0 if none is under way
+	blockEnds   bool   // the stream ends with it
+	received    int    // octets of the connection's window used up since the last update
 }
 
 // A sentHeader is a header's octets, valid while table is the connection's; 0 for none.
@@ -434,32 +437,76 @@ func (c *http2Conn) field(f hpack.HeaderField) {
 type knownBlock struct {
 	octets []byte
 	answer answer
+	adds   int  // how many fields it adds to the table
+	own    bool // it always means this, whatever the table has
 }
 
+// delayedMost is how many fields the dynamic table can have: each counts as 32 octets and more (RFC
+// 7541 section 4.1).
+const delayedMost = tableMost / 32
+
 // decode returns the meaning of a header. Each header has to be decoded, even if nobody needs it,
-// because it can change the table. It is not decoded again if the same octets came before and the
-// table has not changed since.
+// because it can change the table. It is not decoded again if the same octets came before and mean
+// the same: they have no index into the table, or the table has not changed since. What such a
+// header adds to the table is added when another header needs it.
 func (c *http2Conn) decode(block []byte) (answer, error) {
 	for i := range c.blocks {
-		if len(block) > 0 && bytes.Equal(block, c.blocks[i].octets) {
-			return c.blocks[i].answer, nil
+		if k := &c.blocks[i]; len(block) > 0 && bytes.Equal(block, k.octets) {
+			if k.adds > 0 {
+				c.delay(i)
+			}
+			return k.answer, nil
 		}
 	}
-	c.got = answer{grpc: -1}
-	if _, err := c.decoder.Write(block); err != nil {
-		return c.got, fmt.Errorf("decode a header: %w", err)
+	for _, i := range c.delayed {
+		if err := c.decodeNow(c.blocks[i].octets); err != nil {
+			return c.got, err
+		}
 	}
-	if err := c.decoder.Close(); err != nil {
-		return c.got, fmt.Errorf("decode a header: %w", err)
+	c.delayed, c.delayedAdds = c.delayed[:0], 0
+	if err := c.decodeNow(block); err != nil {
+		return c.got, err
 	}
-	if steady(block) {
+	adds, own, ok := examine(block)
+	if adds > 0 || !ok {
+		c.tableChanged()
+	}
+	if ok && (own || adds == 0) {
 		k := &c.blocks[c.oldest]
-		k.octets, k.answer = append(k.octets[:0], block...), c.got
+		k.octets, k.answer, k.adds, k.own = append(k.octets[:0], block...), c.got, adds, own
 		c.oldest = 1 - c.oldest
-	} else { // an index may now mean another field
-		for i := range c.blocks {
-			c.blocks[i].octets = c.blocks[i].octets[:0]
-		}
 	}
 	return c.got, nil
+}
+
+func (c *http2Conn) decodeNow(block []byte) error {
+	c.got = answer{grpc: -1}
+	if _, err := c.decoder.Write(block); err != nil {
+		return fmt.Errorf("decode a header: %w", err)
+	}
+	if err := c.decoder.Close(); err != nil {
+		return fmt.Errorf("decode a header: %w", err)
+	}
+	return nil
+}
+
+// delay notes that the fields of a known block have to be added to the table. Those that later ones
+// would push out of it are forgotten.
+func (c *http2Conn) delay(i int) {
+	c.tableChanged()
+	c.delayed = append(c.delayed, i)
+	c.delayedAdds += c.blocks[i].adds
+	for first := c.blocks[c.delayed[0]].adds; c.delayedAdds-first >= delayedMost; first = c.blocks[c.delayed[0]].adds {
+		c.delayed = append(c.delayed[:0], c.delayed[1:]...)
+		c.delayedAdds -= first
+	}
+}
+
+// tableChanged forgets known blocks in which an index may now mean another field.
+func (c *http2Conn) tableChanged() {
+	for i := range c.blocks {
+		if k := &c.blocks[i]; !k.own {
+			k.octets = k.octets[:0]
+		}
+	}
 }
