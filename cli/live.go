@@ -65,14 +65,24 @@ func bar(share float64) string {
 // redrawEvery is the shortest time between two drawings.
 const redrawEvery = 200 * time.Millisecond
 
+// lineEvery is how often a view that is not on a terminal prints a line at least.
+const lineEvery = 15 * time.Second
+
 // view shows on standard error how a run is going: a few lines that are redrawn on a terminal,
-// otherwise one line for each case that is finished.
+// otherwise one line for each case that is finished, and one whenever nothing was printed for some
+// time.
 //
 // It draws when the conductor calls it, which is never during a batch, and has no goroutine of its
 // own: a view with a clock would take time from what is measured.
 type view struct{ screen }
 
-func newView(w io.Writer) *view { return &view{newScreen(w)} }
+func newView(w io.Writer) *view {
+	v := &view{newScreen(w)}
+	if !v.live {
+		v.last = time.Now()
+	}
+	return v
+}
 
 func (v *view) observe(s lab.Status) {
 	if s.Note != "" {
@@ -82,14 +92,23 @@ func (v *view) observe(s lab.Status) {
 	}
 	if s.Finished {
 		v.erase()
+		v.last = time.Now()
 		fmt.Fprintf(v.w, "%s: %s, %s; %d of %d cases done, %v left\n",
 			s.Case, words.Counted(s.Block, "block"), widthText(s.HalfWidth), s.CasesDone, s.Cases, s.Left.Round(time.Second))
 		return
 	}
-	if !v.live || time.Since(v.last) < redrawEvery {
+	every := redrawEvery
+	if !v.live {
+		every = lineEvery
+	}
+	if time.Since(v.last) < every {
 		return
 	}
 	v.last = time.Now()
+	if !v.live {
+		fmt.Fprintf(v.w, "%s: block %d, %s; %d of %d cases done, %v left\n", s.Case, s.Block, widthText(s.HalfWidth), s.CasesDone, s.Cases, s.Left.Round(time.Second))
+		return
+	}
 	v.draw(
 		fmt.Sprintf("%s  block %d, round %d of %d", s.Case, s.Block, s.Round, s.Rounds),
 		"widest interval "+widthText(s.HalfWidth),

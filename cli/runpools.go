@@ -133,7 +133,7 @@ func (p program) runOnPools(cmd *cobra.Command, patterns []string, flags runFlag
 		})
 	}
 	waiting.Wait()
-	return concludePools(cmd, &flags, plan.Pools, records, failed)
+	return p.concludePools(cmd, &flags, plan.Pools, records, failed)
 }
 
 // poolFiles names the file of each pool's record, and makes sure that there is room for it.
@@ -167,8 +167,9 @@ func savePool(name string, text []byte) (*record.Record, error) {
 	})
 }
 
-// concludePools prints what there is side by side.
-func concludePools(cmd *cobra.Command, flags *runFlags, all []pools.Pool, records []*record.Record, failed error) error {
+// concludePools prints what there is: several records side by side, one alone as it is, but for JSON,
+// whose form does not depend on what came.
+func (p program) concludePools(cmd *cobra.Command, flags *runFlags, all []pools.Pool, records []*record.Record, failed error) error {
 	var names []string
 	var come []*record.Record
 	for i, rec := range records {
@@ -177,11 +178,13 @@ func concludePools(cmd *cobra.Command, flags *runFlags, all []pools.Pool, record
 		}
 	}
 	var err error
-	if len(come) > 0 {
+	if len(come) == 1 && !flags.json {
+		err = p.printer(flags)(cmd, come[0])
+	} else if len(come) > 0 {
 		err = printMachines(cmd, verdict.CompareMachines(names, come), flags.json, flags.markdown)
-	}
-	for _, rec := range come {
-		err = errors.Join(err, failedRow(rec))
+		for _, rec := range come {
+			err = errors.Join(err, failedRow(rec))
+		}
 	}
 	switch {
 	case cmd.Context().Err() != nil:

@@ -211,7 +211,8 @@ func (c *Client) Run(ctx context.Context, p *Plan, pool Pool, say func(string)) 
 		}
 	}
 	readable := time.Now() // when the cluster last answered
-	for {
+	pod := false
+	for began := time.Now(); ; kube.Pause(ctx, 500*time.Millisecond) {
 		s, err := c.look(ctx, job.Name)
 		switch {
 		case ctx.Err() != nil:
@@ -220,6 +221,10 @@ func (c *Client) Run(ctx context.Context, p *Plan, pool Pool, say func(string)) 
 			return nil, fmt.Errorf("the Job %s in namespace %s: %w", job.Name, c.namespace, err)
 		case err == nil:
 			readable = time.Now()
+			pod = pod || s.pod
+			if !pod && s.ended == "" && time.Since(began) > 5*time.Second {
+				once(fmt.Sprintf("has no pod: kubectl describe job %s -n %s says why", job.Name, c.namespace))
+			}
 			once(s.state)
 			once(s.said)
 			if file, err := join(s.pieces); file != nil || err != nil {
@@ -229,12 +234,12 @@ func (c *Client) Run(ctx context.Context, p *Plan, pool Pool, say func(string)) 
 				return nil, errors.New(s.ended)
 			}
 		}
-		kube.Pause(ctx, 500*time.Millisecond)
 	}
 }
 
 // sight is what can be seen of a Job.
 type sight struct {
+	pod    bool   // whether it has one
 	state  string // what its pod is doing, in words
 	said   string // what the program last said
 	ended  string // why it ended, "" if it has not
@@ -265,6 +270,7 @@ func (c *Client) look(ctx context.Context, name string) (*sight, error) {
 	}
 	var last string
 	for i := range pods.Items {
+		s.pod = true
 		s.state, last = stateOf(&pods.Items[i])
 	}
 	for _, condition := range job.Status.Conditions {
