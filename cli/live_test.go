@@ -10,8 +10,8 @@ import (
 	"postage/lab"
 )
 
-// Without a terminal, a run says how it is going when it has said nothing for a quarter of a minute,
-// and no more often.
+// Without a terminal, a run says how it is going when it has said nothing for a quarter of a
+// minute, and no more often.
 func TestViewWithoutTerminal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var said bytes.Buffer

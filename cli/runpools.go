@@ -100,11 +100,11 @@ func (p program) runOnPools(cmd *cobra.Command, patterns []string, flags runFlag
 		return err
 	}
 	var waiting sync.WaitGroup
-	var mutex sync.Mutex // guards records, failed and standard error
+	var mutex sync.Mutex // guards failed and standard error
 	tell := func(pool pools.Pool, text string) {
 		say(cmd, "%s: %s", pool.Name, strings.TrimPrefix(text, "postage: "))
 	}
-	records, failed := make([]*record.Record, len(files)), error(nil)
+	records, failed := make([]*record.Record, len(files)), 0
 	for i, pool := range plan.Pools {
 		waiting.Go(func() {
 			text, err := client.Run(cmd.Context(), plan, pool, func(text string) {
@@ -124,11 +124,9 @@ func (p program) runOnPools(cmd *cobra.Command, patterns []string, flags runFlag
 				}
 				err = errors.Join(err, wrong)
 			}
-			if err != nil && cmd.Context().Err() == nil {
-				tell(pool, err.Error())
-			}
 			if err != nil {
-				failed = errors.Join(failed, fmt.Errorf("the pool %s: %w", pool.Name, err))
+				failed++
+				tell(pool, err.Error())
 			}
 		})
 	}
@@ -167,9 +165,9 @@ func savePool(name string, text []byte) (*record.Record, error) {
 	})
 }
 
-// concludePools prints what there is: several records side by side, one alone as it is, but for JSON,
-// whose form does not depend on what came.
-func (p program) concludePools(cmd *cobra.Command, flags *runFlags, all []pools.Pool, records []*record.Record, failed error) error {
+// concludePools prints what there is: several records side by side, one alone as it is, but for
+// JSON, whose form does not depend on what came.
+func (p program) concludePools(cmd *cobra.Command, flags *runFlags, all []pools.Pool, records []*record.Record, failed int) error {
 	var names []string
 	var come []*record.Record
 	for i, rec := range records {
@@ -188,12 +186,15 @@ func (p program) concludePools(cmd *cobra.Command, flags *runFlags, all []pools.
 	}
 	switch {
 	case cmd.Context().Err() != nil:
-		say(cmd, "postage: interrupted; the Jobs are deleted, and %d of %d pools have a record", len(come), len(all))
+		say(cmd, "postage: interrupted; %d of %d pools have a record", len(come), len(all))
 		return errors.Join(lab.ErrInterrupted, err)
-	case failed != nil && len(come) > 0:
-		return errors.Join(err, fmt.Errorf("%d of %d pools have no record: what happened is said above", len(all)-len(come), len(all)))
+	case failed > 0 && errors.Is(err, errFailedRow):
+		err = nil // a pool that failed is worse
+		fallthrough
+	case failed > 0:
+		return errors.Join(err, fmt.Errorf("%d of %d pools failed: the lines above say why", failed, len(all)))
 	}
-	return errors.Join(failed, err)
+	return err
 }
 
 // runInPod measures as one of the pods, and sends the record, also one that was interrupted.

@@ -195,14 +195,22 @@ func (p *Plan) job(pool Pool) *batchv1.Job {
 	}
 }
 
-// Run has a pool carry out the plan and returns the file that it wrote. What happens meanwhile is
-// told to say. The Job is gone afterwards, however it ends.
+// Run has a pool carry out the plan and returns the file that it wrote, with an error if its pod
+// was ended before it had finished. What happens is told to say. The Job is gone afterwards,
+// however it ends.
 func (c *Client) Run(ctx context.Context, p *Plan, pool Pool, say func(string)) (file []byte, err error) {
-	job, err := c.jobs.Create(ctx, p.job(pool), metav1.CreateOptions{})
+	job := p.job(pool)
+	_, err = c.jobs.Create(ctx, job, metav1.CreateOptions{})
 	if err != nil {
-		return nil, fmt.Errorf("make a Job in namespace %s: %w", c.namespace, err)
+		err = fmt.Errorf("make a Job in namespace %s: %w", c.namespace, err)
+		if apierrors.ReasonForError(err) != metav1.StatusReasonUnknown {
+			return nil, err // the cluster's answer; without one there may be a Job
+		}
 	}
 	defer func() { err = errors.Join(err, kube.Delete(context.WithoutCancel(ctx), c.jobs, job.Name)) }()
+	if err != nil {
+		return nil, err
+	}
 	told := map[string]bool{}
 	once := func(text string) {
 		if text != "" && !told[text] {
@@ -216,7 +224,7 @@ func (c *Client) Run(ctx context.Context, p *Plan, pool Pool, say func(string)) 
 		s, err := c.look(ctx, job.Name)
 		switch {
 		case ctx.Err() != nil:
-			return nil, context.Cause(ctx)
+			return nil, errors.New("interrupted")
 		case apierrors.IsNotFound(err) || apierrors.IsForbidden(err) || err != nil && time.Since(readable) > patience:
 			return nil, fmt.Errorf("the Job %s in namespace %s: %w", job.Name, c.namespace, err)
 		case err == nil:
@@ -228,6 +236,9 @@ func (c *Client) Run(ctx context.Context, p *Plan, pool Pool, say func(string)) 
 			once(s.state)
 			once(s.said)
 			if file, err := join(s.pieces); file != nil || err != nil {
+				if err == nil && s.pieces[0].Data[partialKey] != "" {
+					err = errors.New("its pod was ended before it had finished: the record has what it had measured until then")
+				}
 				return file, err
 			}
 			if s.ended != "" {

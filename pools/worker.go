@@ -27,6 +27,8 @@ const (
 	numberKey = "number" // of three digits, from 000
 	countKey  = "count"  // how many pieces there are
 	sumKey    = "sha256" // of the whole file, before it was compressed
+	// partialKey is there if the pod was ended before the program had finished.
+	partialKey = "partial"
 )
 
 // pieceBytes is less than the megabyte that a ConfigMap may have. It is variable for tests.
@@ -74,6 +76,9 @@ func (w *Worker) Deliver(ctx context.Context, file []byte) error {
 	limit := patience
 	if ctx.Err() != nil {
 		limit = 25 * time.Second
+		for _, piece := range pieces {
+			piece.Data[partialKey] = "true"
+		}
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer cancel()
