@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -64,6 +65,32 @@ func shortened(args []string) []string {
 	return out
 }
 
+// accepted checks that a command lacks nothing but a cluster.
+func accepted(t *testing.T, args []string) {
+	t.Helper()
+	var said strings.Builder
+	code := postage.run(t.Context(), append(args[1:], "--kubeconfig", "/no cluster"), strings.NewReader(""), io.Discard, &said)
+	if code != exitUsage || !strings.HasPrefix(said.String(), "postage: kubeconfig: stat /no cluster: ") {
+		t.Errorf("%v: exit code %d, %s", args, code, &said)
+	}
+}
+
+// The commands of docs/kubernetes.md that need a cluster lack nothing else.
+func TestKubernetesCommands(t *testing.T) {
+	checked := 0
+	for _, block := range fenced(t, "docs/kubernetes.md", "") {
+		for line := range strings.Lines(block) {
+			if strings.HasPrefix(line, "./postage load ") || strings.HasPrefix(line, "./postage run ") {
+				accepted(t, wordsOf(strings.TrimSpace(line)))
+				checked++
+			}
+		}
+	}
+	if checked < 3 {
+		t.Errorf("found only %d commands", checked)
+	}
+}
+
 // Every command in the README is executed, in order. Runs get a budget of seconds, benchmarks one
 // iteration. `go test work` is not: it runs this test.
 func TestReadmeCommands(t *testing.T) {
@@ -103,6 +130,10 @@ func TestReadmeCommands(t *testing.T) {
 			case line == "go install ./cmd/postage":
 				cmd = exec.Command("go", "build", "-o", filepath.Join(folder, "bin"), "./cmd/postage")
 				cmd.Dir = root
+			case strings.Contains(line, " --kubernetes "): // needs a cluster
+				accepted(t, args)
+				executed++
+				continue
 			case strings.HasPrefix(line, "postage "):
 				cmd = exec.Command(built(t), shortened(wordsOf(line)[1:])...)
 				cmd.Dir = folder
