@@ -1,9 +1,9 @@
 package lab
 
 import (
+	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
-	"strconv"
 
 	"postage/record"
 )
@@ -49,7 +49,13 @@ func nowOf(entries []Entry) *Build {
 // layout is the layout of a block, from 1. A case's layouts come in random order, and all are used
 // before any repeats.
 func layout(seed uint64, caseName string, block, layouts int) int {
+	rng := drawn(seed, fmt.Sprintf("%s/layouts/%d", caseName, (block-1)/layouts))
+	return 1 + rng.Perm(layouts)[(block-1)%layouts]
+}
+
+// drawn are a run's random numbers for a purpose.
+func drawn(seed uint64, purpose string) *rand.Rand {
 	h := fnv.New64a()
-	h.Write([]byte(caseName + "/layouts/" + strconv.Itoa((block-1)/layouts)))
-	return 1 + rand.New(rand.NewPCG(seed, h.Sum64())).Perm(layouts)[(block-1)%layouts]
+	h.Write([]byte(purpose))
+	return rand.New(rand.NewPCG(seed, h.Sum64()))
 }

@@ -3,10 +3,10 @@ package lab
 import (
 	"context"
 	"fmt"
-	"hash/fnv"
-	"math/rand/v2"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"postage/internal/words"
@@ -44,16 +44,22 @@ func (r *run) block(ctx context.Context, cs *runCase) (record.Block, error) {
 		s.series.Row = s.row.Name
 		seats = append(seats, s)
 	}
-	r.setUp(ctx, seats)
-	r.calibrate(ctx, seats)
-	parallel(len(seats), func(i int) {
-		if s := seats[i]; s.err == nil {
-			_, s.err = s.child.ask(ctx, request{Op: opWarm, N: s.row.N, Seed: r.rec.Run.Seed, Block: block.Number}, r.batchPatience(2*max(batchTarget, s.entry.Case.Batch)))
+	each(seats, func(s *seat) error { // sets up and proves
+		answer, err := s.child.ask(ctx, request{Op: opOpen, Row: s.entry.asked(), Seed: r.rec.Run.Seed}, r.setUpPatience())
+		if err == nil {
+			s.row.Metrics = answer.Metrics
 		}
+		return err
+	})
+	r.calibrate(ctx, seats)
+	each(seats, func(s *seat) error {
+		_, err := s.child.ask(ctx, request{Op: opWarm, N: s.row.N, Seed: r.rec.Run.Seed, Block: block.Number}, r.batchPatience(2*max(batchTarget, s.entry.Case.Batch)))
+		return err
 	})
 	r.lap("setting up, proving and warming up")
 	began := r.lapped
-	rng := rand.New(rand.NewPCG(r.rec.Run.Seed, blockSeed(block)))
+	// Resumed, a run has the order that it would have had.
+	rng := drawn(r.rec.Run.Seed, fmt.Sprintf("%s/%d", block.Case, block.Number))
 	for round := range r.rec.Run.Rounds {
 		r.observe(cs, Status{Block: block.Number, Round: round + 1})
 		for position, i := range rng.Perm(len(seats)) {
@@ -67,13 +73,11 @@ func (r *run) block(ctx context.Context, cs *runCase) (record.Block, error) {
 	}
 	r.lap("rounds")
 	cs.round = append(cs.round, r.lapped.Sub(began)/time.Duration(r.rec.Run.Rounds))
-	parallel(len(seats), func(i int) {
-		if s := seats[i]; s.err == nil {
-			var answer reply
-			answer, s.err = s.child.ask(ctx, request{Op: opClose}, r.setUpPatience())
-			s.series.Latency, s.series.CollectionBytes = answer.Latency, answer.CollectionBytes
-			s.warn(answer.Warnings)
-		}
+	each(seats, func(s *seat) error {
+		answer, err := s.child.ask(ctx, request{Op: opClose}, r.setUpPatience())
+		s.series.Latency, s.series.CollectionBytes = answer.Latency, answer.CollectionBytes
+		s.warn(answer.Warnings)
+		return err
 	})
 	if ctx.Err() != nil {
 		return block, ctx.Err()
@@ -121,24 +125,22 @@ func (s *seat) warn(warnings []string) {
 // cannot be read.
 const longestReason = 2000
 
-// blockSeed makes the order of a block the same in a run that was resumed as in one
-// that was not.
-func blockSeed(b record.Block) uint64 {
-	h := fnv.New64a()
-	fmt.Fprintf(h, "%s/%d", b.Case, b.Number)
-	return h.Sum64()
-}
-
-// setUp opens and proves all contenders.
-func (r *run) setUp(ctx context.Context, seats []*seat) {
-	parallel(len(seats), func(i int) {
-		s := seats[i]
-		var answer reply
-		answer, s.err = s.child.ask(ctx, request{Op: opOpen, Row: s.entry.asked(), Seed: r.rec.Run.Seed}, r.setUpPatience())
-		if s.err == nil {
-			s.row.Metrics = answer.Metrics
+// each does something with each contender that has not failed, with as many at a time as there are
+// processors.
+func each(seats []*seat, do func(*seat) error) {
+	var group sync.WaitGroup
+	slots := make(chan struct{}, runtime.NumCPU())
+	for _, s := range seats {
+		if s.err != nil {
+			continue
 		}
-	})
+		slots <- struct{}{}
+		group.Go(func() {
+			defer func() { <-slots }()
+			s.err = do(s)
+		})
+	}
+	group.Wait()
 }
 
 // calibrate finds, in a row's first block, the number of operations in its batches.

@@ -62,34 +62,22 @@ func (r *run) fit() {
 	rest := func(cs *runCase, rounds int) time.Duration {
 		return time.Duration(max(0, looks[0]-cs.blocks)) * cs.takes(rounds)
 	}
-	all := func(rounds int) (d time.Duration) {
-		for _, cs := range r.cases {
-			if !cs.waits && !cs.done {
-				d += rest(cs, rounds)
-			}
-		}
-		return d
-	}
-	rounds := &r.rec.Run.Rounds
-	for *rounds > fewestRounds && all(*rounds) > r.left() {
-		*rounds--
-	}
+	active := slices.DeleteFunc(slices.Clone(r.cases), func(cs *runCase) bool { return cs.waits || cs.done })
+	kept, rounds := fitted(len(active), r.rec.Run.Rounds, r.left(), func(i, rounds int) time.Duration { return rest(active[i], rounds) })
+	r.rec.Run.Rounds = rounds
 	var waiting []string
-	for i := len(r.cases) - 1; i > 0 && all(*rounds) > r.left(); i-- {
-		if cs := r.cases[i]; !cs.waits && !cs.done {
-			cs.waits = true
-			waiting = append(waiting, cs.name)
-		}
+	for _, cs := range active[kept:] {
+		cs.waits = true
+		waiting = append(waiting, cs.name)
 	}
 	if len(waiting) > 0 {
-		slices.Reverse(waiting)
 		r.tell("blocks take longer here than the budget allows: no interval, unless time remains, for %s", strings.Join(waiting, ", "))
 	}
-	if all(*rounds) > 0 {
+	if slices.ContainsFunc(active[:kept], func(cs *runCase) bool { return rest(cs, rounds) > 0 }) {
 		return
 	}
 	for _, cs := range r.cases {
-		if cs.waits && r.servable(cs) && rest(cs, *rounds) <= r.left()*3/4 {
+		if cs.waits && r.servable(cs) && rest(cs, rounds) <= r.left()*3/4 {
 			cs.waits = false
 			for _, e := range cs.entries {
 				if row := r.rec.Row(e.Row()); row.Proof.Is(record.ProofNotMeasured) {

@@ -6,10 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"runtime"
 	"slices"
 	"strconv"
-	"sync"
 	"time"
 
 	"postage/proc"
@@ -72,7 +70,7 @@ func (c *Conductor) Run(ctx context.Context, entries []Entry, rec *record.Record
 			r.all = append(r.all, cs)
 		}
 	}
-	if err := r.save((*saver).whole); err != nil {
+	if err := r.save(true); err != nil {
 		return err
 	}
 	err := r.measureAll(ctx)
@@ -81,7 +79,7 @@ func (c *Conductor) Run(ctx context.Context, entries []Entry, rec *record.Record
 	} else if ctx.Err() != nil {
 		err = ErrInterrupted
 	}
-	return errors.Join(err, r.save((*saver).whole))
+	return errors.Join(err, r.save(true))
 }
 
 // run is the state of one Run.
@@ -191,7 +189,7 @@ func (r *run) measure(ctx context.Context) error {
 			r.look(cs)
 		}
 		cs.done = cs.done || len(r.live(cs)) == 0
-		if err := r.save((*saver).blockDone); err != nil {
+		if err := r.save(false); err != nil {
 			return err
 		}
 		r.lap("looking and saving")
@@ -221,21 +219,17 @@ func (r *run) finish(ctx context.Context) {
 	if r.before == 0 { // else what was spent before is not known
 		self.Spent = r.spent
 	}
-	if w, err := startChild(r.Command, r.environment()); err != nil {
-		r.warn("the instrument's own overhead was not measured: %v", err)
-	} else {
+	var answer reply
+	w, err := startChild(r.Command, r.environment())
+	if err == nil {
 		defer w.Kill()
-		if answer, err := w.ask(ctx, request{Op: opSelf}, r.setUpPatience()); err != nil {
-			r.warn("the instrument's own overhead was not measured: %v", err)
-		} else {
-			self.OverheadNS = answer.OverheadNS
-		}
+		answer, err = w.ask(ctx, request{Op: opSelf}, r.setUpPatience())
 	}
+	if err != nil {
+		r.rec.Run.Warnings = append(r.rec.Run.Warnings, fmt.Sprintf("the instrument's own overhead was not measured: %v", err))
+	}
+	self.OverheadNS = answer.OverheadNS
 	r.rec.Run.Self = self
-}
-
-func (r *run) warn(format string, a ...any) {
-	r.rec.Run.Warnings = append(r.rec.Run.Warnings, fmt.Sprintf(format, a...))
 }
 
 // Duty is the share of a run's wall time that was spent inside timed batches.
@@ -256,14 +250,12 @@ func Duty(rec *record.Record) float64 {
 
 func (r *run) elapsed() time.Duration { return r.before + time.Since(r.start) }
 
-func (r *run) save(when func(*saver, *record.Record) error) error {
+// save keeps the record, if that is due or must be.
+func (r *run) save(must bool) error {
 	if !r.rec.Run.Complete {
 		r.rec.Run.Elapsed = r.elapsed()
 	}
-	if r.Save == nil {
-		return nil
-	}
-	return when(&r.saver, r.rec)
+	return r.saver.write(r.rec, must)
 }
 
 func (r *run) observe(cs *runCase, s Status) {
@@ -297,26 +289,9 @@ func (r *run) live(cs *runCase) []Entry {
 func (r *run) setUpPatience() time.Duration { return cmp.Or(r.SetUpPatience, time.Minute) }
 
 func (r *run) batchPatience(expected time.Duration) time.Duration {
-	if r.BatchPatience > 0 {
-		return max(r.BatchPatience, 50*expected)
-	}
-	return max(30*time.Second, 50*expected)
+	return max(cmp.Or(r.BatchPatience, 30*time.Second), 50*expected)
 }
 
 func (r *run) environment() []string {
 	return append([]string{"GOMAXPROCS=" + strconv.Itoa(r.rec.Run.GOMAXPROCS)}, r.Environment...)
-}
-
-// parallel does the work for each of n, as many at a time as there are processors.
-func parallel(n int, work func(i int)) {
-	var group sync.WaitGroup
-	slots := make(chan struct{}, runtime.NumCPU())
-	for i := range n {
-		slots <- struct{}{}
-		group.Go(func() {
-			defer func() { <-slots }()
-			work(i)
-		})
-	}
-	group.Wait()
 }

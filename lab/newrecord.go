@@ -71,16 +71,6 @@ func newRow(e *Entry, proof record.Proof, modules map[string]string) record.Row 
 	}
 }
 
-// ThisProgram is the SHA-256, in hexadecimal, of the file that this program was started
-// from, "" if it cannot be read.
-func ThisProgram() string {
-	name, err := os.Executable()
-	if err != nil {
-		return ""
-	}
-	return Digest(name)
-}
-
 // Digest is the SHA-256 of a file, in hexadecimal, "" if it cannot be read.
 func Digest(name string) string {
 	f, err := os.Open(name)
@@ -104,10 +94,11 @@ func programOf(entries []Entry) string {
 			files = append(files, b.Commands[0][0])
 		}
 	}
-	switch len(files) {
-	case 0:
-		return ThisProgram()
-	case 1:
+	if len(files) == 0 {
+		this, _ := os.Executable() // else no digest
+		files = []string{this}
+	}
+	if len(files) == 1 {
 		return Digest(files[0])
 	}
 	h := sha256.New()
@@ -163,11 +154,12 @@ func Resume(rec *record.Record, all []Entry, machine record.Machine, budget time
 		if !ok {
 			return nil, fmt.Errorf("resume: this program has no row %s", row.Name)
 		}
-		if now := newRow(&e, "", modules).Module; now != row.Module {
-			return nil, fmt.Errorf("resume: row %s was measured with %q, this program has %q", row.Name, row.Module, now)
+		here := newRow(&e, "", modules)
+		if here.Module != row.Module {
+			return nil, fmt.Errorf("resume: row %s was measured with %q, this program has %q", row.Name, row.Module, here.Module)
 		}
-		if old := newRow(&e, "", modules).Revision; old != row.Revision {
-			return nil, fmt.Errorf("resume: the old code of row %s was %s, and is %s", row.Name, row.Revision, old)
+		if here.Revision != row.Revision {
+			return nil, fmt.Errorf("resume: the old code of row %s was %s, and is %s", row.Name, row.Revision, here.Revision)
 		}
 		if row.Proof.Is(record.ProofNotMeasured) {
 			row.Proof = record.ProofOK

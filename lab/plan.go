@@ -2,6 +2,7 @@ package lab
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -45,30 +46,29 @@ func (p *Plan) All() []Entry { return append(p.Entries[:len(p.Entries):len(p.Ent
 // an interval needs.
 func NewPlan(entries []Entry, budget time.Duration) Plan {
 	cases := byCase(entries)
-	first := func(cases [][]Entry, rounds int) (d time.Duration) {
-		for _, rows := range cases {
-			d += time.Duration(looks[0]) * estimated(rows, rounds)
+	// A quarter is kept for what takes longer than estimated.
+	kept, rounds := fitted(len(cases), DefaultRounds, budget/4*3, func(i, rounds int) time.Duration {
+		return time.Duration(looks[0]) * estimated(cases[i], rounds)
+	})
+	return Plan{Entries: slices.Concat(cases[:kept]...), Left: slices.Concat(cases[kept:]...), Rounds: rounds}
+}
+
+// fitted reduces the rounds of a block, and then the number of cases, but for one, until all that
+// they take fits into the time.
+func fitted(cases, rounds int, available time.Duration, takes func(i, rounds int) time.Duration) (kept, fewer int) {
+	all := func() (d time.Duration) {
+		for i := range cases {
+			d += takes(i, rounds)
 		}
 		return d
 	}
-	p := Plan{Rounds: DefaultRounds}
-	// A quarter is kept for what takes longer than estimated.
-	sure := budget / 4 * 3
-	for p.Rounds > fewestRounds && first(cases, p.Rounds) > sure {
-		p.Rounds--
+	for rounds > fewestRounds && all() > available {
+		rounds--
 	}
-	kept := len(cases)
-	for kept > 1 && first(cases[:kept], p.Rounds) > sure {
-		kept--
+	for cases > 1 && all() > available {
+		cases--
 	}
-	for i, rows := range cases {
-		if i < kept {
-			p.Entries = append(p.Entries, rows...)
-		} else {
-			p.Left = append(p.Left, rows...)
-		}
-	}
-	return p
+	return cases, rounds
 }
 
 // estimated is what a block of a case takes, before the run knows better.

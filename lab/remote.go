@@ -27,7 +27,7 @@ func (c *remote) ask(ctx context.Context, r request, patience time.Duration) (an
 	case opCalibrate:
 		answer, err = c.calibrate(ctx, time.Duration(r.TargetNS))
 	case opWarm:
-		err = c.warm(ctx, r)
+		err = warm(ctx, r, c)
 	case opRun:
 		answer.Batch, err = c.Batch(ctx, r.N)
 	case opClose:
@@ -85,15 +85,20 @@ func (c *remote) calibrate(ctx context.Context, target time.Duration) (answer re
 	return answer, nil
 }
 
-// warm runs batches that are not timed, as a worker does.
-func (c *remote) warm(ctx context.Context, r request) error {
-	if _, err := c.Batch(ctx, r.N); err != nil {
-		return fmt.Errorf("warm-up: %w", err)
+// warm runs two batches that do not count, and collects garbage between them: what has just been
+// opened, calibrated, or has lost its pools to a collection is slower at first.
+func warm(ctx context.Context, r request, c interface {
+	Batch(ctx context.Context, n int) (*Batch, error)
+	Collect(ctx context.Context, part float64) error
+}) error {
+	_, err := c.Batch(ctx, r.N)
+	if err == nil {
+		err = c.Collect(ctx, rand.New(rand.NewPCG(r.Seed, uint64(r.Block))).Float64())
 	}
-	if err := c.Collect(ctx, rand.New(rand.NewPCG(r.Seed, uint64(r.Block))).Float64()); err != nil {
-		return err
+	if err == nil {
+		_, err = c.Batch(ctx, r.N)
 	}
-	if _, err := c.Batch(ctx, r.N); err != nil {
+	if err != nil {
 		return fmt.Errorf("warm-up: %w", err)
 	}
 	return nil

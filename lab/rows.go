@@ -54,27 +54,23 @@ func Entries(suites []Suite) []Entry {
 }
 
 func (c *Case) entries(stage string) []Entry {
-	var entries []Entry
+	var first, others []Entry
 	for _, contender := range c.Contenders {
-		if contender.Name == c.Baseline {
-			control := contender
-			key, _, _ := strings.Cut(contender.Name, "=")
-			control.Name = key + "=control"
-			entries = append(entries,
-				Entry{Stage: stage, Case: c, Contender: contender, Role: record.RoleBaseline},
-				Entry{Stage: stage, Case: c, Contender: control, Role: record.RoleControl})
-		}
-	}
-	for _, contender := range c.Contenders {
+		e := Entry{Stage: stage, Case: c, Contender: contender, Role: record.RoleContender}
 		switch {
 		case contender.Name == c.Baseline:
+			control := e
+			key, _, _ := strings.Cut(contender.Name, "=")
+			control.Contender.Name = key + "=control"
+			e.Role, control.Role = record.RoleBaseline, record.RoleControl
+			first = append(first, e, control)
+			continue
 		case contender.Floor:
-			entries = append(entries, Entry{Stage: stage, Case: c, Contender: contender, Role: record.RoleFloor})
-		default:
-			entries = append(entries, Entry{Stage: stage, Case: c, Contender: contender, Role: record.RoleContender})
+			e.Role = record.RoleFloor
 		}
+		others = append(others, e)
 	}
-	return entries
+	return append(first, others...)
 }
 
 var (

@@ -19,17 +19,12 @@ type saver struct {
 
 const savingRest = 20
 
-// blockDone writes the record if that is due.
-func (s *saver) blockDone(rec *record.Record) error {
-	if s.now().Before(s.due) {
+// write writes the record, if that is due or must be.
+func (s *saver) write(rec *record.Record, must bool) error {
+	begun := s.now()
+	if s.save == nil || !must && begun.Before(s.due) {
 		return nil
 	}
-	return s.whole(rec)
-}
-
-// whole writes the record.
-func (s *saver) whole(rec *record.Record) error {
-	begun := s.now()
 	err := s.save(rec)
 	done := s.now()
 	s.due = done.Add(savingRest * done.Sub(begun))

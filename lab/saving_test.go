@@ -22,13 +22,13 @@ func TestSavingALongRun(t *testing.T) {
 		writes, written = writes+1, len(rec.Blocks)
 		return nil
 	}}
-	if err := s.whole(rec); err != nil {
+	if err := s.write(rec, true); err != nil {
 		t.Fatal(err)
 	}
 	for i := range blocks {
 		clock = clock.Add(block)
 		rec.Blocks = append(rec.Blocks, record.Block{Number: i + 1})
-		if err := s.blockDone(rec); err != nil {
+		if err := s.write(rec, false); err != nil {
 			t.Fatal(err)
 		}
 		if i == 9 && written != 10 {

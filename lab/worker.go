@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"math/rand/v2"
+	"path"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -67,9 +67,11 @@ func (w *worker) answer(ctx context.Context, r request) (answer reply, err error
 	case opCalibrate:
 		return w.calibrate(time.Duration(r.TargetNS))
 	case opWarm:
-		return reply{}, w.warm(r)
+		err := warm(ctx, r, w)
+		w.latencies()
+		return reply{}, err
 	case opRun:
-		b, err := timed(w.instance, r.N, &w.heap, w.instructions)
+		b, err := w.Batch(ctx, r.N)
 		return reply{Batch: b}, err
 	case opSelf:
 		overhead, err := overheadNS()
@@ -138,21 +140,14 @@ func calibrate(target time.Duration, least int, run func(n int) (*Batch, error))
 	}
 }
 
-// warm runs batches that are not timed: what has just been opened, calibrated, or has lost
-// its pools to a collection is slower at first.
-func (w *worker) warm(r request) error {
-	for _, forget := range []bool{true, false} {
-		if err := prepare(w.instance); err != nil {
-			return err
-		}
-		if err := w.instance.Run(r.N); err != nil {
-			return fmt.Errorf("warm-up: %w", err)
-		}
-		w.latencies()
-		if forget {
-			w.heap.begin(rand.New(rand.NewPCG(r.Seed, uint64(r.Block))).Float64())
-		}
-	}
+// Batch runs n operations.
+func (w *worker) Batch(_ context.Context, n int) (*Batch, error) {
+	return timed(w.instance, n, &w.heap, w.instructions)
+}
+
+// Collect collects garbage, and uses up a part of the heap's next cycle.
+func (w *worker) Collect(_ context.Context, part float64) error {
+	w.heap.begin(part)
 	return nil
 }
 
@@ -270,21 +265,15 @@ func (w *worker) latencies() *hdrhistogram.Histogram {
 
 // leakSite says where the youngest goroutine was made.
 func leakSite() string {
+	const made = "created by "
 	stacks := make([]byte, 1<<16)
-	stacks = stacks[:runtime.Stack(stacks, true)]
-	_, site, found := lastCut(string(stacks), "created by ")
-	if !found {
+	text := string(stacks[:runtime.Stack(stacks, true)])
+	i := strings.LastIndex(text, made)
+	if i < 0 {
 		return ""
 	}
-	site, _, _ = strings.Cut(site, " in goroutine")
+	site, _, _ := strings.Cut(text[i+len(made):], " in goroutine")
 	return ", such as one made by " + site
-}
-
-func lastCut(s, sep string) (before, after string, found bool) {
-	if i := strings.LastIndex(s, sep); i >= 0 {
-		return s[:i], s[i+len(sep):], true
-	}
-	return s, "", false
 }
 
 // panicSite finds in a stack the file and line that panicked.
@@ -299,16 +288,10 @@ func panicSite(stack []byte) string {
 			continue
 		}
 		file, _, _ = strings.Cut(file, " ")
-		return ", at " + lastElements(file, 2)
+		// Where the source lay when it was compiled says nothing to a reader.
+		return ", at " + path.Join(path.Base(path.Dir(file)), path.Base(file))
 	}
 	return ""
-}
-
-// lastElements keeps the end of a path: where the source lay when it was compiled
-// says nothing to a reader.
-func lastElements(path string, n int) string {
-	elements := strings.Split(path, "/")
-	return strings.Join(elements[max(0, len(elements)-n):], "/")
 }
 
 // overheadNS is what an operation costs more in the instrument than in a bare loop:

@@ -24,8 +24,8 @@ package stats
 import (
 	"math"
 	"slices"
-	"sort"
 
+	"github.com/aclements/go-moremath/stats"
 	"golang.org/x/perf/benchmath"
 )
 
@@ -43,27 +43,24 @@ func Median(x []float64) float64 {
 // rounds of ln(t/base), where t[i] and base[i] are the times per operation, in any one
 // unit, of the two batches of round i. It panics if the two differ in length.
 func BlockValue(t, base []float64) float64 {
-	if len(t) != len(base) {
-		panic("stats: BlockValue of unpaired rounds")
-	}
-	logs := make([]float64, len(t))
-	for i := range t {
-		logs[i] = math.Log(t[i] / base[i])
-	}
-	return Median(logs)
+	return Median(logRatios(t, base))
 }
 
 // MeanBlockValue is BlockValue with the mean over the rounds: for contenders that work with another
 // process, slow and fast batches are both part of the work.
 func MeanBlockValue(t, base []float64) float64 {
+	return stats.Mean(logRatios(t, base))
+}
+
+func logRatios(t, base []float64) []float64 {
 	if len(t) != len(base) {
-		panic("stats: MeanBlockValue of unpaired rounds")
+		panic("stats: unpaired rounds")
 	}
-	sum := 0.0
+	logs := make([]float64, len(t))
 	for i := range t {
-		sum += math.Log(t[i] / base[i])
+		logs[i] = math.Log(t[i] / base[i])
 	}
-	return sum / float64(len(t))
+	return logs
 }
 
 // MedianInterval returns the median of x and the interval made of order statistics
@@ -88,7 +85,7 @@ func walsh(x []float64) []float64 {
 			w = append(w, (a+b)/2)
 		}
 	}
-	sort.Float64s(w)
+	slices.Sort(w)
 	return w
 }
 
@@ -117,23 +114,15 @@ func SignedRankInterval(x []float64, confidence float64) (low, high, achieved fl
 	w := walsh(x)
 	// The k-th smallest and k-th largest Walsh average bound the interval whose error
 	// is P(T <= k-1) on either side, T being the signed-rank statistic.
-	k, err := 0, 0.0
-	tail := (1 - confidence) / 2
-	cumulated := 0.0
-	for t, p := range signedRankDistribution(len(x)) {
-		cumulated += p
-		if cumulated > tail || t >= len(w) {
-			break
-		}
-		k, err = t+1, cumulated
-	}
+	cumulative := signedRankDistribution(len(x))
+	k := rejected(cumulative, 1-confidence)
 	if k == 0 {
 		return math.Inf(-1), math.Inf(1), 1
 	}
-	return w[k-1], w[len(w)-k], 1 - 2*err
+	return w[k-1], w[len(w)-k], 1 - 2*cumulative[k-1]
 }
 
-// signedRankDistribution returns P(T = t) for t = 0 ... n(n+1)/2, T being Wilcoxon's
+// signedRankDistribution returns P(T <= t) for t = 0 ... n(n+1)/2, T being Wilcoxon's
 // signed-rank statistic of n values without ties that are symmetric about 0.
 func signedRankDistribution(n int) []float64 {
 	p := make([]float64, n*(n+1)/2+1)
@@ -147,6 +136,9 @@ func signedRankDistribution(n int) []float64 {
 				p[t] += p[t-rank] / 2
 			}
 		}
+	}
+	for t := 1; t < len(p); t++ {
+		p[t] += p[t-1]
 	}
 	return p
 }

@@ -40,20 +40,25 @@ func (u *Unpaired) Shift(x, y []float64, level float64) Shift {
 			d = append(d, b-a)
 		}
 	}
-	if len(d) == 0 {
-		return Shift{Value: math.NaN(), Low: math.Inf(-1), High: math.Inf(1), P: 1, Seen: math.Inf(1)}
-	}
 	slices.Sort(d)
-	s := Shift{Value: Median(d), Low: math.Inf(-1), High: math.Inf(1), Seen: math.Inf(1)}
-	cumulative := u.distribution(len(x), len(y))
+	return shift(d, u.distribution(len(x), len(y)), level)
+}
+
+// shift is by how much differences, or averages of pairs of them, lie above 0. They are in
+// ascending order; cumulative is the distribution of how many lie on one side of their shift.
+func shift(sorted, cumulative []float64, level float64) Shift {
+	s := Shift{Value: Median(sorted), Low: math.Inf(-1), High: math.Inf(1), P: 1, Seen: math.Inf(1)}
+	if len(sorted) == 0 {
+		return s
+	}
 	if k := rejected(cumulative, 0.05); k > 0 {
-		s.Low, s.High = d[k-1], d[len(d)-k]
+		s.Low, s.High = sorted[k-1], sorted[len(sorted)-k]
 	}
 	if k := rejected(cumulative, level); k > 0 {
-		s.Seen = s.Value - d[k-1]
+		s.Seen = s.Value - sorted[k-1]
 	}
 	below, above := 0, 0
-	for _, v := range d {
+	for _, v := range sorted {
 		if v <= 0 {
 			below++
 		}
