@@ -58,7 +58,7 @@ ratios are apart.`,
 				return err
 			}
 			if c.AcrossMachines && !force {
-				return otherMachine(c, "--force compares them anyway, and says so on every line")
+				return otherMachine(c, "--machines compares them by ratios alone; --force compares them as two runs anyway, and says so on every line")
 			}
 			switch {
 			case asJSON:
