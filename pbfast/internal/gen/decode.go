@@ -70,6 +70,7 @@ func (g *generator) decode(msg *message) {
 		g.f("if depth--; depth < 0 { %s }", g.fail("ErrDepth"))
 	}
 	g.decodeFields(msg)
+	g.f("return nil\n}\n")
 	for _, f := range msg.fields {
 		if f.isMap() {
 			g.decodeEntry(msg, f)
@@ -77,7 +78,7 @@ func (g *generator) decode(msg *message) {
 	}
 }
 
-// decodeFields writes the loop over a message's fields, and the end of its function.
+// decodeFields writes the loop over a message's fields.
 func (g *generator) decodeFields(msg *message) {
 	g.f("for i := 0; i < len(p); {")
 	g.readTag()
@@ -101,7 +102,7 @@ func (g *generator) decodeFields(msg *message) {
 		g.f("continue\n}")
 	}
 	g.f("if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 { %s }", g.fail("ErrMalformed"))
-	g.f("}\n}\nreturn nil\n}\n")
+	g.f("}\n}")
 }
 
 // tooDeepMaps reports a map's field of another wire type as too deep where an entry would be:

@@ -21,6 +21,12 @@ func (g *generator) reuse(msg *message) {
 	defer func() { g.reusing = false }()
 	g.f("func (m *%s) pbfastReuse(d *%s, p []byte, depth int) error {", msg.GoIdent.GoName, g.rt("Decoder"))
 	g.f("if depth--; depth < 0 { %s }", g.fail("ErrDepth"))
+	g.reuseFields(msg)
+	g.f("return nil\n}\n")
+}
+
+// reuseFields writes the code that empties a message and decodes its fields.
+func (g *generator) reuseFields(msg *message) {
 	g.f("m.unknownFields = m.unknownFields[:0]")
 	if msg.ext {
 		g.f("m.extensionFields = nil")
@@ -65,7 +71,20 @@ func (g *generator) reuseMessage(f *field) {
 	g.into(f, name, g.noParts(child))
 	g.f("} else {")
 	g.f("if %s = old%s; %s == nil { %s = new(%s) }", name, f.GoName, name, name, g.QualifiedGoIdent(f.Message.GoIdent))
-	g.f("if err := %s.pbfastReuse(d, v, depth); err != nil { return err }\n}", name)
+	g.reuseInto(child, name)
+	g.f("}")
+}
+
+// reuseInto decodes v into a message that was there before.
+func (g *generator) reuseInto(child *message, target string) {
+	if inlined(child) && len(child.slots) == 0 {
+		g.f("{\nm, p, depth := %s, v, depth-1", target)
+		g.f("if depth < 0 { %s }", g.fail("ErrDepth"))
+		g.reuseFields(child)
+		g.f("}")
+		return
+	}
+	g.f("if err := %s.pbfastReuse(d, v, depth); err != nil { return err }", target)
 }
 
 // reuseElement decodes an element into one that the slice had there before.
@@ -75,5 +94,5 @@ func (g *generator) reuseElement(f *field) {
 	g.f("n := len(%s)", name)
 	g.f("if n < cap(%s) { %s = %s[:n+1] } else { %s = append(%s, nil) }", name, name, name, name, name)
 	g.f("if %s[n] == nil { %s[n] = new(%s) }", name, name, g.QualifiedGoIdent(f.Message.GoIdent))
-	g.f("if err := %s[n].pbfastReuse(d, v, depth); err != nil { return err }", name)
+	g.reuseInto(g.model.local(f), name+"[n]")
 }

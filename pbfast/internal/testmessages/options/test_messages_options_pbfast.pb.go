@@ -725,8 +725,41 @@ func (m *Kept) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
 			if m.Parts[n] == nil {
 				m.Parts[n] = new(Part)
 			}
-			if err := m.Parts[n].pbfastReuse(d, v, depth); err != nil {
-				return err
+			{
+				m, p, depth := m.Parts[n], v, depth-1
+				if depth < 0 {
+					return pbfast.ErrDepth
+				}
+				m.unknownFields = m.unknownFields[:0]
+				m.Usual = ""
+				for i := 0; i < len(p); {
+					tag := uint64(p[i])
+					i++
+					if tag >= 0x80 {
+						if tag, i = pbfast.Varint(p, i-1); i < 0 {
+							return pbfast.ErrMalformed
+						}
+					}
+					switch tag {
+					case 0xa: // usual
+						var v []byte
+						if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+							j := i + 1 + int(p[i])
+							v = p[i+1 : j : j]
+							i = j
+						} else if v, i = pbfast.Chunk(p, i); i < 0 {
+							return pbfast.ErrMalformed
+						}
+						if !validutf8.Valid(v) {
+							return pbfast.ErrUTF8
+						}
+						m.Usual = d.String(v)
+					default:
+						if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
+							return pbfast.ErrMalformed
+						}
+					}
+				}
 			}
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {

@@ -5904,8 +5904,39 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				if m.xxx_hidden_OptionalForeignMessage = oldOptionalForeignMessage; m.xxx_hidden_OptionalForeignMessage == nil {
 					m.xxx_hidden_OptionalForeignMessage = new(ForeignMessageProto2)
 				}
-				if err := m.xxx_hidden_OptionalForeignMessage.pbfastReuse(d, v, depth); err != nil {
-					return err
+				{
+					m, p, depth := m.xxx_hidden_OptionalForeignMessage, v, depth-1
+					if depth < 0 {
+						return pbfast.ErrDepth
+					}
+					m.unknownFields = m.unknownFields[:0]
+					clear(m.XXX_presence[:])
+					m.xxx_hidden_C = 0
+					for i := 0; i < len(p); {
+						tag := uint64(p[i])
+						i++
+						if tag >= 0x80 {
+							if tag, i = pbfast.Varint(p, i-1); i < 0 {
+								return pbfast.ErrMalformed
+							}
+						}
+						switch tag {
+						case 0x8: // c
+							var v uint64
+							if i < len(p) && p[i] < 0x80 {
+								v = uint64(p[i])
+								i++
+							} else if v, i = pbfast.Varint(p, i); i < 0 {
+								return pbfast.ErrMalformed
+							}
+							m.xxx_hidden_C = int32(v)
+							protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 1)
+						default:
+							if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
+								return pbfast.ErrMalformed
+							}
+						}
+					}
 				}
 			}
 		case 0xa8: // optional_nested_enum
@@ -6326,8 +6357,39 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if (*m.xxx_hidden_RepeatedForeignMessage)[n] == nil {
 				(*m.xxx_hidden_RepeatedForeignMessage)[n] = new(ForeignMessageProto2)
 			}
-			if err := (*m.xxx_hidden_RepeatedForeignMessage)[n].pbfastReuse(d, v, depth); err != nil {
-				return err
+			{
+				m, p, depth := (*m.xxx_hidden_RepeatedForeignMessage)[n], v, depth-1
+				if depth < 0 {
+					return pbfast.ErrDepth
+				}
+				m.unknownFields = m.unknownFields[:0]
+				clear(m.XXX_presence[:])
+				m.xxx_hidden_C = 0
+				for i := 0; i < len(p); {
+					tag := uint64(p[i])
+					i++
+					if tag >= 0x80 {
+						if tag, i = pbfast.Varint(p, i-1); i < 0 {
+							return pbfast.ErrMalformed
+						}
+					}
+					switch tag {
+					case 0x8: // c
+						var v uint64
+						if i < len(p) && p[i] < 0x80 {
+							v = uint64(p[i])
+							i++
+						} else if v, i = pbfast.Varint(p, i); i < 0 {
+							return pbfast.ErrMalformed
+						}
+						m.xxx_hidden_C = int32(v)
+						protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 1)
+					default:
+						if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
+							return pbfast.ErrMalformed
+						}
+					}
+				}
 			}
 		case 0x198: // repeated_nested_enum
 			var v uint64
@@ -10051,8 +10113,39 @@ func (m *UnknownToTestAllTypes) pbfastReuse(d *pbfast.Decoder, p []byte, depth i
 				if m.xxx_hidden_NestedMessage = oldNestedMessage; m.xxx_hidden_NestedMessage == nil {
 					m.xxx_hidden_NestedMessage = new(ForeignMessageProto2)
 				}
-				if err := m.xxx_hidden_NestedMessage.pbfastReuse(d, v, depth); err != nil {
-					return err
+				{
+					m, p, depth := m.xxx_hidden_NestedMessage, v, depth-1
+					if depth < 0 {
+						return pbfast.ErrDepth
+					}
+					m.unknownFields = m.unknownFields[:0]
+					clear(m.XXX_presence[:])
+					m.xxx_hidden_C = 0
+					for i := 0; i < len(p); {
+						tag := uint64(p[i])
+						i++
+						if tag >= 0x80 {
+							if tag, i = pbfast.Varint(p, i-1); i < 0 {
+								return pbfast.ErrMalformed
+							}
+						}
+						switch tag {
+						case 0x8: // c
+							var v uint64
+							if i < len(p) && p[i] < 0x80 {
+								v = uint64(p[i])
+								i++
+							} else if v, i = pbfast.Varint(p, i); i < 0 {
+								return pbfast.ErrMalformed
+							}
+							m.xxx_hidden_C = int32(v)
+							protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 1)
+						default:
+							if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
+								return pbfast.ErrMalformed
+							}
+						}
+					}
 				}
 			}
 		case 0x1f63: // optionalgroup, a group
@@ -12494,8 +12587,39 @@ func (m *TestAllRequiredTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, de
 				if m.xxx_hidden_RequiredForeignMessage = oldRequiredForeignMessage; m.xxx_hidden_RequiredForeignMessage == nil {
 					m.xxx_hidden_RequiredForeignMessage = new(ForeignMessageProto2)
 				}
-				if err := m.xxx_hidden_RequiredForeignMessage.pbfastReuse(d, v, depth); err != nil {
-					return err
+				{
+					m, p, depth := m.xxx_hidden_RequiredForeignMessage, v, depth-1
+					if depth < 0 {
+						return pbfast.ErrDepth
+					}
+					m.unknownFields = m.unknownFields[:0]
+					clear(m.XXX_presence[:])
+					m.xxx_hidden_C = 0
+					for i := 0; i < len(p); {
+						tag := uint64(p[i])
+						i++
+						if tag >= 0x80 {
+							if tag, i = pbfast.Varint(p, i-1); i < 0 {
+								return pbfast.ErrMalformed
+							}
+						}
+						switch tag {
+						case 0x8: // c
+							var v uint64
+							if i < len(p) && p[i] < 0x80 {
+								v = uint64(p[i])
+								i++
+							} else if v, i = pbfast.Varint(p, i); i < 0 {
+								return pbfast.ErrMalformed
+							}
+							m.xxx_hidden_C = int32(v)
+							protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 1)
+						default:
+							if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
+								return pbfast.ErrMalformed
+							}
+						}
+					}
 				}
 			}
 		case 0xa8: // required_nested_enum

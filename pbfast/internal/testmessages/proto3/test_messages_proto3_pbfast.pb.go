@@ -6160,8 +6160,37 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				if m.OptionalForeignMessage = oldOptionalForeignMessage; m.OptionalForeignMessage == nil {
 					m.OptionalForeignMessage = new(ForeignMessage)
 				}
-				if err := m.OptionalForeignMessage.pbfastReuse(d, v, depth); err != nil {
-					return err
+				{
+					m, p, depth := m.OptionalForeignMessage, v, depth-1
+					if depth < 0 {
+						return pbfast.ErrDepth
+					}
+					m.unknownFields = m.unknownFields[:0]
+					m.C = 0
+					for i := 0; i < len(p); {
+						tag := uint64(p[i])
+						i++
+						if tag >= 0x80 {
+							if tag, i = pbfast.Varint(p, i-1); i < 0 {
+								return pbfast.ErrMalformed
+							}
+						}
+						switch tag {
+						case 0x8: // c
+							var v uint64
+							if i < len(p) && p[i] < 0x80 {
+								v = uint64(p[i])
+								i++
+							} else if v, i = pbfast.Varint(p, i); i < 0 {
+								return pbfast.ErrMalformed
+							}
+							m.C = int32(v)
+						default:
+							if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
+								return pbfast.ErrMalformed
+							}
+						}
+					}
 				}
 			}
 		case 0xa8: // optional_nested_enum
@@ -6580,8 +6609,37 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if m.RepeatedForeignMessage[n] == nil {
 				m.RepeatedForeignMessage[n] = new(ForeignMessage)
 			}
-			if err := m.RepeatedForeignMessage[n].pbfastReuse(d, v, depth); err != nil {
-				return err
+			{
+				m, p, depth := m.RepeatedForeignMessage[n], v, depth-1
+				if depth < 0 {
+					return pbfast.ErrDepth
+				}
+				m.unknownFields = m.unknownFields[:0]
+				m.C = 0
+				for i := 0; i < len(p); {
+					tag := uint64(p[i])
+					i++
+					if tag >= 0x80 {
+						if tag, i = pbfast.Varint(p, i-1); i < 0 {
+							return pbfast.ErrMalformed
+						}
+					}
+					switch tag {
+					case 0x8: // c
+						var v uint64
+						if i < len(p) && p[i] < 0x80 {
+							v = uint64(p[i])
+							i++
+						} else if v, i = pbfast.Varint(p, i); i < 0 {
+							return pbfast.ErrMalformed
+						}
+						m.C = int32(v)
+					default:
+						if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
+							return pbfast.ErrMalformed
+						}
+					}
+				}
 			}
 		case 0x198: // repeated_nested_enum
 			var v uint64

@@ -383,8 +383,38 @@ func (m *Benchmark) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
 				if m.Embedded = oldEmbedded; m.Embedded == nil {
 					m.Embedded = new(EmbeddedMessage)
 				}
-				if err := m.Embedded.pbfastReuse(d, v, depth); err != nil {
-					return err
+				{
+					m, p, depth := m.Embedded, v, depth-1
+					if depth < 0 {
+						return pbfast.ErrDepth
+					}
+					m.unknownFields = m.unknownFields[:0]
+					m.EmbeddedData = nil
+					for i := 0; i < len(p); {
+						tag := uint64(p[i])
+						i++
+						if tag >= 0x80 {
+							if tag, i = pbfast.Varint(p, i-1); i < 0 {
+								return pbfast.ErrMalformed
+							}
+						}
+						switch tag {
+						case 0xa: // embedded_data
+							var v []byte
+							if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+								j := i + 1 + int(p[i])
+								v = p[i+1 : j : j]
+								i = j
+							} else if v, i = pbfast.Chunk(p, i); i < 0 {
+								return pbfast.ErrMalformed
+							}
+							m.EmbeddedData = d.Bytes(v)
+						default:
+							if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
+								return pbfast.ErrMalformed
+							}
+						}
+					}
 				}
 			}
 		case 0x1a: // embedded_map
@@ -425,8 +455,51 @@ func (m *Benchmark) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
 				if m.EnumMessage = oldEnumMessage; m.EnumMessage == nil {
 					m.EnumMessage = new(EnumMessage)
 				}
-				if err := m.EnumMessage.pbfastReuse(d, v, depth); err != nil {
-					return err
+				{
+					m, p, depth := m.EnumMessage, v, depth-1
+					if depth < 0 {
+						return pbfast.ErrDepth
+					}
+					m.unknownFields = m.unknownFields[:0]
+					m.Message = ""
+					m.Embedded = 0
+					for i := 0; i < len(p); {
+						tag := uint64(p[i])
+						i++
+						if tag >= 0x80 {
+							if tag, i = pbfast.Varint(p, i-1); i < 0 {
+								return pbfast.ErrMalformed
+							}
+						}
+						switch tag {
+						case 0xa: // message
+							var v []byte
+							if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+								j := i + 1 + int(p[i])
+								v = p[i+1 : j : j]
+								i = j
+							} else if v, i = pbfast.Chunk(p, i); i < 0 {
+								return pbfast.ErrMalformed
+							}
+							if !validutf8.Valid(v) {
+								return pbfast.ErrUTF8
+							}
+							m.Message = d.String(v)
+						case 0x10: // embedded
+							var v uint64
+							if i < len(p) && p[i] < 0x80 {
+								v = uint64(p[i])
+								i++
+							} else if v, i = pbfast.Varint(p, i); i < 0 {
+								return pbfast.ErrMalformed
+							}
+							m.Embedded = EmbeddedEnum(v)
+						default:
+							if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
+								return pbfast.ErrMalformed
+							}
+						}
+					}
 				}
 			}
 		case 0x2a: // repeated
@@ -447,8 +520,38 @@ func (m *Benchmark) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
 			if m.Repeated[n] == nil {
 				m.Repeated[n] = new(EmbeddedMessage)
 			}
-			if err := m.Repeated[n].pbfastReuse(d, v, depth); err != nil {
-				return err
+			{
+				m, p, depth := m.Repeated[n], v, depth-1
+				if depth < 0 {
+					return pbfast.ErrDepth
+				}
+				m.unknownFields = m.unknownFields[:0]
+				m.EmbeddedData = nil
+				for i := 0; i < len(p); {
+					tag := uint64(p[i])
+					i++
+					if tag >= 0x80 {
+						if tag, i = pbfast.Varint(p, i-1); i < 0 {
+							return pbfast.ErrMalformed
+						}
+					}
+					switch tag {
+					case 0xa: // embedded_data
+						var v []byte
+						if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+							j := i + 1 + int(p[i])
+							v = p[i+1 : j : j]
+							i = j
+						} else if v, i = pbfast.Chunk(p, i); i < 0 {
+							return pbfast.ErrMalformed
+						}
+						m.EmbeddedData = d.Bytes(v)
+					default:
+						if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
+							return pbfast.ErrMalformed
+						}
+					}
+				}
 			}
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {

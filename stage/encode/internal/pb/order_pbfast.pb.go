@@ -828,8 +828,51 @@ func (m *Order) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
 				if m.Total = oldTotal; m.Total == nil {
 					m.Total = new(Money)
 				}
-				if err := m.Total.pbfastReuse(d, v, depth); err != nil {
-					return err
+				{
+					m, p, depth := m.Total, v, depth-1
+					if depth < 0 {
+						return pbfast.ErrDepth
+					}
+					m.unknownFields = m.unknownFields[:0]
+					m.Currency = ""
+					m.MinorUnits = 0
+					for i := 0; i < len(p); {
+						tag := uint64(p[i])
+						i++
+						if tag >= 0x80 {
+							if tag, i = pbfast.Varint(p, i-1); i < 0 {
+								return pbfast.ErrMalformed
+							}
+						}
+						switch tag {
+						case 0xa: // currency
+							var v []byte
+							if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+								j := i + 1 + int(p[i])
+								v = p[i+1 : j : j]
+								i = j
+							} else if v, i = pbfast.Chunk(p, i); i < 0 {
+								return pbfast.ErrMalformed
+							}
+							if !validutf8.Valid(v) {
+								return pbfast.ErrUTF8
+							}
+							m.Currency = d.String(v)
+						case 0x10: // minor_units
+							var v uint64
+							if i < len(p) && p[i] < 0x80 {
+								v = uint64(p[i])
+								i++
+							} else if v, i = pbfast.Varint(p, i); i < 0 {
+								return pbfast.ErrMalformed
+							}
+							m.MinorUnits = int64(v)
+						default:
+							if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
+								return pbfast.ErrMalformed
+							}
+						}
+					}
 				}
 			}
 		case 0x5a: // coupon
@@ -2019,8 +2062,51 @@ func (m *LineItem) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
 				if m.UnitPrice = oldUnitPrice; m.UnitPrice == nil {
 					m.UnitPrice = new(Money)
 				}
-				if err := m.UnitPrice.pbfastReuse(d, v, depth); err != nil {
-					return err
+				{
+					m, p, depth := m.UnitPrice, v, depth-1
+					if depth < 0 {
+						return pbfast.ErrDepth
+					}
+					m.unknownFields = m.unknownFields[:0]
+					m.Currency = ""
+					m.MinorUnits = 0
+					for i := 0; i < len(p); {
+						tag := uint64(p[i])
+						i++
+						if tag >= 0x80 {
+							if tag, i = pbfast.Varint(p, i-1); i < 0 {
+								return pbfast.ErrMalformed
+							}
+						}
+						switch tag {
+						case 0xa: // currency
+							var v []byte
+							if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
+								j := i + 1 + int(p[i])
+								v = p[i+1 : j : j]
+								i = j
+							} else if v, i = pbfast.Chunk(p, i); i < 0 {
+								return pbfast.ErrMalformed
+							}
+							if !validutf8.Valid(v) {
+								return pbfast.ErrUTF8
+							}
+							m.Currency = d.String(v)
+						case 0x10: // minor_units
+							var v uint64
+							if i < len(p) && p[i] < 0x80 {
+								v = uint64(p[i])
+								i++
+							} else if v, i = pbfast.Varint(p, i); i < 0 {
+								return pbfast.ErrMalformed
+							}
+							m.MinorUnits = int64(v)
+						default:
+							if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
+								return pbfast.ErrMalformed
+							}
+						}
+					}
 				}
 			}
 		case 0x29: // tax_rate
