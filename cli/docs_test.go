@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -222,6 +223,73 @@ func TestWorkflow(t *testing.T) {
 	for _, file := range []string{summary, filepath.Join(clone, "run.txt"), filepath.Join(clone, "gate.xml")} {
 		if text, err := os.ReadFile(file); err != nil || len(text) == 0 {
 			t.Errorf("%s: %d bytes, %v\n%s", file, len(text), err, out)
+		}
+	}
+}
+
+// actionlint finds no fault in the GitHub workflows, those of docs/ci.md and our own.
+func TestGitHubWorkflows(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds actionlint")
+	}
+	lint, err := exec.Command("go", "-C", filepath.Join(repository, "tools"), "tool", "-n", "actionlint").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := t.TempDir()
+	write := func(name, text string) string {
+		name = filepath.Join(folder, name)
+		if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return name
+	}
+	// The user's own machine, which the workflow for trends asks for.
+	args := []string{"-no-color", "-shellcheck=", "-config-file", write("actionlint.yaml", "self-hosted-runner:\n  labels: [bench]\n")}
+	wrong := write("wrong.yml", "on: push\njobs:\n  a:\n    runs-on: ubuntu-latest\n    steps:\n      - run: echo ${{ github.nothing }}\n")
+	if out, err := exec.Command(strings.TrimSpace(string(lint)), append(args, wrong)...).CombinedOutput(); err == nil {
+		t.Errorf("no fault found where there is one: %s", out)
+	}
+	args = append(args, filepath.Join(repository, ".github/workflows/ci.yml"))
+	for i, block := range fenced(t, "docs/ci.md", "yaml") {
+		if strings.Contains(block, "\njobs:\n") {
+			args = append(args, write(fmt.Sprintf("block%d.yml", i), block))
+		}
+	}
+	if len(args) != 8 {
+		t.Errorf("three workflows in docs/ci.md and our own, but: %v", args)
+	}
+	if out, err := exec.Command(strings.TrimSpace(string(lint)), args...).CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// The GitLab job of docs/ci.md follows GitLab's published schema, which the PyPI package
+// check-jsonschema contains.
+func TestGitLabJob(t *testing.T) {
+	if os.Getenv("POSTAGE_INTEROP") != "1" {
+		t.Skip("installs a package from PyPI: POSTAGE_INTEROP=1 is not set")
+	}
+	job := ""
+	for _, block := range fenced(t, "docs/ci.md", "yaml") {
+		if strings.Contains(block, "CI_PIPELINE_SOURCE") {
+			job = block
+		}
+	}
+	folder := t.TempDir()
+	for _, args := range [][]string{{"python3", "-m", "venv", folder}, {filepath.Join(folder, "bin/pip"), "-q", "install", "--no-deps", "--no-compile", "-r", "testdata/gitlab/requirements.txt"}} {
+		if out, err := exec.Command(args[0], args[1:]...).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %v\n%s", args, err, out)
+		}
+	}
+	for text, valid := range map[string]bool{job: true, strings.Replace(job, "paths:", "path:", 1): false} {
+		file := filepath.Join(folder, ".gitlab-ci.yml")
+		if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		out, err := exec.Command(filepath.Join(folder, "bin/check-jsonschema"), "--builtin-schema", "vendor.gitlab-ci", file).CombinedOutput()
+		if (err == nil) != valid {
+			t.Errorf("valid should be %v: %v\n%s\n%s", valid, err, out, text)
 		}
 	}
 }
