@@ -133,7 +133,7 @@ func (o *Options) side(ctx context.Context, source *build.Source) (*side, error)
 	}
 	s := &side{source: source, binaries: map[string]*Binary{}, benchmarks: map[string][]Benchmark{}, failed: map[string]error{}}
 	if s.packages, err = Find(ctx, folder, o.Patterns); err != nil {
-		return nil, err
+		return nil, withToolchain(err)
 	}
 	if o.Layouts == 0 {
 		o.Layouts = layoutsFor(len(s.packages))
@@ -153,6 +153,22 @@ func (o *Options) side(ctx context.Context, source *build.Source) (*side, error)
 		}
 	}
 	return s, nil
+}
+
+// newerGo matches what the go command says if a module wants a newer Go than there is.
+var newerGo = regexp.MustCompile(`requires go >= ([0-9.a-z]+)|go: download go([0-9.a-z]*[0-9a-z])`)
+
+// withToolchain adds what to do to the error of a go command that lacks a newer Go.
+func withToolchain(err error) error {
+	m := newerGo.FindStringSubmatch(err.Error())
+	if m == nil {
+		return err
+	}
+	wanted := "Go " + m[1] + m[2]
+	if strings.Contains(err.Error(), "GOTOOLCHAIN=local") {
+		return &lab.Hinted{Err: err, Hint: "set GOTOOLCHAIN=auto, so that the go command downloads " + wanted + ", or install it and put it first in PATH"}
+	}
+	return &lab.Hinted{Err: err, Hint: wanted + " could not be downloaded: install it and put it first in PATH"}
 }
 
 // layoutsFor returns how many layouts to build of that many packages' test binaries. Each is one
