@@ -176,7 +176,11 @@ func (s *Source) products(ctx context.Context, target Target) (string, error) {
 	}
 	h := sha256.New()
 	fmt.Fprintf(h, "%q", append([]string{s.Commit, s.below, target.Package, strconv.FormatBool(target.Test), environment, os.Getenv("GOWORK")}, target.Flags...))
-	for _, flag := range target.Flags {
+	flags, err := Output(ctx, "", "go", "env", "GOFLAGS")
+	if err != nil {
+		return "", err
+	}
+	for _, flag := range append(quotedFields(flags), target.Flags...) {
 		// The contents of a profile or an overlay count.
 		if _, file, _ := strings.Cut(flag, "="); filepath.IsAbs(file) {
 			if text, err := os.ReadFile(file); err == nil {

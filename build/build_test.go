@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/google/pprof/profile"
 )
 
 // repository is a git repository in which a module lies, in a folder below its top.
@@ -170,6 +172,81 @@ func TestLayoutsOfTests(t *testing.T) {
 	}
 	if order(t, binaries[0]) == order(t, binaries[1]) {
 		t.Error("two layouts are one")
+	}
+}
+
+// Profiles are used as by go build: each side's own default.pgo, or the one that GOFLAGS names.
+func TestLayoutsWithProfile(t *testing.T) {
+	module, git := repository(t)
+	sample := func(function string) string {
+		one, two := &profile.Function{ID: 1, Name: "main." + function, StartLine: 1}, &profile.Function{ID: 2, Name: "main.main", StartLine: 1}
+		p := &profile.Profile{
+			SampleType: []*profile.ValueType{{Type: "samples", Unit: "count"}, {Type: "cpu", Unit: "nanoseconds"}}, Function: []*profile.Function{one, two},
+			Location: []*profile.Location{{ID: 1, Line: []profile.Line{{Function: one, Line: 2}}}, {ID: 2, Line: []profile.Line{{Function: two, Line: 2}}}},
+		}
+		p.Sample = []*profile.Sample{{Location: p.Location, Value: []int64{10, 100}}}
+		var text bytes.Buffer
+		if err := p.Write(&text); err != nil {
+			t.Fatal(err)
+		}
+		return text.String()
+	}
+	// used is the profile that a program was built with. It has few packages, as each profile compiles
+	// Go's own anew.
+	used := func(s *Source) (used string) {
+		t.Helper()
+		programs, err := s.Layouts(t.Context(), Target{Package: "."}, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(said(t, "go", "version", "-m", programs[0])) {
+			if _, file, ok := strings.Cut(line, "-pgo="); ok {
+				used = strings.TrimSpace(file)
+			}
+		}
+		return used
+	}
+	write(t, module, "default.pgo", sample("old"))
+	git("add", ".")
+	git("commit", "-q", "-m", "with a profile")
+	write(t, module, "default.pgo", sample("new"))
+	now, err := WorkingTree(t.Context(), module)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer now.Close()
+	old, err := Revision(t.Context(), module, "HEAD")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer old.Close()
+	folder, err := old.Folder(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for s, folder := range map[*Source]string{now: module, old: folder} {
+		if got := used(s); got != filepath.Join(folder, "default.pgo") {
+			t.Errorf("%s is built with the profile %q, want that of %s", s.Commit, got, folder)
+		}
+	}
+	if text, err := os.ReadFile(filepath.Join(folder, "default.pgo")); err != nil || string(text) != sample("old") {
+		t.Errorf("the old side's profile is not its own: %v", err)
+	}
+
+	// A profile that GOFLAGS names and that changes is another build.
+	other := filepath.Join(t.TempDir(), "other.pgo")
+	t.Setenv("GOFLAGS", "-pgo="+other)
+	var folders []string
+	for _, function := range []string{"one", "two", "one"} {
+		write(t, filepath.Dir(other), filepath.Base(other), sample(function))
+		folder, err := old.products(t.Context(), Target{Package: ".", Test: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		folders = append(folders, folder)
+	}
+	if folders[0] == folders[1] || folders[0] != folders[2] {
+		t.Errorf("the builds with two profiles, and with the first one again: %q", folders)
 	}
 }
 
