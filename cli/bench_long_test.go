@@ -468,7 +468,9 @@ func (f *foreign) check(steps []step) {
 			folder := filepath.Join(f.folder, of.module, pkg)
 			olds, news := map[string][]float64{}, map[string][]float64{}
 			twice := func(name string) float64 { return slices.Min(news[name]) / slices.Min(olds[name]) }
-			wrong := func(name string) bool { return twice(name) < 1.85 || twice(name) > 2.15 || slices.Min(olds[name]) > 15e-6 }
+			wrong := func(name string) bool {
+				return twice(name) < 1.85 || twice(name) > 2.15 || slices.Min(olds[name]) > 15e-6
+			}
 			// The least of five, of more where the machine does something else meanwhile.
 			for try := 0; try < 5 || try < 30 && slices.ContainsFunc(slices.Collect(maps.Keys(olds)), wrong); try++ {
 				if err := errors.Join(f.timed(old, folder, of.pattern, "1", "5ms", olds), f.timed(now, folder, of.pattern, "1", "5ms", news)); err != nil {
