@@ -191,8 +191,8 @@ func TestLayoutsWithProfile(t *testing.T) {
 		}
 		return text.String()
 	}
-	// used is the profile that a program was built with. It has few packages, as each profile compiles
-	// Go's own anew.
+	// used is the profile that a program was built with. It has few packages, as Go's own are
+	// compiled anew for each profile.
 	used := func(s *Source) (used string) {
 		t.Helper()
 		programs, err := s.Layouts(t.Context(), Target{Package: "."}, 1)
