@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"math"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -393,7 +394,7 @@ func (b *bed) interrupted(t *testing.T) {
 	}
 	r := c.result(t, 130)
 	s.account(t, r, 60_000, 0)
-	if !r.Interrupted || r.Requests < 200 || r.Achieved < 50 || r.Achieved > 150 {
+	if !r.Interrupted || r.Requests < 200 || r.Achieved < 10 || r.Achieved > 200 {
 		t.Errorf("interrupted: %v, %d answered, %.1f a second", r.Interrupted, r.Requests, r.Achieved)
 	}
 	b.gone(t, job)
@@ -462,7 +463,8 @@ func (b *bed) node(t *testing.T, stopped time.Duration) {
 	}
 	r := c.result(t, 0)
 	s.account(t, r, planned, 0)
-	if r.NotSent == 0 || !strings.Contains(c.said.String(), "was ended early, and has reported everything") {
+	said := c.said.String()
+	if r.NotSent == 0 || strings.Count(said, "was ended early, and has reported everything") != 1 || strings.Contains(said, "before it had reported") {
 		t.Errorf("%d not sent", r.NotSent)
 	}
 	b.gone(t, job)
@@ -490,4 +492,34 @@ func signalWorker(t *testing.T, job string, signal syscall.Signal) {
 		return
 	}
 	t.Fatal("there is no worker")
+}
+
+// Five workers send 5,000 requests a second, to half a percent, and measure a standstill to 3%; and
+// the kubelet stands still for longer.
+func TestFleetLong(t *testing.T) {
+	if os.Getenv("POSTAGE_LONG") == "" {
+		t.Skip("three minutes, on a machine with nothing else to do: POSTAGE_LONG=1")
+	}
+	b := newBed(t)
+	t.Run("rate", func(t *testing.T) {
+		_, r := b.attach(t, 5000, 20*time.Second)
+		if math.Abs(r.Achieved/5000-1) > 0.005 {
+			t.Errorf("%.1f a second", r.Achieved)
+		}
+	})
+	// At 500 a second, ten requests wait longer than the p99, and delay it until they are answered.
+	t.Run("standstill", func(t *testing.T) {
+		for range 5 {
+			_, r := b.attach(t, 500, 20*time.Second)
+			if !r.Valid {
+				continue // the machine was busy, and the command says so
+			}
+			if p99 := *r.LatencyNS["p99"]; math.Abs(p99/180e6-1) > 0.03 {
+				t.Errorf("p99 is %v", time.Duration(p99))
+			}
+			return
+		}
+		t.Error("the machine was busy five times")
+	})
+	t.Run("node", func(t *testing.T) { b.node(t, 30*time.Second) })
 }
