@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"postage/service/greeter"
+	"postage/service/tlscert"
 	"runtime"
 	"strings"
 	"sync/atomic"
@@ -501,20 +502,32 @@ func inUse() uint64 {
 	return m.HeapAlloc + m.StackInuse
 }
 
-// A connection takes at most 40 KB, whatever its protocol.
+// A connection takes at most 40 KB, whatever its protocol, with TLS or without.
 func TestMemoryPerConnection(t *testing.T) {
+	pair, err := tlscert.New(tlscert.ECDSAP256)
+	if err != nil {
+		t.Fatal(err)
+	}
 	engines(t, func(t *testing.T, portable bool) {
-		server, err := greeter.Start(t.Context(), greeter.Config{Server: "nethttp", Body: "json"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer server.Close()
 		const conns = 400
-		for _, proto := range []string{"http1", "http2"} {
+		for _, proto := range []string{"http1", "http2", "http2 over TLS"} {
+			config := greeter.Config{Server: "nethttp", Body: "json"}
+			target := &Target{portable: portable, Conns: conns, Streams: 1, Timeout: time.Minute, Request: Request{
+				Method: http.MethodPost, Body: []byte(`{"secure":"raw"}`), URL: &url.URL{Scheme: "http", Path: "/"},
+			}}
+			var secure bool
+			if target.Proto, _, secure = strings.Cut(proto, " over "); secure {
+				config.Cert, target.Request.URL.Scheme = pair, "https"
+				target.TLS = &tls.Config{RootCAs: pair.Pool(), ServerName: tlscert.ServerName}
+			}
+			server, err := greeter.Start(t.Context(), config)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer server.Close()
+			target.Request.URL.Host = server.Addr
 			before := inUse()
-			pool, err := Open(t.Context(), &Target{portable: portable, Proto: proto, Conns: conns, Streams: 1, Timeout: time.Minute, Request: Request{
-				Method: http.MethodPost, Body: []byte(`{"secure":"raw"}`), URL: &url.URL{Scheme: "http", Host: server.Addr, Path: "/"},
-			}})
+			pool, err := Open(t.Context(), target)
 			if err != nil {
 				t.Fatal(err)
 			}
