@@ -344,7 +344,16 @@ func (l *loop) Serve(ctx context.Context, w *Work) {
 		blunt()
 		runtime.UnlockOSThread()
 	}()
-	defer context.AfterFunc(ctx, l.wake)()
+	woke := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(woke)
+		l.wake()
+	})
+	defer func() {
+		if !stop() {
+			<-woke // it uses wakeFD
+		}
+	}()
 	now := time.Now()
 	l.ctx, l.work, l.freed, l.over, l.claimed = ctx, w, now, false, false
 	l.expires = now.Add(l.target.Timeout)
