@@ -125,6 +125,7 @@ func TestBenchOnForeignCode(t *testing.T) {
 			is[0].add(f.ours(of, f.take(at+more.each, of.rows, left), "1"))
 			left -= of.rows
 		}
+		is[0].rows = int(rowsOf(more.of)) // those without an interval were not found
 		at += more.each
 		f.table(fmt.Sprintf("postage bench: %d%% more work, slower", more.percent), is[0].slower, is[0])
 		for i, name := range recipeNames {
