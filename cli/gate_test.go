@@ -159,7 +159,7 @@ func TestCompare(t *testing.T) {
 	}
 	other.Machine.Cores = 8
 	b = saved(t, folder, "c.txt", other)
-	if code, stdout, stderr := command("compare", a, b); code != 2 || stdout != "" || !strings.Contains(stderr, "hint: --force") {
+	if code, stdout, stderr := command("compare", a, b); code != 2 || stdout != "" || !strings.Contains(stderr, "--force compares them as two runs anyway") {
 		t.Errorf("other machine: exit %d: %s%s", code, stdout, stderr)
 	}
 	if code, stdout, _ := command("compare", a, b, "--force"); code != 0 || !strings.Contains(stdout, "across machines") {

@@ -28,7 +28,7 @@ type poolFlags struct {
 }
 
 func (f *poolFlags) register(flags *pflag.FlagSet) {
-	flags.BoolVar(&f.on, "kubernetes", false, "measure on several pools of a Kubernetes cluster's nodes at the same time, one Job each, and compare\nthem by ratios (docs/kubernetes.md); --cpu is how many whole processors each has (1 unless given,\n0 for any), and --kubeconfig names the cluster (default kubectl's)")
+	flags.BoolVar(&f.on, "kubernetes", false, "measure on several pools of a Kubernetes cluster's nodes at the same time, one Job each, and compare\nthem by ratios (docs/kubernetes.md); --cpu is how many whole processors each has (1 unless given,\n0 for any), and the cluster is kubectl's")
 	flags.StringArrayVar(&f.nodes, "nodes", nil, "with --kubernetes: a node `label` whose values are the pools, such as node.kubernetes.io/instance-type,\nor some of them: LABEL=VALUE,VALUE; may be repeated")
 	flags.StringVar(&f.image, "image", "postage:latest", "with --kubernetes: the container `image`, as postage kubernetes image makes it")
 	flags.StringVar(&f.namespace, "namespace", "", "with --kubernetes: the `namespace` (default the kubeconfig's)")

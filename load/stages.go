@@ -70,7 +70,8 @@ func dueAfter(stages []Stage, n float64) (at float64) {
 		if n <= 0 {
 			return at
 		}
-		return at + 2*n/(s.From+math.Sqrt(max(0, s.From*s.From+2*slope*n)))
+		// A stage that sends almost nothing has roots that are too small for a float64.
+		return at + min(d, 2*n/(s.From+math.Sqrt(max(0, s.From*s.From+2*slope*n))))
 	}
 	return at
 }

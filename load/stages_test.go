@@ -29,6 +29,13 @@ func TestStagesInverse(t *testing.T) {
 	})
 }
 
+// A rate so small that its square is 0 has no request at infinity.
+func TestStagesAlmostNothing(t *testing.T) {
+	if at := dueAfter([]Stage{{time.Millisecond, 0, 4e-115}}, 1.5e-213); at > 0.001 {
+		t.Errorf("a request of a stage of 1 ms is due after %v s", at)
+	}
+}
+
 // On a ramp, most requests come late.
 func TestRamp(t *testing.T) {
 	stages, rate, duration, err := ParseStages("500ms:0..400, 500ms:400..0")
