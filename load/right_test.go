@@ -538,7 +538,8 @@ func TestMemoryPerConnection(t *testing.T) {
 			if taken.Stop() || err != nil || r.Failed() > 0 {
 				t.Fatalf("%v, %+v", err, r)
 			}
-			if each := (float64(<-during) - float64(before)) / conns; each > 40<<10 {
+			// The race detector empties sync.Pools at random, so that memory is not the same there.
+			if each := (float64(<-during) - float64(before)) / conns; each > 40<<10 && !raceEnabled {
 				t.Errorf("%s: %.0f KB a connection", proto, each/1024)
 			} else {
 				t.Logf("%s: %.1f KB a connection", proto, each/1024)
