@@ -18,7 +18,7 @@ func TestCalibrationOfARecord(t *testing.T) {
 	rec := made.Record()
 	rec.Run.Precision = calibrationPrecision
 	for i := range rec.Rows {
-		rec.Rows[i].Value = record.ValueFastCPU
+		rec.Rows[i].Value = record.ValueHalfCPU
 	}
 	rec.Run.Budget, rec.Run.Patterns = 24*time.Second, []string{calibrationPattern + "encode"}
 	file := filepath.Join(t.TempDir(), "calibration.txt")
@@ -28,7 +28,7 @@ func TestCalibrationOfARecord(t *testing.T) {
 	status, out, stderr := command("doctor", "--calibrate", "--record", file)
 	for _, want := range []string{
 		"comparisons                      4 of 4, 10 blocks each (median)",
-		"their interval contains 1        ", "median of paired wall times                    4 ", "fast-cpu (in use)                              4 ",
+		"their interval contains 1        ", "median of paired wall times                    4 ", "half-cpu (in use)                              4 ",
 		"encode on this machine, 6s a comparison: ", "| encode | 6s, 10 blocks | ±",
 	} {
 		if status != exitOK || !strings.Contains(out, want) {

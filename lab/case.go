@@ -67,7 +67,7 @@ type Case struct {
 	// Batch is about how long a batch takes where already one operation takes longer than a
 	// batch should. Only plans look at it.
 	Batch time.Duration
-	// Value is how a block's times are made into one value: ValueFastCPU unless it is set. A case
+	// Value is how a block's times are made into one value: ValueHalfCPU unless it is set. A case
 	// whose contenders wait for another process has ValueMeanWall.
 	Value record.Value
 	// Service is a server that the case needs, shared by its workers, nil if it needs none.

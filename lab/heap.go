@@ -16,17 +16,25 @@ type heap struct {
 }
 
 // begin collects, and allocates a part of what the heap has room for, so that a block's first
-// batch is anywhere in the cycle and none of the batches always has the collection.
+// batch is anywhere in the cycle and none of the batches always has the collection. Before that, a
+// whole cycle is allocated once: memory that a process has not used yet is slower the first time.
 func (h *heap) begin(part float64) {
-	const most = 128 << 20
-	runtime.GC()
 	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	allocate(&m, 1)
+	runtime.GC()
 	runtime.ReadMemStats(&m)
 	*h = heap{began: m.TotalAlloc, first: m.NumGC}
-	if m.NextGC <= m.HeapAlloc || part == 0 {
+	allocate(&m, part)
+}
+
+// allocate uses up a part of what the heap has room for until the next collection.
+func allocate(m *runtime.MemStats, part float64) {
+	const most, piece = 128 << 20, 32 << 10
+	if m.NextGC <= m.HeapAlloc {
 		return
 	}
-	const piece = 32 << 10
 	for left := int64(part * float64(min(m.NextGC-m.HeapAlloc, most))); left > 0; left -= piece {
 		garbage = make([]byte, piece)
 		runtime.KeepAlive(garbage)

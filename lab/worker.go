@@ -173,14 +173,14 @@ func timed(instance Instance, n int, heap *heap, instructions *proc.Instructions
 	if counting {
 		executedBefore, counting = instructions.Count()
 	}
-	cpuBefore, cpuKnown := proc.CPU()
+	cpuBefore, cpuKnown := proc.CPUOfCode()
 
 	start := time.Now()
 	err = instance.Run(n)
 	wall := time.Since(start)
 
 	awaitCollection()
-	cpuAfter, _ := proc.CPU()
+	cpuAfter, _ := proc.CPUOfCode()
 	if counting {
 		executed, counting = instructions.Count()
 	}

@@ -19,10 +19,12 @@ const (
 type Value string
 
 const (
-	// ValueFastCPU is of contenders alone in their process: the CPU time of the fastest quarter of
-	// the batches, with the cost of collections taken out and put back at the row's rate.
+	// ValueHalfCPU is of contenders alone in their process: the CPU time of the fastest half of the
+	// batches, with the cost of collections taken out and put back at the row's rate.
+	ValueHalfCPU Value = "half-cpu"
+	// ValueFastCPU is the same of the fastest quarter: of Go benchmarks, and in older records.
 	ValueFastCPU Value = "fast-cpu"
-	// ValueFastWall is the same of wall time, for contenders that may wait.
+	// ValueFastWall is that quarter's wall time, for contenders that may wait.
 	ValueFastWall Value = "fast-wall"
 	// ValueMeanWall is of contenders with a server: the mean over the rounds of the
 	// logarithms of wall time, against the other's in the same rounds.
@@ -30,6 +32,12 @@ const (
 	// ValueMedianWall is the median of the same, in older records.
 	ValueMedianWall Value = ""
 )
+
+// IsCPU reports whether the value is of CPU time.
+func (v Value) IsCPU() bool { return v == ValueHalfCPU || v == ValueFastCPU }
+
+// IsFast reports whether the value is of the fast batches alone, so that there may be a tail.
+func (v Value) IsFast() bool { return v.IsCPU() || v == ValueFastWall }
 
 // Proof says whether a row did its work: "ok", or one of the other constants with the
 // reason behind it.

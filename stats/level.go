@@ -14,17 +14,14 @@ type Batches struct {
 }
 
 // Levels are a row's block values, as logarithms, one a block: Fast of the fastest
-// quarter of its batches, Mean of them all. Tail is how much the second lies above the
+// share of its batches, Mean of them all. Tail is how much the second lies above the
 // first in the middle block.
 type Levels struct{ Fast, Mean []float64 }
 
-// fastShare is the share of a block's batches that its level is taken from. A
-// neighbour makes batches slower and never faster, so the fast ones are alike even
-// while it is there.
-const fastShare = 0.25
-
 // CollectedLevels finds the level of each block of a row. rate is how many garbage collections the
-// row needs for a batch in the long run.
+// row needs for a batch in the long run. share, in (0, 1], is the part of a block's batches that
+// its level is taken from: a neighbour makes batches slower and never faster, so the fast ones are
+// alike even while it is there.
 //
 // A collection falls into, say, every third or every twentieth batch: whether a block has one more
 // or less is chance, and its fast batches have none. So the cost of collections is taken out of the
@@ -33,14 +30,14 @@ const fastShare = 0.25
 //  1. The cost of one is the slope of time over collections within blocks (a block's
 //     own level does not enter), estimated over all of them.
 //  2. It is taken from each batch that had collections; the level is the mean of the
-//     fastest quarter of what is left, plus rate times the cost.
+//     fastest share of what is left, plus rate times the cost.
 //  3. The cost is common to all blocks, and so is its error, which an interval made of the blocks'
 //     spread would not cover. So each block's level includes how much this block moves the common
 //     cost (its influence). These sum to zero: the estimate stays, and the interval is as wide as
 //     it must be.
 //
 // A block without batches has NaN.
-func CollectedLevels(blocks []Batches, rate float64) Levels {
+func CollectedLevels(blocks []Batches, rate, share float64) Levels {
 	cost := collectionCosts(blocks)
 	l := Levels{make([]float64, len(blocks)), make([]float64, len(blocks))}
 	for i, b := range blocks {
@@ -78,7 +75,7 @@ func CollectedLevels(blocks []Batches, rate float64) Levels {
 		}
 		fast := batches[:fewest]
 		slices.SortFunc(fast, func(a, b batch) int { return cmp.Compare(a.left, b.left) })
-		l.Fast[i] = level(fast[:quarter(fewest)])
+		l.Fast[i] = level(fast[:part(share, fewest)])
 	}
 	return l
 }
@@ -180,11 +177,11 @@ func fastest(times []float64) float64 {
 	if len(sorted) == 0 {
 		return math.NaN()
 	}
-	sum, n := 0.0, quarter(len(sorted))
+	sum, n := 0.0, part(0.25, len(sorted))
 	for _, t := range sorted[:n] {
 		sum += t
 	}
 	return sum / float64(n)
 }
 
-func quarter(n int) int { return max(1, int(math.Round(fastShare*float64(n)))) }
+func part(share float64, n int) int { return max(1, int(math.Round(share*float64(n)))) }

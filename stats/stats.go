@@ -4,7 +4,7 @@
 // The path from batches to a verdict:
 //
 //  1. [CollectedLevels] makes a row's batches of a block one value: that of the fastest
-//     quarter, with what collections cost put back. Of contenders with a server, [MeanBlockValue]
+//     half, say, with what collections cost put back. Of contenders with a server, [MeanBlockValue]
 //     takes the mean over the rounds of the logarithm of their ratio.
 //  2. Blocks come from freshly started processes and are what varies independently:
 //     address layout, heap layout, placement. Batches within a block are not

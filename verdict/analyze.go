@@ -137,13 +137,13 @@ func (c *CaseResult) compare(result *Result, blocks []*record.Block, margin floa
 	p := newPair(blocks, result.Row, c.Baseline.Row)
 	ratio := stats.Compare(p.values(kind))
 	result.Ratio, result.Verdict = &ratio, stats.Decide(ratio, margin)
-	if kind != record.ValueFastCPU && kind != record.ValueFastWall {
+	if !kind.IsFast() {
 		return
 	}
 	if contradicts(stats.Compare(p.means(kind)), ratio, result.Verdict, margin) {
 		result.Verdict = stats.Undecided
 	}
-	if kind == record.ValueFastCPU {
+	if kind.IsCPU() {
 		wall := stats.Compare(p.values(record.ValueFastWall))
 		result.Wall = &wall
 		if by := stats.Decide(wall, margin); (by == stats.Faster || by == stats.Slower) && by != result.Verdict {

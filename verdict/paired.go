@@ -57,7 +57,7 @@ func ComparePaired(rec *record.Record, limits Thresholds) *Changes {
 		r := &c.Rows[i]
 		p := newPair(rec.BlocksOf(r.New.Row.Case), r.New.Row, r.Old.Row)
 		r.test, r.Spread = p.shift(r.Old.Row.Value, level)
-		if r.New.Row.Value == record.ValueFastCPU {
+		if r.New.Row.Value.IsCPU() {
 			wall, _ := p.shift(record.ValueFastWall, level)
 			r.test = orWall(r.test, wall, math.Log1p(limits.Time))
 		}

@@ -33,14 +33,9 @@ func newPair(blocks []*record.Block, row, base *record.Row) pair {
 
 // values are the block values of a kind. Where CPU time is not known, it is wall time.
 func (p *pair) values(kind record.Value) []float64 {
-	switch kind {
-	case record.ValueFastCPU:
-		if knowsCPU(p.series) && knowsCPU(p.against) {
-			return difference(levels(p.row, p.series, true).Fast, levels(p.base, p.against, true).Fast)
-		}
-		fallthrough
-	case record.ValueFastWall:
-		return difference(levels(p.row, p.series, false).Fast, levels(p.base, p.against, false).Fast)
+	if kind.IsFast() {
+		fast, _ := p.levels(kind)
+		return fast
 	}
 	values := make([]float64, len(p.series))
 	for i, s := range p.series {
@@ -56,8 +51,17 @@ func (p *pair) values(kind record.Value) []float64 {
 
 // means are the block values of the means over all batches.
 func (p *pair) means(kind record.Value) []float64 {
-	cpu := kind == record.ValueFastCPU && knowsCPU(p.series) && knowsCPU(p.against)
-	return difference(levels(p.row, p.series, cpu).Mean, levels(p.base, p.against, cpu).Mean)
+	_, mean := p.levels(kind)
+	return mean
+}
+
+// levels are the block values of a kind of the fast batches, and those of all batches.
+func (p *pair) levels(kind record.Value) (fast, mean []float64) {
+	if !knowsCPU(p.series) || !knowsCPU(p.against) {
+		kind = record.ValueFastWall
+	}
+	row, base := levels(p.row, p.series, kind), levels(p.base, p.against, kind)
+	return difference(row.Fast, base.Fast), difference(row.Mean, base.Mean)
 }
 
 func difference(a, b []float64) []float64 {
@@ -82,11 +86,15 @@ func knowsCPU(series []*record.Series) bool {
 	return true
 }
 
-// levels are a row's by block, with what its collections cost.
-func levels(row *record.Row, series []*record.Series, cpu bool) stats.Levels {
+// levels are a row's by block, of a kind, with what its collections cost.
+func levels(row *record.Row, series []*record.Series, kind record.Value) stats.Levels {
+	share := 0.25
+	if kind == record.ValueHalfCPU {
+		share = 0.5
+	}
 	blocks := make([]stats.Batches, len(series))
 	for i, s := range series {
-		if cpu {
+		if kind.IsCPU() {
 			blocks[i].Time = s.CPUNSPerOp(row.N)
 		} else {
 			blocks[i].Time = s.NSPerOp(row.N)
@@ -95,7 +103,7 @@ func levels(row *record.Row, series []*record.Series, cpu bool) stats.Levels {
 			blocks[i].Collections = append(blocks[i].Collections, float64(n))
 		}
 	}
-	return stats.CollectedLevels(blocks, collectionRate(series))
+	return stats.CollectedLevels(blocks, collectionRate(series), share)
 }
 
 // collectionRate is how many garbage collections a row needs for a batch. It follows from the bytes
@@ -124,11 +132,14 @@ func collectionRate(series []*record.Series) float64 {
 
 // tail is how much the mean over a row's batches lies above the row's value.
 func tail(row *record.Row, series []*record.Series) *float64 {
-	cpu := row.Value == record.ValueFastCPU && knowsCPU(series)
-	if !cpu && row.Value != record.ValueFastWall && row.Value != record.ValueFastCPU || len(series) == 0 {
+	if !row.Value.IsFast() || len(series) == 0 {
 		return nil
 	}
-	l := levels(row, series, cpu)
+	kind := row.Value
+	if !knowsCPU(series) {
+		kind = record.ValueFastWall
+	}
+	l := levels(row, series, kind)
 	x := math.Exp(stats.Median(difference(l.Mean, l.Fast)))
 	return &x
 }
