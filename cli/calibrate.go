@@ -172,7 +172,7 @@ func blockValues(w io.Writer, rec *record.Record) (before lab.Calibration) {
 	other := *rec
 	other.Rows = slices.Clone(rec.Rows)
 	fmt.Fprintf(w, "%-36s %11s %8s %7s %7s  %-25s %s\n", "by the value of a block", "comparisons", "interval", "miss 1", "differ", "1%, 2%, 3%, 5% found", "found in 95%")
-	for _, kind := range []record.Value{record.ValueMedianWall, record.ValueMeanWall, record.ValueFastWall, record.ValueFastCPU, record.ValueHalfCPU} {
+	for _, kind := range []record.Value{record.ValueMedianWall, record.ValueMeanWall, record.ValueFastWall, record.ValueFastCPU, record.ValueHalfCPU, record.ValuePieces} {
 		for i := range other.Rows {
 			other.Rows[i].Value = kind
 		}

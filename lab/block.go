@@ -53,7 +53,7 @@ func (r *run) block(ctx context.Context, cs *runCase) (record.Block, error) {
 	})
 	r.calibrate(ctx, seats)
 	each(seats, func(s *seat) error {
-		_, err := s.child.ask(ctx, request{Op: opWarm, N: s.row.N, Seed: r.rec.Run.Seed, Block: block.Number}, r.batchPatience(2*max(batchTarget, s.entry.Case.Batch)))
+		_, err := s.child.ask(ctx, request{Op: opWarm, N: s.row.N, Pieces: s.row.Pieces, Seed: r.rec.Run.Seed, Block: block.Number}, r.batchPatience(2*max(batchTarget, s.entry.Case.Batch)))
 		return err
 	})
 	r.lap("setting up, proving and warming up")
@@ -75,7 +75,7 @@ func (r *run) block(ctx context.Context, cs *runCase) (record.Block, error) {
 	cs.round = append(cs.round, r.lapped.Sub(began)/time.Duration(r.rec.Run.Rounds))
 	each(seats, func(s *seat) error {
 		answer, err := s.child.ask(ctx, request{Op: opClose}, r.setUpPatience())
-		s.series.Latency, s.series.CollectionBytes = answer.Latency, answer.CollectionBytes
+		s.series.Latency, s.series.CollectionBytes, s.series.FastNS = answer.Latency, answer.CollectionBytes, answer.FastNS
 		s.warn(answer.Warnings)
 		return err
 	})
@@ -152,12 +152,12 @@ func (r *run) calibrate(ctx context.Context, seats []*seat) {
 			continue
 		}
 		if j := slices.IndexFunc(seats[:i], func(other *seat) bool { return alike(&s.entry, &other.entry) }); j >= 0 && seats[j].row.N > 0 {
-			s.row.N = seats[j].row.N
+			s.row.N, s.row.Pieces = seats[j].row.N, seats[j].row.Pieces
 			continue
 		}
 		var answer reply
 		answer, s.err = s.child.ask(ctx, request{Op: opCalibrate, TargetNS: batchTarget.Nanoseconds()}, r.batchPatience(0))
-		s.row.N = answer.N
+		s.row.N, s.row.Pieces = answer.N, answer.Pieces
 		s.warn(answer.Warnings)
 	}
 }
@@ -174,7 +174,7 @@ func (r *run) batch(ctx context.Context, s *seat, round, position int) {
 	if round > 0 {
 		expected = time.Duration(s.series.WallNS[round-1])
 	}
-	answer, err := s.child.ask(ctx, request{Op: opRun, N: s.row.N}, r.batchPatience(expected))
+	answer, err := s.child.ask(ctx, request{Op: opRun, N: s.row.N, Pieces: s.row.Pieces}, r.batchPatience(expected))
 	if err == nil && answer.Batch == nil {
 		err = fmt.Errorf("the worker's answer to %s has no batch", opRun)
 	}

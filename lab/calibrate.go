@@ -63,10 +63,10 @@ func moreOperations(by float64, n int) int {
 	return 0
 }
 
-// Run does more operations where that is possible, else it keeps its processor for that part of
-// the time that they took.
+// Run does more operations where that is possible and changes nothing in what is alike, else it
+// keeps its processor for that part of the time that they took.
 func (s slow) Run(n int) error {
-	if more := moreOperations(s.by, n); more > 0 {
+	if more := moreOperations(s.by, n); more > 0 && cycle(s.Instance) == 0 {
 		return s.Instance.Run(n + more)
 	}
 	start := time.Now()
@@ -78,6 +78,9 @@ func (s slow) Run(n int) error {
 	}
 	return nil
 }
+
+// Cycle is the contender's: each piece of its batches is slowed.
+func (s slow) Cycle() int { return cycle(s.Instance) }
 
 // Prepare, Counters and MinOps are the contender's: it may be slowed without losing them.
 func (s slow) Prepare() error { return prepare(s.Instance) }
@@ -144,7 +147,7 @@ func Calibrate(rec *record.Record) Calibration {
 				c.Found[i]++
 			}
 			truth := 1 + by
-			if more := moreOperations(by, row.Row.N); more > 0 {
+			if more := moreOperations(by, row.Row.N); more > 0 && row.Row.Pieces == 0 {
 				truth = 1 + float64(more)/float64(row.Row.N)
 			}
 			if covers(row.Ratio, truth) {

@@ -67,7 +67,7 @@ type Case struct {
 	// Batch is about how long a batch takes where already one operation takes longer than a
 	// batch should. Only plans look at it.
 	Batch time.Duration
-	// Value is how a block's times are made into one value: ValueHalfCPU unless it is set. A case
+	// Value is how a block's times are made into one value: ValuePieces unless it is set. A case
 	// whose contenders wait for another process has ValueMeanWall.
 	Value record.Value
 	// Service is a server that the case needs, shared by its workers, nil if it needs none.
@@ -168,6 +168,13 @@ type Prepared interface {
 // whatever time they take, such as one that spreads them over goroutines.
 type Sized interface {
 	MinOps() int
+}
+
+// Cyclic is an Instance alone in its process whose Run(a) and Run(b) do the work of Run(a+b). Its
+// batches are timed in pieces of equal work, each a multiple of the cycle.
+type Cyclic interface {
+	// Cycle is the number of operations after which the work is the same again; 0 for none.
+	Cycle() int
 }
 
 // Distributed is an Instance that keeps how long each of its operations took, for

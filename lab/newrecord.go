@@ -67,7 +67,7 @@ func newRow(e *Entry, proof record.Proof, modules map[string]string) record.Row 
 		Proof:      proof,
 		Revision:   revision,
 		OldOf:      oldOf,
-		Value:      cmp.Or(e.Case.Value, record.ValueHalfCPU),
+		Value:      cmp.Or(e.Case.Value, record.ValuePieces),
 	}
 }
 

@@ -23,14 +23,16 @@ type request struct {
 	Seed     uint64 `json:"seed,omitempty"`
 	Block    int    `json:"block,omitempty"` // of the case; draws where in its cycle the heap begins
 	N        int    `json:"n,omitempty"`
+	Pieces   int    `json:"pieces,omitempty"` // of a batch, which are timed each; 0 for one
 	TargetNS int64  `json:"target_ns,omitempty"`
 }
 
 type reply struct {
 	// Metrics answers open.
 	Metrics map[string]float64 `json:"metrics,omitempty"`
-	// N answers calibrate.
-	N int `json:"n,omitempty"`
+	// N and Pieces answer calibrate.
+	N      int `json:"n,omitempty"`
+	Pieces int `json:"pieces,omitempty"`
 	// Batch answers run.
 	Batch *Batch `json:"batch,omitempty"`
 	// Latency answers close, where the contender keeps latencies: a base64 HDR
@@ -43,6 +45,8 @@ type reply struct {
 	// CollectionBytes answers close: the heap bytes allocated from one collection to the next,
 	// 0 if there was none since the warm-up.
 	CollectionBytes int64 `json:"collection_bytes,omitempty"`
+	// FastNS answers close: see [record.Series].
+	FastNS int64 `json:"fast_ns,omitempty"`
 }
 
 // Batch is what one batch of operations cost.

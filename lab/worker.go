@@ -49,6 +49,9 @@ type worker struct {
 	instance Instance
 	// goroutines is their number before the contender was opened.
 	goroutines int
+	count      int  // of pieces of a batch
+	warm       bool // what is run from now on counts
+	pieces     pieces
 	heap       heap
 	// instructions are counted where the machine does, else nil.
 	instructions *proc.Instructions
@@ -67,7 +70,9 @@ func (w *worker) answer(ctx context.Context, r request) (answer reply, err error
 	case opCalibrate:
 		return w.calibrate(time.Duration(r.TargetNS))
 	case opWarm:
+		w.count = r.Pieces
 		err := warm(ctx, r, w)
+		w.warm = true
 		w.latencies()
 		return reply{}, err
 	case opRun:
@@ -110,8 +115,17 @@ func (w *worker) calibrate(target time.Duration) (reply, error) {
 	if s, ok := w.instance.(Sized); ok {
 		least = s.MinOps()
 	}
-	n, err := calibrate(target, least, func(n int) (*Batch, error) { return timed(w.instance, n, nil, nil) })
-	return reply{N: n}, err
+	n, err := calibrate(target, least, func(n int) (*Batch, error) { return timed(w.instance, n, nil, nil, nil) })
+	n, pieces := inPieces(n, cycle(w.instance), DefaultRounds)
+	return reply{N: n, Pieces: pieces}, err
+}
+
+// cycle is the instance's, 0 if it has none.
+func cycle(i Instance) int {
+	if c, ok := i.(Cyclic); ok {
+		return c.Cycle()
+	}
+	return 0
 }
 
 // calibrate finds the number of operations, at least so many, that take the target time.
@@ -142,7 +156,14 @@ func calibrate(target time.Duration, least int, run func(n int) (*Batch, error))
 
 // Batch runs n operations.
 func (w *worker) Batch(_ context.Context, n int) (*Batch, error) {
-	return timed(w.instance, n, &w.heap, w.instructions)
+	if w.count < 2 {
+		return timed(w.instance, n, nil, &w.heap, w.instructions)
+	}
+	b, err := timed(w.instance, n, func(start time.Time) error { return w.pieces.run(w.instance, n, w.count, start) }, &w.heap, w.instructions)
+	if err == nil {
+		w.pieces.keep(n, w.count, cycle(w.instance), w.warm)
+	}
+	return b, err
 }
 
 // Collect collects garbage, and uses up a part of the heap's next cycle.
@@ -153,8 +174,9 @@ func (w *worker) Collect(_ context.Context, part float64) error {
 
 // timed runs one batch and measures it. Everything but Run is outside of the wall time. The CPU
 // time includes the rest of a collection that the batch began, which otherwise would run beside the
-// next contender's batch. heap and instructions may be nil.
-func timed(instance Instance, n int, heap *heap, instructions *proc.Instructions) (*Batch, error) {
+// next contender's batch. run runs it, else instance.Run;
+// run, heap and instructions may be nil.
+func timed(instance Instance, n int, run func(time.Time) error, heap *heap, instructions *proc.Instructions) (*Batch, error) {
 	if err := prepare(instance); err != nil {
 		return nil, err
 	}
@@ -176,7 +198,11 @@ func timed(instance Instance, n int, heap *heap, instructions *proc.Instructions
 	cpuBefore, cpuKnown := proc.CPUOfCode()
 
 	start := time.Now()
-	err = instance.Run(n)
+	if run == nil {
+		err = instance.Run(n)
+	} else {
+		err = run(start)
+	}
 	wall := time.Since(start)
 
 	awaitCollection()
@@ -233,7 +259,7 @@ func (w *worker) close() (answer reply, err error) {
 	if w.instance == nil {
 		return answer, nil
 	}
-	answer.CollectionBytes = w.heap.cycle()
+	answer.CollectionBytes, answer.FastNS = w.heap.cycle(), w.pieces.fast(w.count).Nanoseconds()
 	if h := w.latencies(); h != nil {
 		text, err := h.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
 		if err != nil {
@@ -301,7 +327,7 @@ func overheadNS() (float64, error) {
 	const n, times = 10_000, 101
 	var through, bare []float64
 	for range times {
-		b, err := timed(empty{}, n, nil, nil)
+		b, err := timed(empty{}, n, nil, nil, nil)
 		if err != nil {
 			return 0, err
 		}

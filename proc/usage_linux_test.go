@@ -70,8 +70,8 @@ func TestMonitorIsNotCounted(t *testing.T) {
 	}
 }
 
-// The thread taken for the monitor runs no code: work that keeps all processors busy adds nothing to
-// it.
+// The thread taken for the monitor runs no code: work that keeps all processors busy adds nothing
+// to it.
 func TestMonitorRunsNoCode(t *testing.T) {
 	if monitor == 0 {
 		t.Fatal("the monitor's thread is not known")

@@ -104,7 +104,8 @@ type Row struct {
 	// then names the row that it is the old version of.
 	Revision string             `json:"revision,omitempty"`
 	OldOf    string             `json:"old_of,omitempty"`
-	N        int                `json:"n,omitempty"` // operations a batch
+	N        int                `json:"n,omitempty"`      // operations a batch
+	Pieces   int                `json:"pieces,omitempty"` // of equal work that a batch is timed in; 0 is one
 	Value    Value              `json:"value,omitempty"`
 	Proof    Proof              `json:"proof"`
 	Metrics  map[string]float64 `json:"metrics,omitempty"`
@@ -134,6 +135,10 @@ type Series struct {
 	// nanoseconds for all the batch's operations together.
 	WallNS []int64 `json:"wall_ns"`
 	CPUNS  []int64 `json:"cpu_ns,omitempty"`
+	// FastNS is the wall time of a batch whose pieces take as long as the fast ones of the block:
+	// of the pieces with the same work, the time that a tenth of them stay below. 0 where batches
+	// are not timed in pieces.
+	FastNS int64 `json:"fast_ns,omitempty"`
 	// Allocs and Bytes are heap objects and bytes allocated.
 	Allocs []int64 `json:"allocs"`
 	Bytes  []int64 `json:"bytes"`

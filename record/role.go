@@ -19,8 +19,12 @@ const (
 type Value string
 
 const (
-	// ValueHalfCPU is of contenders alone in their process: the CPU time of the fastest half of the
-	// batches, with the cost of collections taken out and put back at the row's rate.
+	// ValuePieces is of contenders alone in their process: the wall time of a block's fast pieces,
+	// and the CPU time of collections for what they allocate. A row whose batches are not timed in
+	// pieces, and what is compared with it, has ValueHalfCPU.
+	ValuePieces Value = "pieces"
+	// ValueHalfCPU is the CPU time of the fastest half of the batches, with the cost of collections
+	// taken out and put back at the row's rate.
 	ValueHalfCPU Value = "half-cpu"
 	// ValueFastCPU is the same of the fastest quarter: of Go benchmarks, and in older records.
 	ValueFastCPU Value = "fast-cpu"
@@ -33,8 +37,8 @@ const (
 	ValueMedianWall Value = ""
 )
 
-// IsCPU reports whether the value is of CPU time.
-func (v Value) IsCPU() bool { return v == ValueHalfCPU || v == ValueFastCPU }
+// IsCPU reports whether the value is of what uses the processor, and not of waiting.
+func (v Value) IsCPU() bool { return v == ValuePieces || v == ValueHalfCPU || v == ValueFastCPU }
 
 // IsFast reports whether the value is of the fast batches alone, so that there may be a tail.
 func (v Value) IsFast() bool { return v.IsCPU() || v == ValueFastWall }

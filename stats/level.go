@@ -101,7 +101,7 @@ func collectionCosts(blocks []Batches) costs {
 	relative := make([]Batches, len(blocks))
 	for i, b := range blocks {
 		c.scale[i] = fastest(b.Time)
-		relative[i] = Batches{make([]float64, len(b.Time)), make([]float64, len(b.Time))}
+		relative[i] = Batches{Time: make([]float64, len(b.Time)), Collections: make([]float64, len(b.Time))}
 		for j, t := range b.Time {
 			relative[i].Time[j], relative[i].Collections[j] = t/c.scale[i], b.collections(j)
 		}
@@ -134,18 +134,11 @@ func collectionCost(blocks []Batches, without int) float64 {
 	if len(byCount) < 2 {
 		return 0
 	}
-	limit, usual := map[float64][2]float64{}, 1.0
+	limit, usual := limits(byCount), 1.0
 	fewest := math.Inf(1)
 	for count, values := range byCount {
-		middle := Median(values)
-		var apart []float64
-		for _, v := range values {
-			apart = append(apart, math.Abs(v-middle))
-		}
-		reach := 3 * 1.4826 * Median(apart)
-		limit[count] = [2]float64{middle - reach, middle + reach}
 		if count < fewest {
-			fewest, usual = count, middle
+			fewest, usual = count, Median(values)
 		}
 	}
 	var xy, xx float64
@@ -185,3 +178,19 @@ func fastest(times []float64) float64 {
 }
 
 func part(share float64, n int) int { return max(1, int(math.Round(share*float64(n)))) }
+
+// limits are, by the number of collections, what a batch's time can be without being far from the
+// others'.
+func limits(byCount map[float64][]float64) map[float64][2]float64 {
+	limit := map[float64][2]float64{}
+	for count, values := range byCount {
+		middle := Median(values)
+		var apart []float64
+		for _, v := range values {
+			apart = append(apart, math.Abs(v-middle))
+		}
+		reach := 3 * 1.4826 * Median(apart)
+		limit[count] = [2]float64{middle - reach, middle + reach}
+	}
+	return limit
+}

@@ -143,10 +143,17 @@ func (c *CaseResult) compare(result *Result, blocks []*record.Block, margin floa
 	if contradicts(stats.Compare(p.means(kind)), ratio, result.Verdict, margin) {
 		result.Verdict = stats.Undecided
 	}
-	if kind.IsCPU() {
-		wall := stats.Compare(p.values(record.ValueFastWall))
-		result.Wall = &wall
-		if by := stats.Decide(wall, margin); (by == stats.Faster || by == stats.Slower) && by != result.Verdict {
+	if !kind.IsCPU() {
+		return
+	}
+	wall := stats.Compare(p.values(record.ValueFastWall))
+	result.Wall = &wall
+	others := []stats.Comparison{wall}
+	if kind == record.ValuePieces {
+		others = append(others, stats.Compare(p.values(record.ValueHalfCPU)))
+	}
+	for _, other := range others {
+		if by := stats.Decide(other, margin); (by == stats.Faster || by == stats.Slower) && by != result.Verdict {
 			result.Verdict = stats.Undecided
 		}
 	}

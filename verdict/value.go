@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"math"
+	"slices"
 
 	"postage/record"
 	"postage/stats"
@@ -57,10 +58,12 @@ func (p *pair) means(kind record.Value) []float64 {
 
 // levels are the block values of a kind of the fast batches, and those of all batches.
 func (p *pair) levels(kind record.Value) (fast, mean []float64) {
-	if !knowsCPU(p.series) || !knowsCPU(p.against) {
-		kind = record.ValueFastWall
-	}
+	kind = possible(kind, p.series, p.against)
 	row, base := levels(p.row, p.series, kind), levels(p.base, p.against, kind)
+	if kind == record.ValuePieces {
+		both := stats.PiecedLevels(pieced(p.row, p.series), pieced(p.base, p.against))
+		row.Fast, base.Fast = both[0], both[1]
+	}
 	return difference(row.Fast, base.Fast), difference(row.Mean, base.Mean)
 }
 
@@ -86,12 +89,29 @@ func knowsCPU(series []*record.Series) bool {
 	return true
 }
 
+// possible is the kind of value that two rows can be compared by, if not by the one asked for.
+func possible(kind record.Value, series, against []*record.Series) record.Value {
+	both := slices.Concat(series, against)
+	if kind == record.ValuePieces && slices.ContainsFunc(both, func(s *record.Series) bool { return s.FastNS == 0 }) {
+		kind = record.ValueHalfCPU
+	}
+	if kind.IsCPU() && !knowsCPU(both) {
+		return record.ValueFastWall
+	}
+	return kind
+}
+
 // levels are a row's by block, of a kind, with what its collections cost.
 func levels(row *record.Row, series []*record.Series, kind record.Value) stats.Levels {
 	share := 0.25
 	if kind == record.ValueHalfCPU {
 		share = 0.5
 	}
+	return stats.CollectedLevels(batches(row, series, kind), collectionRate(series), share)
+}
+
+// batches are a row's times of an operation, by block.
+func batches(row *record.Row, series []*record.Series, kind record.Value) []stats.Batches {
 	blocks := make([]stats.Batches, len(series))
 	for i, s := range series {
 		if kind.IsCPU() {
@@ -103,7 +123,27 @@ func levels(row *record.Row, series []*record.Series, kind record.Value) stats.L
 			blocks[i].Collections = append(blocks[i].Collections, float64(n))
 		}
 	}
-	return stats.CollectedLevels(blocks, collectionRate(series), share)
+	return blocks
+}
+
+// pieced is a row whose batches were timed in pieces.
+func pieced(row *record.Row, series []*record.Series) stats.Pieced {
+	p := stats.Pieced{N: float64(row.N), Batches: batches(row, series, record.ValuePieces)}
+	var bytes, cycles []float64
+	for _, s := range series {
+		p.Clean = append(p.Clean, float64(s.FastNS)/float64(row.N))
+		for _, b := range s.Bytes {
+			bytes = append(bytes, float64(b)/float64(row.N))
+		}
+		if s.CollectionBytes > 0 {
+			cycles = append(cycles, float64(s.CollectionBytes))
+		}
+	}
+	p.Bytes = stats.Median(bytes)
+	if len(cycles) > 0 {
+		p.Cycle = stats.Median(cycles)
+	}
+	return p
 }
 
 // collectionRate is how many garbage collections a row needs for a batch. It follows from the bytes
@@ -135,11 +175,11 @@ func tail(row *record.Row, series []*record.Series) *float64 {
 	if !row.Value.IsFast() || len(series) == 0 {
 		return nil
 	}
-	kind := row.Value
-	if !knowsCPU(series) {
-		kind = record.ValueFastWall
-	}
+	kind := possible(row.Value, series, nil)
 	l := levels(row, series, kind)
+	if kind == record.ValuePieces {
+		l.Fast = stats.PiecedLevels(pieced(row, series))[0]
+	}
 	x := math.Exp(stats.Median(difference(l.Mean, l.Fast)))
 	return &x
 }

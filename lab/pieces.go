@@ -1,0 +1,91 @@
+package lab
+
+import (
+	"slices"
+	"time"
+)
+
+// mostPieces of a batch take a quarter of a millisecond each: less than a scheduler gives another
+// process at a time, so that most are not interrupted even on a busy processor.
+const leastPieces, mostPieces = 8, 32
+
+// fastPart is the part of the pieces with the same work that is faster than the time that stands
+// for them, and leastOfWork how many of them that takes.
+const (
+	fastPart    = 0.1
+	leastOfWork = 9
+)
+
+// inPieces divides batches of about n operations, whose work repeats after cycle, into pieces. A
+// piece is a part of the cycle, or as many whole ones as come close to a batch's mostPieces-th
+// part. pieces is 0 where they would be too few, or too few of them alike in a block of so many rounds.
+func inPieces(n, cycle, rounds int) (operations, pieces int) {
+	if cycle < 1 {
+		return n, 0
+	}
+	piece := max(1, n/mostPieces)
+	if piece >= cycle {
+		piece -= piece % cycle
+	}
+	for cycle%piece != 0 && piece < cycle {
+		piece--
+	}
+	pieces = n / piece
+	if pieces < leastPieces || pieces > 2*mostPieces || rounds*pieces < leastOfWork*kinds(piece, cycle) {
+		return n, 0
+	}
+	return pieces * piece, pieces
+}
+
+// kinds is the number of pieces after which the work is the same again.
+func kinds(piece, cycle int) int { return max(1, cycle/piece) }
+
+// pieces are the times of a block's pieces.
+type pieces struct {
+	each  [2 * mostPieces]time.Duration // of the batch
+	next  int                           // kind of the next one
+	times [][]time.Duration             // by kind
+}
+
+// run runs a batch of n operations, in that many pieces.
+func (p *pieces) run(instance Instance, n, count int, start time.Time) error {
+	for i := range count {
+		if err := instance.Run(n / count); err != nil {
+			return err
+		}
+		now := time.Now()
+		p.each[i], start = now.Sub(start), now
+	}
+	return nil
+}
+
+// keep keeps the times of the batch that was run last, if it is one that counts.
+func (p *pieces) keep(n, count, cycle int, counts bool) {
+	if p.times == nil {
+		p.times = make([][]time.Duration, kinds(n/count, cycle))
+	}
+	for _, t := range p.each[:count] {
+		if counts {
+			p.times[p.next] = append(p.times[p.next], t)
+		}
+		p.next = (p.next + 1) % len(p.times)
+	}
+}
+
+// fast is the time of a batch of fast pieces, 0 if too few were run.
+func (p *pieces) fast(count int) time.Duration {
+	if len(p.times) == 0 {
+		return 0
+	}
+	var sum float64
+	for _, times := range p.times {
+		if len(times) < leastOfWork {
+			return 0
+		}
+		slices.Sort(times)
+		at := fastPart*float64(len(times)+1) - 1
+		low := max(0, int(at))
+		sum += float64(times[low]) + max(0, at-float64(low))*float64(times[low+1]-times[low])
+	}
+	return time.Duration(sum / float64(len(p.times)) * float64(count))
+}

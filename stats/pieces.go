@@ -1,0 +1,91 @@
+package stats
+
+import "math"
+
+// Pieced is a row whose batches are timed in pieces, each short enough that most meet no collection
+// of garbage and no disturbance.
+type Pieced struct {
+	Clean []float64 // time of an operation without those, one a block, in any unit
+	Bytes float64   // allocated by an operation
+	// Cycle is the bytes allocated from one collection to the next, 0 where none was seen.
+	Cycle   float64
+	N       float64   // operations a batch
+	Batches []Batches // of the same blocks, in the unit of Clean; for what a collection costs
+}
+
+// PiecedLevels finds the levels of rows that are compared with each other, as logarithms, one a
+// block: what their clean pieces take, and the collections that their allocations will cause.
+//
+// To collect what was allocated takes a time in proportion to the bytes: a collection's is
+// that of marking what lives, and it comes after as many bytes as live (GOGC=100). So the time a
+// byte is common to the rows, and estimated from the collections of all. It is the slope of the
+// batches' time over the bytes collected in them, within blocks. Its error is common to all blocks,
+// so each level includes how much its block moves it (jackknife); of rows that allocate as much it
+// cancels.
+func PiecedLevels(rows ...Pieced) [][]float64 {
+	blocks := len(rows[0].Clean)
+	each := collectedByte(rows, -1)
+	influence := make([]float64, blocks)
+	if each > 0 {
+		var sum float64
+		for i := range influence {
+			influence[i] = float64(blocks-1) * (each - collectedByte(rows, i))
+			sum += influence[i]
+		}
+		for i := range influence {
+			influence[i] -= sum / float64(blocks)
+		}
+	}
+	levels := make([][]float64, len(rows))
+	for r, row := range rows {
+		for i, clean := range row.Clean {
+			value := clean + each*row.Bytes
+			levels[r] = append(levels[r], math.Log(value)+influence[i]*row.Bytes/value)
+		}
+	}
+	return levels
+}
+
+// collectedByte is what it takes to collect a byte, but for the block without. Batches far from the
+// row's others with as many collections are moved closer.
+func collectedByte(rows []Pieced, without int) float64 {
+	var xy, xx float64
+	for _, row := range rows {
+		byCount := map[float64][]float64{}
+		for i, b := range row.Batches {
+			for j, t := range b.Time {
+				if i != without {
+					byCount[b.collections(j)] = append(byCount[b.collections(j)], t)
+				}
+			}
+		}
+		limit := limits(byCount)
+		for i, b := range row.Batches {
+			if i == without || len(b.Time) == 0 {
+				continue
+			}
+			var x, y []float64
+			for j, t := range b.Time {
+				l := limit[b.collections(j)]
+				x, y = append(x, b.collections(j)*row.Cycle), append(y, row.N*min(max(t, l[0]), l[1]))
+			}
+			meanX, meanY := mean(x), mean(y)
+			for j := range x {
+				xy += (x[j] - meanX) * (y[j] - meanY)
+				xx += (x[j] - meanX) * (x[j] - meanX)
+			}
+		}
+	}
+	if xx == 0 || xy <= 0 {
+		return 0 // a collection cannot save time
+	}
+	return xy / xx
+}
+
+func mean(values []float64) float64 {
+	var sum float64
+	for _, v := range values {
+		sum += v
+	}
+	return sum / float64(len(values))
+}
