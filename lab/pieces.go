@@ -16,29 +16,35 @@ const (
 	leastOfWork = 9
 )
 
-// inPieces divides batches of about n operations, whose work repeats after cycle, into pieces. A
-// piece is a part of the cycle, or as many whole ones as come close to a batch's mostPieces-th
-// part. pieces is 0 where they would be too few, or too few of them alike in a block of so many rounds.
+// inPieces divides batches of about n operations, whose work repeats after cycle, into mostPieces
+// or up to twice as many pieces: into those of which fewest kinds differ, which are parts of the
+// cycle or whole ones if possible. pieces is 0 where they would be too few, or too few of a kind in
+// so many rounds.
 func inPieces(n, cycle, rounds int) (operations, pieces int) {
 	if cycle < 1 {
 		return n, 0
 	}
 	piece := max(1, n/mostPieces)
-	if piece >= cycle {
-		piece -= piece % cycle
-	}
-	for cycle%piece != 0 && piece < cycle {
-		piece--
+	for smaller := piece - 1; smaller >= 1 && n/smaller <= 2*mostPieces; smaller-- {
+		if kinds(smaller, cycle) < kinds(piece, cycle) {
+			piece = smaller
+		}
 	}
 	pieces = n / piece
-	if pieces < leastPieces || pieces > 2*mostPieces || rounds*pieces < leastOfWork*kinds(piece, cycle) {
+	if pieces < leastPieces || rounds*pieces < leastOfWork*kinds(piece, cycle) {
 		return n, 0
 	}
 	return pieces * piece, pieces
 }
 
 // kinds is the number of pieces after which the work is the same again.
-func kinds(piece, cycle int) int { return max(1, cycle/piece) }
+func kinds(piece, cycle int) int {
+	a, b := piece, cycle
+	for b > 0 { // their greatest common divisor
+		a, b = b, a%b
+	}
+	return cycle / a
+}
 
 // pieces are the times of a block's pieces.
 type pieces struct {

@@ -295,8 +295,9 @@ func (c *CaseResult) doubt() string {
 		100*max(math.Abs(math.Log(r.Low)), math.Abs(math.Log(r.High))))
 }
 
-// disagreement names the rows whose ratios by CPU time and by wall time differ beyond their
-// intervals: they collect garbage on another processor, wait, or work on several.
+// disagreement names the rows whose ratios by CPU time and by the wall time of batches differ
+// beyond their intervals: they collect garbage on another processor, wait, work on several, or
+// have costs that not every piece of a batch has.
 func (c *CaseResult) disagreement() string {
 	var apart []string
 	for _, r := range c.Rows {
@@ -307,5 +308,5 @@ func (c *CaseResult) disagreement() string {
 	if apart == nil {
 		return ""
 	}
-	return fmt.Sprintf("%s: ratios are of CPU time, collections on other processors included; by wall time it is %s", c.Name, strings.Join(apart, ", "))
+	return fmt.Sprintf("%s: ratios are of CPU time, collections on other processors included; by the wall time of whole batches it is %s", c.Name, strings.Join(apart, ", "))
 }

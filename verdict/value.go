@@ -185,13 +185,13 @@ func tail(row *record.Row, series []*record.Series) *float64 {
 }
 
 // contradicts reports whether the mean over all batches does not support a verdict from the fast
-// ones: it gives no verdict in that direction, and it lies on the other side of 1 or its interval
-// does not hold the verdict's ratio.
+// ones: it gives no verdict in that direction, and its interval and the ratio's have nothing in
+// common. Of noise alone it says nothing: its interval is several times as wide.
 func contradicts(mean, ratio stats.Comparison, v stats.Verdict, margin float64) bool {
 	if v != stats.Faster && v != stats.Slower || stats.Decide(mean, margin) == v {
 		return false
 	}
-	return (mean.Ratio-1)*(ratio.Ratio-1) <= 0 || mean.Low > ratio.Ratio || mean.High < ratio.Ratio
+	return mean.Low > ratio.High || mean.High < ratio.Low
 }
 
 // orWall is the test of a row's CPU time, or of its wall time if only that is entirely beyond the

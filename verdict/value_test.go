@@ -55,6 +55,42 @@ func TestFasterIsRefusedWhereTheMeanSaysOtherwise(t *testing.T) {
 	}
 }
 
+// The same for a cost that the fast pieces of a batch do not show, and it is a regression where it
+// is new.
+func TestPiecesHideNoCost(t *testing.T) {
+	const case0 = "Encode/msg=0/op=encode/"
+	s := &recordtest.Run{Rand: rand.New(rand.NewPCG(7, 1)), Cases: 1, Blocks: 20}
+	rec := s.Record()
+	recordtest.Against(rec, 1)
+	for _, b := range rec.Blocks {
+		for j := range b.Series {
+			fast := slices.Clone(b.Series[j].WallNS)
+			slices.Sort(fast)
+			b.Series[j].FastNS = fast[1]
+		}
+	}
+	alone(rec, func(row string, _ int, wall, cpu *int64) {
+		if row == case0+"codec=c" { // 2000 ns, and the baseline 1000
+			*wall, *cpu = *wall*108/100, *cpu*108/100
+		}
+	})
+	for i := range rec.Rows {
+		rec.Rows[i].Value = record.ValuePieces
+	}
+	c := AnalyzeCase(rec, "Encode/msg=0/op=encode")
+	if hides := c.Of("codec=c"); hides.Ratio.High > 2.03 || *hides.Tail < 1.06 {
+		t.Errorf("the fast pieces hide nothing: %+v, tail %.2f", hides.Ratio, *hides.Tail)
+	}
+	if other := c.Of("codec=d"); *other.Tail > 1.06 {
+		t.Errorf("the other: tail %.2f", *other.Tail)
+	}
+	for _, r := range ComparePaired(rec, DefaultThresholds()).Rows {
+		if want := r.New.Row.Name == case0+"codec=c"; (r.Time == Regressed) != want {
+			t.Errorf("%s: %s", r.New.Row.Name, r.Time)
+		}
+	}
+}
+
 // A neighbour that takes the processor away is in the wall time and in no verdict: equal
 // contenders are not told apart, and 5% is found.
 func TestNeighbourTakesTheProcessor(t *testing.T) {

@@ -122,6 +122,14 @@ func (in *instance) Run(n int) error {
 	return nil
 }
 
+// Cycle returns the number of subscriptions; 0 where a batch is one call.
+func (in *instance) Cycle() int {
+	if _, ok := in.maker.(interface{ makeMany(i, n int) error }); ok {
+		return 0
+	}
+	return len(in.workload.recipients)
+}
+
 func (in *instance) Close() error { return in.maker.close() }
 
 // Metrics returns the length of the request's body in bytes.

@@ -224,4 +224,7 @@ func (f *floor) Run(n int) error {
 	return nil
 }
 
+// Cycle returns the number of subscriptions.
+func (f *floor) Cycle() int { return f.recipients }
+
 func (f *floor) Close() error { return nil }

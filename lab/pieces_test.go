@@ -1,0 +1,137 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+func TestInPieces(t *testing.T) {
+	for _, tt := range []struct{ n, cycle, wantN, wantPieces int }{
+		{2127, 256, 2112, 33},     // a quarter of the corpus each
+		{150_000, 256, 147_456, 32}, // 18 times the corpus each
+		{340, 256, 336, 42},       // an operation takes 22 us: 8 messages each
+		{75, 256, 75, 0},   // 128 kinds of pieces: 24 rounds have too few of each
+		{8, 1, 8, 8},       // operations of a millisecond, all alike
+		{7, 1, 7, 0},       // too few
+		{1000, 0, 1000, 0}, // no cycle
+		{4000, 97, 3977, 41},
+		{125, 7, 123, 41}, // 7 kinds of 3 operations
+	} {
+		if n, pieces := inPieces(tt.n, tt.cycle, DefaultRounds); n != tt.wantN || pieces != tt.wantPieces {
+			t.Errorf("inPieces(%d, %d) = %d, %d, want %d, %d", tt.n, tt.cycle, n, pieces, tt.wantN, tt.wantPieces)
+		}
+	}
+}
+
+// Batches keep nearly their size, and pieces of one kind always have the same work.
+func TestPiecesAreOfEqualWork(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n, cycle := rapid.IntRange(1, 1<<20).Draw(t, "n"), rapid.IntRange(0, 1<<12).Draw(t, "cycle")
+		operations, pieces := inPieces(n, cycle, DefaultRounds)
+		if pieces == 0 {
+			if operations != n {
+				t.Fatalf("without pieces %d operations became %d", n, operations)
+			}
+			return
+		}
+		piece := operations / pieces
+		if operations%pieces != 0 || operations > n || n-operations >= piece || pieces < leastPieces || pieces > 2*mostPieces {
+			t.Fatalf("%d operations in %d pieces", operations, pieces)
+		}
+		if k := kinds(piece, cycle); piece*k%cycle != 0 || DefaultRounds*pieces < leastOfWork*k {
+			t.Fatalf("%d kinds of pieces of %d operations, and a cycle of %d", k, piece, cycle)
+		}
+	})
+}
+
+// The fast pieces do not move with bursts that hit two pieces of three, nor with work that differs
+// from one part of the corpus to the next.
+func TestFastPieces(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	const n, count, cycle = 2048, 32, 256 // four kinds
+	fast := func(burst float64) float64 {
+		p := pieces{next: rng.IntN(4)}
+		for range 24 {
+			kind := p.next
+			for i := range count {
+				ms := 0.2 * (1 + 0.1*float64((kind+i)%4)) * math.Exp(0.01*rng.NormFloat64())
+				if rng.Float64() < burst {
+					ms += rng.ExpFloat64()
+				}
+				p.each[i] = time.Duration(ms * 1e6)
+			}
+			p.keep(n, count, cycle, true)
+		}
+		return p.fast(count).Seconds() * 1e3
+	}
+	quiet, bursts := fast(0), fast(0.67)
+	if want := 32 * 0.2 * 1.15; math.Abs(quiet/want-1) > 0.02 {
+		t.Errorf("a batch of fast pieces takes %.3f ms, want %.3f", quiet, want)
+	}
+	if math.Abs(bursts/quiet-1) > 0.015 {
+		t.Errorf("with bursts %.3f ms, without %.3f", bursts, quiet)
+	}
+}
+
+func TestTooFewPieces(t *testing.T) {
+	var p pieces
+	if p.fast(32) != 0 {
+		t.Error("no pieces have a time")
+	}
+	for range leastOfWork - 1 {
+		p.keep(8, 8, 8, true) // eight kinds of one piece each
+	}
+	if got := p.fast(8); got != 0 {
+		t.Errorf("%d of each kind have a time, %v", leastOfWork-1, got)
+	}
+	p.keep(8, 8, 8, false)
+	if got := p.fast(8); got != 0 {
+		t.Errorf("a batch that does not count, does: %v", got)
+	}
+}
+
+// steady remembers how many operations it was asked for.
+type steady struct {
+	work
+	ran []int
+}
+
+func (s *steady) Cycle() int { return 1 }
+func (s *steady) Run(n int) error {
+	s.ran = append(s.ran, n)
+	if n == 13 {
+		return errors.New("thirteen")
+	}
+	return nil
+}
+
+// A worker runs batches of a cyclic contender in pieces, also of one that is slowed, and forgets
+// those that warm it up.
+func TestWorkerRunsPieces(t *testing.T) {
+	s := &steady{}
+	w := &worker{instance: slow{s, 0.05}}
+	ctx := context.Background()
+	if _, err := w.answer(ctx, request{Op: opWarm, N: 320, Pieces: 32}); err != nil {
+		t.Fatal(err)
+	}
+	if len(s.ran) != 64 || s.ran[0] != 10 {
+		t.Fatalf("two batches of 320 operations ran as %v", s.ran)
+	}
+	for range 3 {
+		if _, err := w.answer(ctx, request{Op: opRun, N: 320, Pieces: 32}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := len(w.pieces.times[0]); got != 96 || w.pieces.fast(32) == 0 {
+		t.Errorf("%d pieces count, %v, want 96", got, w.pieces.fast(32))
+	}
+	if _, err := w.answer(ctx, request{Op: opRun, N: 13 * 32, Pieces: 32}); err == nil {
+		t.Error("a piece that failed did not fail the batch")
+	}
+}
