@@ -13,13 +13,13 @@ import (
 
 func TestInPieces(t *testing.T) {
 	for _, tt := range []struct{ n, cycle, wantN, wantPieces int }{
-		{2127, 256, 2112, 33},     // a quarter of the corpus each
+		{2127, 256, 2112, 33},       // a quarter of the corpus each
 		{150_000, 256, 147_456, 32}, // 18 times the corpus each
-		{340, 256, 336, 42},       // an operation takes 22 us: 8 messages each
-		{75, 256, 75, 0},   // 128 kinds of pieces: 24 rounds have too few of each
-		{8, 1, 8, 8},       // operations of a millisecond, all alike
-		{7, 1, 7, 0},       // too few
-		{1000, 0, 1000, 0}, // no cycle
+		{340, 256, 336, 42},         // an operation takes 22 us: 8 messages each
+		{75, 256, 75, 0},            // 128 kinds of pieces: 24 rounds have too few of each
+		{8, 1, 8, 8},                // operations of a millisecond, all alike
+		{7, 1, 7, 0},                // too few
+		{1000, 0, 1000, 0},          // no cycle
 		{4000, 97, 3977, 41},
 		{125, 7, 123, 41}, // 7 kinds of 3 operations
 	} {

@@ -1,6 +1,9 @@
 package stats
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // Pieced is a row whose batches are timed in pieces, each short enough that most meet no collection
 // of garbage and no disturbance.
@@ -16,10 +19,9 @@ type Pieced struct {
 // PiecedLevels finds the levels of rows that are compared with each other, as logarithms, one a
 // block: what their clean pieces take, and the collections that their allocations will cause.
 //
-// To collect what was allocated takes a time in proportion to the bytes: a collection's is
-// that of marking what lives, and it comes after as many bytes as live (GOGC=100). So the time a
-// byte is common to the rows, and estimated from the collections of all. It is the slope of the
-// batches' time over the bytes collected in them, within blocks. Its error is common to all blocks,
+// To collect what was allocated takes a time in proportion to the bytes: a collection's is that of
+// marking what lives, and it comes after as many bytes as live (GOGC=100). So the time a byte is
+// common to the rows, and estimated from the collections of all. Its error is common to all blocks,
 // so each level includes how much its block moves it (jackknife); of rows that allocate as much it
 // cancels.
 func PiecedLevels(rows ...Pieced) [][]float64 {
@@ -46,34 +48,34 @@ func PiecedLevels(rows ...Pieced) [][]float64 {
 	return levels
 }
 
-// collectedByte is what it takes to collect a byte, but for the block without. Batches far from the
-// row's others with as many collections are moved closer.
+// collectedByte is what it takes to collect a byte, but for the block without: the slope, over the
+// bytes collected, of the mean of the faster half of the batches with as many collections. Like
+// clean pieces, they are those that were disturbed least.
 func collectedByte(rows []Pieced, without int) float64 {
 	var xy, xx float64
 	for _, row := range rows {
 		byCount := map[float64][]float64{}
+		var all float64
 		for i, b := range row.Batches {
 			for j, t := range b.Time {
 				if i != without {
-					byCount[b.collections(j)] = append(byCount[b.collections(j)], t)
+					byCount[b.collections(j)] = append(byCount[b.collections(j)], row.N*t)
+					all++
 				}
 			}
 		}
-		limit := limits(byCount)
-		for i, b := range row.Batches {
-			if i == without || len(b.Time) == 0 {
-				continue
-			}
-			var x, y []float64
-			for j, t := range b.Time {
-				l := limit[b.collections(j)]
-				x, y = append(x, b.collections(j)*row.Cycle), append(y, row.N*min(max(t, l[0]), l[1]))
-			}
-			meanX, meanY := mean(x), mean(y)
-			for j := range x {
-				xy += (x[j] - meanX) * (y[j] - meanY)
-				xx += (x[j] - meanX) * (x[j] - meanX)
-			}
+		type point struct{ bytes, time, weight float64 }
+		var points []point
+		var meanX, meanY float64
+		for count, times := range byCount {
+			slices.Sort(times)
+			p := point{count * row.Cycle, mean(times[:part(0.5, len(times))]), float64(len(times)) / all}
+			points = append(points, p)
+			meanX, meanY = meanX+p.weight*p.bytes, meanY+p.weight*p.time
+		}
+		for _, p := range points {
+			xy += all * p.weight * (p.bytes - meanX) * (p.time - meanY)
+			xx += all * p.weight * (p.bytes - meanX) * (p.bytes - meanX)
 		}
 	}
 	if xx == 0 || xy <= 0 {

@@ -170,6 +170,22 @@ func collectionRate(series []*record.Series) float64 {
 	return bytes / batches / stats.Median(cycles)
 }
 
+// CleanShare is the part of a row's value, compared with base, that is not the cost of collections:
+// 1 where batches are not timed in pieces.
+func CleanShare(blocks []*record.Block, row, base *record.Row) float64 {
+	p := newPair(blocks, row, base)
+	if len(p.series) == 0 || possible(base.Value, p.series, p.against) != record.ValuePieces {
+		return 1
+	}
+	its := pieced(row, p.series)
+	levels := stats.PiecedLevels(its, pieced(base, p.against))[0]
+	var shares []float64
+	for i, clean := range its.Clean {
+		shares = append(shares, clean/math.Exp(levels[i]))
+	}
+	return stats.Median(shares)
+}
+
 // tail is how much the mean over a row's batches lies above the row's value.
 func tail(row *record.Row, series []*record.Series) *float64 {
 	if !row.Value.IsFast() || len(series) == 0 {
