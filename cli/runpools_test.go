@@ -18,122 +18,33 @@ import (
 	"testing"
 	"time"
 
-	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/kubernetes/scheme"
-	"k8s.io/client-go/tools/clientcmd"
 
+	"postage/internal/kubetest"
 	"postage/record"
-	"postage/service/apiserver"
-	cluster "postage/service/kubernetes"
 )
 
-// poolsBed is a cluster with the image, the rights that the documentation names, and a node with
-// labels for several pools.
-type poolsBed struct {
-	client              *kubernetes.Clientset // an administrator's
-	program, kubeconfig string                // the kubeconfig of a user with exactly those rights
-}
+// poolsBed is a cluster whose node has labels for several pools.
+type poolsBed struct{ *kubetest.Bed }
 
 func newPoolsBed(t *testing.T) *poolsBed {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("half a minute on a real cluster: not with -short")
+	b := kubetest.New(t, "..", "postage-run-nodes")
+	labels := []byte(`{"metadata":{"labels":{"test/type":"small","test/disk":"ssd","test/zone":"a"}}}`)
+	if _, err := b.Client.CoreV1().Nodes().Patch(t.Context(), "node1", types.MergePatchType, labels, metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
 	}
-	why := ""
-	if err := cluster.Missing(); err != nil {
-		why = err.Error()
-	} else if !apiserver.Built(apiserver.Kubernetes) {
-		why = "its programs are not built: go run ./service/apiserver/buildserver kubernetes"
-	}
-	if why != "" {
-		if os.Getenv("CI") == "true" {
-			t.Fatal(why)
-		}
-		t.Skip(why)
-	}
-	must := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	ctx, dir := t.Context(), t.TempDir()
-	b := &poolsBed{program: filepath.Join(dir, "postage"), kubeconfig: filepath.Join(dir, "kubeconfig")}
-	archive := filepath.Join(dir, "image.tar")
-	for _, args := range [][]string{
-		// Linked statically out of the packages that are compiled already.
-		{"go", "build", "-ldflags=-s -w -linkmode external -extldflags -static", "-o", b.program, "../cmd/postage"},
-		{b.program, "kubernetes", "image", "--name", "postage.invalid/postage:test", archive},
-	} {
-		if out, err := exec.CommandContext(ctx, args[0], args[1:]...).CombinedOutput(); err != nil {
-			t.Fatalf("%q: %v: %s", args, err, out)
-		}
-	}
-	c, err := cluster.Start(ctx, t.Output())
-	must(err)
-	t.Cleanup(func() {
-		if err := c.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
-	must(c.Import(ctx, archive))
-	config, err := clientcmd.BuildConfigFromFlags("", c.Kubeconfig)
-	must(err)
-	b.client, err = kubernetes.NewForConfig(config)
-	must(err)
-	text, err := os.ReadFile("../docs/kubernetes.yaml")
-	must(err)
-	rbac, accounts, options := b.client.RbacV1(), b.client.CoreV1().ServiceAccounts("default"), metav1.CreateOptions{}
-	for part := range bytes.SplitSeq(text, []byte("\n---\n")) {
-		object, _, err := scheme.Codecs.UniversalDeserializer().Decode(part, nil, nil)
-		must(err)
-		switch o := object.(type) {
-		case *corev1.ServiceAccount:
-			_, err = accounts.Create(ctx, o, options)
-		case *rbacv1.Role:
-			_, err = rbac.Roles("default").Create(ctx, o, options)
-		case *rbacv1.RoleBinding:
-			_, err = rbac.RoleBindings("default").Create(ctx, o, options)
-		case *rbacv1.ClusterRole:
-			_, err = rbac.ClusterRoles().Create(ctx, o, options)
-		}
-		must(err)
-	}
-	meta, user := metav1.ObjectMeta{Name: "user"}, []rbacv1.Subject{{Kind: "ServiceAccount", Name: "user", Namespace: "default"}}
-	_, err = accounts.Create(ctx, &corev1.ServiceAccount{ObjectMeta: meta}, options)
-	must(err)
-	_, err = rbac.RoleBindings("default").Create(ctx, &rbacv1.RoleBinding{
-		ObjectMeta: meta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "postage-load-user"}, Subjects: user,
-	}, options)
-	must(err)
-	_, err = rbac.ClusterRoleBindings().Create(ctx, &rbacv1.ClusterRoleBinding{
-		ObjectMeta: meta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "postage-run-nodes"}, Subjects: user,
-	}, options)
-	must(err)
-	token, err := accounts.CreateToken(ctx, "user", &authenticationv1.TokenRequest{}, options)
-	must(err)
-	raw, err := clientcmd.LoadFromFile(c.Kubeconfig)
-	must(err)
-	for _, user := range raw.AuthInfos {
-		user.Token = token.Status.Token
-	}
-	must(clientcmd.WriteToFile(*raw, b.kubeconfig))
-	_, err = b.client.CoreV1().Nodes().Patch(ctx, "node1", types.MergePatchType, []byte(`{"metadata":{"labels":{"test/type":"small","test/disk":"ssd","test/zone":"a"}}}`), metav1.PatchOptions{})
-	must(err)
-	return b
+	return &poolsBed{b}
 }
 
 // start starts a run on pools that takes seconds, in a folder.
 func (b *poolsBed) start(t *testing.T, dir string, said io.Writer, args ...string) (*exec.Cmd, *bytes.Buffer) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), b.program, append([]string{
-		"run", "Encode/msg=tiny/op=encode/codec=protobuf,json", "--budget", "3s", "--kubernetes", "--kubeconfig", b.kubeconfig,
-		"--image", "postage.invalid/postage:test", "--host-network", "--cpu", "0",
+	cmd := exec.CommandContext(t.Context(), b.Program, append([]string{
+		"run", "Encode/msg=tiny/op=encode/codec=protobuf,json", "--budget", "3s", "--kubernetes", "--kubeconfig", b.User,
+		"--image", kubetest.Image, "--host-network", "--cpu", "0",
 	}, args...)...)
 	out := new(bytes.Buffer)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, out, said
@@ -145,7 +56,7 @@ func (b *poolsBed) start(t *testing.T, dir string, said io.Writer, args ...strin
 
 // sums are the checksums of files that pods have sent.
 func (b *poolsBed) sums(ctx context.Context, t *testing.T) func() map[string]bool {
-	watch, err := b.client.CoreV1().ConfigMaps("default").Watch(ctx, metav1.ListOptions{})
+	watch, err := b.Client.CoreV1().ConfigMaps("default").Watch(ctx, metav1.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -223,7 +134,7 @@ func TestRunOnPools(t *testing.T) {
 		}
 	}
 	for _, args := range [][]string{{"show", "two-ssd.txt"}, {"report", "two-ssd.txt", "-o", "two.html"}, {"compare", "--machines", "two-small.txt", "two-ssd.txt"}} {
-		cmd := exec.CommandContext(t.Context(), b.program, args...)
+		cmd := exec.CommandContext(t.Context(), b.Program, args...)
 		cmd.Dir = dir
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Errorf("%q: %v: %s", args, err, out)
@@ -268,7 +179,7 @@ func TestRunOnPools(t *testing.T) {
 		}
 	}
 	for until := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
-		jobs, err := b.client.BatchV1().Jobs("default").List(t.Context(), metav1.ListOptions{})
+		jobs, err := b.Client.BatchV1().Jobs("default").List(t.Context(), metav1.ListOptions{})
 		if err == nil && len(jobs.Items) == 0 {
 			break
 		}

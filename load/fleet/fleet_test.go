@@ -23,28 +23,19 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/reflection"
-	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/kubernetes/scheme"
-	"k8s.io/client-go/tools/clientcmd"
 
+	"postage/internal/kubetest"
 	"postage/load"
 	"postage/load/fleet"
-	"postage/service/apiserver"
-	cluster "postage/service/kubernetes"
 )
 
 // A bed is a cluster with the image and the rights that the documentation names.
-type bed struct {
-	*cluster.Cluster
-	client     *kubernetes.Clientset
-	program    string
-	kubeconfig string // of an account with exactly the rights of docs/kubernetes.yaml
-}
+type bed struct{ *kubetest.Bed }
+
+func newBed(t *testing.T) *bed { return &bed{kubetest.New(t, "../..")} }
 
 // A server is outside the cluster, and counts the requests that it gets.
 type server struct {
@@ -64,111 +55,6 @@ func serve(t *testing.T, standstill, interval time.Duration) *server {
 	t.Cleanup(h.Close)
 	s.url = h.URL
 	return s
-}
-
-func newBed(t *testing.T) *bed {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("a minute on a real cluster: not with -short")
-	}
-	why := ""
-	if err := cluster.Missing(); err != nil {
-		why = err.Error()
-	} else if !apiserver.Built(apiserver.Kubernetes) {
-		why = "its programs are not built: go run ./service/apiserver/buildserver kubernetes"
-	}
-	if why != "" {
-		if os.Getenv("CI") == "true" {
-			t.Fatal(why)
-		}
-		t.Skip(why)
-	}
-	must := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	ctx, b := t.Context(), new(bed)
-	dir := t.TempDir()
-	b.program = filepath.Join(dir, "postage")
-	// Linked statically out of the packages that are compiled already.
-	build := exec.CommandContext(ctx, "go", "build", "-ldflags=-s -w -linkmode external -extldflags -static", "-o", b.program, "../../cmd/postage")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	archive := filepath.Join(dir, "image.tar")
-	if out, err := exec.CommandContext(ctx, b.program, "kubernetes", "image", "--name", "postage.invalid/postage:test", archive).CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	var err error
-	b.Cluster, err = cluster.Start(ctx, t.Output())
-	must(err)
-	t.Cleanup(func() {
-		if err := b.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
-	t.Cleanup(func() {
-		logs, _ := filepath.Glob(filepath.Join(filepath.Dir(b.Kubeconfig), "log/pods/*/*/*.log"))
-		for _, file := range logs {
-			if text, err := os.ReadFile(file); t.Failed() && err == nil {
-				t.Logf("%s: %s", filepath.Base(filepath.Dir(filepath.Dir(file))), text)
-			}
-		}
-	})
-	must(b.Import(ctx, archive))
-	config, err := clientcmd.BuildConfigFromFlags("", b.Kubeconfig)
-	must(err)
-	b.client, err = kubernetes.NewForConfig(config)
-	must(err)
-	b.grant(t, "../../docs/kubernetes.yaml")
-	user := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "user"}}
-	_, err = b.client.CoreV1().ServiceAccounts("default").Create(ctx, user, metav1.CreateOptions{})
-	must(err)
-	binding := &rbacv1.RoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: "user"}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "postage-load-user"},
-		Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Name: "user", Namespace: "default"}},
-	}
-	_, err = b.client.RbacV1().RoleBindings("default").Create(ctx, binding, metav1.CreateOptions{})
-	must(err)
-	token, err := b.client.CoreV1().ServiceAccounts("default").CreateToken(ctx, "user", &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
-	must(err)
-	raw, err := clientcmd.LoadFromFile(b.Kubeconfig)
-	must(err)
-	for _, user := range raw.AuthInfos {
-		user.Token = token.Status.Token
-	}
-	b.kubeconfig = filepath.Join(dir, "kubeconfig")
-	must(clientcmd.WriteToFile(*raw, b.kubeconfig))
-	return b
-}
-
-// grant applies the manifests of a file.
-func (b *bed) grant(t *testing.T, file string) {
-	t.Helper()
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx := t.Context()
-	for part := range bytes.SplitSeq(text, []byte("\n---\n")) {
-		object, _, err := scheme.Codecs.UniversalDeserializer().Decode(part, nil, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		switch o := object.(type) {
-		case *corev1.ServiceAccount:
-			_, err = b.client.CoreV1().ServiceAccounts("default").Create(ctx, o, metav1.CreateOptions{})
-		case *rbacv1.Role:
-			_, err = b.client.RbacV1().Roles("default").Create(ctx, o, metav1.CreateOptions{})
-		case *rbacv1.RoleBinding:
-			_, err = b.client.RbacV1().RoleBindings("default").Create(ctx, o, metav1.CreateOptions{})
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
 }
 
 // result is the part of --json's output that the tests read.
@@ -213,7 +99,7 @@ func (s *transcript) String() string {
 // load starts `postage load` with the rights of the documentation.
 func (b *bed) load(t *testing.T, args ...string) *command {
 	t.Helper()
-	c := &command{Cmd: exec.CommandContext(t.Context(), b.program, append([]string{"load", "--kubeconfig", b.kubeconfig, "--json"}, args...)...)}
+	c := &command{Cmd: exec.CommandContext(t.Context(), b.Program, append([]string{"load", "--kubeconfig", b.User, "--json"}, args...)...)}
 	c.Dir = t.TempDir()
 	c.Stdout, c.Stderr = &c.out, &c.said
 	if err := c.Start(); err != nil {
@@ -225,7 +111,7 @@ func (b *bed) load(t *testing.T, args ...string) *command {
 // fleet starts it with workers on the cluster.
 func (b *bed) fleet(t *testing.T, args ...string) *command {
 	t.Helper()
-	return b.load(t, append([]string{"--kubernetes", "--image", "postage.invalid/postage:test", "--host-network", "--cpu", "0"}, args...)...)
+	return b.load(t, append([]string{"--kubernetes", "--image", kubetest.Image, "--host-network", "--cpu", "0"}, args...)...)
 }
 
 // result waits for the command's end, with one of two exit codes: 1 says that the latencies are not
@@ -284,7 +170,7 @@ func (s *server) account(t *testing.T, r result, planned, notKnown int64) {
 func (b *bed) gone(t *testing.T, job string) {
 	t.Helper()
 	await(t, "without "+job, func() bool {
-		_, err := b.client.BatchV1().Jobs("default").Get(t.Context(), job, metav1.GetOptions{})
+		_, err := b.Client.BatchV1().Jobs("default").Get(t.Context(), job, metav1.GetOptions{})
 		return apierrors.IsNotFound(err)
 	})
 }
@@ -316,7 +202,7 @@ func (b *bed) attach(t *testing.T, rate int64, duration time.Duration) (*fleet.O
 		t.Fatal(err)
 	}
 	_ = first.Wait()
-	client, err := fleet.Open(b.kubeconfig, "default")
+	client, err := fleet.Open(b.User, "default")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -324,7 +210,7 @@ func (b *bed) attach(t *testing.T, rate int64, duration time.Duration) (*fleet.O
 	if err != nil {
 		t.Fatal(err)
 	}
-	reports, err := b.client.CoreV1().ConfigMaps("default").List(t.Context(), metav1.ListOptions{LabelSelector: "postage-load=" + job})
+	reports, err := b.Client.CoreV1().ConfigMaps("default").List(t.Context(), metav1.ListOptions{LabelSelector: "postage-load=" + job})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -455,10 +341,10 @@ func (b *bed) node(t *testing.T, stopped time.Duration) {
 	}
 	var pods *corev1.PodList
 	await(t, "answering", func() bool {
-		pods, err = b.client.CoreV1().Pods("default").List(t.Context(), metav1.ListOptions{LabelSelector: "postage-load=" + job})
+		pods, err = b.Client.CoreV1().Pods("default").List(t.Context(), metav1.ListOptions{LabelSelector: "postage-load=" + job})
 		return err == nil && len(pods.Items) == 2
 	})
-	if err := b.client.CoreV1().Pods("default").Delete(t.Context(), pods.Items[0].Name, metav1.DeleteOptions{}); err != nil {
+	if err := b.Client.CoreV1().Pods("default").Delete(t.Context(), pods.Items[0].Name, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	r := c.result(t, 0)

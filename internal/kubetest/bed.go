@@ -1,0 +1,169 @@
+// Package kubetest is a cluster for the tests of what runs on Kubernetes.
+package kubetest
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clients "k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"postage/service/apiserver"
+	"postage/service/kubernetes"
+)
+
+// Image is the name of Postage's image on a Bed's node.
+const Image = "postage.invalid/postage:test"
+
+// A Bed is a cluster of one node with Postage's image and what docs/kubernetes.yaml creates.
+type Bed struct {
+	*kubernetes.Cluster
+	Client  *clients.Clientset // an administrator's
+	Program string             // path of the postage of the image
+	User    string             // path of the kubeconfig of an account with the Role postage-load-user
+}
+
+// New starts a cluster, which ends with the test. root is the repository's folder. clusterRoles
+// are those of docs/kubernetes.yaml that the user has too. The test is skipped if something is
+// missing, and with -short; under CI it then fails.
+func New(t *testing.T, root string, clusterRoles ...string) *Bed {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("a minute on a real cluster: not with -short")
+	}
+	if why := missing(); why != "" {
+		if os.Getenv("CI") == "true" {
+			t.Fatal(why)
+		}
+		t.Skip(why)
+	}
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, dir := t.Context(), t.TempDir()
+	b := &Bed{Program: filepath.Join(dir, "postage"), User: filepath.Join(dir, "kubeconfig")}
+	archive := filepath.Join(dir, "image.tar")
+	for _, args := range [][]string{
+		// Linked statically out of the packages that are compiled already.
+		{"go", "build", "-ldflags=-s -w -linkmode external -extldflags -static", "-o", b.Program, "postage/cmd/postage"},
+		{b.Program, "kubernetes", "image", "--name", Image, archive},
+	} {
+		if out, err := exec.CommandContext(ctx, args[0], args[1:]...).CombinedOutput(); err != nil {
+			t.Fatalf("%q: %v: %s", args, err, out)
+		}
+	}
+	var err error
+	b.Cluster, err = kubernetes.Start(ctx, t.Output())
+	must(err)
+	t.Cleanup(func() {
+		if err := b.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Cleanup(func() { b.logs(t) })
+	must(b.Import(ctx, archive))
+	config, err := clientcmd.BuildConfigFromFlags("", b.Kubeconfig)
+	must(err)
+	b.Client, err = clients.NewForConfig(config)
+	must(err)
+	b.apply(t, filepath.Join(root, "docs/kubernetes.yaml"))
+	must(b.user(t, clusterRoles))
+	return b
+}
+
+// missing is what a cluster needs and is not here, "" for nothing.
+func missing() string {
+	if err := kubernetes.Missing(); err != nil {
+		return err.Error()
+	}
+	if !apiserver.Built(apiserver.Kubernetes) {
+		return "its programs are not built: go run ./service/apiserver/buildserver kubernetes"
+	}
+	return ""
+}
+
+// logs shows the pods' logs if the test failed.
+func (b *Bed) logs(t *testing.T) {
+	files, _ := filepath.Glob(filepath.Join(filepath.Dir(b.Kubeconfig), "log/pods/*/*/*.log"))
+	for _, file := range files {
+		if text, err := os.ReadFile(file); t.Failed() && err == nil {
+			t.Logf("%s: %s", filepath.Base(filepath.Dir(filepath.Dir(file))), text)
+		}
+	}
+}
+
+// apply creates the objects of a file.
+func (b *Bed) apply(t *testing.T, file string) {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, rbac, options := t.Context(), b.Client.RbacV1(), metav1.CreateOptions{}
+	for part := range bytes.SplitSeq(text, []byte("\n---\n")) {
+		object, _, err := scheme.Codecs.UniversalDeserializer().Decode(part, nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch o := object.(type) {
+		case *corev1.ServiceAccount:
+			_, err = b.Client.CoreV1().ServiceAccounts("default").Create(ctx, o, options)
+		case *rbacv1.Role:
+			_, err = rbac.Roles("default").Create(ctx, o, options)
+		case *rbacv1.RoleBinding:
+			_, err = rbac.RoleBindings("default").Create(ctx, o, options)
+		case *rbacv1.ClusterRole:
+			_, err = rbac.ClusterRoles().Create(ctx, o, options)
+		default:
+			t.Fatalf("%s holds a %T", file, o)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// user makes the account of the kubeconfig User.
+func (b *Bed) user(t *testing.T, clusterRoles []string) error {
+	ctx, rbac, options := t.Context(), b.Client.RbacV1(), metav1.CreateOptions{}
+	meta, user := metav1.ObjectMeta{Name: "user"}, []rbacv1.Subject{{Kind: "ServiceAccount", Name: "user", Namespace: "default"}}
+	accounts := b.Client.CoreV1().ServiceAccounts("default")
+	if _, err := accounts.Create(ctx, &corev1.ServiceAccount{ObjectMeta: meta}, options); err != nil {
+		return err
+	}
+	if _, err := rbac.RoleBindings("default").Create(ctx, &rbacv1.RoleBinding{
+		ObjectMeta: meta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "postage-load-user"}, Subjects: user,
+	}, options); err != nil {
+		return err
+	}
+	for _, role := range clusterRoles {
+		if _, err := rbac.ClusterRoleBindings().Create(ctx, &rbacv1.ClusterRoleBinding{
+			ObjectMeta: metav1.ObjectMeta{Name: role}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role}, Subjects: user,
+		}, options); err != nil {
+			return err
+		}
+	}
+	token, err := accounts.CreateToken(ctx, "user", &authenticationv1.TokenRequest{}, options)
+	if err != nil {
+		return err
+	}
+	config, err := clientcmd.LoadFromFile(b.Kubeconfig)
+	if err != nil {
+		return err
+	}
+	for _, user := range config.AuthInfos {
+		user.Token = token.Status.Token
+	}
+	return clientcmd.WriteToFile(*config, b.User)
+}
