@@ -41,8 +41,8 @@ func CalibrationSuite(of *Case, c Contender, comparisons int) Suite {
 	return suite
 }
 
-// slowedBy opens the contender, slowed. Slowed by nothing, it still reads the clock for each piece of
-// a batch, so that this is not a difference.
+// slowedBy opens the contender, slowed. Slowed by nothing, it still reads the clock for each piece
+// of a batch, so that this is not a difference.
 func slowedBy(c Contender, by float64) func(context.Context, Env) (Instance, error) {
 	return func(ctx context.Context, env Env) (Instance, error) {
 		instance, err := c.Open(ctx, env)
