@@ -13,20 +13,20 @@ type piecing struct {
 	hot float64 // standard deviation of the logarithm of a block's clean pieces
 }
 
-func (c *piecing) row(blocks int) Pieced {
-	p := Pieced{Bytes: 1, Cycle: c.every, N: 1}
+func (c *piecing) row(blocks int) (p Pieced, of Collecting) {
+	p.Bytes, of.Cycle = 1/c.every, 1
 	if math.IsInf(c.every, 1) {
-		p.Bytes, p.Cycle = 0, 0
+		p.Bytes, of.Cycle = 0, 0
 	}
 	for range blocks {
 		b := c.block(24)
 		for j, n := range b.Collections {
 			b.Time[j] += n * c.cost * (0.03*c.rng.NormFloat64() + 0.25*c.disturbed())
 		}
-		p.Batches = append(p.Batches, b)
+		of.Blocks = append(of.Blocks, b)
 		p.Clean = append(p.Clean, math.Exp(c.hot*c.rng.NormFloat64()))
 	}
-	return p
+	return p, of
 }
 
 // disturbed is by how much a collection is, which two in three are not.
@@ -37,8 +37,10 @@ func (c *piecing) disturbed() float64 {
 	return c.rng.ExpFloat64()
 }
 
-func compared(a, b Pieced) Comparison {
-	both := PiecedLevels(a, b)
+func (c *piecing) compare(other *piecing, blocks int) Comparison {
+	a, ofA := c.row(blocks)
+	b, ofB := other.row(blocks)
+	both := PiecedLevels([]Collecting{ofA, ofB}, a, b)
 	var values []float64
 	for i := range both[0] {
 		values = append(values, both[0][i]-both[1][i])
@@ -73,11 +75,7 @@ func TestPiecedLevels(t *testing.T) {
 		}
 		missed, widths, off := 0, 0.0, 0.0
 		for range comparisons {
-			x, y := a.row(8), b.row(8)
-			if y.Bytes > 0 { // a collection frees as much in both; one needs it more often
-				x.Bytes, y.Bytes, x.Cycle, y.Cycle = 1/a.every, 1/b.every, 1, 1
-			}
-			c := compared(x, y)
+			c := a.compare(b, 8)
 			if c.Low > truth || c.High < truth {
 				missed++
 			}

@@ -237,7 +237,7 @@ func figures(row *record.Row, blocks []*record.Block) *Result {
 	if !row.OK() || result.Blocks == 0 {
 		return result
 	}
-	result.Tail = tail(row, series)
+	result.Tail = tail(row, blocks)
 	value, low, high := stats.MedianInterval(ns, 0.95)
 	result.NSOp = &Interval{value, low, high}
 	result.BytesOp, result.AllocsOp = wholeMedian(bytes), wholeMedian(allocs)

@@ -20,6 +20,7 @@ type pair struct {
 	row, base       *record.Row
 	series, against []*record.Series
 	layouts         []int // of the blocks' programs
+	blocks          []*record.Block
 }
 
 func newPair(blocks []*record.Block, row, base *record.Row) pair {
@@ -27,6 +28,7 @@ func newPair(blocks []*record.Block, row, base *record.Row) pair {
 	for _, block := range blocks {
 		if s, b := block.Of(row.Name), block.Of(base.Name); s != nil && b != nil && len(s.WallNS) == len(b.WallNS) {
 			p.series, p.against, p.layouts = append(p.series, s), append(p.against, b), append(p.layouts, block.Layout)
+			p.blocks = append(p.blocks, block)
 		}
 	}
 	return p
@@ -61,7 +63,7 @@ func (p *pair) levels(kind record.Value) (fast, mean []float64) {
 	kind = possible(kind, p.series, p.against)
 	row, base := levels(p.row, p.series, kind), levels(p.base, p.against, kind)
 	if kind == record.ValuePieces {
-		both := stats.PiecedLevels(pieced(p.row, p.series), pieced(p.base, p.against))
+		both := stats.PiecedLevels(collecting(p.blocks), pieced(p.row, p.series), pieced(p.base, p.against))
 		row.Fast, base.Fast = both[0], both[1]
 	}
 	return difference(row.Fast, base.Fast), difference(row.Mean, base.Mean)
@@ -128,22 +130,45 @@ func batches(row *record.Row, series []*record.Series, kind record.Value) []stat
 
 // pieced is a row whose batches were timed in pieces.
 func pieced(row *record.Row, series []*record.Series) stats.Pieced {
-	p := stats.Pieced{N: float64(row.N), Batches: batches(row, series, record.ValuePieces)}
-	var bytes, cycles []float64
+	var p stats.Pieced
+	var bytes []float64
 	for _, s := range series {
 		p.Clean = append(p.Clean, float64(s.FastNS)/float64(row.N))
 		for _, b := range s.Bytes {
 			bytes = append(bytes, float64(b)/float64(row.N))
 		}
-		if s.CollectionBytes > 0 {
-			cycles = append(cycles, float64(s.CollectionBytes))
-		}
 	}
 	p.Bytes = stats.Median(bytes)
-	if len(cycles) > 0 {
-		p.Cycle = stats.Median(cycles)
-	}
 	return p
+}
+
+// collecting is what each row of a case's blocks collected, and when.
+func collecting(blocks []*record.Block) []stats.Collecting {
+	var of []stats.Collecting
+	cycles, place := map[int][]float64{}, map[string]int{}
+	for i, block := range blocks {
+		for _, s := range block.Series {
+			at, ok := place[s.Row]
+			if !ok {
+				at = len(of)
+				place[s.Row], of = at, append(of, stats.Collecting{Blocks: make([]stats.Batches, len(blocks))})
+			}
+			if len(s.Collections) < len(s.CPUNS) {
+				continue // an old revision's program did not count them
+			}
+			b := &of[at].Blocks[i]
+			for j, ns := range s.CPUNS {
+				b.Time, b.Collections = append(b.Time, float64(ns)), append(b.Collections, float64(s.Collections[j]))
+			}
+			if s.CollectionBytes > 0 {
+				cycles[at] = append(cycles[at], float64(s.CollectionBytes))
+			}
+		}
+	}
+	for at, bytes := range cycles {
+		of[at].Cycle = stats.Median(bytes)
+	}
+	return of
 }
 
 // collectionRate is how many garbage collections a row needs for a batch. It follows from the bytes
@@ -178,7 +203,7 @@ func CleanShare(blocks []*record.Block, row, base *record.Row) float64 {
 		return 1
 	}
 	its := pieced(row, p.series)
-	levels := stats.PiecedLevels(its, pieced(base, p.against))[0]
+	levels := stats.PiecedLevels(collecting(p.blocks), its)[0]
 	var shares []float64
 	for i, clean := range its.Clean {
 		shares = append(shares, clean/math.Exp(levels[i]))
@@ -187,14 +212,15 @@ func CleanShare(blocks []*record.Block, row, base *record.Row) float64 {
 }
 
 // tail is how much the mean over a row's batches lies above the row's value.
-func tail(row *record.Row, series []*record.Series) *float64 {
-	if !row.Value.IsFast() || len(series) == 0 {
+func tail(row *record.Row, blocks []*record.Block) *float64 {
+	p := newPair(blocks, row, row)
+	if !row.Value.IsFast() || len(p.series) == 0 {
 		return nil
 	}
-	kind := possible(row.Value, series, nil)
-	l := levels(row, series, kind)
+	kind := possible(row.Value, p.series, nil)
+	l := levels(row, p.series, kind)
 	if kind == record.ValuePieces {
-		l.Fast = stats.PiecedLevels(pieced(row, series))[0]
+		l.Fast = stats.PiecedLevels(collecting(p.blocks), pieced(row, p.series))[0]
 	}
 	x := math.Exp(stats.Median(difference(l.Mean, l.Fast)))
 	return &x

@@ -91,6 +91,38 @@ func TestPiecesHideNoCost(t *testing.T) {
 	}
 }
 
+// What collecting costs is the same for all rows of a case, so that their ratios agree: a to c is a
+// to b times b to c.
+func TestRatiosOfPiecesAgree(t *testing.T) {
+	const case0 = "Encode/msg=0/op=encode/codec="
+	s := &recordtest.Run{Rand: rand.New(rand.NewPCG(7, 1)), Cases: 1, Blocks: 8}
+	rec := alone(s.Record(), func(string, int, *int64, *int64) {})
+	for i := range rec.Rows {
+		rec.Rows[i].Value = record.ValuePieces
+	}
+	for i := range rec.Blocks {
+		for j := range rec.Blocks[i].Series {
+			series := &rec.Blocks[i].Series[j]
+			series.FastNS, series.CollectionBytes = series.WallNS[0], 30_000
+			every := 2 + j // batches to a collection, which differ in cost
+			for k := range series.CPUNS {
+				if k%every == 0 {
+					series.Collections[k] = 1
+					series.CPUNS[k] += int64(10_000 * (j + 1))
+				}
+			}
+		}
+	}
+	blocks := rec.BlocksOf(rec.Rows[0].Case)
+	a, b, c := rec.Row(case0+"a"), rec.Row(case0+"b"), rec.Row(case0+"c")
+	ab, bc, ac := BlockValues(blocks, a, b), BlockValues(blocks, b, c), BlockValues(blocks, a, c)
+	for i := range ac {
+		if math.Abs(ab[i]+bc[i]-ac[i]) > 1e-9 {
+			t.Errorf("block %d: a to c is %.4f, by way of b %.4f", i+1, ac[i], ab[i]+bc[i])
+		}
+	}
+}
+
 // A neighbour that takes the processor away is in the wall time and in no verdict: equal
 // contenders are not told apart, and 5% is found.
 func TestNeighbourTakesTheProcessor(t *testing.T) {
