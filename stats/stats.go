@@ -3,9 +3,9 @@
 //
 // The path from batches to a verdict:
 //
-//  1. [CollectedLevels] makes a row's batches of a block one value: that of the fastest
-//     half, say, with what collections cost put back. Of contenders with a server, [MeanBlockValue]
-//     takes the mean over the rounds of the logarithm of their ratio.
+//  1. [PiecedLevels] makes a row's pieces of a block one value, with what collections cost added;
+//     [CollectedLevels] does so with whole batches. Of contenders with a server,
+//     [MeanBlockValue] takes the mean over the rounds of the logarithm of their ratio.
 //  2. Blocks come from freshly started processes and are what varies independently:
 //     address layout, heap layout, placement. Batches within a block are not
 //     independent of one another and are never counted as if they were.

@@ -206,7 +206,6 @@ func Margin(precision float64) float64 { return min(precision, 0.01) }
 func figures(row *record.Row, blocks []*record.Block) *Result {
 	result := &Result{Row: row}
 	var ns, cpu, bytes, allocs []float64
-	var series []*record.Series
 	counters := map[string][]float64{}
 	var latencies *hdrhistogram.Histogram
 	for _, block := range blocks {
@@ -214,7 +213,6 @@ func figures(row *record.Row, blocks []*record.Block) *Result {
 		if s == nil {
 			continue
 		}
-		series = append(series, s)
 		result.Blocks++
 		result.Batches += len(s.WallNS)
 		ns = append(ns, stats.Median(s.NSPerOp(row.N)))
