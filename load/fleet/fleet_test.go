@@ -2,6 +2,7 @@ package fleet_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -185,6 +186,7 @@ func TestFleet(t *testing.T) {
 		t.Run("attach", func(t *testing.T) { t.Parallel(); b.attach(t, 200, 6*time.Second) })
 		t.Run("killed", func(t *testing.T) { t.Parallel(); b.killed(t) })
 		t.Run("interrupted", func(t *testing.T) { t.Parallel(); b.interrupted(t) })
+		t.Run("interrupted while it looks", func(t *testing.T) { t.Parallel(); b.interruptedLooking(t) })
 		t.Run("streams", func(t *testing.T) { t.Parallel(); b.streams(t) })
 	})
 	t.Run("node", func(t *testing.T) { b.node(t, 3*time.Second) })
@@ -282,6 +284,42 @@ func (b *bed) interrupted(t *testing.T) {
 	s.account(t, r, 60_000, 0)
 	if !r.Interrupted || r.Requests < 200 || r.Achieved < 10 || r.Achieved > 200 {
 		t.Errorf("interrupted: %v, %d answered, %.1f a second", r.Interrupted, r.Requests, r.Achieved)
+	}
+	b.gone(t, job)
+}
+
+// An interruption may come while the command reads the Job, not only while it waits. The workers
+// are told to stop then too.
+func (b *bed) interruptedLooking(t *testing.T) {
+	s := serve(t, 0, 0)
+	c := b.fleet(t, "--workers", "2", "--rate", "100", "--duration", "10m", s.url)
+	job := c.says(t, jobOf)
+	await(t, "sending", func() bool { return s.served.Load() > 100 })
+	if err := c.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = c.Wait()
+	client, err := fleet.Open(b.User, "default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	signalWorker(t, job, syscall.SIGKILL)
+	ctx, interrupt := context.WithCancel(t.Context())
+	defer interrupt()
+	out, err := client.Follow(ctx, job, func(text string) {
+		t.Log(text)
+		if strings.Contains(text, "has not reported for") { // which it sees in the Job
+			interrupt()
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !out.Interrupted || out.Achieved < 10 || out.NotSent+out.Unanswered+out.Done != 60_000 {
+		t.Errorf("interrupted: %v, %.1f a second, %d answered, %d not, %d not sent", out.Interrupted, out.Achieved, out.Done, out.Unanswered, out.NotSent)
+	}
+	if err := client.Delete(t.Context(), job); err != nil {
+		t.Fatal(err)
 	}
 	b.gone(t, job)
 }

@@ -112,12 +112,14 @@ func (f *follower) gather(ctx context.Context) error {
 		case <-ticker.C:
 			err = f.refusal("read the Job", f.look(on))
 		case <-interrupted:
-			interrupted, until = nil, time.Now().Add(farewell)
 		}
 		if err != nil {
 			return err
 		}
 		now := time.Now()
+		if ctx.Err() != nil && interrupted != nil { // perhaps while something else was done
+			interrupted, until = nil, now.Add(farewell)
+		}
 		switch {
 		case now.Sub(f.reached) > away:
 			return f.last
