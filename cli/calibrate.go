@@ -38,15 +38,20 @@ const calibrationPrecision = 0.005
 // calibrated is the case whose baseline a calibration of the stage takes: its first headline
 // case, else its first; of the first stage for "". nil if there is no such stage.
 func (p program) calibrated(stage string) (first *lab.Entry) {
-	for _, e := range lab.Entries(p.suites) {
-		if stage != "" && e.Stage != stage || e.Role != record.RoleBaseline || e.Contender.NotPossible != "" {
+	for i, suite := range p.suites {
+		if stage != "" && suite.Stage != stage {
 			continue
 		}
-		if e.Case.Headline {
-			return &e
-		}
-		if first == nil {
-			first = &e
+		for _, e := range lab.Entries(p.suites[i : i+1]) {
+			if e.Role != record.RoleBaseline || e.Contender.NotPossible != "" {
+				continue
+			}
+			if e.Case.Headline {
+				return &e
+			}
+			if first == nil {
+				first = &e
+			}
 		}
 	}
 	return first

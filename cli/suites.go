@@ -121,18 +121,27 @@ type example struct {
 
 // example is of the first case of the first look, or the first there is.
 func (p program) example() example {
-	entries := lab.Entries(p.suites)
+	var first lab.Suite
+	for _, suite := range p.suites {
+		for i, c := range suite.Cases {
+			if first.Cases == nil || c.Headline {
+				first = lab.Suite{Stage: suite.Stage, Cases: suite.Cases[i : i+1]}
+			}
+			if c.Headline {
+				return exampleOf(first)
+			}
+		}
+	}
+	return exampleOf(first)
+}
+
+// exampleOf is of a suite's first case.
+func exampleOf(suite lab.Suite) example {
+	entries := lab.Entries([]lab.Suite{suite})
 	if len(entries) == 0 {
 		return example{"Stage/key=value", "Stage/key=value/lib=name", "Stage/key=value", "lib=name"}
 	}
-	first := max(0, slices.IndexFunc(entries, func(e lab.Entry) bool { return e.Case.Headline }))
-	e := entries[first]
-	for _, other := range entries[first:] {
-		if other.Case == e.Case && other.Role == record.RoleContender {
-			e = other
-			break
-		}
-	}
+	e := entries[max(0, slices.IndexFunc(entries, func(e lab.Entry) bool { return e.Role == record.RoleContender }))]
 	parts := strings.Split(e.Case.Name, "/")
 	part, _, _ := strings.Cut(e.Contender.Name, "/")
 	return example{e.Case.Name, e.Row(), parts[0] + "/" + parts[len(parts)-1], part}

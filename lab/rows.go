@@ -53,6 +53,23 @@ func Entries(suites []Suite) []Entry {
 	return entries
 }
 
+// entry finds a row, as each process does that is to measure one.
+func entry(suites []Suite, row string) (Entry, bool) {
+	for s := range suites {
+		for c := range suites[s].Cases {
+			if !strings.HasPrefix(row, suites[s].Cases[c].Name+"/") {
+				continue
+			}
+			for _, e := range suites[s].Cases[c].entries(suites[s].Stage) {
+				if e.Row() == row {
+					return e, true
+				}
+			}
+		}
+	}
+	return Entry{}, false
+}
+
 func (c *Case) entries(stage string) []Entry {
 	var first, others []Entry
 	for _, contender := range c.Contenders {

@@ -88,26 +88,24 @@ func (w *worker) answer(ctx context.Context, r request) (answer reply, err error
 }
 
 func (w *worker) open(ctx context.Context, r request) (reply, error) {
-	for _, e := range Entries(w.suites) {
-		if e.Row() != r.Row {
-			continue
-		}
-		w.goroutines = runtime.NumGoroutine()
-		instance, err := e.Contender.Open(ctx, Env{Seed: r.Seed})
-		if err != nil {
-			return reply{}, fmt.Errorf("open: %w", err)
-		}
-		w.instance = instance
-		if err := instance.Prove(ctx); err != nil {
-			return reply{}, fmt.Errorf("proof: %w", err)
-		}
-		var answer reply
-		if m, ok := instance.(Metered); ok {
-			answer.Metrics = m.Metrics()
-		}
-		return answer, nil
+	e, ok := entry(w.suites, r.Row)
+	if !ok {
+		return reply{}, fmt.Errorf("%s %q", noSuchRow, r.Row)
 	}
-	return reply{}, fmt.Errorf("%s %q", noSuchRow, r.Row)
+	w.goroutines = runtime.NumGoroutine()
+	instance, err := e.Contender.Open(ctx, Env{Seed: r.Seed})
+	if err != nil {
+		return reply{}, fmt.Errorf("open: %w", err)
+	}
+	w.instance = instance
+	if err := instance.Prove(ctx); err != nil {
+		return reply{}, fmt.Errorf("proof: %w", err)
+	}
+	var answer reply
+	if m, ok := instance.(Metered); ok {
+		answer.Metrics = m.Metrics()
+	}
+	return answer, nil
 }
 
 func (w *worker) calibrate(target time.Duration) (reply, error) {
