@@ -110,8 +110,8 @@ func contender(name string, w func() *work) Contender {
 
 func sound() *work { return &work{} }
 
-// late works through the calibration, which takes the same n three times at most, and the
-// warm-up, and does its harm in the fourth batch that is alike, in the middle of a block.
+// late works through the calibration, which takes the same n five times as a rule, and the warm-up,
+// and does its harm in the seventh batch that is alike, in the middle of a block.
 func late(harm func() error) func() *work {
 	return func() *work {
 		w := &work{}
@@ -120,7 +120,7 @@ func late(harm func() error) func() *work {
 			if n != last {
 				last, alike = n, 0
 			}
-			if alike++; alike == 4 {
+			if alike++; alike == 7 {
 				if err := harm(); err != nil {
 					return err
 				}
@@ -210,7 +210,7 @@ func prepared(t *testing.T, budget time.Duration, patterns ...string) ([]Entry, 
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan := Plan{Entries: entries, Rounds: 3}
+	plan := Plan{Entries: entries, Rounds: 6}
 	return entries, NewRecord(plan, record.Run{Seed: 7, Precision: 0.5, Budget: budget, GOMAXPROCS: 1}, record.ThisMachine(0))
 }
 

@@ -135,3 +135,21 @@ func TestWorkerRunsPieces(t *testing.T) {
 		t.Error("a piece that failed did not fail the batch")
 	}
 }
+
+// What a process does first is slower: its memory is new, its caches are cold. Batches are as long
+// as they should be when it is warm.
+func TestCalibrateWarm(t *testing.T) {
+	const warmAfter, perOp = 30_000_000, 3500
+	var spent int64
+	n, err := calibrate(batchTarget, 1, func(n int) (*Batch, error) {
+		wall := int64(n) * perOp
+		if spent < warmAfter {
+			wall *= 2
+		}
+		spent += wall
+		return &Batch{WallNS: wall}, nil
+	})
+	if want := int(batchTarget) / perOp; err != nil || n < want*95/100 || n > want*105/100 {
+		t.Errorf("%d operations (%v), want about %d", n, err, want)
+	}
+}

@@ -114,8 +114,37 @@ func (w *worker) calibrate(target time.Duration) (reply, error) {
 		least = s.MinOps()
 	}
 	n, err := calibrate(target, least, func(n int) (*Batch, error) { return timed(w.instance, n, nil, nil, nil) })
-	n, pieces := inPieces(n, cycle(w.instance), DefaultRounds)
-	return reply{N: n, Pieces: pieces}, err
+	if err != nil {
+		return reply{}, err
+	}
+	again := cycle(w.instance)
+	n, count := inPieces(n, again, DefaultRounds)
+	if count == 0 {
+		return reply{N: n}, nil
+	}
+	var p pieces // fast ones are found even while something else disturbs every batch
+	for range calibrating {
+		if _, err := timed(w.instance, n, func(start time.Time) error { return p.run(w.instance, n, count, start) }, nil, nil); err != nil {
+			return reply{}, err
+		}
+		p.keep(n, count, again, true)
+	}
+	if fast := p.fast(count); fast > 0 {
+		n, count = inPieces(fitting(n, least, target, fast), again, DefaultRounds)
+	}
+	return reply{N: n, Pieces: count}, nil
+}
+
+// calibrating is how many batches find out how many operations one should have.
+const calibrating = 5
+
+// mostOperations of a batch.
+const mostOperations = 1 << 30
+
+// fitting is the number of operations, at least so many, that take the target time where n took
+// elapsed.
+func fitting(n, least int, target, elapsed time.Duration) int {
+	return min(mostOperations, max(least, int(float64(n)*float64(target)/float64(elapsed))))
 }
 
 // cycle is the instance's, 0 if it has none.
@@ -126,30 +155,45 @@ func cycle(i Instance) int {
 	return 0
 }
 
-// calibrate finds the number of operations, at least so many, that take the target time.
+// calibrate finds the number of operations, at least so many, that take the target time once their
+// process is warm. Contenders are to have batches of the same time: each begins with cold caches.
 func calibrate(target time.Duration, least int, run func(n int) (*Batch, error)) (int, error) {
-	const most = 1 << 30
-	n := least
-	for {
-		// The fastest of three: a batch that was interrupted would pass for a long one.
+	// The fastest of some: a batch that was interrupted would pass for a long one.
+	fastest := func(n, tries int, enough time.Duration) (time.Duration, error) {
 		elapsed := time.Duration(math.MaxInt64)
-		for try := 0; try < 3 && elapsed >= target/2; try++ {
+		for try := 0; try < tries && elapsed >= enough; try++ {
 			b, err := run(n)
 			if err != nil {
 				return 0, err
 			}
-			elapsed = min(elapsed, time.Duration(b.WallNS))
+			elapsed = min(elapsed, max(1, time.Duration(b.WallNS)))
 			if elapsed > 4*target && n == least {
 				break
 			}
 		}
-		if elapsed >= target/2 || n >= most {
-			n = max(least, int(float64(n)*float64(target)/float64(max(elapsed, 1))))
-			return min(n, most), nil
+		return elapsed, nil
+	}
+	n := least
+	for n < mostOperations {
+		elapsed, err := fastest(n, 3, target/2)
+		if err != nil {
+			return 0, err
+		}
+		if elapsed > 4*target && n == least {
+			return n, nil
+		}
+		if elapsed >= target/2 {
+			n = fitting(n, least, target, elapsed)
+			break
 		}
 		// No more than tenfold at a time: the first operations are slower than the rest.
-		n *= min(10, max(2, int(target/max(elapsed, 1))))
+		n = min(mostOperations, n*min(10, max(2, int(target/elapsed))))
 	}
+	elapsed, err := fastest(n, calibrating, 0)
+	if err != nil {
+		return 0, err
+	}
+	return fitting(n, least, target, elapsed), nil
 }
 
 // Batch runs n operations.
