@@ -68,17 +68,22 @@ func Env(name, field string) corev1.EnvVar {
 	return corev1.EnvVar{Name: name, ValueFrom: &corev1.EnvVarSource{FieldRef: &corev1.ObjectFieldSelector{FieldPath: field}}}
 }
 
-// Delete deletes a Job and all that it owns. It tries again for half a minute.
+// Refusing is how long a cluster may refuse what is asked: a server that has just started knows no
+// rights yet.
+const Refusing = 10 * time.Second
+
+// Delete deletes a Job and all that it owns. It tries again for half a minute, or as long as the
+// cluster may refuse it.
 func Delete(ctx context.Context, jobs batch.JobInterface, name string) error {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	background := metav1.DeletePropagationBackground
-	for {
+	for began := time.Now(); ; {
 		err := jobs.Delete(ctx, name, metav1.DeleteOptions{PropagationPolicy: &background})
 		if err == nil || apierrors.IsNotFound(err) {
 			return nil
 		}
-		if apierrors.IsForbidden(err) || !Pause(ctx, time.Second) {
+		if apierrors.IsForbidden(err) && time.Since(began) > Refusing || !Pause(ctx, time.Second) {
 			return fmt.Errorf("delete the Job %s: %w", name, err)
 		}
 	}

@@ -22,10 +22,8 @@ import (
 const (
 	// quiet is how long a worker, or the cluster, may be silent before that is said.
 	quiet = 5 * time.Second
-	// away is how long the cluster may be silent before the command gives up, and refusing how long
-	// it may refuse what the command asks: a server that has just started knows no rights yet.
-	away     = 10 * time.Minute
-	refusing = 10 * time.Second
+	// away is how long the cluster may be silent before the command gives up.
+	away = 10 * time.Minute
 )
 
 // follower is the state of one call of Follow.
@@ -150,7 +148,7 @@ func (f *follower) refusal(what string, err error) error {
 		delete(f.refused, what)
 	case !refused:
 		f.refused[what] = time.Now()
-	case time.Since(since) > refusing:
+	case time.Since(since) > kube.Refusing:
 		return fmt.Errorf("%s: %w", what, err)
 	}
 	return nil

@@ -1,0 +1,36 @@
+package kube_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"sync/atomic"
+	"testing"
+
+	batch "k8s.io/client-go/kubernetes/typed/batch/v1"
+	"k8s.io/client-go/rest"
+
+	"postage/internal/kube"
+)
+
+// An API server that has just started refuses what it allows a moment later. The real one can't be
+// made to do that at a given time.
+func TestDeleteRefused(t *testing.T) {
+	var asked atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		if asked.Add(1) == 1 {
+			w.WriteHeader(http.StatusForbidden)
+			_, _ = w.Write([]byte(`{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403}`))
+			return
+		}
+		_, _ = w.Write([]byte(`{"kind":"Status","apiVersion":"v1","status":"Success"}`))
+	}))
+	defer server.Close()
+	client, err := batch.NewForConfig(&rest.Config{Host: server.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := kube.Delete(t.Context(), client.Jobs("default"), "job"); err != nil || asked.Load() != 2 {
+		t.Errorf("%v, asked %d times", err, asked.Load())
+	}
+}
