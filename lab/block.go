@@ -28,9 +28,11 @@ func (r *run) block(ctx context.Context, cs *runCase) (record.Block, error) {
 	block := record.Block{Case: cs.name, Number: cs.blocks + 1}
 	var seats []*seat
 	defer func() {
+		var killed sync.WaitGroup
 		for _, s := range seats {
-			s.child.Kill()
+			killed.Go(s.child.Kill)
 		}
+		killed.Wait()
 	}()
 	for _, e := range r.live(cs) {
 		if e.Build != nil && len(e.Build.Commands) > 1 {

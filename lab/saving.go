@@ -9,7 +9,7 @@ import (
 // saver writes a run's record from time to time. A record is written whole, so that its file is
 // valid at every moment. That takes longer as the run grows; after each block it would take time
 // quadratic in their number. So after a write the saver waits for savingRest times as long as the
-// write took. Writing takes a twentieth of a run of any length, and a run that is killed loses no
+// write took. Writing takes a fiftieth of a run of any length, and a run that is killed loses no
 // more blocks than were measured in that time.
 type saver struct {
 	save func(*record.Record) error
@@ -17,7 +17,7 @@ type saver struct {
 	due  time.Time
 }
 
-const savingRest = 20
+const savingRest = 50
 
 // write writes the record, if that is due or must be.
 func (s *saver) write(rec *record.Record, must bool) error {

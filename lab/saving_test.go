@@ -7,9 +7,9 @@ import (
 	"postage/record"
 )
 
-// In a run of 2,000 blocks, writing the record takes a twentieth of the time that the
+// In a run of 2,000 blocks, writing the record takes a fiftieth of the time that the
 // blocks take, whatever the record grows to, and never are more blocks unwritten than were
-// measured in 20 times what a write takes.
+// measured in 50 times what a write takes.
 func TestSavingALongRun(t *testing.T) {
 	const blocks, block, write = 2000, 100 * time.Millisecond, 200 * time.Microsecond // a block
 	clock := time.Unix(0, 0)
