@@ -153,3 +153,17 @@ func TestCalibrateWarm(t *testing.T) {
 		t.Errorf("%d operations (%v), want about %d", n, err, want)
 	}
 }
+
+// The time of a bad benchmark grows with the square of N. Its batches take neither nothing nor
+// forever, so that the growth can be seen.
+func TestCalibrateSquare(t *testing.T) {
+	for perSquare := 0.01; perSquare < 100; perSquare *= 1.7 {
+		took := func(n int) time.Duration { return time.Duration(perSquare * float64(n) * float64(n)) }
+		n, err := calibrate(batchTarget, 1, func(n int) (*Batch, error) {
+			return &Batch{WallNS: took(n).Nanoseconds()}, nil
+		})
+		if err != nil || took(n) > 4*batchTarget || took(n) < batchTarget/50 {
+			t.Errorf("%g ns times N squared: %d operations take %v (%v), want about %v", perSquare, n, took(n), err, batchTarget)
+		}
+	}
+}

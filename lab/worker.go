@@ -193,7 +193,8 @@ func calibrate(target time.Duration, least int, run func(n int) (*Batch, error))
 	if err != nil {
 		return 0, err
 	}
-	return fitting(n, least, target, elapsed), nil
+	// No further, in case an operation takes longer the more there are.
+	return min(2*n, fitting(n, least, target, elapsed)), nil
 }
 
 // Batch runs n operations.
