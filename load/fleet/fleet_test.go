@@ -192,6 +192,20 @@ func TestFleet(t *testing.T) {
 	t.Run("node", func(t *testing.T) { b.node(t, 3*time.Second) })
 }
 
+// takeOver kills a command, and opens what can take over its Job.
+func (b *bed) takeOver(t *testing.T, c *command) *fleet.Client {
+	t.Helper()
+	if err := c.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = c.Wait()
+	client, err := fleet.Open(b.User, "default")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client
+}
+
 // The command is killed while five workers send, and the server stands still for 200 ms of every
 // 2 s. Another command takes over. The histogram is the sum of the workers' own, and it has the
 // standstills.
@@ -200,14 +214,7 @@ func (b *bed) attach(t *testing.T, rate int64, duration time.Duration) (*fleet.O
 	first := b.fleet(t, "--workers", "5", "--rate", fmt.Sprint(rate), "--duration", duration.String(), "--conns", "50", s.url)
 	job := first.says(t, jobOf)
 	await(t, "sending", func() bool { return s.served.Load() > rate })
-	if err := first.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	_ = first.Wait()
-	client, err := fleet.Open(b.User, "default")
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := b.takeOver(t, first)
 	out, err := client.Follow(t.Context(), job, func(text string) { t.Log(text) })
 	if err != nil {
 		t.Fatal(err)
@@ -295,14 +302,7 @@ func (b *bed) interruptedLooking(t *testing.T) {
 	c := b.fleet(t, "--workers", "2", "--rate", "100", "--duration", "10m", s.url)
 	job := c.says(t, jobOf)
 	await(t, "sending", func() bool { return s.served.Load() > 100 })
-	if err := c.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	_ = c.Wait()
-	client, err := fleet.Open(b.User, "default")
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := b.takeOver(t, c)
 	signalWorker(t, job, syscall.SIGKILL)
 	ctx, interrupt := context.WithCancel(t.Context())
 	defer interrupt()

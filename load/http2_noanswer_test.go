@@ -1,0 +1,154 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"testing"
+	"time"
+
+	h2 "golang.org/x/net/http2"
+)
+
+// silent is the script of a server that takes everything and answers nothing.
+func silent(s *script, _ int) {
+	_ = s.WriteSettings()
+	_, _ = io.Copy(io.Discard, s.Conn)
+}
+
+// A silent server is not waited for longer than asked. Whatever it did not answer has failed: what
+// was sent, what found no room on a line, and what found none in the backlog.
+func TestNoAnswer(t *testing.T) {
+	engines(t, func(t *testing.T, portable bool) {
+		for _, proto := range []string{"http1", "http2"} {
+			for _, n := range []int64{2, 100, backlog + 10_000} {
+				u := scripted(t, silent)
+				if proto == "http1" {
+					l, err := net.Listen("tcp", "127.0.0.1:0")
+					if err != nil {
+						t.Fatal(err)
+					}
+					defer l.Close()
+					u = &url.URL{Scheme: "http", Host: l.Addr().String()}
+				}
+				pool, err := Open(t.Context(), &Target{portable: portable, Proto: proto, Conns: 2, Streams: 10, Request: Request{URL: u}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				unanswered(t, n, pool.Lines...)
+				if err := pool.Close(); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+	})
+}
+
+// unanswered runs n requests that will not be answered, and checks that all have failed for that
+// reason.
+func unanswered(t *testing.T, n int64, lines ...Line) {
+	t.Helper()
+	const duration = 20 * time.Millisecond
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		r, err := Run(t.Context(), Plan{Rate: float64(n) / duration.Seconds(), Duration: duration, Patience: 300 * time.Millisecond, Lines: lines})
+		if err != nil || r.Done != n || r.Errors[errNoAnswer.Error()] != n {
+			t.Errorf("%T: %v, %v of %d, want %d", lines[0], err, r.Errors, r.Done, n)
+		}
+	}()
+	select {
+	case <-done:
+	case <-time.After(2 * time.Minute):
+		t.Fatalf("%T waits for answers for ever", lines[0])
+	}
+}
+
+// getting is a line of HTTP/2 that gets a URL over connections that dial makes.
+func getting(t *testing.T, u *url.URL, streams int, dial func(ctx context.Context) (net.Conn, error)) *http2 {
+	t.Helper()
+	l := newHTTP2([]http2Request{{fields: fields(http.MethodGet, u.Scheme, u.Host, u.Path)}}, func() int { return 0 }, streams, succeeded, dial)
+	t.Cleanup(func() { l.Close() })
+	return l
+}
+
+// dialTCP connects to a URL's host.
+func dialTCP(ctx context.Context, u *url.URL) (net.Conn, error) {
+	var d net.Dialer
+	return d.DialContext(ctx, "tcp", u.Host)
+}
+
+// lateEnd is a connection whose end is noticed late.
+type lateEnd struct{ net.Conn }
+
+func (c lateEnd) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if err != nil {
+		time.Sleep(100 * time.Millisecond)
+	}
+	return n, err
+}
+
+// Requests under way when patience ends have failed, and are waited for until that is known.
+func TestNoAnswerIsKnownLate(t *testing.T) {
+	u := scripted(t, silent)
+	unanswered(t, 3, getting(t, u, 10, func(ctx context.Context) (net.Conn, error) {
+		conn, err := dialTCP(ctx, u)
+		return lateEnd{conn}, err
+	}))
+}
+
+// So have requests that are to be sent again and have no connection until patience ends.
+func TestNoAnswerAfterGoAway(t *testing.T) {
+	u := scripted(t, func(s *script, _ int) {
+		_ = s.WriteSettings()
+		for range 3 {
+			s.request()
+		}
+		_ = s.WriteGoAway(0, h2.ErrCodeNo, nil)
+		_, _ = io.Copy(io.Discard, s.Conn)
+	})
+	var n int
+	unanswered(t, 3, getting(t, u, 10, func(ctx context.Context) (net.Conn, error) {
+		if n++; n > 1 {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}
+		return dialTCP(ctx, u)
+	}))
+}
+
+// A connection that the server leaves finishes its requests, even if no other can be made for the
+// rest.
+func TestGoAwayWithoutAnother(t *testing.T) {
+	refused := make(chan struct{})
+	u := scripted(t, func(s *script, _ int) {
+		_ = s.WriteSettings()
+		first, _ := s.request()
+		second, _ := s.request()
+		_ = s.WriteGoAway(second, h2.ErrCodeNo, nil)
+		<-refused
+		time.Sleep(100 * time.Millisecond) // no more are due then
+		s.answer(first, ":status", "200")
+		s.answer(second, ":status", "200")
+		_, _ = io.Copy(io.Discard, s.Conn)
+	})
+	var n int
+	l := getting(t, u, 10, func(ctx context.Context) (net.Conn, error) {
+		if n++; n > 1 {
+			if n == 2 {
+				close(refused)
+			}
+			return nil, errors.New("refused")
+		}
+		return dialTCP(ctx, u)
+	})
+	r, err := Run(t.Context(), Plan{Rate: 1000, Duration: 5 * time.Millisecond, Lines: []Line{l}})
+	if err != nil || r.Done != 5 {
+		t.Fatalf("%v, %d requests, want 5", err, r.Done)
+	}
+	wantOnly(t, r, 3, "refused")
+}
