@@ -197,5 +197,12 @@ func (s *Source) products(ctx context.Context, target Target) (string, error) {
 		folder := filepath.Join(scratch, key)
 		return folder, os.MkdirAll(folder, 0o777)
 	}
-	return cached(key)
+	folder, lock, err := cached(ctx, key)
+	if err != nil {
+		return "", err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.locks = append(s.locks, lock)
+	return folder, nil
 }

@@ -1,46 +1,58 @@
 package build
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"time"
+
+	"github.com/gofrs/flock"
 )
 
-const (
-	// cacheBytes is how much the cache may hold besides what is in use.
-	cacheBytes = 4 << 30
-	// inUse is how long a folder counts as in use after it was asked for.
-	inUse = 24 * time.Hour
-)
+// cacheBytes is how much the cache may hold besides what is in use.
+const cacheBytes = 4 << 30
 
 // cached makes the folder of a key in the cache, or finds it there, and removes the least recently
-// used folders while there is too much.
-func cached(key string) (string, error) {
+// used folders that no process uses while there is too much. The folder is in use until the lock
+// is released.
+func cached(ctx context.Context, key string) (string, *flock.Flock, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
 	root := filepath.Join(cache, "postage", "build")
-	folder := filepath.Join(root, key)
-	if err := os.MkdirAll(folder, 0o777); err != nil {
-		return "", err
+	if err := os.MkdirAll(root, 0o777); err != nil {
+		return "", nil, err
+	}
+	folder, lock := filepath.Join(root, key), lockOf(root, key)
+	// Another process has the lock for itself only while it removes the folder.
+	if _, err := lock.TryRLockContext(ctx, 50*time.Millisecond); err != nil {
+		return "", nil, err
 	}
 	now := time.Now()
-	return folder, errors.Join(os.Chtimes(folder, now, now), trim(root, cacheBytes, now.Add(-inUse)))
+	if err := errors.Join(os.MkdirAll(folder, 0o777), os.Chtimes(folder, now, now), trim(root, cacheBytes)); err != nil {
+		return "", nil, errors.Join(err, lock.Close())
+	}
+	return folder, lock, nil
 }
 
+// lockOf is the lock of a folder in the cache, beside it: shared by those who use the folder. Its
+// file, which is empty, stays when the folder is removed, as nobody can then hold the lock of a
+// file that is gone.
+func lockOf(root, key string) *flock.Flock { return flock.New(filepath.Join(root, key+".lock")) }
+
 // trim removes folders of root, the least recently used first, until at most that many bytes are
-// left. It removes none that was asked for since the given time.
-func trim(root string, most int64, since time.Time) error {
+// left. It leaves those whose lock another holds.
+func trim(root string, most int64) error {
 	entries, err := os.ReadDir(root)
 	if err != nil {
 		return err
 	}
 	type folder struct {
-		name  string
+		key   string
 		asked time.Time
 		bytes int64
 	}
@@ -48,11 +60,11 @@ func trim(root string, most int64, since time.Time) error {
 	total := int64(0)
 	for _, e := range entries {
 		info, err := e.Info()
-		if err != nil {
-			continue // another has removed it
+		if err != nil || !e.IsDir() {
+			continue // a lock, or another has removed it
 		}
-		f := folder{name: filepath.Join(root, e.Name()), asked: info.ModTime()}
-		_ = filepath.WalkDir(f.name, func(_ string, d fs.DirEntry, err error) error {
+		f := folder{key: e.Name(), asked: info.ModTime()}
+		_ = filepath.WalkDir(filepath.Join(root, f.key), func(_ string, d fs.DirEntry, err error) error {
 			if err == nil && d.Type().IsRegular() {
 				if info, err := d.Info(); err == nil {
 					f.bytes += info.Size()
@@ -64,10 +76,16 @@ func trim(root string, most int64, since time.Time) error {
 	}
 	slices.SortFunc(folders, func(a, b folder) int { return a.asked.Compare(b.asked) })
 	for _, f := range folders {
-		if total <= most || f.asked.After(since) {
+		if total <= most {
 			return nil
 		}
-		if err := os.RemoveAll(f.name); err != nil {
+		lock := lockOf(root, f.key)
+		if free, err := lock.TryLock(); err != nil {
+			return err
+		} else if !free {
+			continue
+		}
+		if err := errors.Join(os.RemoveAll(filepath.Join(root, f.key)), lock.Close()); err != nil {
 			return err
 		}
 		total -= f.bytes

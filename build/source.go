@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+
+	"github.com/gofrs/flock"
 )
 
 // Dirty ends the commit of a working tree with changes that are not committed.
@@ -23,11 +25,12 @@ type Source struct {
 	// has changes, "" if it is in no git repository.
 	Commit string
 
-	mu      sync.Mutex // guards folder and scratch: layouts are built side by side
-	folder  string     // where the go command runs, "" for a revision that is not checked out yet
-	top     string     // of the working tree that a revision was named in
-	below   string     // of top: where the go command runs there
-	scratch string     // a temporary folder, "" until there is need of one
+	mu      sync.Mutex     // guards folder, scratch and locks: layouts are built side by side
+	folder  string         // where the go command runs, "" for a revision that is not checked out yet
+	top     string         // of the working tree that a revision was named in
+	below   string         // of top: where the go command runs there
+	scratch string         // a temporary folder, "" until there is need of one
+	locks   []*flock.Flock // of the folders in the cache that are in use
 }
 
 // WorkingTree is the code as it lies in a folder and around it.
@@ -64,12 +67,17 @@ func Revision(ctx context.Context, folder, name string) (*Source, error) {
 	return s, err
 }
 
-// Close removes what was built of a working tree, and what was checked out of a revision.
+// Close removes what was built of a working tree, and what was checked out of a revision. What was
+// built of a revision stays in the cache while there is room.
 func (s *Source) Close() error {
-	if s.scratch == "" {
-		return nil
+	var errs []error
+	for _, lock := range s.locks {
+		errs = append(errs, lock.Close())
 	}
-	return os.RemoveAll(s.scratch)
+	if s.scratch != "" {
+		errs = append(errs, os.RemoveAll(s.scratch))
+	}
+	return errors.Join(errs...)
 }
 
 // Folder is where the go command runs for the source: a revision is checked out for it, into a
