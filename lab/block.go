@@ -53,7 +53,9 @@ func (r *run) block(ctx context.Context, cs *runCase) (record.Block, error) {
 		}
 		return err
 	})
+	begun := time.Now()
 	r.calibrate(ctx, seats)
+	cs.once = time.Since(begun)
 	each(seats, func(s *seat) error {
 		_, err := s.child.ask(ctx, request{Op: opWarm, N: s.row.N, Pieces: s.row.Pieces, Seed: r.rec.Run.Seed, Block: block.Number}, r.batchPatience(2*max(batchTarget, s.entry.Case.Batch)))
 		return err

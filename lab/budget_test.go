@@ -88,3 +88,31 @@ func TestNothingIsSharedOutPastTheBudget(t *testing.T) {
 		t.Errorf("%v, %d rounds, waits %t, told %q", err, r.rec.Run.Rounds, r.cases[1].waits, notes)
 	}
 }
+
+// slowToCalibrate is a program whose batches take long until it is warmed up for the first time, as
+// calibrating does in a run's first block.
+type slowToCalibrate struct{ calibrated *bool }
+
+func (slowToCalibrate) Open(context.Context) error                     { return nil }
+func (slowToCalibrate) Close(context.Context) (int64, []string, error) { return 0, nil, nil }
+func (slowToCalibrate) Kill()                                          {}
+func (s slowToCalibrate) Collect(context.Context, float64) error       { *s.calibrated = true; return nil }
+func (s slowToCalibrate) Batch(_ context.Context, n int) (b *Batch, err error) {
+	if !*s.calibrated {
+		time.Sleep(100 * time.Millisecond)
+	}
+	return &Batch{WallNS: int64(n) * time.Millisecond.Nanoseconds(), CPUNS: -1}, nil
+}
+
+// What only the first block does is not expected of the others: they keep their rounds.
+func TestCalibratingIsNotExpectedAgain(t *testing.T) {
+	var calibrated bool
+	suite := Suite{Stage: "test", Cases: []Case{{Name: "Test/op=calibrated", Baseline: "impl=a", Contenders: []Contender{
+		{Name: "impl=a", Checks: "nothing", Start: func(context.Context, int) (Runner, error) { return slowToCalibrate{&calibrated}, nil }},
+	}}}}
+	entries := Entries([]Suite{suite})
+	rec, _ := told(t, Plan{Entries: entries, Rounds: DefaultRounds}, 3*time.Second, 0.5)
+	if blocks := len(rec.BlocksOf("Test/op=calibrated")); rec.Run.Rounds != DefaultRounds || blocks < looks[0] {
+		t.Errorf("%d rounds a block, %d blocks", rec.Run.Rounds, blocks)
+	}
+}

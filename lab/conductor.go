@@ -103,8 +103,10 @@ type runCase struct {
 	name    string
 	entries []Entry
 	blocks  int
-	// What its blocks took, those without figures too: a round, and all that is not rounds.
+	// What its blocks took, those without figures too: a round, and all that is not rounds
+	// except once, what the last block did that no other has to.
 	round, fixed []time.Duration
+	once         time.Duration
 	halfWidth    float64 // at the last look
 	waits        bool    // until time remains
 	done         bool
@@ -181,7 +183,7 @@ func (r *run) measure(ctx context.Context) error {
 			return err
 		}
 		elapsed := time.Since(begun)
-		cs.fixed = append(cs.fixed, elapsed-time.Duration(r.rec.Run.Rounds)*cs.round[len(cs.round)-1])
+		cs.fixed = append(cs.fixed, elapsed-cs.once-time.Duration(r.rec.Run.Rounds)*cs.round[len(cs.round)-1])
 		if len(block.Series) > 0 {
 			block.Elapsed = elapsed
 			r.rec.Blocks = append(r.rec.Blocks, block)

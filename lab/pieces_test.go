@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"postage/record"
 )
 
 func TestInPieces(t *testing.T) {
@@ -141,7 +143,7 @@ func TestWorkerRunsPieces(t *testing.T) {
 func TestCalibrateWarm(t *testing.T) {
 	const warmAfter, perOp = 30_000_000, 3500
 	var spent int64
-	n, err := calibrate(batchTarget, 1, func(n int) (*Batch, error) {
+	n, err := calibrate(batchTarget, 1, record.ValuePieces, func(n int) (*Batch, error) {
 		wall := int64(n) * perOp
 		if spent < warmAfter {
 			wall *= 2
@@ -159,11 +161,34 @@ func TestCalibrateWarm(t *testing.T) {
 func TestCalibrateSquare(t *testing.T) {
 	for perSquare := 0.01; perSquare < 100; perSquare *= 1.7 {
 		took := func(n int) time.Duration { return time.Duration(perSquare * float64(n) * float64(n)) }
-		n, err := calibrate(batchTarget, 1, func(n int) (*Batch, error) {
+		n, err := calibrate(batchTarget, 1, record.ValuePieces, func(n int) (*Batch, error) {
 			return &Batch{WallNS: took(n).Nanoseconds()}, nil
 		})
 		if err != nil || took(n) > 4*batchTarget || took(n) < batchTarget/50 {
 			t.Errorf("%g ns times N squared: %d operations take %v (%v), want about %v", perSquare, n, took(n), err, batchTarget)
 		}
+	}
+}
+
+// Where the mean of all batches is the value, the number of operations is by it too: batches that
+// differ by a fifth would otherwise give one contender batches a third longer than another's, and
+// an operation took 5% less time in them.
+func TestCalibrateByMean(t *testing.T) {
+	const perOp, runs = 85_000, 200
+	random := rand.New(rand.NewPCG(1, 2))
+	want := float64(batchTarget) / perOp
+	mean, squares := 0.0, 0.0
+	for range runs {
+		n, err := calibrate(batchTarget, 8, record.ValueMeanWall, func(n int) (*Batch, error) {
+			return &Batch{WallNS: int64(float64(n*perOp) * math.Exp(0.2*random.NormFloat64()))}, nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		x := math.Log(float64(n) / want)
+		mean, squares = mean+x/runs, squares+x*x/runs
+	}
+	if deviation := math.Sqrt(squares - mean*mean); math.Abs(mean) > 0.02 || deviation > 0.07 {
+		t.Errorf("%.1f%% too many, with a standard deviation of %.1f%%", 100*mean, 100*deviation)
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"time"
+
+	"postage/record"
 )
 
 // answerer is what a contender works in: a worker of this program, or another program.
@@ -48,7 +50,7 @@ const growth = 1.5
 // calibrate finds the number of operations, and whether what one takes depends on it.
 func (c *remote) calibrate(ctx context.Context, target time.Duration) (answer reply, err error) {
 	run := func(n int) (*Batch, error) { return c.Batch(ctx, n) }
-	if answer.N, err = calibrate(target, 1, run); err != nil {
+	if answer.N, err = calibrate(target, 1, record.ValuePieces, run); err != nil {
 		return answer, err
 	}
 	// The least of some, by CPU time unless the batch waits, as the machine may do something else

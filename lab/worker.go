@@ -49,8 +49,9 @@ type worker struct {
 	instance Instance
 	// goroutines is their number before the contender was opened.
 	goroutines int
-	count      int  // of pieces of a batch
-	warm       bool // what is run from now on counts
+	value      record.Value // of the case: how a block's times are made into one
+	count      int          // of pieces of a batch
+	warm       bool         // what is run from now on counts
 	pieces     pieces
 	heap       heap
 	// instructions are counted where the machine does, else nil.
@@ -97,7 +98,7 @@ func (w *worker) open(ctx context.Context, r request) (reply, error) {
 	if err != nil {
 		return reply{}, fmt.Errorf("open: %w", err)
 	}
-	w.instance = instance
+	w.instance, w.value = instance, e.Case.Value
 	if err := instance.Prove(ctx); err != nil {
 		return reply{}, fmt.Errorf("proof: %w", err)
 	}
@@ -113,7 +114,7 @@ func (w *worker) calibrate(target time.Duration) (reply, error) {
 	if s, ok := w.instance.(Sized); ok {
 		least = s.MinOps()
 	}
-	n, err := calibrate(target, least, func(n int) (*Batch, error) { return timed(w.instance, n, nil, nil, nil) })
+	n, err := calibrate(target, least, w.value, func(n int) (*Batch, error) { return timed(w.instance, n, nil, nil, nil) })
 	if err != nil {
 		return reply{}, err
 	}
@@ -135,8 +136,13 @@ func (w *worker) calibrate(target time.Duration) (reply, error) {
 	return reply{N: n, Pieces: count}, nil
 }
 
-// calibrating is how many batches find out how many operations one should have.
-const calibrating = 5
+// calibrating is how many batches find out how many operations one should have. Where the mean of
+// all batches is the value, single ones differ by a fifth, and it takes as many as fill
+// calibratingMean.
+const (
+	calibrating     = 5
+	calibratingMean = 250 * time.Millisecond
+)
 
 // mostOperations of a batch.
 const mostOperations = 1 << 30
@@ -157,7 +163,7 @@ func cycle(i Instance) int {
 
 // calibrate finds the number of operations, at least so many, that take the target time once their
 // process is warm. Contenders are to have batches of the same time: each begins with cold caches.
-func calibrate(target time.Duration, least int, run func(n int) (*Batch, error)) (int, error) {
+func calibrate(target time.Duration, least int, value record.Value, run func(n int) (*Batch, error)) (int, error) {
 	// The fastest of some: a batch that was interrupted would pass for a long one.
 	fastest := func(n, tries int, enough time.Duration) (time.Duration, error) {
 		elapsed := time.Duration(math.MaxInt64)
@@ -189,12 +195,31 @@ func calibrate(target time.Duration, least int, run func(n int) (*Batch, error))
 		// No more than tenfold at a time: the first operations are slower than the rest.
 		n = min(mostOperations, n*min(10, max(2, int(target/elapsed))))
 	}
-	elapsed, err := fastest(n, calibrating, 0)
+	var elapsed time.Duration
+	var err error
+	if value == record.ValueMeanWall {
+		elapsed, err = meanOf(max(calibrating, int(calibratingMean/target)), func() (*Batch, error) { return run(n) })
+	} else {
+		elapsed, err = fastest(n, calibrating, 0)
+	}
 	if err != nil {
 		return 0, err
 	}
 	// No further, in case an operation takes longer the more there are.
 	return min(2*n, fitting(n, least, target, elapsed)), nil
+}
+
+// meanOf is the geometric mean of so many batches' times.
+func meanOf(batches int, run func() (*Batch, error)) (time.Duration, error) {
+	logs := 0.0
+	for range batches {
+		b, err := run()
+		if err != nil {
+			return 0, err
+		}
+		logs += math.Log(float64(max(1, b.WallNS)))
+	}
+	return time.Duration(math.Exp(logs / float64(batches))), nil
 }
 
 // Batch runs n operations.
