@@ -133,7 +133,7 @@ func ownedDecode(m *plain.Benchmark, b []byte) error {
 		case 2<<3 | 2:
 			m.Embedded.EmbeddedData, err = embedded(data, m.Embedded.EmbeddedData)
 		case 3<<3 | 2:
-			err = ownedMap(m, data)
+			err = ownedMap(&m.EmbeddedMap.BuiltMap, data)
 		case 4<<3 | 2:
 			var enum int32
 			m.EnumMessage.Message, enum, err = decodeEnum(data, m.EnumMessage.Message, int32(m.EnumMessage.Embedded))
@@ -167,21 +167,21 @@ func ownedRun(b []byte) (n int) {
 	return n
 }
 
-func ownedMap(m *plain.Benchmark, b []byte) error {
+func ownedMap(to *map[string]float64, b []byte) error {
 	for len(b) > 0 {
 		tag, data, rest, err := field(b)
 		if err != nil {
 			return err
 		}
 		if tag == 1<<3|2 {
-			if m.EmbeddedMap.BuiltMap == nil {
-				m.EmbeddedMap.BuiltMap = make(map[string]float64, ownedRun(b))
+			if *to == nil {
+				*to = make(map[string]float64, ownedRun(b))
 			}
 			p, err := decodePair(data)
 			if err != nil {
 				return err
 			}
-			m.EmbeddedMap.BuiltMap[p.key] = p.value
+			(*to)[p.key] = p.value
 		}
 		b = rest
 	}

@@ -6,6 +6,7 @@ import (
 	"pgregory.net/rapid"
 
 	"postage/stage/encode/internal/bind"
+	"postage/stage/encode/internal/pb"
 	"postage/stage/encode/internal/plain"
 )
 
@@ -42,6 +43,17 @@ func TestHandwrittenAgreesWithProtobuf(t *testing.T) {
 		}
 		if d := k.Diff(&got, &m); d != "" {
 			t.Fatalf("the owned form decodes protobuf's to something else: %s", d)
+		}
+		var message pb.Benchmark
+		if err := messageDecode(&message, data); err != nil {
+			t.Fatalf("into its structs: %v", err)
+		}
+		got = plain.Benchmark{}
+		if err := k.Protobuf.To(&message, &got); err != nil {
+			t.Fatal(err)
+		}
+		if d := k.Diff(&got, &m); d != "" {
+			t.Fatalf("decodes protobuf's into its structs to something else: %s", d)
 		}
 		var v handValue
 		if err := v.decode(data); err != nil {

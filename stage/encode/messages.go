@@ -21,7 +21,7 @@ func Suite() lab.Suite {
 		name: "benchmark", doc: "the published page's message of strings, bytes, a map and ten parts",
 		draw: drawBenchmark, count: 1,
 		noDictionary: map[string]string{"": "there is one message only: nothing is left to train a dictionary on"},
-	}, handwritten(), handwrittenOwned(bind.Benchmark().Plain), polyglotGo(bind.Benchmark().Polyglot),
+	}, handwritten(), handwrittenOwned(bind.Benchmark().Plain), handwrittenMessage(bind.Benchmark().Protobuf), polyglotGo(bind.Benchmark().Polyglot),
 		pageValidation[polymsg.Benchmark](polyglotGo(bind.Benchmark().Polyglot)),
 		pageValidation[pb.Benchmark](protobuf[plain.Benchmark, pb.Benchmark](bind.Benchmark().Protobuf, false)))...)
 	suite.Cases = append(suite.Cases, cases(bind.Tiny(), message[plain.Tiny]{

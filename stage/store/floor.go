@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"slices"
+
+	"github.com/jackc/pgx/v5"
 )
 
 const (
@@ -19,28 +21,38 @@ func precomputed(name string, n int, set ...setUp) *contender {
 	return &contender{
 		name: name, module: pgxModule, floor: true,
 		open: func(ctx context.Context, t *target) (*writer, error) {
-			conns, err := connectSeveral(ctx, t, n, set...)
-			if err != nil {
-				return nil, err
-			}
-			var parts [][]byte
-			for rows := range slices.Chunk(t.rows, (len(t.rows)+n-1)/n) {
-				list := statements(t.table, rows)
-				conn := conns[len(parts)]
+			return inParts(ctx, t, n, set, func(conn *pgx.Conn, part *target) ([]byte, error) {
+				list := statements(part.table, part.rows)
 				if err := prepareAll(ctx, conn, list); err != nil {
-					return nil, closing(conn, err)
+					return nil, err
 				}
-				messages, err := encodeAll(nil, new([][]byte), list, conn)
-				if err != nil {
-					return nil, closing(conn, err)
-				}
-				parts = append(parts, messages)
-			}
-			return pgxWriter(func(ctx context.Context) error {
-				return together(len(parts), func(i int) error { return exchange(ctx, conns[i].PgConn(), parts[i]) })
-			}, conns...), nil
+				return encodeAll(nil, new([][]byte), list, conn)
+			})
 		},
 	}
+}
+
+// inParts opens n connections, has the messages made of each one's part of the rows, and returns a
+// writer that sends them all at the same time.
+func inParts(ctx context.Context, t *target, n int, set []setUp, messages func(*pgx.Conn, *target) ([]byte, error)) (*writer, error) {
+	conns, err := connectSeveral(ctx, t, n, set...)
+	if err != nil {
+		return nil, err
+	}
+	var parts [][]byte
+	w := pgxWriter(func(ctx context.Context) error {
+		return together(len(parts), func(i int) error { return exchange(ctx, conns[i].PgConn(), parts[i]) })
+	}, conns...)
+	for rows := range slices.Chunk(t.rows, (len(t.rows)+n-1)/n) {
+		part := *t
+		part.rows = rows
+		bytes, err := messages(conns[len(parts)], &part)
+		if err != nil {
+			return nil, errors.Join(err, w.close())
+		}
+		parts = append(parts, bytes)
+	}
+	return w, nil
 }
 
 // memcpy copies the precomputed bytes and does not send them.

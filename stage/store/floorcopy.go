@@ -10,20 +10,18 @@ import (
 
 const precomputedCopyName = "floor=precomputed-copy"
 
-// precomputedCopy sends a COPY into the table in one write, with binary data made beforehand. It
-// bounds the ways that only insert.
-func precomputedCopy() *contender {
+// precomputedCopy sends a COPY into the table in one write to each of n connections, with binary
+// data made beforehand. It bounds the ways that only insert.
+func precomputedCopy(name string, n int) *contender {
 	return &contender{
-		name: precomputedCopyName, module: pgxModule, floor: true, insertsOnly: true,
-		open: onPgx(cached, func(ctx context.Context, conn *pgx.Conn, t *target) (func(context.Context) error, error) {
+		name: name, module: pgxModule, floor: true, insertsOnly: true,
+		open: func(ctx context.Context, t *target) (*writer, error) {
+			var set []setUp
 			if t.unix {
-				if err := roomy(ctx, conn); err != nil {
-					return nil, err
-				}
+				set = append(set, roomy)
 			}
-			messages, err := encodeCopy(conn, t)
-			return func(ctx context.Context) error { return exchange(ctx, conn.PgConn(), messages) }, err
-		}),
+			return inParts(ctx, t, n, set, encodeCopy)
+		},
 	}
 }
 

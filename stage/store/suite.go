@@ -2,6 +2,8 @@ package store
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -120,7 +122,8 @@ func onServers() []*contender {
 		bulkSharded("lib=pgbulk/call=upsert-sharded/connections=2", "upsert", 2, pgbulk.Options{}),
 		bulkSharded("lib=pgbulk/call=insert-sharded/connections=2", "insert", 2, pgbulk.Options{}),
 		precomputed(precomputedName+"/connections=2", 2),
-		precomputedCopy(),
+		precomputedCopy(precomputedCopyName, 1),
+		precomputedCopy(precomputedCopyName+"/connections=2", 2),
 	}
 }
 
@@ -194,15 +197,28 @@ func serverCase(s setting, service *lab.Service, doc string, more ...*contender)
 		batch = 50 * time.Millisecond
 	}
 	c := lab.Case{Name: s.name(), Doc: doc, Batch: batch, Service: service, Baseline: baseline, Value: record.ValueMeanWall}
-	for _, contender := range append(contenders(), more...) {
+	all := append(contenders(), more...)
+	for _, contender := range all {
 		pagesOwn := contender.module == pgx4Module // the cases about buffers use the page's rows
 		if (s.phase == phaseInsert || !contender.insertsOnly) && (s.data == dataLetters || !pagesOwn) {
-			floor := precomputedName
-			if contender.insertsOnly {
-				floor = precomputedCopyName
-			}
-			c.Contenders = append(c.Contenders, contender.row(openServer(s), serverChecks, floor))
+			c.Contenders = append(c.Contenders, contender.row(openServer(s), serverChecks, bound(contender, all)))
 		}
 	}
 	return c
+}
+
+// bound names the floor that does what the contender does: it only inserts if the contender does,
+// compresses as it does, and uses as many connections.
+func bound(c *contender, all []*contender) string {
+	name := precomputedName
+	if c.insertsOnly {
+		name = precomputedCopyName
+	}
+	for _, alike := range []string{"/toast=lz4", "/connections=2"} {
+		longer := name + alike
+		if strings.Contains(c.name, alike) && slices.ContainsFunc(all, func(o *contender) bool { return o.name == longer }) {
+			name = longer
+		}
+	}
+	return name
 }

@@ -120,3 +120,28 @@ func TestServerThatDoesNotStart(t *testing.T) {
 		}
 	}
 }
+
+// A row's floor does what the row does: a second connection, or compression at the server, would
+// otherwise let a row be faster than its floor.
+func TestFloorIsAlike(t *testing.T) {
+	rows := 0
+	for _, e := range lab.Entries([]lab.Suite{Suite()}) {
+		name, floor := e.Contender.Name, e.Contender.OwnFloor
+		if floor == "" {
+			continue
+		}
+		for _, alike := range []string{"/connections=2", "/toast=lz4"} {
+			if strings.Contains(name, alike) {
+				rows++
+				if !strings.Contains(floor, alike) {
+					t.Errorf("%s: its floor is %s", e.Row(), floor)
+				}
+			} else if strings.Contains(floor, alike) {
+				t.Errorf("%s: its floor is %s", e.Row(), floor)
+			}
+		}
+	}
+	if rows == 0 {
+		t.Error("no row has a second connection")
+	}
+}
