@@ -136,7 +136,7 @@ func Calibrate(rec *record.Record) Calibration {
 		c.Comparisons++
 		blocks = append(blocks, float64(result.Blocks))
 		widths = append(widths, control.Ratio.HalfWidth)
-		needed = append(needed, (1+margin)/max(1e-9, control.Ratio.Low)-1)
+		needed = append(needed, control.Ratio.Needed(margin))
 		if control.Verdict == stats.Faster || control.Verdict == stats.Slower {
 			c.FalseAlarms++
 		}

@@ -152,18 +152,35 @@ type Comparison struct {
 	HalfWidth float64
 	// Confidence is the interval's own, at least 95%.
 	Confidence float64
+	// sureLow and sureHigh bound the logarithm's 99% interval, Student's; 0 where only the
+	// other is known.
+	sureLow, sureHigh float64
 }
+
+// differenceLevel is the p-value above which nothing is called different. An interval misses 1 in
+// up to 5% of comparisons of equal things; the margin makes up for that only where it is narrow.
+const differenceLevel = 0.01
 
 // Compare estimates the ratio from the block values, with its 95% interval.
 func Compare(blockValues []float64) Comparison {
 	low, high, confidence := SignedRankInterval(blockValues, 0.95)
+	alone := slices.Collect(slices.Chunk(slices.Sorted(slices.Values(blockValues)), 1)) // the sum must not depend on their order
+	sure, _ := Grouped(alone, differenceLevel)
 	return Comparison{
 		Ratio:      math.Exp(HodgesLehmann(blockValues)),
 		Low:        math.Exp(low),
 		High:       math.Exp(high),
 		HalfWidth:  (high - low) / 2,
 		Confidence: confidence,
+		sureLow:    sure.Value - sure.Seen,
+		sureHigh:   sure.Value + sure.Seen,
 	}
+}
+
+// Needed is the slowdown that would have made the comparison one of something slower, spread as it
+// is; 0.02 is 2%.
+func (c Comparison) Needed(margin float64) float64 {
+	return math.Expm1(max(margin-math.Log(c.Low), -c.sureLow))
 }
 
 // Verdict is the word for a comparison.
@@ -178,17 +195,18 @@ const (
 
 // Decide gives the verdict of an interval of ratios. Faster and slower need the whole interval to
 // lie beyond the margin (0.01: 1%), so that a certain but negligible difference does not count, and
-// two identical programs are called different much more rarely than the interval misses 1. Same
-// needs the whole interval within two margins of 1. All else is undecided: more blocks may decide
-// it.
+// two identical programs are called different much more rarely than the interval misses 1. Where
+// the interval is much wider than the margin, Student's 99% interval must not contain 1 either.
+// Same needs the whole interval within two margins of 1. All else is undecided: more blocks may
+// decide it.
 func Decide(c Comparison, margin float64) Verdict {
 	low, high := math.Log(c.Low), math.Log(c.High)
 	switch {
 	case math.IsNaN(low) || math.IsNaN(high):
 		return Undecided
-	case high < -margin:
+	case high < -margin && c.sureHigh <= 0:
 		return Faster
-	case low > margin:
+	case low > margin && c.sureLow >= 0:
 		return Slower
 	case low > -2*margin && high < 2*margin:
 		return Same

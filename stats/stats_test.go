@@ -215,3 +215,45 @@ func TestBlockValueProperties(t *testing.T) {
 		}
 	})
 }
+
+// Equal things are rarely called different, however wide the interval is beside the margin: six
+// blocks whose values spread by 4% made it 3%.
+func TestWideIntervalsAreNotCalledDifferent(t *testing.T) {
+	const comparisons = 4000
+	random := rand.New(rand.NewPCG(3, 4))
+	different := 0
+	for range comparisons {
+		values := make([]float64, MinBlocks)
+		for i := range values {
+			values[i] = 0.04 * random.NormFloat64()
+		}
+		if v := Decide(Compare(values), 0.005); v == Faster || v == Slower {
+			different++
+		}
+	}
+	if share := float64(different) / comparisons; share > 0.0145 {
+		t.Errorf("%.1f%% of equal things are called different", 100*share)
+	}
+}
+
+// Needed is the slowdown from which on the verdict is slower, with blocks that spread as they do.
+func TestNeeded(t *testing.T) {
+	for _, values := range [][]float64{
+		{0.001, -0.002, 0.003, -0.001, 0.002, -0.003, 0.0005},
+		{0.04, -0.03, 0.05, -0.02, 0.01, -0.06},
+	} {
+		needed := math.Log1p(Compare(values).Needed(0.005))
+		for _, by := range []struct {
+			more float64
+			want bool
+		}{{-1e-6, false}, {1e-6, true}} {
+			slowed := slices.Clone(values)
+			for i := range slowed {
+				slowed[i] += needed + by.more
+			}
+			if got := Decide(Compare(slowed), 0.005); (got == Slower) != by.want {
+				t.Errorf("%v by %v: %s", values, needed+by.more, got)
+			}
+		}
+	}
+}
