@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -91,14 +92,14 @@ func TestNothingIsSharedOutPastTheBudget(t *testing.T) {
 
 // slowToCalibrate is a program whose batches take long until it is warmed up for the first time, as
 // calibrating does in a run's first block.
-type slowToCalibrate struct{ calibrated *bool }
+type slowToCalibrate struct{ calibrated *atomic.Bool }
 
 func (slowToCalibrate) Open(context.Context) error                     { return nil }
 func (slowToCalibrate) Close(context.Context) (int64, []string, error) { return 0, nil, nil }
 func (slowToCalibrate) Kill()                                          {}
-func (s slowToCalibrate) Collect(context.Context, float64) error       { *s.calibrated = true; return nil }
+func (s slowToCalibrate) Collect(context.Context, float64) error       { s.calibrated.Store(true); return nil }
 func (s slowToCalibrate) Batch(_ context.Context, n int) (b *Batch, err error) {
-	if !*s.calibrated {
+	if !s.calibrated.Load() {
 		time.Sleep(100 * time.Millisecond)
 	}
 	return &Batch{WallNS: int64(n) * time.Millisecond.Nanoseconds(), CPUNS: -1}, nil
@@ -106,7 +107,7 @@ func (s slowToCalibrate) Batch(_ context.Context, n int) (b *Batch, err error) {
 
 // What only the first block does is not expected of the others: they keep their rounds.
 func TestCalibratingIsNotExpectedAgain(t *testing.T) {
-	var calibrated bool
+	var calibrated atomic.Bool
 	suite := Suite{Stage: "test", Cases: []Case{{Name: "Test/op=calibrated", Baseline: "impl=a", Contenders: []Contender{
 		{Name: "impl=a", Checks: "nothing", Start: func(context.Context, int) (Runner, error) { return slowToCalibrate{&calibrated}, nil }},
 	}}}}
