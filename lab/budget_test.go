@@ -97,7 +97,10 @@ type slowToCalibrate struct{ calibrated *atomic.Bool }
 func (slowToCalibrate) Open(context.Context) error                     { return nil }
 func (slowToCalibrate) Close(context.Context) (int64, []string, error) { return 0, nil, nil }
 func (slowToCalibrate) Kill()                                          {}
-func (s slowToCalibrate) Collect(context.Context, float64) error       { s.calibrated.Store(true); return nil }
+func (s slowToCalibrate) Collect(context.Context, float64) error {
+	s.calibrated.Store(true)
+	return nil
+}
 func (s slowToCalibrate) Batch(_ context.Context, n int) (b *Batch, err error) {
 	if !s.calibrated.Load() {
 		time.Sleep(100 * time.Millisecond)
