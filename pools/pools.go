@@ -153,7 +153,7 @@ func (c *Client) values(ctx context.Context, key string) ([]string, error) {
 
 func (p *Plan) job(pool Pool) *batchv1.Job {
 	pointer := func(n int32) *int32 { return &n }
-	name := "postage-run-" + strconv.FormatInt(time.Now().UnixMilli(), 36) + "-" + strconv.Itoa(slices.Index(p.Pools, pool))
+	name := kube.Name("postage-run-")
 	labels := map[string]string{label: name}
 	keys := map[string]bool{} // pools of different labels may wait for one node
 	for _, pool := range p.Pools {

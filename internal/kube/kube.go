@@ -3,7 +3,9 @@ package kube
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
+	"strings"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -47,6 +49,10 @@ func patient(config *rest.Config) *rest.Config {
 	config.WarningHandler = rest.NoWarnings{}
 	return config
 }
+
+// Name returns a name for a new Job, which no other has, also if it is made in the same moment
+// elsewhere.
+func Name(prefix string) string { return prefix + strings.ToLower(rand.Text()[:10]) }
 
 // OwnedBy makes an object belong to a Job: it is deleted with it.
 func OwnedBy(job *batchv1.Job) []metav1.OwnerReference {

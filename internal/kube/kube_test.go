@@ -6,11 +6,25 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/util/validation"
 	batch "k8s.io/client-go/kubernetes/typed/batch/v1"
 	"k8s.io/client-go/rest"
 
 	"postage/internal/kube"
 )
+
+// Commands that start in the same moment, of a pipeline or of several people, make Jobs of their
+// own: a Job whose name is taken is refused.
+func TestNamesDiffer(t *testing.T) {
+	taken := map[string]bool{}
+	for range 1000 {
+		name := kube.Name("postage-load-")
+		if faults := validation.IsDNS1123Label(name + "-99-abcde"); taken[name] || len(faults) > 0 {
+			t.Fatalf("%s: taken: %v, %q", name, taken[name], faults)
+		}
+		taken[name] = true
+	}
+}
 
 // An API server that has just started refuses what it allows a moment later. The real one can't be
 // made to do that at a given time.

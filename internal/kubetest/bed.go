@@ -3,12 +3,17 @@ package kubetest
 
 import (
 	"bytes"
+	"context"
+	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
+	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -16,6 +21,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"postage/internal/kube"
 	"postage/service/apiserver"
 	"postage/service/kubernetes"
 )
@@ -79,6 +85,10 @@ func New(t *testing.T, root string, clusterRoles ...string) *Bed {
 	must(err)
 	b.apply(t, filepath.Join(root, "docs/kubernetes.yaml"))
 	must(b.user(t, clusterRoles))
+	must(b.allowed(ctx, "batch", "jobs", "create"))
+	if len(clusterRoles) > 0 {
+		must(b.allowed(ctx, "", "nodes", "list"))
+	}
 	return b
 }
 
@@ -130,6 +140,33 @@ func (b *Bed) apply(t *testing.T, file string) {
 		}
 		if err != nil {
 			t.Fatal(err)
+		}
+	}
+}
+
+// allowed waits until the API server knows that the User has a right, some time after it was given.
+func (b *Bed) allowed(ctx context.Context, group, resource, verb string) error {
+	config, err := clientcmd.BuildConfigFromFlags("", b.User)
+	if err != nil {
+		return err
+	}
+	client, err := clients.NewForConfig(config)
+	if err != nil {
+		return err
+	}
+	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
+		ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: "default", Group: group, Resource: resource, Verb: verb},
+	}}
+	for until := time.Now().Add(kube.Refusing); ; {
+		answer, err := client.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, review, metav1.CreateOptions{})
+		if err == nil && answer.Status.Allowed {
+			return nil
+		}
+		if err == nil {
+			err = errors.New("not allowed: " + answer.Status.Reason)
+		}
+		if time.Now().After(until) || !kube.Pause(ctx, 50*time.Millisecond) {
+			return fmt.Errorf("the user may not %s %s: %w", verb, resource, err)
 		}
 	}
 }

@@ -15,7 +15,6 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
-	"strconv"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -147,7 +146,7 @@ func (c *Client) Submit(ctx context.Context, p *Plan) (name string, err error) {
 
 func (p *Plan) job() *batchv1.Job {
 	pointer := func(n int32) *int32 { return &n }
-	name := "postage-load-" + strconv.FormatInt(time.Now().UnixMilli(), 36)
+	name := kube.Name("postage-load-")
 	deadline := int64((p.Load.Duration + p.Patience + 10*time.Minute).Seconds())
 	replacement, indexed := batchv1.Failed, batchv1.IndexedCompletion
 	labels := map[string]string{label: name}

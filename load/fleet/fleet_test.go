@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
+	"golang.org/x/sys/unix"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/reflection"
 	corev1 "k8s.io/api/core/v1"
@@ -133,14 +134,26 @@ func (c *command) result(t *testing.T, code int) (r result) {
 // says waits until the command has said something, and returns what the parentheses in it match.
 func (c *command) says(t *testing.T, pattern string) (found string) {
 	t.Helper()
+	wanted := regexp.MustCompile(pattern)
 	await(t, "said "+pattern, func() bool {
-		match := regexp.MustCompile(pattern).FindStringSubmatch(c.said.String())
+		ended := c.ended()
+		match := wanted.FindStringSubmatch(c.said.String())
+		if ended && match == nil {
+			t.Fatalf("the command ended, and did not say %s: %s%s", pattern, &c.said, &c.out)
+		}
 		if len(match) > 1 {
 			found = match[1]
 		}
 		return match != nil
 	})
 	return found
+}
+
+// ended reports whether the command has ended, and leaves its exit code to Wait.
+func (c *command) ended() bool {
+	var info unix.Siginfo
+	err := unix.Waitid(unix.P_PID, c.Process.Pid, &info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil)
+	return err != nil || info.Signo != 0 // an error: Wait has taken it
 }
 
 // await waits until a condition holds.
