@@ -20,6 +20,9 @@ import (
 // sides are builds of this program: of a revision, and of the working tree.
 type sides struct{ old, now *lab.Build }
 
+// layoutsOfAGate is how many function layouts each side is built in, if nothing else is asked for.
+const layoutsOfAGate = 8
+
 // buildSides builds this program at a git revision and from the working tree, each in the same
 // function layouts. remove removes what is not kept in the cache.
 func buildSides(cmd *cobra.Command, name string, layouts int) (both sides, remove func() error, err error) {

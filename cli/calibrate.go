@@ -146,27 +146,40 @@ func printCalibration(cmd *cobra.Command, rec *record.Record, name string, asJSO
 	}
 	stage := cmp.Or(calibratedStage(rec), "first stage")
 	result := calibrationJSON(stage, c)
+	result.Gate = calibrationGate(rec)
 	w := cmd.OutOrStdout()
 	if asJSON {
 		return doctorJSON(w, &rec.Machine, result)
 	}
 	fmt.Fprintf(w, "comparisons                      %d of %d, %g blocks each (median), interval ±%.2f%% (median), duty %.0f%%\n",
 		c.Comparisons, len(rec.Cases()), c.Blocks, 100*c.HalfWidth, 100*lab.Duty(rec))
-	fmt.Fprintf(w, "equal things called different    %s\n", rateText(c.FalseAlarms, c.Comparisons))
-	fmt.Fprintf(w, "their interval contains 1        %s\n", rateText(c.Comparisons-c.Misses, c.Comparisons))
+	fmt.Fprintf(w, "equal things called different    %s\n", rateText(result.FalseAlarms))
+	fmt.Fprintf(w, "their interval contains 1        %s\n", rateText(rate(c.Comparisons-c.Misses, c.Comparisons)))
 	slowed := 0
 	for i, by := range lab.InjectedSlowdowns {
 		if c.Slowed[i] > 0 {
-			fmt.Fprintf(w, "%g%% slowdown found                %s\n", 100*by, rateText(c.Found[i], c.Slowed[i]))
+			fmt.Fprintf(w, "%g%% slowdown found                %s\n", 100*by, rateText(rate(c.Found[i], c.Slowed[i])))
 		}
 		slowed += c.Slowed[i]
 	}
-	fmt.Fprintf(w, "intervals contain the slowdown   %s\n", rateText(c.Covered, slowed))
+	fmt.Fprintf(w, "intervals contain the slowdown   %s\n", rateText(rate(c.Covered, slowed)))
 	fmt.Fprintf(w, "found in 95%% by their intervals  %.2f%%\n\n", 100*c.Needed)
+	gateText(w, &result.Gate)
 	before := blockValues(w, rec)
 	fmt.Fprintf(w, "\n%s\n\n", calibrationLine(rec, result))
 	calibrationRow(w, rec, stage, c, before)
 	return nil
+}
+
+// gateText prints what a gate finds in the same batches.
+func gateText(w io.Writer, g *report.CalibrationGate) {
+	fmt.Fprintf(w, "a gate, with %d rows a run, both sides of one build:\n", comparisonsTogether)
+	fmt.Fprintf(w, "equal code fails it              %s\n", rateText(g.Failed))
+	fmt.Fprintf(w, "rows of equal code pass it       %s\n", rateText(g.Passed))
+	for _, s := range g.Slowdowns {
+		fmt.Fprintf(w, "%g%% slowdown fails it             %s\n", 100*s.By, rateText(s.Found))
+	}
+	fmt.Fprintln(w)
 }
 
 // blockValues prints what the blocks find by each kind of block value, and marks the one in use.
@@ -220,12 +233,11 @@ func eachTook(rec *record.Record) time.Duration {
 
 func rate(k, n int) report.Rate {
 	low, high := stats.ClopperPearson(k, n, 0.95)
-	return report.Rate{Count: k, Value: float64(k) / float64(max(1, n)), Low: low, High: high}
+	return report.Rate{Count: k, Of: n, Value: float64(k) / float64(max(1, n)), Low: low, High: high}
 }
 
-func rateText(k, n int) string {
-	r := rate(k, n)
-	return fmt.Sprintf("%5.1f%%  (95%% interval %.1f%% to %.1f%%, %d of %d)", 100*r.Value, 100*r.Low, 100*r.High, k, n)
+func rateText(r report.Rate) string {
+	return fmt.Sprintf("%5.1f%%  (95%% interval %.1f%% to %.1f%%, %d of %d)", 100*r.Value, 100*r.Low, 100*r.High, r.Count, r.Of)
 }
 
 func calibrationJSON(stage string, c lab.Calibration) *report.Calibration {
@@ -243,6 +255,18 @@ func calibrationJSON(stage string, c lab.Calibration) *report.Calibration {
 			result.Smallest = &by
 		} else if found.Value < 0.95 {
 			result.Smallest = nil // a larger one must be found as well
+		}
+	}
+	return result
+}
+
+// calibrationGate is what the gate finds in a calibration's record.
+func calibrationGate(rec *record.Record) report.CalibrationGate {
+	g := lab.CalibrateGate(rec, comparisonsTogether, layoutsOfAGate)
+	result := report.CalibrationGate{Failed: rate(g.Failed, g.Runs), Passed: rate(g.Passed, g.Rows), Slowdowns: []report.Slowdown{}}
+	for i, by := range lab.InjectedSlowdowns {
+		if g.Slowed[i] > 0 {
+			result.Slowdowns = append(result.Slowdowns, report.Slowdown{By: by, Found: rate(g.Regressed[i], g.Slowed[i])})
 		}
 	}
 	return result

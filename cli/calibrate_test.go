@@ -28,7 +28,7 @@ func TestCalibrationOfARecord(t *testing.T) {
 	status, out, stderr := command("doctor", "--calibrate", "--record", file)
 	for _, want := range []string{
 		"comparisons                      4 of 4, 10 blocks each (median)",
-		"their interval contains 1        ", "median of paired wall times                    4 ", "half-cpu (in use)                              4 ",
+		"their interval contains 1        ", "equal code fails it                0.0%  (95% interval 0.0% to 97.5%, 0 of 1)", "median of paired wall times                    4 ", "half-cpu (in use)                              4 ",
 		"encode on this machine, 6s a comparison: ", "| encode | 6s, 10 blocks | ±",
 	} {
 		if status != exitOK || !strings.Contains(out, want) {

@@ -97,7 +97,7 @@ interrupted.`,
 	f.Uint64Var(&flags.seed, "seed", record.DefaultSeed, "draws the inputs and the order of batches")
 	f.StringVar(&flags.out, "out", "", "`file` for the record (default a dated one in "+runsFolder+")")
 	f.StringVar(&flags.against, "against", "", "measure the code of the git `revision` in the same rounds as well, for `postage compare`")
-	f.IntVar(&flags.layouts, "layouts", 8, "function layouts that --against builds and measures each side in; 1 for the linker's default")
+	f.IntVar(&flags.layouts, "layouts", layoutsOfAGate, "function layouts that --against builds and measures each side in; 1 for the linker's default")
 	f.StringVar(&flags.resume, "resume", "", "continue the run in `file`, with its remaining budget or the one given;\nrepeat the flags or variables that name your own servers")
 	f.IntVar(&flags.cpu, "cpu", 0, "GOMAXPROCS of the workers (default as many as there are processors)")
 	f.BoolVar(&flags.json, "json", false, "print JSON")

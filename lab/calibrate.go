@@ -123,6 +123,77 @@ type Calibration struct {
 	Needed float64
 }
 
+// GateCalibration is what a gate finds in the record of a calibration.
+type GateCalibration struct {
+	// Runs are those of equal code; of them Failed had a row that regressed. Of their Rows, so many
+	// Passed.
+	Runs, Failed, Rows, Passed int
+	// Slowed and Regressed are rows of slower code, in the order of InjectedSlowdowns.
+	Slowed, Regressed []int
+}
+
+// CalibrateGate has the gate judge the record of a calibration: so many comparisons at a time are
+// the rows of a run against old code. First they are all equal, then those with one of
+// InjectedSlowdowns have it, for each of these. All is as in a real gate but the builds: the same
+// program is on both sides.
+func CalibrateGate(rec *record.Record, rowsOfRun, layouts int) GateCalibration {
+	g := GateCalibration{Slowed: make([]int, len(InjectedSlowdowns)), Regressed: make([]int, len(InjectedSlowdowns))}
+	cases := slices.DeleteFunc(rec.Cases(), func(name string) bool { return len(rec.BlocksOf(name)) < looks[0] })
+	for run := range slices.Chunk(cases, rowsOfRun) {
+		failed := 0
+		for _, change := range verdict.ComparePaired(gated(rec, run, "", layouts), verdict.DefaultThresholds()).Rows {
+			g.Rows++
+			switch change.Time {
+			case verdict.Passed:
+				g.Passed++
+			case verdict.Regressed:
+				failed = 1
+			}
+		}
+		g.Runs, g.Failed = g.Runs+1, g.Failed+failed
+		for i, by := range InjectedSlowdowns {
+			for _, change := range verdict.ComparePaired(gated(rec, run, slowedName(by), layouts), verdict.DefaultThresholds()).Rows {
+				if change.New.Row.Contender != slowedName(by) {
+					continue
+				}
+				g.Slowed[i]++
+				if change.Time == verdict.Regressed {
+					g.Regressed[i]++
+				}
+			}
+		}
+	}
+	return g
+}
+
+// gated is the part of a calibration's record with some cases, as the record of a run against old
+// code: the baseline's. The new is the contender slowed where a case has it, else the control.
+func gated(rec *record.Record, cases []string, slowed string, layouts int) *record.Record {
+	run := &record.Record{Run: rec.Run, Machine: rec.Machine}
+	for _, name := range cases {
+		for _, block := range rec.BlocksOf(name) {
+			drawn := *block
+			drawn.Layout = layout(rec.Run.Seed, name, block.Number, layouts)
+			run.Blocks = append(run.Blocks, drawn)
+		}
+		var old, now *record.Row
+		for i := range rec.Rows {
+			switch row := rec.Rows[i]; {
+			case row.Case != name:
+			case row.Role == record.RoleBaseline:
+				old = &row
+			case row.Contender == slowed, now == nil && row.Role == record.RoleControl:
+				now = &row
+			}
+		}
+		if old != nil && now != nil {
+			old.OldOf = now.Name
+			run.Rows = append(run.Rows, *old, *now)
+		}
+	}
+	return run
+}
+
 // Calibrate counts the verdicts in the record of a calibration.
 func Calibrate(rec *record.Record) Calibration {
 	c := Calibration{Slowed: make([]int, len(InjectedSlowdowns)), Found: make([]int, len(InjectedSlowdowns))}

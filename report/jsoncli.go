@@ -41,6 +41,15 @@ type (
 		Smallest  *float64 `json:"smallest_found"`
 		Blocks    float64  `json:"median_blocks"`
 		HalfWidth float64  `json:"median_half_width"`
+		// Gate is what a gate finds in the same batches.
+		Gate CalibrationGate `json:"gate"`
+	}
+	// CalibrationGate is how often runs of equal code failed, rows of it passed, and rows of a
+	// known slowdown failed.
+	CalibrationGate struct {
+		Failed    Rate       `json:"equal_failed"`
+		Passed    Rate       `json:"equal_passed"`
+		Slowdowns []Slowdown `json:"slowdowns"`
 	}
 	// Slowdown is how often one of a known size was called slower.
 	Slowdown struct {
@@ -50,6 +59,7 @@ type (
 	// Rate is how often something happened, with its 95% interval.
 	Rate struct {
 		Count int     `json:"count"`
+		Of    int     `json:"of"`
 		Value float64 `json:"value"`
 		Low   float64 `json:"low"`
 		High  float64 `json:"high"`

@@ -98,8 +98,9 @@ func TestCommandsJSON(t *testing.T) {
 				Role: record.RoleBaseline, Baseline: "codec=a", Settings: map[string]string{"codec": "a"}, Checks: "it decodes"}, {Name: "Encode/x=1/codec=b", NotPossible: &why}})
 		},
 		"doctor": func(b *bytes.Buffer) error {
-			rate := Rate{Count: 1, Value: 0.01, Low: 0.001, High: 0.05}
-			return DoctorJSON(b, &machine, []string{"It is <busy>."}, "Not now.", &Calibration{"encode", 100, rate, rate, []Slowdown{{0.02, rate}}, number(0.02), 10, 0.01})
+			rate := Rate{Count: 1, Of: 100, Value: 0.01, Low: 0.001, High: 0.05}
+			return DoctorJSON(b, &machine, []string{"It is <busy>."}, "Not now.", &Calibration{"encode", 100, rate, rate, []Slowdown{{0.02, rate}}, number(0.02), 10, 0.01,
+				CalibrationGate{rate, rate, []Slowdown{{0.05, rate}}}})
 		},
 		"load": func(b *bytes.Buffer) error {
 			return LoadJSON(b, Load{Achieved: 99.5, Seconds: 10, Requests: 995, Failed: 1, Errors: map[string]int64{"GET <a>": 1}, Invalid: &why, LatencyNS: map[string]*float64{"p50": nil, "max": nil}})
