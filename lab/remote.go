@@ -68,6 +68,9 @@ func (c *remote) calibrate(ctx context.Context, target time.Duration) (answer re
 			if try == 0 || ns < least {
 				least = ns
 			}
+			if time.Duration(b.WallNS) > 8*target {
+				break // it takes much longer already, and may take longer than the user's patience
+			}
 		}
 		return least, nil
 	}
