@@ -126,10 +126,10 @@ func checkValues(bodies []byte, rows [][]any) error {
 	return nil
 }
 
-// bodiesOf joins the bodies of messages, because COPY's stream of rows may be cut into messages
-// anywhere.
+// bodiesOf joins the bodies of messages, in their place, because COPY's stream of rows may be cut
+// into messages anywhere.
 func bodiesOf(messages []byte) ([]byte, error) {
-	var bodies []byte
+	bodies := messages[:0]
 	for len(messages) > 0 {
 		if len(messages) < 5 {
 			return nil, errors.New("what was received ends in the middle of a message")

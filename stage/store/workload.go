@@ -65,15 +65,26 @@ func (w workload) draw(seed, version uint64) [][]any {
 		if w.data == dataJSON {
 			document = words.document(w.letters)
 		} else {
-			for j := range letters {
-				letters[j] = byte('a' + values.IntN(26))
-			}
+			drawLetters(values, letters)
 			document = `{ "foo": "` + string(letters) + `" }`
 		}
 		number := func() string { return strconv.FormatInt(values.Int64(), 10) }
 		rows[i] = []any{id, number(), number(), number(), document}
 	}
 	return rows
+}
+
+// drawLetters draws letters from a to z, four from each 64 bits: each process of a block draws
+// millions.
+func drawLetters(values *rand.Rand, letters []byte) {
+	var bits uint64
+	for i := range letters {
+		if i%4 == 0 {
+			bits = values.Uint64()
+		}
+		letters[i] = byte('a' + bits&0xffff*26>>16)
+		bits >>= 16
+	}
 }
 
 // typed is a row of typed values. Ids ascend with gaps, as those of a sequence do.
