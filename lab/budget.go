@@ -54,7 +54,8 @@ func best(cases []*runCase, rounds int, left time.Duration) *runCase {
 
 // fit looks, when all cases have had a block or a few, whether each can have those of a first look
 // in the time that is left. If not, blocks get fewer rounds; if that is not enough, cases wait, the
-// last ones first. After the first look, the waiting cases get the remaining time.
+// last ones first. If blocks turn out to take less, cases that wait are come back to, and then
+// blocks get more rounds.
 func (r *run) fit() {
 	if !r.abreast() {
 		return
@@ -63,6 +64,25 @@ func (r *run) fit() {
 		return time.Duration(max(0, looks[0]-cs.blocks)) * cs.takes(rounds)
 	}
 	active := slices.DeleteFunc(slices.Clone(r.cases), func(cs *runCase) bool { return cs.waits || cs.done })
+	var needed time.Duration
+	for _, cs := range active {
+		needed += rest(cs, r.rec.Run.Rounds)
+	}
+	for _, cs := range r.cases {
+		if cs.waits && r.servable(cs) && needed+rest(cs, r.rec.Run.Rounds) <= r.left()*3/4 {
+			cs.waits = false
+			for _, e := range cs.entries {
+				if row := r.rec.Row(e.Row()); row.Proof.Is(record.ProofNotMeasured) {
+					row.Proof = record.ProofOK
+				}
+			}
+			r.tell("time remains for %s", cs.name)
+			return
+		}
+	}
+	if needed > 0 {
+		r.raise(active)
+	}
 	kept, rounds := fitted(len(active), r.rec.Run.Rounds, r.left(), func(i, rounds int) time.Duration { return rest(active[i], rounds) })
 	r.rec.Run.Rounds = rounds
 	var waiting []string
@@ -76,22 +96,35 @@ func (r *run) fit() {
 	if slices.ContainsFunc(active[:kept], func(cs *runCase) bool { return rest(cs, rounds) > 0 }) {
 		return
 	}
-	for _, cs := range r.cases {
-		if cs.waits && r.servable(cs) && rest(cs, rounds) <= r.left()*3/4 {
-			cs.waits = false
-			for _, e := range cs.entries {
-				if row := r.rec.Row(e.Row()); row.Proof.Is(record.ProofNotMeasured) {
-					row.Proof = record.ProofOK
-				}
-			}
-			r.tell("time remains for %s", cs.name)
-			return
-		}
-	}
 	if !r.foretold {
 		r.foretold = true
 		r.foretell()
 	}
+}
+
+// raise gives blocks more rounds than they have now, if that narrows intervals more than the blocks
+// that it costs: where to start processes takes longer than their rounds do.
+func (r *run) raise(cases []*runCase) {
+	expected := func(rounds int) float64 {
+		turn := time.Duration(0)
+		for _, cs := range cases {
+			turn += cs.takes(rounds)
+		}
+		// An eighth is kept, as blocks may take longer than the last ones.
+		blocks := min(looks[len(looks)-1], cases[0].blocks+int(r.left()/8*7/max(1, turn)))
+		if blocks < looks[0] {
+			return math.Inf(1)
+		}
+		// Batches differ as much as DefaultRounds of them make processes differ.
+		return width(blocks) * math.Sqrt(1/float64(rounds)+1.0/DefaultRounds)
+	}
+	best := r.rec.Run.Rounds
+	for rounds := best + 1; rounds <= DefaultRounds; rounds++ {
+		if expected(rounds) < expected(best) {
+			best = rounds
+		}
+	}
+	r.rec.Run.Rounds = best
 }
 
 // abreast says whether all cases that do not wait have had equally many blocks, or those of

@@ -108,6 +108,36 @@ func (s slowToCalibrate) Batch(_ context.Context, n int) (b *Batch, err error) {
 	return &Batch{WallNS: int64(n) * time.Millisecond.Nanoseconds(), CPUNS: -1}, nil
 }
 
+// slowAtFirst is a program whose first processes, of a run's first block, start slowly.
+type slowAtFirst struct {
+	slowToCalibrate
+	started *atomic.Int64
+}
+
+func (s slowAtFirst) Open(context.Context) error {
+	if s.started.Add(1) == 1 {
+		time.Sleep(700 * time.Millisecond)
+	}
+	return nil
+}
+
+// Blocks that turn out to take less than the first have their rounds again.
+func TestRoundsComeBack(t *testing.T) {
+	var calibrated atomic.Bool
+	var started atomic.Int64
+	calibrated.Store(true)
+	suite := Suite{Stage: "test", Cases: []Case{{Name: "Test/op=started", Baseline: "impl=a", Contenders: []Contender{
+		{Name: "impl=a", Checks: "nothing", Start: func(context.Context, int) (Runner, error) {
+			return slowAtFirst{slowToCalibrate{&calibrated}, &started}, nil
+		}},
+	}}}}
+	entries := Entries([]Suite{suite})
+	rec, _ := told(t, Plan{Entries: entries, Rounds: DefaultRounds}, 3*time.Second, 0.5)
+	if blocks := rec.BlocksOf("Test/op=started"); rec.Run.Rounds != DefaultRounds || len(blocks) < looks[0] || len(blocks[1].Series[0].WallNS) == DefaultRounds {
+		t.Errorf("%d rounds a block, %d blocks, the second of %d rounds", rec.Run.Rounds, len(blocks), len(blocks[1].Series[0].WallNS))
+	}
+}
+
 // What only the first block does is not expected of the others: they keep their rounds.
 func TestCalibratingIsNotExpectedAgain(t *testing.T) {
 	var calibrated atomic.Bool

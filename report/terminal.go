@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -347,8 +348,24 @@ func machineText(rec *record.Record) string {
 	if cpu == "" {
 		cpu = "unknown processor"
 	}
-	return fmt.Sprintf("%s, %d cores, %s/%s, %s, GOMAXPROCS %d, seed %d, %d rounds a block",
-		cpu, m.Cores, m.GOOS, m.GOARCH, m.Go, rec.Run.GOMAXPROCS, rec.Run.Seed, rec.Run.Rounds)
+	return fmt.Sprintf("%s, %d cores, %s/%s, %s, GOMAXPROCS %d, seed %d, %s rounds a block",
+		cpu, m.Cores, m.GOOS, m.GOARCH, m.Go, rec.Run.GOMAXPROCS, rec.Run.Seed, roundsText(rec))
+}
+
+// roundsText is how many rounds the blocks have: fewer in those of a time when a run was short of
+// it.
+func roundsText(rec *record.Record) string {
+	fewest, most := rec.Run.Rounds, rec.Run.Rounds
+	for i := range rec.Blocks {
+		for j := range rec.Blocks[i].Series {
+			rounds := len(rec.Blocks[i].Series[j].WallNS)
+			fewest, most = min(fewest, rounds), max(most, rounds)
+		}
+	}
+	if fewest == most {
+		return strconv.Itoa(most)
+	}
+	return fmt.Sprintf("%d to %d", fewest, most)
 }
 
 // selfText says what the instrument cost, "" where that was not measured.
