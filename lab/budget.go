@@ -102,8 +102,8 @@ func (r *run) fit() {
 	}
 }
 
-// raise gives blocks more rounds than they have now, if that narrows intervals more than the blocks
-// that it costs: where to start processes takes longer than their rounds do.
+// raise gives blocks more rounds than they have now, if that narrows intervals by a tenth more than
+// the blocks that it costs would: where to start processes takes longer than their rounds do.
 func (r *run) raise(cases []*runCase) {
 	expected := func(rounds int) float64 {
 		turn := time.Duration(0)
@@ -124,7 +124,9 @@ func (r *run) raise(cases []*runCase) {
 			best = rounds
 		}
 	}
-	r.rec.Run.Rounds = best
+	if expected(best) < 0.9*expected(r.rec.Run.Rounds) {
+		r.rec.Run.Rounds = best
+	}
 }
 
 // abreast says whether all cases that do not wait have had equally many blocks, or those of
