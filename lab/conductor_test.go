@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -385,8 +386,9 @@ func TestInterruptKeepsFinishedBlocks(t *testing.T) {
 	}
 	whole := measured(t, testConductor(t), time.Minute, "op=plain")
 	for i := range 6 {
-		if got, want := fmt.Sprint(rec.Blocks[i].Series[0].Position), fmt.Sprint(whole.Blocks[i].Series[0].Position); got != want {
-			t.Errorf("block %d: order %s, in an unbroken run %s", i+1, got, want)
+		got, want := rec.Blocks[i].Series[0].Position, whole.Blocks[i].Series[0].Position
+		if rounds := min(len(got), len(want)); !slices.Equal(got[:rounds], want[:rounds]) { // how many depends on what they take
+			t.Errorf("block %d: order %v, in an unbroken run %v", i+1, got, want)
 		}
 	}
 }
