@@ -118,14 +118,14 @@ func (r *run) raise(cases []*runCase) {
 		// Batches differ as much as DefaultRounds of them make processes differ.
 		return width(blocks) * math.Sqrt(1/float64(rounds)+1.0/DefaultRounds)
 	}
-	best := r.rec.Run.Rounds
-	for rounds := best + 1; rounds <= DefaultRounds; rounds++ {
-		if expected(rounds) < expected(best) {
-			best = rounds
+	raised := r.rec.Run.Rounds
+	for rounds := raised + 1; rounds <= DefaultRounds; rounds++ {
+		if expected(rounds) < expected(raised) {
+			raised = rounds
 		}
 	}
-	if expected(best) < 0.9*expected(r.rec.Run.Rounds) {
-		r.rec.Run.Rounds = best
+	if expected(raised) < 0.9*expected(r.rec.Run.Rounds) {
+		r.rec.Run.Rounds = raised
 	}
 }
 
