@@ -119,16 +119,3 @@ func (u *Unpaired) distribution(m, n int) []float64 {
 	u.cumulative[[2]int{m, n}] = c
 	return c
 }
-
-// BlocksFor is the smallest number of blocks, the same in both runs, with which the test can reject
-// at the two-sided level.
-func BlocksFor(level float64) int {
-	// The most extreme of the C(2n, n) arrangements, on either side.
-	arrangements := 1.0
-	for n := 1; ; n++ {
-		arrangements *= float64(2*n) * float64(2*n-1) / float64(n*n)
-		if 2/arrangements <= level {
-			return n
-		}
-	}
-}

@@ -129,14 +129,6 @@ func TestShiftCovers(t *testing.T) {
 	}
 }
 
-func TestBlocksFor(t *testing.T) {
-	for level, want := range map[float64]int{0.05: 4, 0.05 / 23: 6, 0.05 / 24: 7, 0.05 / 400: 9} {
-		if got := BlocksFor(level); got != want {
-			t.Errorf("level %v: %d blocks, want %d", level, got, want)
-		}
-	}
-}
-
 func TestHolm(t *testing.T) {
 	p := []float64{0.01, 0.04, 0.03, 0.005}
 	want := []float64{0.03, 0.06, 0.06, 0.02} // 0.005*4, 0.01*3, 0.03*2, max(0.06, 0.04)
