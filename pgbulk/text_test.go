@@ -144,10 +144,7 @@ func TestTextAfterNulls(t *testing.T) {
 					}
 					return []any{i, fmt.Sprintf("%d hours", i), nil}
 				}))
-				o := pgbulk.Options{Strategy: s}
-				if s == pgbulk.Bind || s == pgbulk.Unnest {
-					o.ChunkRows = 500 // so that statements are under way
-				}
+				o := pgbulk.Options{Strategy: s, ChunkRows: 500} // so that statements are under way
 				_, err := call(t.Context(), conn, table, rows, o)
 				if err != nil {
 					t.Errorf("%d NULLs, %s: %v", nulls, name(s), err)

@@ -212,7 +212,7 @@ func (w *writer) settle(row []any) (text bool) {
 // chunk has only NULLs in that column.
 func (w *writer) textLate() {
 	switch {
-	case w.strategy == Copy && w.options.Strategy == Copy:
+	case w.strategy == Copy && (w.staging || w.options.Strategy == Copy):
 		w.staging = true
 	case w.strategy != Bind:
 		w.strategy, w.parsed = Bind, 0
@@ -333,10 +333,14 @@ func (w *writer) row(row []any) error {
 		return w.copyRow(row)
 	}
 	size, referred := w.size(row)
+	full := w.chunk.rows() >= w.options.ChunkRows || size > w.options.ChunkBytes-w.chunk.size()
+	if full && w.strategy == Auto && !w.stageless && (w.blind || w.keyOrder() || !w.large(size)) {
+		w.strategy = Copy
+	}
 	if w.strategy == Copy {
-		// While a column has had no value, some rows are held back: COPY cannot change a column's
-		// format later.
-		if len(w.open) > 0 && size <= w.options.ChunkBytes-w.chunk.size() {
+		// While a column has had no value, rows are held back, as many as Bind could send at once: COPY
+		// cannot change a column's format later.
+		if len(w.open) > 0 && w.chunk.rows() < maxParams/len(w.columns) && size <= w.options.ChunkBytes-w.chunk.size() {
 			w.chunk.grow(size-referred, w.options.ChunkBytes)
 			return w.add(&w.chunk, row)
 		}
@@ -344,13 +348,7 @@ func (w *writer) row(row []any) error {
 		w.copyChunk()
 		return w.copyRow(row)
 	}
-	if w.chunk.rows() >= w.options.ChunkRows || size > w.options.ChunkBytes-w.chunk.size() {
-		if w.strategy == Auto && !w.stageless && (w.blind || w.keyOrder() || !w.large(size)) {
-			w.strategy = Copy
-			w.startCopy()
-			w.copyChunk()
-			return w.copyRow(row)
-		}
+	if full {
 		w.settleParameters()
 		if w.chunk.rows() > 0 {
 			if err := w.bindChunk(); err != nil {
