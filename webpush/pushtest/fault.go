@@ -49,9 +49,11 @@ func Slow(d time.Duration) Fault {
 		select {
 		case <-time.After(d):
 			x.Accept(x.Writer)
+			return
 		case <-x.Request.Context().Done():
 		case <-x.Closing:
 		}
+		abort(x.Writer)
 	}
 }
 
@@ -63,6 +65,7 @@ func Stall() Fault {
 		case <-x.Request.Context().Done():
 		case <-x.Closing:
 		}
+		abort(x.Writer) // to return would be to answer 200
 	}
 }
 

@@ -2,9 +2,12 @@ package pushtest_test
 
 import (
 	"bytes"
+	"crypto/tls"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"postage/webpush/pushtest"
 )
@@ -70,5 +73,30 @@ func TestServiceChecks(t *testing.T) {
 	}
 	if service.Accepted() != 1 || !strings.HasPrefix(service.URL, "https://") {
 		t.Errorf("%d accepted by %s", service.Accepted(), service.URL)
+	}
+}
+
+// TestNoAnswer has a client that waits no longer, and yet reads on: what never answers says nothing
+// to it. net/http's client reads on for a moment, and took the answer for one in time.
+func TestNoAnswer(t *testing.T) {
+	for name, fault := range map[string]pushtest.Fault{"stall": pushtest.Stall(), "slow": pushtest.Slow(time.Hour)} {
+		t.Run(name, func(t *testing.T) {
+			service := pushtest.NewServer(pushtest.WithHTTP1(), pushtest.Always(fault))
+			defer service.Close()
+			conn, err := tls.Dial("tcp", strings.TrimPrefix(service.URL, "https://"), service.Transport().TLSClientConfig)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			if _, err := io.WriteString(conn, "POST /push/x HTTP/1.1\r\nHost: pushtest\r\nContent-Length: 0\r\n\r\n"); err != nil {
+				t.Fatal(err)
+			}
+			if err := conn.CloseWrite(); err != nil {
+				t.Fatal(err)
+			}
+			if text, err := io.ReadAll(conn); len(text) > 0 {
+				t.Errorf("answers %q (%v)", text, err)
+			}
+		})
 	}
 }
