@@ -338,8 +338,8 @@ func (w *writer) row(row []any) error {
 		w.strategy = Copy
 	}
 	if w.strategy == Copy {
-		// While a column has had no value, rows are held back, as many as Bind could send at once: COPY
-		// cannot change a column's format later.
+		// While a column has had no value, rows are held back, as many as Bind could send at once:
+		// COPY cannot change a column's format later.
 		if len(w.open) > 0 && w.chunk.rows() < maxParams/len(w.columns) && size <= w.options.ChunkBytes-w.chunk.size() {
 			w.chunk.grow(size-referred, w.options.ChunkBytes)
 			return w.add(&w.chunk, row)
