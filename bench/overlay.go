@@ -18,6 +18,9 @@ import (
 //go:embed hook/hook.go.txt
 var hook string
 
+//go:embed hook/cpu_linux.go.txt
+var hookCPULinux string
+
 //go:embed hook/cpu_unix.go.txt
 var hookCPUUnix string
 
@@ -69,6 +72,8 @@ func overlay(ctx context.Context, folder string) (string, error) {
 	}
 	cpu := hookCPUUnix
 	switch system {
+	case "linux", "android":
+		cpu = hookCPULinux
 	case "windows", "plan9", "js", "wasip1":
 		cpu = hookCPUOther
 	}
