@@ -127,8 +127,8 @@ func binaryOf(t *testing.T, text string) *Binary {
 	return binary
 }
 
-// The CPU time of a batch is that of the benchmark's thread, where it has one. The runtime's monitor
-// works too after a wait for a batch's turn: see proc.CPUOfCode.
+// The CPU time of a batch is that of the benchmark's thread, where it has one. The runtime's
+// monitor works too after a wait for a batch's turn: see proc.CPUOfCode.
 func TestMonitorIsNotCounted(t *testing.T) {
 	binary := binaryOf(t, `package counted
 
