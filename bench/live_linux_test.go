@@ -72,16 +72,7 @@ func BenchmarkCounted(b *testing.B) {
 		if binary.counter = taskClock; !there {
 			binary.counter = func() (*os.File, error) { return nil, unix.ENOENT }
 		}
-		l, err := binary.start(&Benchmark{Name: "BenchmarkCounted"}, 0, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer l.Kill()
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
-		if err := l.Open(ctx); err != nil {
-			t.Fatal(err)
-		}
+		l, ctx := opened(t, binary, "BenchmarkCounted")
 		for range 2 {
 			b, err := l.Batch(ctx, 2)
 			if err != nil {
@@ -127,6 +118,22 @@ func binaryOf(t *testing.T, text string) *Binary {
 	return binary
 }
 
+// opened starts a benchmark, and has it ready for batches of a minute in all.
+func opened(t *testing.T, binary *Binary, name string) (*live, context.Context) {
+	t.Helper()
+	l, err := binary.start(&Benchmark{Name: name}, 0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(l.Kill)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	t.Cleanup(cancel)
+	if err := l.Open(ctx); err != nil {
+		t.Fatal(err)
+	}
+	return l, ctx
+}
+
 // The CPU time of a batch is that of the benchmark's thread, where it has one. The runtime's
 // monitor works too after a wait for a batch's turn: see proc.CPUOfCode.
 func TestMonitorIsNotCounted(t *testing.T) {
@@ -161,16 +168,7 @@ func BenchmarkThread(b *testing.B) {
 	b.ReportMetric(float64(threadCPU()-from)/float64(b.N), "thread-ns/op")
 }
 `)
-	l, err := binary.start(&Benchmark{Name: "BenchmarkThread"}, 0, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Kill()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	if err := l.Open(ctx); err != nil {
-		t.Fatal(err)
-	}
+	l, ctx := opened(t, binary, "BenchmarkThread")
 	var beyond []float64
 	for range 40 {
 		time.Sleep(25 * time.Millisecond) // others' batches

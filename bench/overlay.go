@@ -72,7 +72,7 @@ func overlay(ctx context.Context, folder string) (string, error) {
 	}
 	cpu := hookCPUUnix
 	switch system {
-	case "linux", "android":
+	case "linux":
 		cpu = hookCPULinux
 	case "windows", "plan9", "js", "wasip1":
 		cpu = hookCPUOther

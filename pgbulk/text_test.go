@@ -150,6 +150,9 @@ func TestTextAfterNulls(t *testing.T) {
 					t.Errorf("%d NULLs, %s: %v", nulls, name(s), err)
 					continue
 				}
+				if n := get[int](t, conn, "select count(*) from "+table.Name.Sanitize()); n != 4000 {
+					t.Errorf("%d NULLs, %s: %d rows, want 4000", nulls, name(s), n)
+				}
 				if n := get[int](t, conn, "select count(*) from "+table.Name.Sanitize()+" where a = id * interval '1 hour'"); n != max(0, 4000-nulls) {
 					t.Errorf("%d NULLs, %s: %d intervals", nulls, name(s), n)
 				}
