@@ -54,7 +54,9 @@ func (r *run) block(ctx context.Context, cs *runCase) (record.Block, error) {
 		return err
 	})
 	begun := time.Now()
-	r.calibrate(ctx, seats)
+	if fewest := r.calibrate(ctx, seats); cs.blocks == 0 {
+		cs.fewest = fewest
+	}
 	cs.once = time.Since(begun)
 	each(seats, func(s *seat) error {
 		_, err := s.child.ask(ctx, request{Op: opWarm, N: s.row.N, Pieces: s.row.Pieces, Seed: r.rec.Run.Seed, Block: block.Number}, r.batchPatience(2*max(batchTarget, s.entry.Case.Batch)))
@@ -149,8 +151,10 @@ func each(seats []*seat, do func(*seat) error) {
 
 // calibrate finds, in a row's first block, the number of operations in its batches.
 // The control takes the baseline's, and an old revision the new one's, so that the two
-// differ in nothing else.
-func (r *run) calibrate(ctx context.Context, seats []*seat) {
+// differ in nothing else. fewest is how many rounds a block must have for the pieces of all
+// batches, 0 if some have none.
+func (r *run) calibrate(ctx context.Context, seats []*seat) (fewest int) {
+	inPieces := true
 	for i, s := range seats {
 		if s.err != nil || s.row.N > 0 {
 			continue
@@ -163,7 +167,12 @@ func (r *run) calibrate(ctx context.Context, seats []*seat) {
 		answer, s.err = s.child.ask(ctx, request{Op: opCalibrate, TargetNS: batchTarget.Nanoseconds()}, r.batchPatience(0))
 		s.row.N, s.row.Pieces = answer.N, answer.Pieces
 		s.warn(answer.Warnings)
+		inPieces, fewest = inPieces && answer.Rounds > 0, max(fewest, answer.Rounds)
 	}
+	if !inPieces {
+		return 0
+	}
+	return fewest
 }
 
 // alike reports whether e is the same contender as other: its control, or its old version.

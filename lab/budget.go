@@ -55,7 +55,7 @@ func best(cases []*runCase, rounds int, left time.Duration) *runCase {
 // fit looks, when all cases have had a block or a few, whether each can have those of a first look
 // in the time that is left. If not, blocks get fewer rounds; if that is not enough, cases wait, the
 // last ones first. If blocks turn out to take less, cases that wait are come back to, and then
-// blocks get more rounds.
+// blocks may get more rounds.
 func (r *run) fit() {
 	if !r.abreast() {
 		return
@@ -80,8 +80,8 @@ func (r *run) fit() {
 			return
 		}
 	}
-	if needed > 0 {
-		r.raise(active)
+	if needed > 0 && (needed > r.left() || r.rec.Run.Rounds < DefaultRounds) {
+		r.balance(active)
 	}
 	kept, rounds := fitted(len(active), r.rec.Run.Rounds, r.left(), func(i, rounds int) time.Duration { return rest(active[i], rounds) })
 	r.rec.Run.Rounds = rounds
@@ -102,9 +102,27 @@ func (r *run) fit() {
 	}
 }
 
-// raise gives blocks more rounds than they have now, if that narrows intervals by a tenth more than
-// the blocks that it costs would: where to start processes takes longer than their rounds do.
-func (r *run) raise(cases []*runCase) {
+// By how many rounds' batches processes differ: rounds beyond that narrow intervals less than more
+// blocks do. Fast pieces are so alike that blocks of 7 rounds differ as those of 15 and 24 do
+// (docs/method.md); of whole batches it takes more.
+const (
+	piecesApart  = 5
+	batchesApart = DefaultRounds
+)
+
+// balance gives blocks more rounds, or fewer, if that narrows intervals by a tenth more than the
+// blocks do that it costs or saves: where to start processes takes longer than their rounds, and
+// where the budget is too small for blocks of DefaultRounds. Blocks of whole batches get no fewer
+// than they have.
+func (r *run) balance(cases []*runCase) {
+	now, apart := r.rec.Run.Rounds, piecesApart
+	fewest := fewestRounds
+	for _, cs := range cases {
+		if fewest = max(fewest, cs.fewest); cs.fewest == 0 {
+			fewest, apart = now, batchesApart
+			break
+		}
+	}
 	expected := func(rounds int) float64 {
 		turn := time.Duration(0)
 		for _, cs := range cases {
@@ -115,17 +133,16 @@ func (r *run) raise(cases []*runCase) {
 		if blocks < looks[0] {
 			return math.Inf(1)
 		}
-		// Batches differ as much as DefaultRounds of them make processes differ.
-		return width(blocks) * math.Sqrt(1/float64(rounds)+1.0/DefaultRounds)
+		return width(blocks) * math.Sqrt(1/float64(rounds)+1/float64(apart))
 	}
-	raised := r.rec.Run.Rounds
-	for rounds := raised + 1; rounds <= DefaultRounds; rounds++ {
-		if expected(rounds) < expected(raised) {
-			raised = rounds
+	narrowest := now
+	for rounds := fewest; rounds <= DefaultRounds; rounds++ {
+		if expected(rounds) < expected(narrowest) {
+			narrowest = rounds
 		}
 	}
-	if expected(raised) < 0.9*expected(r.rec.Run.Rounds) {
-		r.rec.Run.Rounds = raised
+	if expected(narrowest) < 0.9*expected(now) {
+		r.rec.Run.Rounds = narrowest
 	}
 }
 

@@ -150,3 +150,33 @@ func TestCalibratingIsNotExpectedAgain(t *testing.T) {
 		t.Errorf("%d rounds a block, %d blocks", rec.Run.Rounds, blocks)
 	}
 }
+
+// Where the budget is too small for blocks of DefaultRounds, those of batches in pieces have so few
+// rounds that there are more blocks; those of whole batches have as many as leave the fewest.
+func TestRoundsOrBlocks(t *testing.T) {
+	const cases = 16
+	for _, tt := range []struct {
+		name            string
+		fixed, round    time.Duration
+		fewest, now     int
+		atLeast, atMost int
+	}{
+		{"pieces", 320 * time.Millisecond, 41 * time.Millisecond, 6, DefaultRounds, 6, 9},
+		{"pieces that need rounds", 320 * time.Millisecond, 41 * time.Millisecond, 14, DefaultRounds, 14, 15},
+		{"pieces, and time enough", 200 * time.Millisecond, 25 * time.Millisecond, 4, DefaultRounds, DefaultRounds, DefaultRounds},
+		{"pieces, and time again", 50 * time.Millisecond, 5 * time.Millisecond, 4, 5, 8, 12},
+		{"whole batches", 320 * time.Millisecond, 41 * time.Millisecond, 0, DefaultRounds, 14, 16},
+		{"whole batches, and time again", 320 * time.Millisecond, 5 * time.Millisecond, 0, 4, 20, DefaultRounds},
+	} {
+		r := &run{Conductor: &Conductor{}, deadline: time.Now().Add(cases * (6*time.Second - tt.fixed - time.Duration(tt.now)*tt.round)),
+			rec: &record.Record{Run: record.Run{Rounds: tt.now}}}
+		for range cases {
+			r.cases = append(r.cases, &runCase{blocks: 1, halfWidth: math.Inf(1), fewest: tt.fewest,
+				round: []time.Duration{tt.round}, fixed: []time.Duration{tt.fixed}})
+		}
+		r.fit()
+		if got := r.rec.Run.Rounds; got < tt.atLeast || got > tt.atMost {
+			t.Errorf("%s: %d rounds, want %d to %d", tt.name, got, tt.atLeast, tt.atMost)
+		}
+	}
+}

@@ -107,6 +107,7 @@ type runCase struct {
 	// except once, what the last block did that no other has to.
 	round, fixed []time.Duration
 	once         time.Duration
+	fewest       int     // rounds for the pieces of its batches, 0 if some are not timed in pieces
 	halfWidth    float64 // at the last look
 	waits        bool    // until time remains
 	done         bool

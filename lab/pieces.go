@@ -37,6 +37,15 @@ func inPieces(n, cycle, rounds int) (operations, pieces int) {
 	return pieces * piece, pieces
 }
 
+// roundsOf is how many rounds of batches of n operations in so many pieces, but no more than
+// DefaultRounds, have five times the pieces of each kind that their fast part takes.
+func roundsOf(n, pieces, cycle int) int {
+	if pieces == 0 {
+		return 0
+	}
+	return min(DefaultRounds, (5*leastOfWork*kinds(n/pieces, cycle)+pieces-1)/pieces)
+}
+
 // kinds is the number of pieces after which the work is the same again.
 func kinds(piece, cycle int) int {
 	a, b := piece, cycle

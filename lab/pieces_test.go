@@ -31,6 +31,20 @@ func TestInPieces(t *testing.T) {
 	}
 }
 
+func TestRoundsOfPieces(t *testing.T) {
+	for _, tt := range []struct{ n, pieces, cycle, want int }{
+		{2112, 33, 256, 6},    // 45 of each of 4 kinds
+		{147_456, 32, 256, 2}, // all alike
+		{2000, 50, 1000, 23},  // 25 kinds
+		{64, 32, 64, 24},      // as many as a block has at most
+		{1000, 0, 0, 0},       // not in pieces
+	} {
+		if got := roundsOf(tt.n, tt.pieces, tt.cycle); got != tt.want {
+			t.Errorf("roundsOf(%d, %d, %d) = %d, want %d", tt.n, tt.pieces, tt.cycle, got, tt.want)
+		}
+	}
+}
+
 // Batches keep nearly their size, and pieces of one kind always have the same work.
 func TestPiecesAreOfEqualWork(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

@@ -30,9 +30,11 @@ type request struct {
 type reply struct {
 	// Metrics answers open.
 	Metrics map[string]float64 `json:"metrics,omitempty"`
-	// N and Pieces answer calibrate.
+	// N, Pieces and Rounds answer calibrate: the operations and pieces of a batch, and how many
+	// rounds of such batches have enough pieces, 0 if there are none.
 	N      int `json:"n,omitempty"`
 	Pieces int `json:"pieces,omitempty"`
+	Rounds int `json:"rounds,omitempty"`
 	// Batch answers run.
 	Batch *Batch `json:"batch,omitempty"`
 	// Latency answers close, where the contender keeps latencies: a base64 HDR

@@ -133,7 +133,7 @@ func (w *worker) calibrate(target time.Duration) (reply, error) {
 	if fast := p.fast(count); fast > 0 {
 		n, count = inPieces(fitting(n, least, target, fast), again, DefaultRounds)
 	}
-	return reply{N: n, Pieces: count}, nil
+	return reply{N: n, Pieces: count, Rounds: roundsOf(n, count, again)}, nil
 }
 
 // calibrating is how many batches find out how many operations one should have. Where the mean of
