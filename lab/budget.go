@@ -102,9 +102,8 @@ func (r *run) fit() {
 	}
 }
 
-// By how many rounds' batches processes differ: rounds beyond that narrow intervals less than more
-// blocks do. Fast pieces are so alike that blocks of 7 rounds differ as those of 15 and 24 do
-// (docs/method.md); of whole batches it takes more.
+// After how many rounds a block's value differs as much by its batches as by its processes. Fast
+// pieces are so alike that blocks of 7 rounds differ as those of 15 do (docs/method.md).
 const (
 	piecesApart  = 5
 	batchesApart = DefaultRounds
