@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,6 +20,7 @@ import (
 	"postage/record"
 	"postage/report"
 	"postage/stats"
+	"postage/verdict"
 )
 
 // enoughComparisons without a false alarm show that at most 1% are false alarms: 0.99^368 is 2.5%.
@@ -243,7 +245,7 @@ func rateText(r report.Rate) string {
 func calibrationJSON(stage string, c lab.Calibration) *report.Calibration {
 	result := &report.Calibration{
 		Stage: stage, Comparisons: c.Comparisons, FalseAlarms: rate(c.FalseAlarms, c.Comparisons), Misses: rate(c.Misses, c.Comparisons),
-		Slowdowns: []report.Slowdown{}, Blocks: c.Blocks, HalfWidth: c.HalfWidth,
+		Slowdowns: []report.Slowdown{}, Blocks: c.Blocks, HalfWidth: c.HalfWidth, Needed: c.Needed,
 	}
 	for i, by := range lab.InjectedSlowdowns {
 		if c.Slowed[i] == 0 {
@@ -272,16 +274,37 @@ func calibrationGate(rec *record.Record) report.CalibrationGate {
 	return result
 }
 
-// calibrationLine says in one line what verdicts are worth here.
+// calibrationLine says in one line what verdicts are worth here, and what the next smaller slowdown
+// that is not found in 95% of comparisons would take.
 func calibrationLine(rec *record.Record, r *report.Calibration) string {
-	finds := "no slowdown of up to 5% is found in 95% of comparisons"
+	finds, missed := fmt.Sprintf("a slowdown of %.3g%% is found in 95%% of comparisons", 100*r.Needed), 0.0
 	for _, s := range r.Slowdowns {
-		if r.Smallest != nil && s.By == *r.Smallest {
+		if r.Smallest == nil || s.By < *r.Smallest {
+			missed = max(missed, s.By)
+		} else if s.By == *r.Smallest {
 			finds = fmt.Sprintf("a slowdown of %g%% is found in %.0f%% of comparisons (%d found)", 100*s.By, 100*s.Found.Value, s.Found.Count)
 		}
 	}
-	return fmt.Sprintf("%s on this machine, %v a comparison: %s, equal things are called different in at most %.1f%% (%d of %d)",
+	if more := longer(rec, r.Needed, missed); more > 0 {
+		finds += fmt.Sprintf("; for %g%% one would take about %v", 100*missed, more)
+	}
+	return fmt.Sprintf("%s on this machine, %v a comparison: %s; equal things are called different in at most %.1f%% (%d of %d)",
 		r.Stage, eachTook(rec), finds, 100*r.FalseAlarms.High, r.FalseAlarms.Count, r.Comparisons)
+}
+
+// longer is about how long a comparison would take to find a smaller slowdown than it needs, 0 if
+// no time is known to be enough. Intervals become narrower with the root of the time.
+func longer(rec *record.Record, needed, wanted float64) time.Duration {
+	margin := verdict.Margin(rec.Run.Precision)
+	now, then := math.Log1p(needed)-margin, math.Log1p(wanted)-margin
+	if then <= 0 || now <= then {
+		return 0
+	}
+	took := time.Duration(float64(eachTook(rec)) * now * now / (then * then))
+	if took < time.Minute {
+		return took.Round(time.Second)
+	}
+	return took.Round(time.Minute)
 }
 
 // keptCalibration is the line of a stage's last calibration and the machine it is of.

@@ -7,8 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"postage/lab"
 	"postage/record"
 	"postage/record/recordtest"
+	"postage/report"
 )
 
 // --record compares what each value of a block finds in the same batches. Here these are simulated
@@ -42,5 +44,35 @@ func TestCalibrationOfARecord(t *testing.T) {
 	}
 	if status, _, stderr := command("doctor", "--calibrate", "--record", file); status != exitUsage || !strings.Contains(stderr, "holds no comparison") {
 		t.Errorf("%d: %s", status, stderr)
+	}
+}
+
+// What a comparison cannot find is said with what it would take: half the slowdown takes four times
+// as long, or a little more because of the margin.
+func TestCalibrationLine(t *testing.T) {
+	rec := &record.Record{Run: record.Run{Precision: calibrationPrecision, Budget: 12 * time.Second}, Rows: []record.Row{{Case: "one"}}}
+	found := func(share ...float64) (s []report.Slowdown) {
+		for i, by := range lab.InjectedSlowdowns {
+			s = append(s, report.Slowdown{By: by, Found: report.Rate{Count: int(100 * share[i]), Of: 100, Value: share[i]}})
+		}
+		return s
+	}
+	three, one := 0.03, 0.01
+	for _, tt := range []struct {
+		needed   float64
+		smallest *float64
+		share    []float64
+		want     string
+	}{
+		{0.024, &three, []float64{0.1, 0.8, 0.96, 1}, "12s a comparison: a slowdown of 3% is found in 96% of comparisons (96 found); for 2% one would take about 19s; equal things"},
+		{0.10, nil, []float64{0, 0, 0, 0.1}, "12s a comparison: a slowdown of 10% is found in 95% of comparisons; for 5% one would take about 51s; equal things"},
+		{0.90, nil, []float64{0, 0, 0, 0}, "a slowdown of 90% is found in 95% of comparisons; for 5% one would take about 42m0s; equal"},
+		{0.008, &one, []float64{1, 1, 1, 1}, "a slowdown of 1% is found in 100% of comparisons (100 found); equal"},
+		{0.019, &three, []float64{0, 0.94, 0.96, 1}, "(96 found); equal"},
+	} {
+		r := &report.Calibration{Stage: "seal", Comparisons: 400, Needed: tt.needed, Smallest: tt.smallest, Slowdowns: found(tt.share...)}
+		if got := calibrationLine(rec, r); !strings.Contains(got, tt.want) {
+			t.Errorf("%q lacks %q", got, tt.want)
+		}
 	}
 }

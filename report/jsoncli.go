@@ -41,6 +41,7 @@ type (
 		Smallest  *float64 `json:"smallest_found"`
 		Blocks    float64  `json:"median_blocks"`
 		HalfWidth float64  `json:"median_half_width"`
+		Needed    float64  `json:"needed"`
 		// Gate is what a gate finds in the same batches.
 		Gate CalibrationGate `json:"gate"`
 	}

@@ -99,7 +99,7 @@ func TestCommandsJSON(t *testing.T) {
 		},
 		"doctor": func(b *bytes.Buffer) error {
 			rate := Rate{Count: 1, Of: 100, Value: 0.01, Low: 0.001, High: 0.05}
-			return DoctorJSON(b, &machine, []string{"It is <busy>."}, "Not now.", &Calibration{"encode", 100, rate, rate, []Slowdown{{0.02, rate}}, number(0.02), 10, 0.01,
+			return DoctorJSON(b, &machine, []string{"It is <busy>."}, "Not now.", &Calibration{"encode", 100, rate, rate, []Slowdown{{0.02, rate}}, number(0.02), 10, 0.01, 0.016,
 				CalibrationGate{rate, rate, []Slowdown{{0.05, rate}}}})
 		},
 		"load": func(b *bytes.Buffer) error {
