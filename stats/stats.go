@@ -152,14 +152,14 @@ type Comparison struct {
 	HalfWidth float64
 	// Confidence is the interval's own, at least 95%.
 	Confidence float64
-	// sureLow and sureHigh bound the logarithm's 99% interval, Student's; 0 where only the
+	// sureLow and sureHigh bound the logarithm's 99.5% interval, Student's; 0 where only the
 	// other is known.
 	sureLow, sureHigh float64
 }
 
 // differenceLevel is the p-value above which nothing is called different. An interval misses 1 in
 // up to 5% of comparisons of equal things; the margin makes up for that only where it is narrow.
-const differenceLevel = 0.01
+const differenceLevel = 0.005
 
 // Compare estimates the ratio from the block values, with its 95% interval.
 func Compare(blockValues []float64) Comparison {
@@ -196,7 +196,7 @@ const (
 // Decide gives the verdict of an interval of ratios. Faster and slower need the whole interval to
 // lie beyond the margin (0.01: 1%), so that a certain but negligible difference does not count, and
 // two identical programs are called different much more rarely than the interval misses 1. Where
-// the interval is much wider than the margin, Student's 99% interval must not contain 1 either.
+// the interval is much wider than the margin, Student's 99.5% interval must not contain 1 either.
 // Same needs the whole interval within two margins of 1. All else is undecided: more blocks may
 // decide it.
 func Decide(c Comparison, margin float64) Verdict {
