@@ -151,8 +151,8 @@ func TestCalibratingIsNotExpectedAgain(t *testing.T) {
 	}
 }
 
-// Where the budget is too small for blocks of DefaultRounds, those of batches in pieces have so few
-// rounds that there are more blocks; those of whole batches have as many as leave the fewest.
+// Where the budget is too small for blocks of DefaultRounds, those of batches in pieces get so few
+// rounds that there are more blocks; those of whole batches get as many as leave time for six.
 func TestRoundsOrBlocks(t *testing.T) {
 	const cases = 16
 	for _, tt := range []struct {
