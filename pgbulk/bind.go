@@ -64,11 +64,12 @@ func (w *writer) startBind() {
 	}
 	w.openStream()
 	w.sign()
+	// Several statements under one Sync are one transaction too, but not to every pooler.
+	w.begun = !w.inTx && (w.returned != nil || !w.alone)
 	switch {
 	case w.saves():
 		w.stream.command("savepoint " + savepoint)
-	case w.inTx:
-	case w.returned != nil:
+	case w.begun:
 		w.stream.command("begin")
 	}
 }
@@ -179,8 +180,11 @@ func (w *writer) keyOf(row []any) (key []byte, ok bool, err error) {
 
 // endBind ends the exchange.
 func (w *writer) endBind() {
-	if w.saves() {
+	switch {
+	case w.saves():
 		w.stream.command("release savepoint " + savepoint)
+	case w.begun && w.returned == nil:
+		w.stream.command("commit")
 	}
 	w.stream.sync()
 }
@@ -222,7 +226,7 @@ func (w *writer) appendInsert(sql []byte, rows int) []byte {
 // failedStatement returns the rows of the statement that the server's error was about.
 func (w *writer) failedStatement() (first, last int, ok bool) {
 	i := w.stream.commands
-	if w.saves() || w.returned != nil && !w.inTx {
+	if w.saves() || w.begun {
 		i-- // the savepoint, or BEGIN
 	}
 	if i < 0 || i >= len(w.sent) {

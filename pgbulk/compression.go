@@ -25,7 +25,8 @@ func (c Compression) check() error {
 
 // compressing has write run while the server's default for compression is the options'. The setting
 // is local to a transaction, which is begun if the caller has none: behind a pooler it then applies
-// to the right statements. In the caller's transaction it is put back.
+// to the right statements. In the caller's transaction it is put back, also after an error that
+// left it alive.
 func (p *plan) compressing(ctx context.Context, write func() (Result, error)) (result Result, err error) {
 	b := pool.Get().(*buffers)
 	defer b.put()
@@ -42,17 +43,22 @@ func (p *plan) compressing(ctx context.Context, write func() (Result, error)) (r
 	if ours {
 		begin, end = "begin; "+begin, "commit"
 	}
-	committed := false
+	done := false
 	defer func() { // also if the source of rows panics
-		if ours && !committed && !pc.IsClosed() && pc.TxStatus() != 'I' {
-			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), CancelGrace)
-			defer cancel()
-			if b.exec(ctx, pc, "rollback") != nil {
-				pc.Close(ctx)
-			}
-			if e, ok := errors.AsType[*Error](err); ok {
-				e.Closed = pc.IsClosed()
-			}
+		undo := "rollback"
+		switch status := pc.TxStatus(); {
+		case done || pc.IsClosed() || status == 'I' || !ours && status == 'E': // an aborted transaction's setting ends with it
+			return
+		case !ours:
+			undo = end
+		}
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), CancelGrace)
+		defer cancel()
+		if b.exec(ctx, pc, undo) != nil {
+			pc.Close(ctx)
+		}
+		if e, ok := errors.AsType[*Error](err); ok {
+			e.Closed = pc.IsClosed()
 		}
 	}()
 	if err := b.exec(ctx, pc, begin); err != nil {
@@ -72,7 +78,7 @@ func (p *plan) compressing(ctx context.Context, write func() (Result, error)) (r
 		e.Closed, e.Uncertain = pc.IsClosed(), ours && s.uncertain()
 		return Result{Rows: result.Rows, Strategy: result.Strategy}, e
 	}
-	committed = true
+	done = true
 	return result, nil
 }
 

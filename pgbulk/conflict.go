@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
 )
 
 // SQL is a piece of SQL that goes into a statement as it stands, such as a predicate. It is part of
@@ -119,6 +120,37 @@ func (o *Options) setNothing() bool { return len(o.Set) == 0 && len(o.SetTo) == 
 // as far as their bytes tell.
 func (t *Table) exactKey(o *Options) bool {
 	return len(t.Key) > 0 && o.Target == "" && o.TargetWhere == ""
+}
+
+// bytesDecide reports whether two keys are equal only if their bytes are. It knows the types that
+// keys mostly have; of others, such as numeric with its 1.0 and 1.00, it says no.
+func (l *layout) bytesDecide(key []string) bool {
+	for i, c := range l.columns {
+		if !slices.Contains(key, c.name) {
+			continue
+		}
+		switch c.oid {
+		case pgtype.TextOID, pgtype.VarcharOID:
+			if l.attributes[i].folds {
+				return false
+			}
+		case pgtype.Int2OID, pgtype.Int4OID, pgtype.Int8OID, pgtype.BoolOID, pgtype.UUIDOID, pgtype.ByteaOID, pgtype.OIDOID,
+			pgtype.DateOID, pgtype.TimestampOID, pgtype.TimestamptzOID:
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// collation is the COLLATE clause of one of our columns, if it has one.
+func (l *layout) collation(column string) string {
+	for i, c := range l.columns {
+		if c.name == column {
+			return l.attributes[i].collation
+		}
+	}
+	return ""
 }
 
 // assignments are what follows SET.

@@ -1,17 +1,20 @@
 package pgbulk
 
 import (
+	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // stageName is the temporary table's name, or its beginning: in the caller's transaction there is
-// one for each set of columns, for all calls. Creating and dropping one for each call would leave
-// locks on eight relations each time, until the transaction ends.
+// one for each role and set of columns, for all calls. Creating and dropping one for each call
+// would leave locks on eight relations each time, until the transaction ends.
 const stageName = "pgbulk_stage"
 
 // startCopy begins the exchange with the statements before and after the rows, all in one simple
@@ -25,53 +28,69 @@ func (w *writer) startCopy() {
 	w.stream.startCopy()
 }
 
-// script is the text of the Query.
+// script is the text of the Query. Outside of a transaction it begins one: a pooler between the two
+// then leaves us the server's connection until an error has been answered, and with it the rest of
+// the rows, which are already on their way.
 func (w *writer) script() string {
-	columns := quoteAll(w.table.Columns)
-	if !w.staging {
-		return w.sameTypes() + "copy " + w.table.Name.Sanitize() + " (" + columns + ") from stdin (format binary)"
-	}
 	var b strings.Builder
 	if !w.inTx {
 		b.WriteString("begin; ")
 	}
+	columns := quoteAll(w.table.Columns)
+	if w.staging {
+		w.stagedScript(&b, columns)
+	} else {
+		b.WriteString("copy " + w.table.Name.Sanitize() + " (" + columns + ") from stdin (format binary); " + w.sameTypes())
+	}
+	if !w.inTx && w.returned == nil {
+		b.WriteString("; commit")
+	}
+	return b.String()
+}
+
+func (w *writer) stagedScript(b *strings.Builder, columns string) {
 	create := w.createStage()
 	if w.inTx {
 		create = ifMissing(w.stage, create)
 	}
 	b.WriteString(create)
-	fmt.Fprintf(&b, "copy pg_temp.%s (%s) from stdin (format binary); ", w.stage, columns)
+	fmt.Fprintf(b, "copy pg_temp.%s (%s) from stdin (format binary); ", w.stage, columns)
 	if w.options.LocateWithin > 0 {
-		fmt.Fprintf(&b, "savepoint %s; %s; release savepoint %s; ", savepoint, w.insertSelect(""), savepoint)
+		fmt.Fprintf(b, "savepoint %s; %s; release savepoint %s", savepoint, w.insertSelect(""), savepoint)
 	} else {
-		b.WriteString(w.insertSelect("") + "; ")
+		b.WriteString(w.insertSelect(""))
 	}
-	switch {
-	case w.inTx:
-		b.WriteString("truncate pg_temp." + w.stage)
-	case w.returned == nil:
-		b.WriteString("commit")
+	if w.inTx {
+		b.WriteString("; truncate pg_temp." + w.stage)
 	}
-	return b.String()
 }
 
-// sameTypes is a statement that fails if the types of the columns have changed since an earlier
-// call. It is empty if there was none. The same bytes can be valid for both types, so COPY would
-// not notice.
+// altered is what the error of sameTypes begins with.
+const altered = "pgbulk: altered "
+
+// sameTypes is a statement that fails if the table, or the types of its columns, are no longer what
+// was described: the same bytes can be valid for both types, so COPY would not notice. It comes
+// after COPY, whose lock keeps others from altering the table. The types are those of a row's
+// fields, for which the server need not search its catalogs.
 func (w *writer) sameTypes() string {
-	if !w.kept {
-		return ""
-	}
-	literal := func(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
-	types := make([]string, len(w.columns))
+	types, want := make([]string, len(w.columns)), make([]string, len(w.columns))
 	for i, c := range w.columns {
-		types[i] = "(" + literal(c.name) + "," + literal(w.layout.attributes[i].cast) + ")"
+		types[i] = "pg_catalog.pg_typeof((null::" + w.layout.name + ")." + quote(c.name) + ")"
+		want[i] = strconv.FormatUint(uint64(w.layout.attributes[i].oid), 10)
 	}
-	// The cast depends on n, so that the server does not evaluate it while planning.
-	return fmt.Sprintf(`select from (select count(*) as n from pg_catalog.pg_attribute a where a.attrelid = %s::regclass and not a.attisdropped
-	and (a.attname::text, format_type(a.atttypid, -1)) in (%s)) as same where case when n = %d then false
-	else ('the table was altered: only ' || n || ' of %[3]d columns have the types that they had')::int = 0 end; `,
-		literal(w.table.Name.Sanitize()), strings.Join(types, ","), len(types))
+	// The cast depends on what is compared, so that the server does not evaluate it while planning.
+	return fmt.Sprintf(`select case when now.oid = %s and now.types::pg_catalog.oid[] = '{%s}' then 0 else ('%s' || now.types::text)::int end
+	from (select '%s'::pg_catalog.regclass as oid, array[%s] as types) as now`,
+		w.layout.oid, strings.Join(want, ","), altered, strings.ReplaceAll(w.table.Name.Sanitize(), "'", "''"), strings.Join(types, ","))
+}
+
+// alteredError is the error that sameTypes led to, in words.
+func (w *writer) alteredError(e *pgconn.PgError) error {
+	_, rest, found := strings.Cut(e.Message, altered)
+	if types, _, ended := strings.Cut(rest, "}"); found && ended {
+		return fmt.Errorf("the table was altered after this call, or its Writer, asked about it: %s now are %s}: make the call again", quoteAll(w.table.Columns), types)
+	}
+	return nil
 }
 
 // createStage is the statements that make the stage, and gives it its name. Its values are not
@@ -84,7 +103,7 @@ func (w *writer) createStage() string {
 	columns := strings.Join(w.stageColumns(), ", ")
 	w.stage = stageName
 	if w.inTx {
-		w.stage += fmt.Sprintf("_%x", sha256.Sum256([]byte(columns)))[:17]
+		w.stage += fmt.Sprintf("_%x", sha256.Sum256([]byte(w.layout.role+"\x00"+columns)))[:17]
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "create temporary table %s (%s) on commit drop; ", w.stage, columns)
@@ -110,14 +129,15 @@ func ifMissing(table, sql string) string {
 	return "do " + tag + " begin if to_regclass('pg_temp." + table + "') is null then " + sql + "end if; end " + tag + "; "
 }
 
-// stageColumns are the definitions of the stage's columns. Those that are sent as text are text
-// there.
+// stageColumns are the definitions of the stage's columns. They have the types of parameters, as an
+// INSERT with VALUES has: only the way into the table cuts, rounds, or refuses. What is sent as
+// text is text there.
 func (w *writer) stageColumns() []string {
 	definitions := make([]string, len(w.columns))
 	for i, c := range w.columns {
 		definitions[i] = pgx.Identifier{c.name}.Sanitize() + " "
-		if c.format == binaryFormat {
-			definitions[i] += w.layout.attributes[i].definition
+		if a := w.layout.attributes[i]; c.format == binaryFormat {
+			definitions[i] += a.cast + a.collation
 		} else {
 			definitions[i] += "text"
 		}
@@ -168,14 +188,35 @@ var errKeyOrder = errors.New("KeyOrder cannot sort the rows of several statement
 // rows.
 func (w *writer) sorted() bool { return w.sorts && w.alone }
 
-// fromStage is the i-th column as the stage has it, of the table's type.
+// fromStage is the i-th column as the stage has it, of a parameter's type. Text is to be read by
+// the type's input function. A cast does that for PostgreSQL's own types, but for regclass. Other
+// types may have a cast from text that does something else; an array is always read by input
+// functions.
 func (w *writer) fromStage(i int) string {
-	c := &w.columns[i]
-	if c.format != binaryFormat {
-		return quote(c.name) + "::" + w.layout.attributes[i].cast
+	c, cast := &w.columns[i], w.layout.attributes[i].cast
+	switch {
+	case c.format == binaryFormat:
+		return quote(c.name)
+	case c.oid < firstUserType && c.oid != regclassOID || strings.HasSuffix(cast, "]"):
+		return quote(c.name) + "::" + cast
 	}
-	return quote(c.name)
+	return "(array[" + quote(c.name) + "]::text::" + cast + "[])[1]"
 }
+
+// pastCopy follows a COPY that failed with a query, which fails in the aborted transaction. The
+// server may have ended the COPY before it had our CopyDone or CopyFail, and ignores them then. A
+// PgBouncer from 1.21 on counts them as requests that wait for an answer until the next error, and
+// else leaves this connection the server's for good.
+func (w *writer) pastCopy() {
+	if s := w.stream; !s.copies || s.copied >= 0 || !s.ready || w.pc.TxStatus() != 'E' {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(w.ctx), CancelGrace)
+	defer cancel()
+	w.exec(ctx, w.pc, "select")
+}
+
+const regclassOID = 2205
 
 // copyRow writes a row straight to the stream. Nothing of it is kept that may change.
 func (w *writer) copyRow(row []any) error {

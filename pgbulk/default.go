@@ -55,6 +55,9 @@ func (w *writer) leaveOut(row []any) error {
 		w.strategy = Bind
 	}
 	if w.chunk.rows() > 0 {
+		if err := w.settleKeys(); err != nil {
+			return err
+		}
 		if err := w.bindChunk(); err != nil {
 			return err
 		}

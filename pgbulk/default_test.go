@@ -98,6 +98,7 @@ func TestDefaultRefused(t *testing.T) {
 // TestDefaultProperty writes random rows with some values left out, and compares with pgx, which
 // leaves out the columns.
 func TestDefaultProperty(t *testing.T) {
+	t.Parallel()
 	conn := connect(t)
 	must(t, conn, types)
 	ctx := context.Background()

@@ -21,42 +21,79 @@ type layout struct {
 	direct     bool        // COPY straight into it does what INSERT does
 	mayStage   bool        // this role may make temporary tables like it here
 	nullsAlike bool        // two keys with a NULL may be the same; otherwise they never are
+	rekeys     bool        // a trigger or rule may give a row that is inserted another key, or drop it
+	triggers   bool        // it or a partition may have some, which may do that too
 	major      int         // the server's major version
+	oid        string      // of the table
+	name       string      // the table's, with its schema
+	role       string      // that is current
 }
 
 // attribute is a column as SQL has it.
 type attribute struct {
-	cast       string // its type without a length, to which text is cast: casts to a type with one cut values short
-	definition string // its type and collation, as in CREATE TABLE
-	collation  string // a COLLATE clause, if it is not the type's own
-	toasts     bool   // large values of its type may be stored apart from the row
+	oid       uint32 // its type, which may be a domain
+	cast      string // the type that a parameter for it has: a domain's base type, and without a length
+	collation string // a COLLATE clause, if it is not the database's own
+	folds     bool   // of its collation: texts that differ in bytes may be equal
+	toasts    bool   // large values of its type may be stored apart from the row
+	always    bool   // GENERATED ALWAYS
 }
 
 // layoutQuery asks about a table's columns. COPY
 // (https://www.postgresql.org/docs/current/sql-copy.html) refuses a table under row-level security,
-// does not apply rules, needs triggers to write to a view, and overrides identity columns that are
-// GENERATED ALWAYS. In binary it looks up the input function of every column's type, even of
-// columns that are not copied.
+// does not apply rules, needs triggers to write to a view, overrides identity columns that are
+// GENERATED ALWAYS, and does not check that a column that is left out may be NULL in its domain. In
+// binary it looks up the input function of every column's type, even of columns that are not
+// copied.
 func layoutQuery(major int) string {
-	generated := "a.attgenerated <> ''"
+	generated, folds := "a.attgenerated <> ''", "not l.collisdeterministic"
 	if major < 12 {
-		generated = "false"
+		generated, folds = "false", "false"
 	}
-	return `select a.attname, a.attnotnull, format_type(a.atttypid, -1), format_type(a.atttypid, a.atttypmod),
-	coalesce((select ' collate ' || quote_ident(n.nspname) || '.' || quote_ident(l.collname)
-		from pg_collation l join pg_namespace n on n.oid = l.collnamespace where l.oid = a.attcollation and a.attcollation <> t.typcollation), ''),
-	t.typstorage <> 'p',
-	c.relkind in ('r', 'p', 'f') and not c.relhasrules and not row_security_active(c.oid) and a.attidentity <> 'a' and not ` + generated + `,
-	has_database_privilege(current_database(), 'temp') and has_type_privilege(t.oid, 'usage'),
-	a.atthasdef and not ` + generated + ` or a.attidentity <> '', t.typreceive <> 0
+	return `select a.attname, a.attnotnull, a.atttypid, format_type(a.atttypid, -1),
+	case when a.attcollation in (0, 100) then '' else (select case when ` + folds + ` then '~' else '' end || ' collate ' || l.collnamespace::regnamespace || '.' || quote_ident(l.collname)
+		from pg_collation l where l.oid = a.attcollation) end,
+	t.typstorage <> 'p', a.attidentity = 'a' or ` + generated + `,
+	has_type_privilege(case when t.typtype = 'd' then t.typbasetype else t.oid end, 'usage'),
+	a.atthasdef and not ` + generated + ` or a.attidentity <> '', t.typreceive <> 0,
+	t.typtype = 'd' and not a.atthasdef and t.typdefault is null,
+	c.relkind in ('r', 'p', 'f') and not c.relhasrules and not row_security_active(c.oid), has_database_privilege(current_database(), 'temp'),
+	c.relkind = 'v' or c.relhasrules, c.relhastriggers or c.relkind = 'p',
+	c.oid, c.relnamespace::regnamespace::text || '.' || quote_ident(c.relname), current_user
 	from pg_attribute a join pg_class c on c.oid = a.attrelid join pg_type t on t.oid = a.atttypid
 	where a.attrelid = $1::text::regclass and a.attnum > 0 and not a.attisdropped`
+}
+
+// take takes what layoutQuery says about a column.
+func (l *layout) take(columns []string, row [][]byte) error {
+	is := func(i int) bool { return string(row[i]) == "t" }
+	name := string(row[0])
+	if is(1) {
+		l.notNull = append(l.notNull, name)
+	}
+	l.direct = l.direct && is(9) && is(11)
+	l.mayStage, l.rekeys = l.mayStage && is(12), is(13)
+	l.triggers = is(14)
+	l.oid, l.name, l.role = string(row[15]), string(row[16]), string(row[17])
+	i := slices.Index(columns, name)
+	if i < 0 {
+		l.fills = l.fills || is(8)
+		l.direct = l.direct && !is(10)
+		return nil
+	}
+	l.direct = l.direct && !is(6)
+	l.mayStage = l.mayStage && is(7)
+	oid, err := strconv.ParseUint(string(row[2]), 10, 32)
+	collation, folds := strings.CutPrefix(string(row[4]), "~")
+	l.attributes[i] = attribute{oid: uint32(oid), cast: string(row[3]), collation: collation, folds: folds, toasts: is(5), always: is(6)}
+	return err
 }
 
 // describe asks the server for a table's columns, in one round trip, and for its indexes in another
 // if a key may have NULLs. The types come from the description of a query, which gives a domain's
 // base type: that is the type with a codec.
-func describe(ctx context.Context, conn *pgx.Conn, t *Table, o *Options, b *buffers) (*layout, error) {
+func describe(ctx context.Context, p *plan, b *buffers) (*layout, error) {
+	conn, t, o := p.conn, &p.table, &p.options
 	pc := conn.PgConn()
 	name := t.Name.Sanitize()
 	l := &layout{direct: true, mayStage: true}
@@ -65,7 +102,11 @@ func describe(ctx context.Context, conn *pgx.Conn, t *Table, o *Options, b *buff
 	l.major, _ = strconv.Atoi(version)
 	s := open(ctx, pc, b)
 	s.collect = true
-	s.parse([]byte("select "+quoteAll(t.Columns)+" from "+name), nil, 0)
+	columns := "*"
+	if p.structs == nil {
+		columns = quoteAll(t.Columns)
+	}
+	s.parse([]byte("select "+columns+" from "+name), nil, 0)
 	s.about('D', "")
 	s.parse([]byte(layoutQuery(l.major)), nil, 0)
 	s.bind("", []byte{textFormat}, 1, 4+len(name))
@@ -77,39 +118,33 @@ func describe(ctx context.Context, conn *pgx.Conn, t *Table, o *Options, b *buff
 		return nil, err
 	}
 	fields, rows := s.fields, s.rows
+	if p.structs != nil {
+		var err error
+		if t.Columns, _, err = p.structs.columnsOf(s.names); err != nil {
+			return nil, err
+		}
+		if err := t.checkColumns(); err != nil {
+			return nil, err
+		}
+		fields = make([]uint32, 0, len(t.Columns))
+		for _, c := range t.Columns {
+			fields = append(fields, s.fields[slices.Index(s.names, c)])
+		}
+	}
 	if len(fields) != len(t.Columns) {
 		return nil, fmt.Errorf("%d columns described, want %d", len(fields), len(t.Columns))
 	}
 	l.attributes = make([]attribute, len(fields))
 	for _, r := range rows {
-		if string(r[1]) == "t" {
-			l.notNull = append(l.notNull, string(r[0]))
-		}
-		l.direct = l.direct && string(r[9]) == "t"
-		i := slices.Index(t.Columns, string(r[0]))
-		if i < 0 {
-			l.fills = l.fills || string(r[8]) == "t"
-			continue
-		}
-		l.attributes[i] = attribute{cast: string(r[2]), definition: string(r[3]) + string(r[4]), collation: string(r[4]), toasts: string(r[5]) == "t"}
-		l.direct = l.direct && string(r[6]) == "t"
-		l.mayStage = l.mayStage && string(r[7]) == "t"
-	}
-	m := conn.TypeMap()
-	unknown := false
-	for i, f := range fields {
-		c := column{name: t.Columns[i], oid: f, shape: shapeOf(m, f)}
-		typ, ok := m.TypeForOID(c.oid)
-		if ok && typ.Codec.FormatSupported(binaryFormat) {
-			c.format = binaryFormat
-		}
-		unknown = unknown || !ok
-		l.columns = append(l.columns, c)
-	}
-	if unknown {
-		if err := findLabels(ctx, conn, l.columns, b); err != nil {
+		if err := l.take(t.Columns, r); err != nil {
 			return nil, err
 		}
+	}
+	for i, f := range fields {
+		l.columns = append(l.columns, column{name: t.Columns[i], oid: f})
+	}
+	if err := l.settleTypes(ctx, conn, b); err != nil {
+		return nil, err
 	}
 	nullable := func(key string) bool { return !slices.Contains(l.notNull, key) }
 	if o.Conflict == DoUpdate && o.Constraint != "" && len(t.Key) == 0 {
@@ -126,6 +161,11 @@ func describe(ctx context.Context, conn *pgx.Conn, t *Table, o *Options, b *buff
 	}
 	return l, nil
 }
+
+// triggerQuery returns a row if the table, or a partition, has a trigger for each row BEFORE INSERT
+// (7 in tgtype), which may change keys.
+const triggerQuery = `with recursive parts(oid) as (select $1::text::regclass::oid union all select i.inhrelid from pg_inherits i join parts p on p.oid = i.inhparent)
+	select from parts p join pg_trigger g on g.tgrelid = p.oid and g.tgtype & 7 = 7 limit 1`
 
 // nullsQuery asks whether a unique index of just the columns $2, in the order of their names, has
 // NULLS NOT DISTINCT.
@@ -164,46 +204,99 @@ func (b *buffers) ask(ctx context.Context, pc *pgconn.PgConn, sql string, params
 	return s.rows, nil
 }
 
-// labelQuery asks which types' values are the same in binary as in text: enums, and what is text by
-// another name, such as citext.
-const labelQuery = `select t.oid, p.prolang = 12 and p.prosrc in ('enum_recv', 'textrecv', 'varcharrecv')
-	from pg_type t left join pg_proc p on p.oid = t.typreceive where t.oid = any($1::oid[])`
-
-// findLabels marks the columns of types that the type map does not know and that take text as it
-// is. The server is asked once for a type and connection.
-func findLabels(ctx context.Context, conn *pgx.Conn, columns []column, b *buffers) error {
-	const key = "postage/pgbulk labels"
-	data := conn.PgConn().CustomData()
-	known, ok := data[key].(map[uint32]bool)
-	if !ok {
-		known = map[uint32]bool{}
-		data[key] = known
-	}
-	var ask []string
-	for _, c := range columns {
-		_, mapped := conn.TypeMap().TypeForOID(c.oid)
-		if _, ok := known[c.oid]; !ok && !mapped {
-			ask = append(ask, strconv.FormatUint(uint64(c.oid), 10))
+// settleTypes settles in which format the values of each column go, and as what type.
+func (l *layout) settleTypes(ctx context.Context, conn *pgx.Conn, b *buffers) error {
+	m := conn.TypeMap()
+	var ask []uint32
+	for i := range l.columns {
+		c := &l.columns[i]
+		c.shape = shapeOf(m, c.oid)
+		typ, known := m.TypeForOID(c.oid)
+		if known && !mustBeText(typ) && typ.Codec.FormatSupported(binaryFormat) {
+			c.format = binaryFormat
+		}
+		if l.attributes[i].oid != c.oid || c.format != binaryFormat && (!known || c.oid >= firstUserType) {
+			ask = append(ask, c.oid)
 		}
 	}
-	if len(ask) > 0 {
-		oids := "{" + strings.Join(ask, ",") + "}"
-		rows, err := b.ask(ctx, conn.PgConn(), labelQuery, oids)
-		if err != nil {
-			return err
-		}
-		for _, r := range rows {
-			oid, err := strconv.ParseUint(string(r[0]), 10, 32)
-			if err != nil {
-				return err
-			}
-			known[uint32(oid)] = string(r[1]) == "t"
-		}
+	if len(ask) == 0 {
+		return nil
 	}
-	for i := range columns {
-		if c := &columns[i]; known[c.oid] {
+	types, err := b.typesOf(ctx, conn, ask)
+	if err != nil {
+		return err
+	}
+	for i := range l.columns {
+		c := &l.columns[i]
+		typ, asked := types[c.oid]
+		if asked && c.format != binaryFormat && typ.label {
 			c.format, c.shape = binaryFormat, shapeLabel
+		}
+		if l.attributes[i].oid != c.oid {
+			l.attributes[i].cast = typ.name
 		}
 	}
 	return nil
+}
+
+// firstUserType is the OID from which on types are not PostgreSQL's own (FirstNormalObjectId).
+const firstUserType = 16384
+
+// mustBeText reports whether a type is not the same in binary: pgx prefers text for it, and has a
+// reason. The server decodes binary xml as its declaration says, and refuses a binary name that it
+// would cut in text. Of arrays, for which pgx always prefers binary, their elements decide.
+func mustBeText(t *pgtype.Type) bool {
+	switch codec := t.Codec.(type) {
+	case *pgtype.ArrayCodec:
+		return mustBeText(codec.ElementType)
+	case *pgtype.EnumCodec, *pgtype.JSONCodec, *pgtype.JSONBCodec:
+		return false
+	case pgtype.TextCodec:
+		return t.OID != pgtype.TextOID && t.OID != pgtype.VarcharOID && t.OID != pgtype.BPCharOID
+	}
+	return t.Codec.PreferredFormat() == textFormat
+}
+
+// serverType is what the server says about a type that is no domain.
+type serverType struct {
+	name  string
+	label bool // its values are the same in binary as in text: an enum, or text by another name, such as citext
+}
+
+// typesQuery has the names with their schemas, since they are kept, and search_path may change.
+const typesQuery = `select t.oid, coalesce(e.typnamespace, t.typnamespace)::regnamespace::text || '.' || quote_ident(coalesce(e.typname, t.typname)) ||
+	case when e.oid is null then '' else '[]' end, p.prolang = 12 and p.prosrc in ('enum_recv', 'textrecv', 'varcharrecv')
+	from pg_type t left join pg_type e on e.oid = t.typelem and e.typarray = t.oid
+	left join pg_proc p on p.oid = t.typreceive where t.oid = any($1::oid[])`
+
+// typesOf returns what the server says about types, which it is asked once for a connection.
+func (b *buffers) typesOf(ctx context.Context, conn *pgx.Conn, oids []uint32) (map[uint32]serverType, error) {
+	const key = "postage/pgbulk types"
+	data := conn.PgConn().CustomData()
+	known, ok := data[key].(map[uint32]serverType)
+	if !ok {
+		known = map[uint32]serverType{}
+		data[key] = known
+	}
+	var ask []string
+	for _, oid := range oids {
+		if _, ok := known[oid]; !ok {
+			ask = append(ask, strconv.FormatUint(uint64(oid), 10))
+		}
+	}
+	if len(ask) == 0 {
+		return known, nil
+	}
+	rows, err := b.ask(ctx, conn.PgConn(), typesQuery, "{"+strings.Join(ask, ",")+"}")
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range rows {
+		oid, err := strconv.ParseUint(string(r[0]), 10, 32)
+		if err != nil {
+			return nil, err
+		}
+		known[uint32(oid)] = serverType{name: string(r[1]), label: string(r[2]) == "t"}
+	}
+	return known, nil
 }

@@ -16,6 +16,7 @@ import (
 
 // TestErrorPosition has one wrong row in the middle of many, and expects its number and column.
 func TestErrorPosition(t *testing.T) {
+	t.Parallel()
 	conn := connect(t)
 	audit := newTable(t, conn, "a text check (a <> 'audit')").Sanitize()
 	must(t, conn, `create or replace function refuse() returns trigger language plpgsql as

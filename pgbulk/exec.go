@@ -23,7 +23,8 @@ import (
 // is run only by a name made from its text and types. With cache_statement a call in a transaction
 // can fail behind such a pooler, with SQLSTATE 26000 and without having run.
 //
-// A pgx.QueryRewriter, such as pgx.NamedArgs, may be the only argument. The error is an *Error,
+// As with pgx, the first arguments may be a pgx.QueryExecMode, for this call, and a
+// pgx.QueryRewriter, such as pgx.NamedArgs. The error is an *Error,
 // whose Column is the parameter, such as "$3".
 func Exec(ctx context.Context, db DB, sql string, args ...any) (tag pgconn.CommandTag, err error) {
 	conn, release, err := acquire(ctx, db)
@@ -32,6 +33,20 @@ func Exec(ctx context.Context, db DB, sql string, args ...any) (tag pgconn.Comma
 	}
 	defer release()
 	ctx, ended := traceQuery(ctx, conn, sql, args)
+	all, rewriter := statementsOf(conn), pgx.QueryRewriter(nil)
+	mode := all.mode
+options:
+	for len(args) > 0 {
+		switch option := args[0].(type) {
+		case pgx.QueryExecMode:
+			mode = option
+		case pgx.QueryRewriter:
+			rewriter = option
+		default:
+			break options
+		}
+		args = args[1:]
+	}
 	defer func() { ended(tag, err) }()
 	pc := conn.PgConn()
 	fail := func(err error) (pgconn.CommandTag, error) {
@@ -44,19 +59,16 @@ func Exec(ctx context.Context, db DB, sql string, args ...any) (tag pgconn.Comma
 		}
 		return pgconn.CommandTag{}, e
 	}
-	if len(args) > 0 {
-		if rewriter, ok := args[0].(pgx.QueryRewriter); ok {
-			if sql, args, err = rewriter.RewriteQuery(ctx, conn, sql, args[1:]); err != nil {
-				return fail(err)
-			}
+	if rewriter != nil {
+		if sql, args, err = rewriter.RewriteQuery(ctx, conn, sql, args); err != nil {
+			return fail(err)
 		}
 	}
 	inTx := pc.TxStatus() == 'T'
 	b := pool.Get().(*buffers)
 	defer b.put()
-	all := statementsOf(conn)
 	for attempt := 0; ; attempt++ {
-		st, known, err := all.statement(ctx, conn, sql, b)
+		st, known, err := all.statement(ctx, conn, mode, sql, b)
 		if err != nil {
 			return fail(err)
 		}

@@ -66,13 +66,10 @@ func settleTimeout(conn *pgx.Conn) {
 	}
 }
 
-// TestRandomFaults injects faults at random points, very often. TestRandomFaultsSharded is the rest
-// of the thousand.
+// TestRandomFaults injects faults at random points, with POSTAGE_LONG very often.
+// TestRandomFaultsSharded is the rest of the thousand.
 func TestRandomFaults(t *testing.T) {
-	n := 700
-	if testing.Short() {
-		n = 70
-	}
+	n := short(40, 700)
 	observer := connect(t)
 	p := newProxy(t)
 	v := newVersioned(t, observer, 300, 900)
@@ -187,10 +184,7 @@ func TestRandomFaults(t *testing.T) {
 // TestRandomFaultsSharded is TestRandomFaults over two connections of a pool. What is in is what
 // the shards say.
 func TestRandomFaultsSharded(t *testing.T) {
-	n := 300
-	if testing.Short() {
-		n = 30
-	}
+	n := short(20, 300)
 	observer := connect(t)
 	p := newProxy(t)
 	v := newVersioned(t, observer, 300, 900)

@@ -55,16 +55,13 @@ func TestAllocations(t *testing.T) {
 	}
 }
 
-// TestFlatMemory writes 10 MB and 1 GB (300 MB with -short) of the page's rows to a sink, each in a
-// fresh process, and compares the processes' peaks of resident memory.
+// TestFlatMemory writes 10 MB and 150 MB (1 GB with POSTAGE_LONG) of the page's rows to a sink,
+// each in a fresh process, and compares the processes' peaks of resident memory.
 func TestFlatMemory(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector has memory needs of its own")
 	}
-	large := 1 << 30
-	if testing.Short() {
-		large = 300 << 20
-	}
+	large := short(150<<20, 1<<30)
 	dsn := startSink(t)
 	for _, strategy := range []pgbulk.Strategy{pgbulk.Auto, pgbulk.Copy} {
 		var peaks []int
@@ -93,8 +90,8 @@ func TestFlatMemory(t *testing.T) {
 
 // TestChunkBytesWithoutBound has a chunk that would come to more than a message can be.
 func TestChunkBytesWithoutBound(t *testing.T) {
-	if testing.Short() {
-		t.Skip("sends 1.2 GB")
+	if !longRun() {
+		t.Skip("sends 1.2 GB: set POSTAGE_LONG")
 	}
 	conn := openConn(t, startSink(t))
 	table := pgbulk.Table{Name: pgx.Identifier{"t"}, Columns: []string{"id", "a"}, Key: []string{"id"}}

@@ -78,6 +78,7 @@ func TestSourceOnSameConnection(t *testing.T) {
 // TestSlowSource has a source that takes longer for a row than a statement may take. The time is
 // not the statements'.
 func TestSlowSource(t *testing.T) {
+	t.Parallel()
 	conn := connect(t)
 	for _, padBytes := range []int{1000, 3000, 300_000} { // many rows a statement, values that are referred to, a row a statement
 		v := newVersioned(t, conn, 600, 1000)
@@ -226,6 +227,7 @@ func cancelled(t *testing.T, what string, call func(context.Context, *pgx.Conn) 
 // TestServerHangs has a server that neither reads nor answers: the call must still end, and say
 // that the connection is closed.
 func TestServerHangs(t *testing.T) {
+	t.Parallel()
 	observer := connect(t)
 	v := newVersioned(t, observer, 1000, 20_000)
 	config, err := pgx.ParseConfig(dsn(t, pgtest.Unix))

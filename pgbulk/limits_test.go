@@ -79,6 +79,7 @@ func TestChunkMemory(t *testing.T) {
 // TestKeyTwiceInDistantRows has the same key in rows that the Bind strategy sends in different
 // statements.
 func TestKeyTwiceInDistantRows(t *testing.T) {
+	t.Parallel()
 	conn := connect(t)
 	for _, s := range strategies {
 		for _, n := range []int{1000, 20_000} {

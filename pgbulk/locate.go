@@ -29,7 +29,13 @@ func (w *writer) explain(e *Error) {
 	if !ok || w.stream == nil || w.stream.gaveUp != nil || w.ctx.Err() != nil {
 		return
 	}
-	e.Column = pgErr.ColumnName
+	if err := w.alteredError(pgErr); err != nil {
+		e.Err = err
+		return
+	}
+	if e.Column = pgErr.ColumnName; pgErr.Code == generatedAlways {
+		e.Column = w.alwaysGenerated()
+	}
 	if within := w.options.LocateWithin; within > 0 {
 		ctx, cancel := context.WithTimeout(w.ctx, within)
 		defer cancel()
@@ -197,7 +203,7 @@ func (w *writer) explainBind(e *Error, pgErr *pgconn.PgError) {
 	switch {
 	case w.inTx:
 		begin = "rollback to savepoint " + savepoint
-	case w.returned != nil:
+	case w.begun:
 		begin = "rollback; begin"
 	}
 	if w.exec(w.ctx, w.pc, begin) != nil {
@@ -265,7 +271,21 @@ func (w *writer) abort() {
 	}
 }
 
-const cardinalityViolation = "21000"
+const (
+	cardinalityViolation = "21000"
+	generatedAlways      = "428C9"
+)
+
+// alwaysGenerated is the first of our columns that is GENERATED ALWAYS: the server's error names it
+// only in words.
+func (w *writer) alwaysGenerated() string {
+	for i, a := range w.layout.attributes {
+		if a.always {
+			return w.columns[i].name
+		}
+	}
+	return ""
+}
 
 // aboutRow reports whether an error is of a kind that a row's values cause: SQLSTATE classes
 // cardinality violation, data exception, integrity constraint violation, with check option

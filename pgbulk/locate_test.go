@@ -15,6 +15,7 @@ import (
 // TestErrorFoundLate has errors that the server finds when the rows are in. Either the row is
 // named, or the error says that it is not.
 func TestErrorFoundLate(t *testing.T) {
+	t.Parallel()
 	conn := connect(t)
 	parent := newTable(t, conn, "id int primary key")
 	must(t, conn, "insert into "+parent.Sanitize()+" select generate_series(0, 499)")
@@ -77,6 +78,7 @@ func TestErrorFoundLate(t *testing.T) {
 // TestSearch counts how often a trigger fires for each row when one is refused, with and without
 // the search for it.
 func TestSearch(t *testing.T) {
+	t.Parallel()
 	conn := connect(t)
 	for _, s := range strategies {
 		for _, c := range []struct {
@@ -88,7 +90,7 @@ func TestSearch(t *testing.T) {
 			fired := table.Name[0] + "_fired"
 			sleep := "0"
 			if c.within == time.Millisecond {
-				sleep = "0.01"
+				sleep = "0.003"
 			}
 			must(t, conn, strings.NewReplacer("T", name, "F", fired, "SLEEP", sleep).Replace(`create sequence F; create or replace function F_fn() returns trigger language plpgsql as
 				$$ begin perform nextval('F'); perform pg_sleep(SLEEP); if new.a = 1000 then raise exception 'refused'; end if; return new; end $$;

@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 		os.Exit(m.Run()) // a child process, which has no use for a server of its own
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	server, noneOf = pgtest.Start(ctx, pgtest.Options{Settings: map[string]string{"shared_buffers": "256MB", "max_wal_size": "4GB"}})
+	server, noneOf = pgtest.Start(ctx, pgtest.Options{Settings: map[string]string{"shared_buffers": "256MB", "max_wal_size": "4GB", "jit": "off"}})
 	cancel()
 	if noneOf != nil && (!errors.Is(noneOf, pgtest.ErrNone) || os.Getenv("CI") == "true") {
 		fmt.Fprintln(os.Stderr, noneOf)
@@ -181,3 +181,14 @@ func inCI(t testing.TB, why string) {
 	}
 	t.Skip(why)
 }
+
+// short is the first number, or with POSTAGE_LONG the second.
+func short(usual, long int) int {
+	if longRun() {
+		return long
+	}
+	return usual
+}
+
+// longRun reports whether the tests are to take minutes, as in CI.
+func longRun() bool { return os.Getenv("POSTAGE_LONG") != "" }

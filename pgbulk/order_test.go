@@ -12,6 +12,7 @@ import (
 // TestKeyOrder has a trigger record the order in which rows are locked: by key, whatever the
 // source's order, if one statement has them all. Calls that lock in the same order do not deadlock.
 func TestKeyOrder(t *testing.T) {
+	t.Parallel()
 	conn := connect(t)
 	for _, c := range []struct {
 		what, columns string
@@ -53,6 +54,7 @@ func TestKeyOrder(t *testing.T) {
 // TestKeyOrderOfManyStatements asks for an order where Bind and Unnest have more rows than a
 // statement.
 func TestKeyOrderOfManyStatements(t *testing.T) {
+	t.Parallel()
 	conn := connect(t)
 	table := pgbulk.Table{Name: newTable(t, conn, "id int primary key, a text"), Columns: []string{"id", "a"}, Key: []string{"id"}}
 	for _, pad := range []string{"", strings.Repeat("x", 2000), strings.Repeat("x", 300_000)} {

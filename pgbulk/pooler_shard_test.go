@@ -17,14 +17,14 @@ import (
 // and as many server connections, because a client that has one of its two keeps it while it waits
 // for the other.
 func TestPoolerSharded(t *testing.T) {
-	program, major, minor := pgbouncer(t)
+	path, major, minor := pgbouncer(t)
 	const clients, each, rows = 4, 6, 20 // calls of a client in a cell, 480 together; rows of a call
 	type result struct {
 		shards []pgbulk.Shard
 		err    error
 	}
 	for support, setting := range supports(t, major, minor) {
-		p := startPooler(t, program, setting+"\ndefault_pool_size = 8")
+		p := startPgBouncer(t, path, setting+"\ndefault_pool_size = 8")
 		for _, mode := range modes {
 			for _, compression := range []pgbulk.Compression{"", compressed} {
 				observer := connect(t)

@@ -6,16 +6,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -23,134 +16,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"postage/pgbulk"
-	"postage/pgbulk/pgtest"
 )
-
-// pooler is a PgBouncer in transaction mode with two server connections, in front of the package's
-// scratch cluster.
-type pooler struct {
-	dsn string
-	log string // its log file
-}
-
-var pgbouncerVersion = regexp.MustCompile(`PgBouncer (\d+)\.(\d+)`)
-
-// pgbouncer returns the program and its version, or skips the test.
-func pgbouncer(t testing.TB) (program string, major, minor int) {
-	t.Helper()
-	dsn(t, pgtest.Unix)
-	for _, name := range []string{"pgbouncer", "/usr/sbin/pgbouncer", "/usr/local/bin/pgbouncer"} {
-		path, err := exec.LookPath(name)
-		if err != nil {
-			continue
-		}
-		out, err := exec.Command(path, "--version").Output()
-		if m := pgbouncerVersion.FindSubmatch(out); err == nil && m != nil {
-			major, _ = strconv.Atoi(string(m[1]))
-			minor, _ = strconv.Atoi(string(m[2]))
-			return path, major, minor
-		}
-	}
-	inCI(t, "there is no pgbouncer: install Debian's package pgbouncer, or your system's")
-	return "", 0, 0
-}
-
-// startPooler starts PgBouncer with more settings. Like PostgreSQL it refuses to run as root.
-func startPooler(t testing.TB, program, settings string) *pooler {
-	t.Helper()
-	backend, err := pgx.ParseConfig(dsn(t, pgtest.Unix))
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir, err := os.MkdirTemp("/tmp", "pgbulk-pooler-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	port := l.Addr().(*net.TCPAddr).Port
-	l.Close()
-	p := &pooler{log: filepath.Join(dir, "log")}
-	ini := fmt.Sprintf(`[databases]
-postgres = host=%s port=%d user=%s dbname=postgres connect_query='set application_name to "pgbulk pooled"'
-[pgbouncer]
-listen_addr =
-unix_socket_dir = %s
-listen_port = %d
-auth_type = any
-pool_mode = transaction
-default_pool_size = 2
-max_client_conn = 100
-server_login_retry = 0.1
-%s
-`, backend.Host, backend.Port, backend.User, dir, port, settings)
-	if err := os.WriteFile(filepath.Join(dir, "ini"), []byte(ini), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	log, err := os.Create(p.log)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer log.Close()
-	cmd := exec.Command(program, filepath.Join(dir, "ini"))
-	cmd.Stdout, cmd.Stderr = log, log
-	cmd.SysProcAttr = &syscall.SysProcAttr{}
-	if os.Geteuid() == 0 {
-		// The cluster's owner: its socket's folder is private.
-		var stat syscall.Stat_t
-		if err := syscall.Stat(server.Dir(), &stat); err != nil {
-			t.Fatal(err)
-		}
-		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: stat.Uid, Gid: stat.Gid}
-		if err := os.Chown(dir, int(stat.Uid), int(stat.Gid)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		cmd.Process.Kill()
-		cmd.Wait()
-		if t.Failed() {
-			text, _ := os.ReadFile(p.log)
-			lines := strings.Split(strings.TrimSpace(string(text)), "\n")
-			t.Logf("pgbouncer: %s", strings.Join(lines[max(0, len(lines)-20):], "\n"))
-		}
-	})
-	p.dsn = fmt.Sprintf("host=%s port=%d user=%s dbname=postgres sslmode=disable", dir, port, backend.User)
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-		conn, err := pgx.Connect(t.Context(), p.dsn)
-		if err == nil {
-			conn.Close(t.Context())
-			return p
-		}
-		if time.Now().After(deadline) {
-			text, _ := os.ReadFile(p.log)
-			t.Fatalf("pgbouncer does not answer: %v\n%s", err, text)
-		}
-	}
-}
-
-func (p *pooler) connect(t testing.TB, mode pgx.QueryExecMode) *pgx.Conn {
-	config, err := pgx.ParseConfig(p.dsn)
-	if err != nil {
-		t.Fatal(err)
-	}
-	config.DefaultQueryExecMode = mode
-	for range 1000 { // a pooler whose servers are being killed may refuse a client
-		conn, err := pgx.ConnectConfig(context.Background(), config)
-		if err == nil {
-			return conn
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	t.Error("pgbouncer refuses every client")
-	return nil
-}
 
 var modes = []pgx.QueryExecMode{pgx.QueryExecModeCacheStatement, pgx.QueryExecModeCacheDescribe, pgx.QueryExecModeDescribeExec, pgx.QueryExecModeExec, pgx.QueryExecModeSimpleProtocol}
 
@@ -250,16 +116,13 @@ func supports(t *testing.T, major, minor int) map[string]string {
 // connections, one of which is killed now and then. No row may end up in the other client's table,
 // and what a call reports must be true. It prints the table in docs/pgbulk.md.
 func TestPooler(t *testing.T) {
-	program, major, minor := pgbouncer(t)
+	path, major, minor := pgbouncer(t)
 	settings := supports(t, major, minor)
-	each := 216 // calls a cell, 10,800 together
-	if testing.Short() {
-		each = 64
-	}
+	each := short(8, 216) // calls a cell; with POSTAGE_LONG 10,800 together
 	var report strings.Builder
 	total := 0
 	for support, setting := range settings {
-		p := startPooler(t, program, setting)
+		p := startPgBouncer(t, path, setting)
 		fmt.Fprintf(&report, "PgBouncer %d.%d, transaction mode, prepared statements %s\n%-16s %-14s %7s %11s %5s %7s %10s %7s %8s\n", major, minor, support,
 			"mode", "call", "calls", "wrong place", "lost", "ghosts", "uncertain", "killed", "refused")
 		for _, mode := range modes {

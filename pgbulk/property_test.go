@@ -9,7 +9,6 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/netip"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -395,6 +394,7 @@ func (k kind) String() string { return k.sql }
 // TestProperty writes tables of random types with pgbulk and with pgx, and expects them to be the
 // same.
 func TestProperty(t *testing.T) {
+	t.Parallel()
 	conn := connect(t)
 	must(t, conn, types)
 	rapid.Check(t, func(t *rapid.T) {
@@ -431,18 +431,13 @@ func valueOf(r source, k kind, i int) any {
 	return value(r, k)
 }
 
-// TestRandomRows is the same for many rows of a table with every type: 2,000, or 100,000 if
+// TestRandomRows is the same for many rows of a table with every type: 500, or 100,000 if
 // POSTAGE_LONG is set.
 func TestRandomRows(t *testing.T) {
+	t.Parallel()
 	conn := connect(t)
 	must(t, conn, types)
-	n := 2000
-	if os.Getenv("POSTAGE_LONG") != "" {
-		n = 100_000
-	}
-	if testing.Short() {
-		n = 500
-	}
+	n := short(500, 100_000)
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	r := fast{rand.New(rand.NewPCG(seed, 0))}

@@ -37,22 +37,23 @@ func newRole(t testing.TB, conn *pgx.Conn) string {
 func TestRights(t *testing.T) {
 	conn := connect(t)
 	role := newRole(t, conn)
-	must(t, conn, `create domain private as int`)
-	defer must(t, conn, "drop domain private cascade")
+	must(t, conn, "create domain private as int; create type kept as enum ('x')", pgx.QueryExecModeSimpleProtocol)
+	defer must(t, conn, "drop domain private cascade; drop type kept cascade", pgx.QueryExecModeSimpleProtocol)
 	for _, c := range []struct{ what, setup string }{
-		{"columns", "grant insert (id, a), update (a), select (id, a) on T to R"},
+		{"columns", "grant insert (id, a, k), update (a, k), select (id, a, k) on T to R"},
 		{"insert alone", "grant insert on T to R"},
-		{"insert columns alone", "grant insert (id, a) on T to R"},
+		{"insert columns alone", "grant insert (id, a, k) on T to R"},
 		{"no temporary tables", "grant insert, update, select on T to R; revoke temp on database postgres from public"},
-		{"no use of a type", "grant insert, update, select on T to R; revoke usage on type private from public"},
+		{"no use of a type", "grant insert, update, select on T to R; revoke usage on type kept from public"},
+		{"use of a domain", "grant insert, update, select on T to R; revoke usage on type private from public"},
 	} {
 		insertOnly := strings.HasPrefix(c.what, "insert")
 		for _, n := range []int{10, 20_000} {
 			for _, s := range strategies {
-				table := pgbulk.Table{Name: newTable(t, conn, "id int primary key, a private, secret text"), Columns: []string{"id", "a"}, Key: []string{"id"}}
+				table := pgbulk.Table{Name: newTable(t, conn, "id int primary key, a private, k kept, secret text"), Columns: []string{"id", "a", "k"}, Key: []string{"id"}}
 				must(t, conn, strings.NewReplacer("T", table.Name.Sanitize(), "R", role).Replace(c.setup))
 				must(t, conn, "set role "+role)
-				rows := pgbulk.Values(seq(n, func(i int) []any { return []any{i, i} }))
+				rows := pgbulk.Values(seq(n, func(i int) []any { return []any{i, i, "x"} }))
 				_, err := pgbulk.Insert(t.Context(), conn, table, rows, pgbulk.Options{Strategy: s})
 				if err != nil {
 					t.Errorf("%s: insert %d rows, %s: %v", c.what, n, name(s), err)
@@ -63,7 +64,7 @@ func TestRights(t *testing.T) {
 						t.Errorf("%s: upsert %d rows, %s: %v", c.what, n, name(s), err)
 					}
 				}
-				must(t, conn, "reset role; grant temp on database postgres to public; grant usage on type private to public")
+				must(t, conn, "reset role; grant temp on database postgres to public; grant usage on type private, kept to public")
 			}
 		}
 	}

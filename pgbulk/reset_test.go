@@ -3,7 +3,6 @@ package pgbulk_test
 import (
 	"context"
 	"net"
-	"os"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -140,22 +139,19 @@ func (p *proxy) pool(t testing.TB, n int) *pgxpool.Pool {
 	return pool
 }
 
-// TestConnectionReset cuts the connection at every 64 KB, in each strategy; in ways of writing
-// other than Upsert at every 256 KB, or with POSTAGE_LONG at as many places.
+// TestConnectionReset cuts the connection at every 64 KB, in each strategy and way of writing;
+// without POSTAGE_LONG at fewer places.
 func TestConnectionReset(t *testing.T) {
 	observer := connect(t)
 	for _, s := range []pgbulk.Strategy{pgbulk.Bind, pgbulk.Copy, pgbulk.Unnest} {
 		for _, how := range writings {
-			if testing.Short() && how.name != "upsert" {
-				continue
-			}
 			t.Run(name(s)+"/"+how.name, func(t *testing.T) {
 				p := newProxy(t)
 				v := newVersioned(t, observer, 400, 4000)
 				size := int64(v.rows * (4000 + 20))
-				step := int64(64 << 10)
-				if how.name != "upsert" && os.Getenv("POSTAGE_LONG") == "" {
-					step = 256 << 10
+				step := int64(short(512<<10, 64<<10))
+				if how.name == "upsert" {
+					step = int64(short(128<<10, 64<<10))
 				}
 				version, errs := 0, 0
 				for at := int64(0); at <= size+128<<10; at += step {
@@ -180,10 +176,7 @@ func TestConnectionReset(t *testing.T) {
 			p := newProxy(t)
 			pool := p.pool(t, 2)
 			v := newVersioned(t, observer, 400, 4000)
-			version, size, step := 0, v.rows*(4000+20), 64<<10
-			if os.Getenv("POSTAGE_LONG") == "" {
-				step = 192 << 10
-			}
+			version, size, step := 0, v.rows*(4000+20), short(400<<10, 64<<10)
 			for at := 0; at <= size+128<<10; at += step {
 				for _, one := range []bool{false, true} {
 					conns := allOf(t, pool, 2)

@@ -77,34 +77,27 @@ func (p *plan) describeReturning(ctx context.Context, b *buffers) (*returned, er
 	if r.row.Kind() != reflect.Struct {
 		return nil, fmt.Errorf("returned rows of type %v: not a struct", r.row)
 	}
-	fields := structFields(r.row)
-	if len(fields) == 0 {
+	fields := structsOf(r.row)
+	if len(fields.fields) == 0 {
 		return nil, fmt.Errorf("returned rows of type %v: no exported fields", r.row)
 	}
 	rows, err := b.ask(ctx, p.conn.PgConn(), returningQuery, p.table.Name.Sanitize())
 	if err != nil {
 		return nil, err
 	}
-	var list []string
+	var list, names []string
 	var kind string
+	types := map[string]string{}
 	for _, row := range rows {
 		name := string(row[0])
-		kind = string(row[2])
-		path := fieldFor(fields, name)
-		if path == nil {
-			continue
-		}
-		i := slices.IndexFunc(r.paths, func(p []int) bool { return slices.Equal(p, path) })
-		if i >= 0 {
-			return nil, fmt.Errorf("field %s of %v can be column %q or %q: give it a db tag", r.row.FieldByIndex(path).Name, r.row, r.names[i], name)
-		}
-		r.names, r.paths, list = append(r.names, name), append(r.paths, path), append(list, "t."+quote(name))
-		r.formats = append(r.formats, formatOf(p.conn.TypeMap(), string(row[1])))
+		names, types[name], kind = append(names, name), string(row[1]), string(row[2])
 	}
-	for _, f := range fields {
-		if !slices.ContainsFunc(r.paths, func(p []int) bool { return slices.Equal(p, f.path) }) {
-			return nil, fmt.Errorf("field %s of %v has no column in the table", r.row.FieldByIndex(f.path).Name, r.row)
-		}
+	if r.names, r.paths, err = fields.columnsOf(names); err != nil {
+		return nil, err
+	}
+	for _, name := range r.names {
+		list = append(list, "t."+quote(name))
+		r.formats = append(r.formats, formatOf(p.conn.TypeMap(), types[name]))
 	}
 	r.clause = " returning "
 	if r.inserted {
@@ -147,6 +140,8 @@ func formatOf(m *pgtype.Map, oid string) byte {
 type returner struct {
 	handler
 	names    []string
+	paths    [][]int
+	pointers bool // some of paths lead through embedded pointers, which are others for each row
 	targets  []any
 	m        *pgtype.Map
 	lock     *sync.Mutex // of the type map, which the writing goroutine uses too
@@ -158,14 +153,24 @@ type returner struct {
 
 func (r *returned) returner(m *pgtype.Map, lock *sync.Mutex) *returner {
 	t := &returner{handler: r.open(), names: r.names, m: m, lock: lock}
-	for _, path := range r.paths {
-		t.targets = append(t.targets, t.row.FieldByIndex(path).Addr().Interface())
-	}
+	t.paths = r.paths
+	t.pointers = slices.ContainsFunc(r.paths, func(p []int) bool { return behindPointer(t.row.Type(), p) })
+	t.aim()
 	if t.inserted != nil {
 		t.names = append(slices.Clip(t.names), "inserted")
-		t.targets = append(t.targets, t.inserted)
 	}
 	return t
+}
+
+// aim finds the places that a row is scanned into.
+func (t *returner) aim() {
+	t.targets = t.targets[:0]
+	for _, path := range t.paths {
+		t.targets = append(t.targets, settable(t.row, path).Addr().Interface())
+	}
+	if t.inserted != nil {
+		t.targets = append(t.targets, t.inserted)
+	}
 }
 
 // describe takes the types and formats of the rows to come.
@@ -197,6 +202,9 @@ func (t *returner) scan(values [][]byte) error {
 		}
 	}
 	t.row.SetZero()
+	if t.pointers {
+		t.aim()
+	}
 	for i, v := range values {
 		if err := t.plans[i].Scan(v, t.targets[i]); err != nil {
 			return fmt.Errorf("returned column %q: %w", t.names[i], err)

@@ -105,6 +105,7 @@ func TestReturning(t *testing.T) {
 // TestReturningFailures: the caller's function fails or panics, or the context ends while it has a
 // row: no row is written.
 func TestReturningFailures(t *testing.T) {
+	t.Parallel()
 	conn := connect(t)
 	refusal := errors.New("the receiver refuses this row")
 	type id struct{ ID int }
@@ -314,6 +315,7 @@ func TestReturningInsertedEverywhere(t *testing.T) {
 // TestReturningBothWays: the server has as much to send as the client, far more than sockets hold.
 // Neither may wait for the other, and the client must not collect what comes.
 func TestReturningBothWays(t *testing.T) {
+	t.Parallel()
 	for _, transport := range []pgtest.Transport{pgtest.Unix, pgtest.TCP} {
 		for _, s := range []pgbulk.Strategy{pgbulk.Bind, pgbulk.Copy} {
 			t.Run(fmt.Sprint(transport, "/", s), func(t *testing.T) {

@@ -55,7 +55,7 @@ func sharded(ctx context.Context, db *pgxpool.Pool, n int, op Operation, t Table
 		return fail(fmt.Errorf("%d shards: want 1 to %d, the most connections that the pool makes (MaxConns)", n, most))
 	}
 	if rows.open == nil {
-		return fail(errors.New("no source of rows"))
+		return fail(errNoSource)
 	}
 	if o.Returning != nil {
 		return fail(errors.New("Options.Returning does not work with shards: use Upsert or Insert"))
@@ -108,7 +108,7 @@ func newDistributor(ctx context.Context, db *pgxpool.Pool, n int, op Operation, 
 		return nil, newError(string(op), t.Name.Sanitize(), err)
 	}
 	defer done()
-	if d.plan, err = newPlan(ctx, db, op, t, rows.columns, o); err != nil {
+	if d.plan, err = newPlan(ctx, db, op, t, rows, o); err != nil {
 		return nil, err
 	}
 	d.shards = append(d.shards, &shard{plan: d.plan})

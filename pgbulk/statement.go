@@ -64,8 +64,8 @@ func statementName(sql string, types []uint32) string {
 }
 
 // statement returns the statement of a text, described, and whether it was known before.
-func (all *statements) statement(ctx context.Context, conn *pgx.Conn, sql string, b *buffers) (st *statement, known bool, err error) {
-	keep := all.mode == pgx.QueryExecModeCacheStatement || all.mode == pgx.QueryExecModeCacheDescribe
+func (all *statements) statement(ctx context.Context, conn *pgx.Conn, mode pgx.QueryExecMode, sql string, b *buffers) (st *statement, known bool, err error) {
+	keep := mode == pgx.QueryExecModeCacheStatement || mode == pgx.QueryExecModeCacheDescribe
 	if keep {
 		if i := slices.IndexFunc(all.list, func(s *statement) bool { return s.sql == sql }); i >= 0 {
 			st := all.list[i]
@@ -85,7 +85,7 @@ func (all *statements) statement(ctx context.Context, conn *pgx.Conn, sql string
 	for _, oid := range st.types {
 		st.shapes = append(st.shapes, shapeOf(conn.TypeMap(), oid))
 	}
-	if all.mode == pgx.QueryExecModeCacheStatement && all.lost < mayLose {
+	if mode == pgx.QueryExecModeCacheStatement && all.lost < mayLose {
 		st.name = statementName(sql, st.types)
 	}
 	if keep {

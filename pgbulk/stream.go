@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -62,6 +63,7 @@ type stream struct {
 	stop     atomic.Bool // there was an error: nothing that is written now will be of use
 	commands int         // CommandComplete messages
 	affected int64       // rows that the commands say they affected, all together
+	copied   int64       // rows that COPY says it took; -1 as long as it has not ended well
 	tag      pgconn.CommandTag
 	ready    bool      // ReadyForQuery has come
 	parsed   bool      // a Parse was answered
@@ -70,6 +72,7 @@ type stream struct {
 	collect  bool      // what is described and returned, into these:
 	params   []uint32
 	fields   []uint32
+	names    []string // of the fields
 	rows     [][][]byte
 	pgErr    *pgconn.PgError
 	readErr  error
@@ -78,7 +81,7 @@ type stream struct {
 // open begins an exchange.
 func open(ctx context.Context, pc *pgconn.PgConn, b *buffers) *stream {
 	s := &stream{pc: pc, nc: pc.Conn(), ctx: ctx, buf: b.wire[:bufferSize], out: &b.out,
-		written: make(chan struct{}), done: make(chan struct{}), cancelled: make(chan struct{})}
+		copied: -1, written: make(chan struct{}), done: make(chan struct{}), cancelled: make(chan struct{})}
 	s.out.start(s.nc)
 	s.begun, s.waits = time.Now(), s.readSoon
 	s.unwatch = context.AfterFunc(ctx, s.cancel)
@@ -130,6 +133,9 @@ func (s *stream) read() {
 		case *pgproto3.CommandComplete:
 			s.commands++
 			s.tag = pgconn.NewCommandTag(string(msg.CommandTag))
+			if strings.HasPrefix(s.tag.String(), "COPY ") {
+				s.copied = s.tag.RowsAffected()
+			}
 			if s.tag.Insert() || s.tag.Update() || s.tag.Delete() {
 				s.affected += s.tag.RowsAffected()
 			}
@@ -152,6 +158,7 @@ func (s *stream) read() {
 			}
 			for i := 0; s.collect && i < len(msg.Fields); i++ {
 				s.fields = append(s.fields, msg.Fields[i].DataTypeOID)
+				s.names = append(s.names, string(msg.Fields[i].Name))
 			}
 		case *pgproto3.DataRow:
 			if s.returner != nil && !s.returner.take(msg.Values) {

@@ -21,10 +21,10 @@ import (
 // another. It prints the CPU time of client and backend together, in ms, medians of nine calls in
 // random order; wall time would depend on what else the machine does.
 //
-//	POSTAGE_SWEEP=1 go test -run TestSweep -v ./pgbulk
+//	POSTAGE_LONG=hours go test -run TestSweep -v ./pgbulk
 func TestSweep(t *testing.T) {
-	if os.Getenv("POSTAGE_SWEEP") == "" {
-		t.Skip("set POSTAGE_SWEEP=1 to measure")
+	if os.Getenv("POSTAGE_LONG") != "hours" {
+		t.Skip("set POSTAGE_LONG=hours to measure")
 	}
 	conn := connect(t)
 	must(t, conn, "set default_toast_compression = pglz")

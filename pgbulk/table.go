@@ -31,14 +31,17 @@ const (
 	// (Options.ChunkBytes), of less than 800 bytes on average. Large rows take Bind. Small rows
 	// take Unnest from 30 rows up to one statement of them, or if the temporary table cannot be
 	// made; fewer than 30 take Bind. Values that can only be sent as text, or are left to their
-	// DEFAULT, take Bind.
+	// DEFAULT, take Bind. More than one statement of rows whose keys only the database can compare
+	// (case-insensitive text, 1.0 and 1.00, keys that a trigger may make) is Copy, whatever their
+	// size.
 	Auto Strategy = ""
 	// Bind sends INSERT ... VALUES statements with the rows as parameters. A statement has at most
 	// 65,535 parameters and about Options.ChunkBytes of values; all are sent under one Sync and
 	// succeed or fail together. A key that occurs twice in a call that updates is PostgreSQL's
 	// error, even if the rows are in different statements: for that, hashes of the keys are kept,
 	// 16 to 43 bytes a row. Keys that only the database considers equal (case-insensitive text, 1.0
-	// and 1.00) are found only within a statement.
+	// and 1.00), and all keys where a BEFORE INSERT trigger may change them, are found only within
+	// a statement.
 	Bind Strategy = "bind"
 	// Copy sends the rows as COPY data in binary format, straight into the table for a plain insert
 	// and otherwise into a temporary table that one INSERT ... SELECT reads. A key that is twice in
@@ -147,15 +150,8 @@ func (t *Table) check(o *Options, op Operation) error {
 	case o.ChunkRows < 0 || o.ChunkBytes < 0:
 		return errors.New("Options.ChunkRows or ChunkBytes is negative")
 	}
-	for i, c := range t.Columns {
-		if slices.Contains(t.Columns[:i], c) {
-			return fmt.Errorf("column %q is named twice", c)
-		}
-	}
-	for _, k := range t.Key {
-		if !slices.Contains(t.Columns, k) {
-			return fmt.Errorf("key column %q is not among the columns", k)
-		}
+	if err := t.checkColumns(); err != nil {
+		return err
 	}
 	if err := t.checkConflict(o, op); err != nil {
 		return err
@@ -175,6 +171,21 @@ func (t *Table) check(o *Options, op Operation) error {
 	o.ChunkBytes = min(o.ChunkBytes, maxValue/2) // so that many rows never make a message too long
 	if limit := maxParams / len(t.Columns); o.ChunkRows == 0 || o.ChunkRows > limit {
 		o.ChunkRows = limit
+	}
+	return nil
+}
+
+// checkColumns refuses columns that are named twice, and keys that are no columns.
+func (t *Table) checkColumns() error {
+	for i, c := range t.Columns {
+		if slices.Contains(t.Columns[:i], c) {
+			return fmt.Errorf("column %q is named twice", c)
+		}
+	}
+	for _, k := range t.Key {
+		if !slices.Contains(t.Columns, k) {
+			return fmt.Errorf("key column %q is not among the columns", k)
+		}
 	}
 	return nil
 }

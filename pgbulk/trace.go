@@ -70,7 +70,7 @@ func (p *plan) oneRow() string {
 	o := p.options
 	o.fillSet(&p.table)
 	o.fillWhere()
-	head, tail := p.table.parts(p.op, &o)
+	head, tail := p.table.parts(p.op, &o, func(string) string { return "" })
 	var values strings.Builder
 	for i := range p.table.Columns {
 		if i > 0 {

@@ -9,6 +9,7 @@ import (
 // TestManyCallsInTransaction counts what many calls in one transaction leave with the server:
 // locks, for which it has a table, and subtransactions, of which it caches 64.
 func TestManyCallsInTransaction(t *testing.T) {
+	t.Parallel()
 	conn := connect(t)
 	for _, s := range strategies {
 		table := pgbulk.Table{Name: newTable(t, conn, "id int primary key, a text"), Columns: []string{"id", "a"}, Key: []string{"id"}}

@@ -54,9 +54,10 @@ func (t *Table) checkByKey(o *Options, op Operation) error {
 }
 
 // parts are the statement before and after the source of its rows, VALUES or SELECT.
-func (t *Table) parts(op Operation, o *Options) (head, tail string) {
+// collation is the COLLATE clause of a column, if it has one.
+func (t *Table) parts(op Operation, o *Options, collation func(column string) string) (head, tail string) {
 	if op.byKey() {
-		return t.byKeyParts(op, o)
+		return t.byKeyParts(op, o, collation)
 	}
 	return t.insertParts(o)
 }
@@ -70,12 +71,13 @@ const times = "pgbulk_times"
 // as INSERT ... ON CONFLICT does and with the same SQLSTATE: that of a subquery with two rows where
 // one is allowed. MERGE would, but does not exist before PostgreSQL 15, nor for every kind of
 // table.
-func (t *Table) byKeyParts(op Operation, o *Options) (head, tail string) {
-	same, given := make([]string, len(t.Key)), make([]string, len(t.Key))
+func (t *Table) byKeyParts(op Operation, o *Options, collation func(column string) string) (head, tail string) {
+	same, given, key := make([]string, len(t.Key)), make([]string, len(t.Key)), make([]string, len(t.Key))
 	for i, k := range t.Key {
 		q := quote(k)
 		same[i] = "t." + q + " = excluded." + q
 		given[i] = "excluded." + q + " is not null"
+		key[i] = q + collation(k) // by which the table's key tells rows apart, a parameter has none
 	}
 	columns := quoteAll(t.Columns)
 	if op == OpDelete {
@@ -83,7 +85,7 @@ func (t *Table) byKeyParts(op Operation, o *Options) (head, tail string) {
 		tail = ") as excluded (" + columns + ")"
 	} else {
 		head = "update " + t.Name.Sanitize() + " as t set " + o.assignments() +
-			" from (select *, count(*) over (partition by " + quoteAll(t.Key) + ") as " + times + " from ("
+			" from (select *, count(*) over (partition by " + strings.Join(key, ", ") + ") as " + times + " from ("
 		tail = ") as given (" + columns + ")) as excluded"
 	}
 	tail += " where " + strings.Join(same, " and ")

@@ -131,6 +131,7 @@ func TestByKeyRefusals(t *testing.T) {
 // TestByKeyProperty updates and deletes random rows of random types with pgbulk and, one by one,
 // with pgx.
 func TestByKeyProperty(t *testing.T) {
+	t.Parallel()
 	conn := connect(t)
 	must(t, conn, types)
 	ctx := context.Background()

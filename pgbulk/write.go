@@ -31,7 +31,7 @@ func Insert(ctx context.Context, db DB, t Table, rows Rows, o Options) (Result, 
 }
 
 func call(ctx context.Context, db DB, op Operation, t Table, rows Rows, o Options) (Result, error) {
-	p, err := newPlan(ctx, db, op, t, rows.columns, o)
+	p, err := newPlan(ctx, db, op, t, rows, o)
 	if err != nil {
 		return Result{}, err
 	}
@@ -52,19 +52,23 @@ type plan struct {
 	options    Options
 	conn       *pgx.Conn
 	release    func()
+	structs    *structs // whose columns are those of the table that match; nil if the columns were given
 	layout     *layout
 	head, tail string    // of the statement, before and after the source of its rows
 	returned   *returned // nil if nothing is
 	kept       bool      // described for an earlier call
 }
 
-// newPlan checks a call and takes its connection. columns are a struct's. The error is an *Error.
-func newPlan(ctx context.Context, db DB, op Operation, t Table, columns []string, o Options) (*plan, error) {
+// newPlan checks a call and takes its connection. The error is an *Error.
+func newPlan(ctx context.Context, db DB, op Operation, t Table, rows Rows, o Options) (*plan, error) {
 	p := &plan{op: op, table: t, options: o}
-	if len(t.Columns) == 0 {
-		if p.table.Columns = columns; op == OpDelete {
-			p.table.Columns = t.Key
-		}
+	switch {
+	case len(t.Columns) > 0:
+	case op == OpDelete:
+		p.table.Columns = t.Key
+	case rows.structs != nil && len(rows.structs.fields) > 0:
+		p.structs = rows.structs
+		p.table.Columns = p.structs.guess(append(slices.Clip(t.Key), o.Set...)...)
 	}
 	if err := p.table.check(&p.options, op); err != nil {
 		return nil, p.error(err)
@@ -85,12 +89,12 @@ func (p *plan) describe(ctx context.Context) (err error) {
 	}
 	b := pool.Get().(*buffers)
 	defer b.put()
-	if p.layout, err = describe(ctx, p.conn, &p.table, &p.options, b); err != nil {
+	if p.layout, err = describe(ctx, p, b); err != nil {
 		return fail(err)
 	}
 	p.options.fillSet(&p.table)
 	p.options.fillWhere()
-	p.head, p.tail = p.table.parts(p.op, &p.options)
+	p.head, p.tail = p.table.parts(p.op, &p.options, p.layout.collation)
 	if p.options.Returning != nil {
 		if p.returned, err = p.describeReturning(ctx, b); err != nil {
 			return fail(err)
@@ -105,7 +109,7 @@ func (p *plan) error(err error) *Error { return newError(string(p.op), p.table.N
 // send writes rows. The error is an *Error.
 func (p *plan) send(ctx context.Context, rows Rows) (Result, error) {
 	if rows.open == nil {
-		return Result{}, p.error(errors.New("no source of rows"))
+		return Result{}, p.error(errNoSource)
 	}
 	source, err := rows.open(p.table.Columns)
 	if err != nil {
@@ -159,8 +163,10 @@ type writer struct {
 	parsed    int   // rows of the statement that was parsed last, or unnested
 	sent      []int // first rows of the statements
 	described bool  // what they return
+	begun     bool  // our transaction
 	watching  bool  // for keys that come again in a later statement
 	blind     bool  // to them, because what decides on conflicts is not known here
+	partial   bool  // or to some, because the bytes of equal keys may differ
 	again     bool  // one has, in row n, and is sent twice in the last statement
 	firstRow  int   // the row that had it first
 	// The first two rows of one statement that have the same key; the second is 0 if there are
@@ -225,7 +231,9 @@ func (w *writer) choose(row []any) {
 	w.staging = w.options.Conflict != Fail || w.op.byKey() || w.returned != nil
 	updates := w.op == OpUpdate || w.options.Conflict == DoUpdate && !w.options.setNothing()
 	w.blind = updates && !w.table.exactKey(&w.options)
-	if w.watching = updates && !w.blind; w.watching {
+	rekeys := w.op == OpUpsert && w.layout.rekeys
+	w.partial = updates && (rekeys || !w.layout.bytesDecide(w.table.Key))
+	if w.watching = updates && !w.blind && !rekeys; w.watching {
 		w.keys.reset()
 	}
 	w.isKey = make([]bool, len(w.columns))
@@ -233,7 +241,7 @@ func (w *writer) choose(row []any) {
 		w.isKey[i] = slices.Contains(w.table.Key, c)
 	}
 	order := w.options.Order
-	w.sorts = w.watching && !w.op.byKey() && (order == KeyOrder || order == DefaultOrder && w.returned == nil && !w.layout.fills)
+	w.sorts = updates && !w.blind && !w.op.byKey() && (order == KeyOrder || order == DefaultOrder && w.returned == nil && !w.layout.fills)
 	text := slices.ContainsFunc(w.columns, func(c column) bool { return c.format != binaryFormat })
 	// COPY in binary needs a temporary table if columns are sent as text, or where COPY and INSERT
 	// behave differently.
@@ -261,7 +269,7 @@ func (w *writer) run(source func(yield func([]any, error) bool)) error {
 	// A source that uses the connection is told that it is busy, before anything gets between our
 	// messages.
 	w.hold = w.pc.StartPipeline(context.Background())
-	defer w.hold.Close()
+	defer func() { w.hold.Close() }()
 	defer func() {
 		// The source panicked, or ended the goroutine. Undo what was sent, and let that continue.
 		if !finished && w.stream != nil {
@@ -334,7 +342,12 @@ func (w *writer) row(row []any) error {
 	}
 	size, referred := w.size(row)
 	full := w.chunk.rows() >= w.options.ChunkRows || size > w.options.ChunkBytes-w.chunk.size()
-	if full && w.strategy == Auto && !w.stageless && (w.blind || w.keyOrder() || !w.large(size)) {
+	if full {
+		if err := w.settleKeys(); err != nil {
+			return err
+		}
+	}
+	if full && w.strategy == Auto && !w.stageless && (w.blind || w.partial || w.keyOrder() || !w.large(size)) {
 		w.strategy = Copy
 	}
 	if w.strategy == Copy {
@@ -386,6 +399,29 @@ func (w *writer) row(row []any) error {
 		return err
 	}
 	return errAgain
+}
+
+// settleKeys asks, before the first of several statements, whether a trigger may make the keys.
+// Only then does it matter: within one statement the server compares what the keys are in the end.
+func (w *writer) settleKeys() error {
+	if w.stream != nil || !w.watching || w.op != OpUpsert {
+		return nil
+	}
+	if w.layout.triggers {
+		w.hold.Close()
+		rows, err := w.ask(w.ctx, w.pc, triggerQuery, w.table.Name.Sanitize())
+		if !w.pc.IsClosed() {
+			w.hold = w.pc.StartPipeline(context.Background())
+		}
+		if err != nil {
+			return err
+		}
+		w.layout.triggers, w.layout.rekeys = false, w.layout.rekeys || len(rows) > 0 // shards share what is known
+	}
+	if w.layout.rekeys {
+		w.watching, w.partial = false, true
+	}
+	return nil
 }
 
 // largeRow is the size in bytes from which Bind is better. Copying into a temporary table has the
@@ -471,11 +507,12 @@ func (w *writer) last() error {
 func (w *writer) end() error {
 	s := w.stream
 	err := s.close()
+	w.pastCopy()
 	w.uncertain = err != nil && !w.inTx && w.returned == nil && s.uncertain()
 	if err == nil {
 		w.affected = s.affected
 		if w.strategy == Copy && !w.staging {
-			w.affected = s.tag.RowsAffected()
+			w.affected = s.copied
 		}
 	}
 	return w.settleReturned(err)

@@ -49,7 +49,7 @@ type WriterOptions struct {
 // Writer does. The error is an *Error.
 func NewWriter[T any](ctx context.Context, db DB, op Operation, t Table, o WriterOptions) (*Writer[T], error) {
 	w := &Writer[T]{ctx: ctx, every: o.CommitEvery}
-	p, err := newPlan(ctx, db, op, t, rowsOf[T](nil).columns, o.Options)
+	p, err := newPlan(ctx, db, op, t, rowsOf[T](nil), o.Options)
 	if err != nil {
 		return nil, err
 	}
@@ -159,7 +159,7 @@ func (w *Writer[T]) rows(pause func(struct{}) bool) Rows {
 			}
 		}
 	})
-	return Rows{columns: pushed.columns, open: func(columns []string) (iter.Seq2[[]any, error], error) {
+	return Rows{structs: pushed.structs, open: func(columns []string) (iter.Seq2[[]any, error], error) {
 		rows, err := pushed.open(columns)
 		return func(yield func([]any, error) bool) {
 			for row, err := range rows {

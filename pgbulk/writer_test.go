@@ -222,6 +222,7 @@ func TestWriterMemory(t *testing.T) {
 // TestWriterProperty pushes random rows and flushes at random, and compares with the same rows as
 // one Upsert.
 func TestWriterProperty(t *testing.T) {
+	t.Parallel()
 	conn := connect(t)
 	must(t, conn, types)
 	ctx := context.Background()

@@ -239,16 +239,20 @@ func (s *session) execute(sql string) {
 	s.send('C', []byte(tag+"\x00"))
 }
 
-// attributes answers pgbulk's question about a table: name, not null (the first column, its key),
-// type for a cast and for a definition, compression, collation, storage, whether COPY is as good as
-// INSERT, whether temporary tables may be made, and whether it has a default.
+// attributeColumns are the columns of the answer to pgbulk's question about a table.
+var attributeColumns = []string{"attname", "attnotnull", "type", "cast", "collation", "toasts", "always", "usage", "default", "receive", "unchecked",
+	"direct", "temp", "rekeys", "triggers", "table", "qualified", "role"}
+
+// attributes answers pgbulk's question about a table. The first column is not null: it is its key.
+// COPY straight into it is not as good as INSERT.
 func (s *session) attributes() {
 	for i, c := range s.columns {
 		notNull := "f"
 		if i == 0 {
 			notNull = "t"
 		}
-		values := []string{c, notNull, "text", "text", "", "", "", "t", "t", "f"}
+		values := []string{c, notNull, strconv.FormatUint(uint64(s.server.typeOf(c)), 10), "text", "", "f", "f", "t", "f", "t", "f",
+			"f", "t", "f", "f", "1", "public.t", "x"}
 		b := binary.BigEndian.AppendUint16(nil, uint16(len(values)))
 		for _, v := range values {
 			b = binary.BigEndian.AppendUint32(b, uint32(len(v)))
@@ -347,7 +351,7 @@ func (s *Server) results(sql string) []string {
 	case m == nil:
 		return nil
 	case strings.Contains(sql, "pg_attribute"):
-		return []string{"attname", "attnotnull", "cast", "definition", "compression", "collation", "storage", "direct", "stage", "default"}
+		return attributeColumns
 	}
 	return names(m[1])
 }

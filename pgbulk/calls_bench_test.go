@@ -1,0 +1,61 @@
+//go:build linux
+
+package pgbulk_test
+
+import (
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"postage/pgbulk"
+)
+
+// BenchmarkCalls measures whole calls on a real server, each a transaction of its own.
+func BenchmarkCalls(b *testing.B) {
+	conn := connect(b)
+	table := newTable(b, conn, "id int8 primary key, at timestamptz, uid uuid, n numeric, name text")
+	to := pgbulk.Table{Name: table, Columns: []string{"id", "at", "uid", "n", "name"}, Key: []string{"id"}}
+	must(b, conn, "alter table "+table.Sanitize()+" set (autovacuum_enabled = off)")
+	rows := make([][]any, 20_000)
+	for i := range rows {
+		rows[i] = []any{int64(i), time.Unix(int64(i), 0), [16]byte{byte(i)}, float64(i) / 4, fmt.Sprintf("name %d", i)}
+	}
+	for _, n := range []int{3, 100, 1000, 20_000} {
+		for what, call := range map[string]callFunc{"insert": pgbulk.Insert, "upsert": pgbulk.Upsert, "update": pgbulk.Update} {
+			b.Run(fmt.Sprintf("call=%s/rows=%d", what, n), func(b *testing.B) {
+				var cpu time.Duration
+				for b.Loop() {
+					b.StopTimer()
+					must(b, conn, "truncate "+table.Sanitize(), pgx.QueryExecModeSimpleProtocol)
+					if what != "insert" {
+						if _, err := pgbulk.Insert(b.Context(), conn, to, pgbulk.Slice(rows[:n]), pgbulk.Options{}); err != nil {
+							b.Fatal(err)
+						}
+					}
+					before := clientCPU() + backendCPU(b, conn)
+					b.StartTimer()
+					if _, err := call(b.Context(), conn, to, pgbulk.Slice(rows[:n]), pgbulk.Options{}); err != nil {
+						b.Fatal(err)
+					}
+					b.StopTimer()
+					cpu += clientCPU() + backendCPU(b, conn) - before
+					b.StartTimer()
+				}
+				b.ReportMetric(float64(cpu)/float64(b.N), "cpu-ns/op")
+			})
+		}
+	}
+}
+
+// backendCPU is the CPU time of a connection's server process.
+func backendCPU(t testing.TB, conn *pgx.Conn) time.Duration {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/schedstat", conn.PgConn().PID()))
+	var ns int64
+	if _, scanErr := fmt.Sscan(string(stat), &ns); err != nil || scanErr != nil {
+		t.Fatal(err, scanErr)
+	}
+	return time.Duration(ns)
+}

@@ -1,0 +1,249 @@
+package pgbulk
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/jackc/pgx/v5/pgtype"
+)
+
+// Structs are rows as structs. A column's value is the exported field whose tag `db:"name"` names
+// it, or else whose name is the column's but for case and underscores. A field tagged `db:"-"` is
+// left out; an embedded struct's fields count as the struct's own, and those behind an embedded
+// pointer that is nil are NULL. Where Go could not tell two fields apart, neither is a column's,
+// unless their tags differ.
+func Structs[T any](rows iter.Seq[T]) Rows {
+	t := reflect.TypeFor[T]()
+	pointer := t.Kind() == reflect.Pointer
+	if pointer {
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Struct {
+		return Rows{open: func([]string) (iter.Seq2[[]any, error], error) {
+			return nil, fmt.Errorf("rows of type %v are not structs", t)
+		}}
+	}
+	of := structsOf(t)
+	return Rows{structs: of, open: func(columns []string) (iter.Seq2[[]any, error], error) {
+		paths := make([][]int, len(columns))
+		for i, c := range columns {
+			f := of.fieldFor(c)
+			if f == nil {
+				return nil, fmt.Errorf("column %q has no field in %v", c, t)
+			}
+			paths[i] = f.path
+		}
+		if rows == nil {
+			return nil, errNoSource
+		}
+		return func(yield func([]any, error) bool) {
+			// One struct and one slice serve all rows. Values of the types that are encoded here
+			// are handed on by address, which saves the allocation that putting them in an
+			// interface costs.
+			var row T
+			var v reflect.Value
+			values := make([]any, len(paths))
+			byAddress := make([]bool, len(paths))
+			if !pointer {
+				v = reflect.ValueOf(&row).Elem()
+				for i, path := range paths {
+					field, err := v.FieldByIndexErr(path)
+					if err != nil || behindPointer(t, path) {
+						continue
+					}
+					switch p := field.Addr().Interface().(type) {
+					case *string, *[]byte, *int, *int16, *int32, *int64, *float32, *float64, *time.Time, *[16]byte, *pgtype.UUID, *pgtype.Numeric:
+						values[i], byAddress[i] = p, true
+					}
+				}
+			}
+			for row = range rows {
+				if pointer {
+					if v = reflect.ValueOf(row); v.IsNil() {
+						yield(nil, errors.New("the row is a nil pointer"))
+						return
+					}
+					v = v.Elem()
+				}
+				for i, path := range paths {
+					if byAddress[i] {
+						continue
+					}
+					if field, err := v.FieldByIndexErr(path); err == nil {
+						values[i] = field.Interface()
+					} else { // behind an embedded pointer that is nil
+						values[i] = nil
+					}
+				}
+				if !yield(values, nil) {
+					return
+				}
+			}
+		}, nil
+	}}
+}
+
+// structs are the fields of a struct that can be columns.
+type structs struct {
+	of     reflect.Type
+	fields []structField
+}
+
+type structField struct {
+	name   string // its tag's, or its own
+	tagged bool
+	path   []int
+}
+
+// structsOf lists the fields of a struct. As in Go, one that is embedded less deeply hides others
+// of the same name, and those that are embedded equally deeply hide each other. The name is that of
+// the tag, if there is one.
+func structsOf(t reflect.Type) *structs {
+	s := &structs{of: t}
+	s.walk(t, nil, nil)
+	hidden := func(f structField) bool {
+		return slices.ContainsFunc(s.fields, func(g structField) bool {
+			same := f.tagged == g.tagged && (f.name == g.name || !f.tagged && fold(f.name) == fold(g.name))
+			return same && len(g.path) <= len(f.path) && !slices.Equal(f.path, g.path)
+		})
+	}
+	fields := slices.Clone(s.fields)
+	s.fields = slices.DeleteFunc(fields, hidden)
+	return s
+}
+
+// walk goes through a struct at a path, within other structs.
+func (s *structs) walk(t reflect.Type, path []int, within []reflect.Type) {
+	if slices.Contains(within, t) {
+		return // it embeds a pointer to its own type
+	}
+	within = append(slices.Clip(within), t)
+	for i := range t.NumField() {
+		f, path := t.Field(i), append(slices.Clip(path), i)
+		tag, _ := f.Tag.Lookup("db")
+		name, _, _ := strings.Cut(tag, ",")
+		switch inner := f.Type; {
+		case name == "-":
+			continue
+		case f.Anonymous && tag == "" && inner.Kind() == reflect.Struct:
+			s.walk(inner, path, within)
+			continue
+		case f.Anonymous && tag == "" && inner.Kind() == reflect.Pointer && inner.Elem().Kind() == reflect.Struct:
+			if f.IsExported() {
+				s.walk(inner.Elem(), path, within)
+			}
+			continue
+		case !f.IsExported():
+			continue
+		}
+		if name == "" {
+			s.fields = append(s.fields, structField{f.Name, false, path})
+		} else {
+			s.fields = append(s.fields, structField{name, true, path})
+		}
+	}
+}
+
+// behindPointer reports whether a path leads through an embedded pointer.
+func behindPointer(t reflect.Type, path []int) bool {
+	for i := 1; i < len(path); i++ {
+		if t.FieldByIndex(path[:i]).Type.Kind() == reflect.Pointer {
+			return true
+		}
+	}
+	return false
+}
+
+// settable is a field of a struct, in which embedded pointers to it are filled in.
+func settable(v reflect.Value, path []int) reflect.Value {
+	for _, i := range path {
+		if v.Kind() == reflect.Pointer {
+			if v.IsNil() {
+				v.Set(reflect.New(v.Type().Elem()))
+			}
+			v = v.Elem()
+		}
+		v = v.Field(i)
+	}
+	return v
+}
+
+// fold is a name without what does not tell fields from columns.
+func fold(name string) string { return strings.ToLower(strings.ReplaceAll(name, "_", "")) }
+
+// fieldFor finds a column's field, or nil: first by tag, then by name.
+func (s *structs) fieldFor(column string) *structField {
+	for i, f := range s.fields {
+		if f.tagged && f.name == column {
+			return &s.fields[i]
+		}
+	}
+	for i, f := range s.fields {
+		if !f.tagged && fold(f.name) == fold(column) {
+			return &s.fields[i]
+		}
+	}
+	return nil
+}
+
+// columnsOf are the columns of a table that the fields are, in the table's order.
+func (s *structs) columnsOf(table []string) (columns []string, paths [][]int, err error) {
+	for _, c := range table {
+		f := s.fieldFor(c)
+		if f == nil {
+			continue
+		}
+		if i := slices.IndexFunc(paths, func(p []int) bool { return slices.Equal(p, f.path) }); i >= 0 {
+			return nil, nil, fmt.Errorf("field %s of %v can be column %q or %q: give it a db tag", s.nameOf(f), s.of, columns[i], c)
+		}
+		columns, paths = append(columns, c), append(paths, f.path)
+	}
+	for _, f := range s.fields {
+		if !slices.ContainsFunc(paths, func(p []int) bool { return slices.Equal(p, f.path) }) {
+			return nil, nil, fmt.Errorf("field %s of %v has no column in the table", s.nameOf(&f), s.of)
+		}
+	}
+	return columns, paths, nil
+}
+
+func (s *structs) nameOf(f *structField) string { return s.of.FieldByIndex(f.path).Name }
+
+// guess are the columns as far as they can be known without the table: those that are named in
+// known, the tags, and else the names with underscores between their words.
+func (s *structs) guess(known ...string) []string {
+	columns := make([]string, len(s.fields))
+	for i, f := range s.fields {
+		j := slices.IndexFunc(known, func(c string) bool {
+			field := s.fieldFor(c)
+			return field != nil && slices.Equal(field.path, f.path)
+		})
+		switch {
+		case j >= 0:
+			columns[i] = known[j]
+		case f.tagged:
+			columns[i] = f.name
+		default:
+			columns[i] = underscored(f.name)
+		}
+	}
+	return columns
+}
+
+// underscored is user_id for UserID, and http_server for HTTPServer.
+func underscored(name string) string {
+	var b strings.Builder
+	runes := []rune(name)
+	for i, r := range runes {
+		if i > 0 && unicode.IsUpper(r) && (!unicode.IsUpper(runes[i-1]) || i+1 < len(runes) && unicode.IsLower(runes[i+1])) && runes[i-1] != '_' {
+			b.WriteByte('_')
+		}
+		b.WriteRune(unicode.ToLower(r))
+	}
+	return b.String()
+}
