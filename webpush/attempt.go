@@ -3,11 +3,10 @@ package webpush
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptrace"
-	"net/url"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -25,8 +24,9 @@ type answer struct {
 	ttl           time.Duration // negative if not said
 	retryAfter    time.Duration
 	hasRetryAfter bool
-	throttled     bool // it says "too many", whatever the status
-	otherKey      bool // it says that the subscription was made with another key
+	throttled     bool  // it says "too many", whatever the status
+	otherKey      bool  // it says that the subscription was made with another key
+	clock         error // why the token could not be taken
 	reason        string
 
 	err     error // why no answer came
@@ -39,7 +39,7 @@ func (c *Client) attempt(limit *timeLimit, sub Subscription, h Header, body []by
 	ctx := limit.start(c.timeout)
 	defer limit.stop()
 	var trace *writeTrace
-	if _, ok := c.transport.(*http.Transport); !ok { // it may read the deadline, or keep working until the context ends
+	if _, ok := c.transport.(*http.Transport); !ok || len(body) == 0 { // it may read the deadline, or keep working until the context ends; and no body tells nothing
 		defer limit.end()
 		trace = new(writeTrace)
 		ctx = trace.in(deadlineContext{ctx, limit.until})
@@ -68,7 +68,10 @@ func (c *Client) attempt(limit *timeLimit, sub Subscription, h Header, body []by
 	a.throttled = isThrottled(response, a.hasRetryAfter)
 	text := readReason(response, limit)
 	a.otherKey = isOtherKey(a.status, text)
-	a.reason = cleanText(text, sub, h.Authorization, maxReasonBytes)
+	a.reason = cleanText(text, sub, h.Authorization)
+	if a.status >= 400 && a.status <= 403 {
+		a.clock = c.checkClock(response, h.Authorization)
+	}
 	return a
 }
 
@@ -87,15 +90,29 @@ func isOtherKey(status int, text string) bool {
 		(strings.Contains(text, "VapidPkHashMismatch") || strings.Contains(text, "do not correspond to the credentials used to create"))
 }
 
+// checkClock reports whether a refused token was one that the service could not take by its own
+// clock (RFC 8292 section 2: expired, or for more than 24 hours).
+func (c *Client) checkClock(response *http.Response, authorization string) error {
+	theirs, err := http.ParseTime(response.Header.Get("Date"))
+	left := time.Unix(expiresOf(authorization), 0).Sub(theirs)
+	if err != nil || left > 0 && left <= maxTokenLife {
+		return nil
+	}
+	off, direction := c.now().Sub(theirs).Round(time.Minute), "ahead of"
+	if off < 0 {
+		direction = "behind"
+	}
+	return fmt.Errorf("webpush: this machine's clock is %s %s the push service's, so that our token is not valid there", off.Abs(), direction)
+}
+
 // readReason reads the first bytes of the answer and leaves the rest, however
-// long or slow it is. It reads on beyond maxReasonBytes by the length of an
-// endpoint, so that no part of one is left when the text is cut.
+// long or slow it is.
 func readReason(response *http.Response, limit *timeLimit) string {
 	if response.Body == http.NoBody || response.ContentLength == 0 {
 		return ""
 	}
 	limit.shorten(bodyTimeout)
-	b, _ := io.ReadAll(io.LimitReader(response.Body, maxReasonBytes+maxEndpointBytes)) //nolint:errcheck // a partial body is enough
+	b, _ := io.ReadAll(io.LimitReader(response.Body, maxReasonBytes)) //nolint:errcheck // a partial body is enough
 	return string(b)
 }
 
@@ -115,54 +132,4 @@ func (t *writeTrace) in(ctx context.Context) context.Context {
 // written assumes that a RoundTripper which does not trace has sent the request.
 func (t *writeTrace) written() bool {
 	return t == nil || t.headersWritten.Load() || !t.traced.Load()
-}
-
-// cleanText makes text fit for an error: valid, printable, on one line, at most
-// so long, without the endpoint, its path, its query, or the token.
-func cleanText(text string, sub Subscription, authorization string, maxBytes int) string {
-	for _, secret := range sub.secrets() {
-		text = strings.ReplaceAll(text, secret, "[endpoint]")
-	}
-	if token, _, ok := strings.Cut(strings.TrimPrefix(authorization, "vapid t="), ","); ok && token != "" {
-		text = strings.ReplaceAll(text, token, "[token]")
-	}
-	text = strings.ToValidUTF8(text, "?")
-	text = strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f || r == '\u2028' || r == '\u2029' {
-			return ' '
-		}
-		return r
-	}, text)
-	text = strings.TrimSpace(text)
-	if len(text) > maxBytes {
-		text = strings.TrimSpace(strings.ToValidUTF8(text[:maxBytes], ""))
-	}
-	return text
-}
-
-// secrets lists what of the endpoint must not be shown, the longest first: all of
-// it, path and query together and each alone, the last segment of the path, the
-// values of the query, and each of these unescaped.
-func (s Subscription) secrets() []string {
-	u, err := url.Parse(s.Endpoint())
-	if err != nil {
-		return nil // impossible: it was parsed when the subscription was made
-	}
-	path := u.EscapedPath()
-	parts := []string{u.String(), s.Endpoint(), u.RequestURI(), path, path[strings.LastIndexByte(path, '/')+1:], u.RawQuery}
-	for pair := range strings.SplitSeq(u.RawQuery, "&") {
-		_, value, _ := strings.Cut(pair, "=")
-		parts = append(parts, value)
-	}
-	for _, part := range parts {
-		if plain, err := url.PathUnescape(part); err == nil {
-			parts = append(parts, plain)
-		}
-		if plain, err := url.QueryUnescape(part); err == nil {
-			parts = append(parts, plain)
-		}
-	}
-	parts = slices.DeleteFunc(parts, func(part string) bool { return len(part) <= 8 })
-	slices.SortFunc(parts, func(a, b string) int { return len(b) - len(a) })
-	return slices.Compact(parts)
 }

@@ -262,16 +262,14 @@ func (w *workload) operations(t testing.TB) []operation {
 		w.webpushGo("lib=webpush-go/pad=4096", 0),
 		w.webpushGo("lib=webpush-go/pad=none", 86+16+366+10),
 		w.request(t, "lib=webpush/mode=strict/as=request/pad=none", Config{}, PadNone()),
-		w.request(t, "lib=webpush/mode=strict/as=request/pad=4096", Config{}, PadToMax()),
+		w.request(t, "lib=webpush/mode=strict/as=request/pad=4096", Config{}, PadToBlock(3994)),
 		w.parts(t, "lib=webpush/mode=strict/as=parts/pad=none", Config{}, PadNone()),
-		w.request(t, "lib=webpush/mode=strict/token=each/as=request/pad=none", Config{SignEachMessage: true}, PadNone()),
-		w.request(t, "lib=webpush/mode=pregenerated/as=request/pad=none", Config{Reuse: PregeneratedKeys(1024)}, PadNone()),
 		w.broadcast(t, "lib=webpush/mode=broadcast/as=request/pad=none"),
 		w.request(t, "lib=webpush/mode=shared/as=request/pad=none", Config{Reuse: shared}, PadNone()),
 		w.request(t, "lib=webpush/mode=session/as=request/pad=none", Config{Reuse: session}, PadNone()),
-		w.request(t, "lib=webpush/mode=session/as=request/pad=4096", Config{Reuse: session}, PadToMax()),
+		w.request(t, "lib=webpush/mode=session/as=request/pad=4096", Config{Reuse: session}, PadToBlock(3994)),
 		w.parts(t, "lib=webpush/mode=session/as=parts/pad=none", Config{Reuse: session}, PadNone()),
-		w.parts(t, "lib=webpush/mode=session/as=parts/pad=4096", Config{Reuse: session}, PadToMax()),
+		w.parts(t, "lib=webpush/mode=session/as=parts/pad=4096", Config{Reuse: session}, PadToBlock(3994)),
 	}, w.floors()...)
 }
 

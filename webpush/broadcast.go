@@ -2,7 +2,9 @@ package webpush
 
 import (
 	"context"
+	"fmt"
 	"iter"
+	"runtime/debug"
 	"sync"
 	"time"
 )
@@ -21,11 +23,11 @@ const (
 // Broadcast sends msg to each of subs and yields the results, in the order in which answers come.
 // subs is run as results are taken and never collected.
 //
-// No service can delay the others. At most [Config.Concurrency] requests to an origin are under way
+// No service can delay the others. At most [Limits.Concurrency] requests to an origin are under way
 // at once, and fewer while it throttles, fails or does not answer. A service that throttles is
 // paused for as long as it asks, and one that fails for a time that doubles; its messages wait, and
 // those to other services are sent. A message waits for a service that accepts nothing at most
-// Retry.MaxRetryAfter at a time and [Config.Patience] in all. Then its result is the last refusal,
+// Retry.MaxRetryAfter at a time and [Limits.Patience] in all. Then its result is the last refusal,
 // or [Deferred] if it was never sent.
 //
 // Every subscription is yielded exactly once. When ctx ends, requests under way
@@ -37,7 +39,7 @@ const (
 // subs runs in the goroutine that ranges over the results, and results are yielded between its
 // elements: a sequence that blocks delays them. A slow loop body slows the sending, since a request
 // counts as under way until its result has been taken. When the loop has ended, the broadcast has
-// no goroutine left.
+// no goroutine left. A panic of the caller's code (a hook, a transport) comes out of the loop.
 func (c *Client) Broadcast(ctx context.Context, subs iter.Seq[Subscription], msg []byte, opts Options) iter.Seq2[Subscription, Result] {
 	return c.BroadcastIndexed(ctx, func(yield func(int64, Subscription) bool) {
 		i := int64(0)
@@ -50,16 +52,16 @@ func (c *Client) Broadcast(ctx context.Context, subs iter.Seq[Subscription], msg
 	}, msg, opts)
 }
 
-// BroadcastIndexed is [Client.Broadcast] with the caller's own numbers, which must
-// increase, from 0 or above, and may have gaps. [Result.Index] is the subscription's
-// number, and [Result.Cursor] the first number without a result so far. A caller that stores
-// both can continue a broadcast that was killed; a [Journal] does that.
+// BroadcastIndexed is [Client.Broadcast] with the caller's own numbers, such as a database's: any,
+// in any order. [Result.Index] is the subscription's number. A caller that stores it with the
+// outcome can continue a broadcast that was killed; a [Journal] does that.
 func (c *Client) BroadcastIndexed(ctx context.Context, subs iter.Seq2[int64, Subscription], msg []byte, opts Options) iter.Seq2[Subscription, Result] {
 	return func(yield func(Subscription, Result) bool) {
 		b := broadcast{client: c, msg: msg, opts: opts, yield: yield, lanes: make(map[string]*lane)}
-		b.known.max, b.unknown.max = knownFactor*c.concurrency, unknownFactor*c.concurrency
+		b.known.max, b.unknown.max = knownFactor*c.limits.Concurrency, unknownFactor*c.limits.Concurrency
 		b.results = make(chan broadcastResult)
 		b.left = make(chan struct{})
+		b.panics = make(chan string, 1)
 		b.sealer, b.err = c.sealer.ForBroadcast()
 
 		var cancel context.CancelFunc
@@ -92,24 +94,19 @@ type broadcast struct {
 	known, unknown pool
 	results        chan broadcastResult // no room: a worker's request is under way until its result is taken
 	left           chan struct{}        // closed when nobody takes results any more
+	panics         chan string          // of the caller's code in a worker
 	workers        sync.WaitGroup
 	starting       sync.Mutex // held while a worker starts
 	closed         bool       // no worker starts any more
 	ticker         *time.Ticker
 
 	drained bool // ctx has ended, and the results of what waited were yielded
-	done    cursor
-	next    int64 // the number after the last given
-	pending int   // results to come
-	stalled int   // of which this many waited for silent or paused services at the last tick
+	pending int  // results to come
+	stalled int  // of which this many waited for silent or paused services at the last tick
 }
 
 func (b *broadcast) run(subs iter.Seq2[int64, Subscription]) {
 	for index, sub := range subs {
-		for ; b.next < index; b.next++ {
-			b.done.mark(b.next) // not given: nothing to wait for
-		}
-		b.next = index + 1
 		if !b.take(sub, index) {
 			return
 		}
@@ -130,18 +127,18 @@ func (b *broadcast) take(sub Subscription, index int64) bool {
 		case err != nil:
 			return b.drain() && b.hand(sub, index, d.fail(Canceled, err))
 		case b.err != nil:
-			return b.hand(sub, index, d.fail(Invalid, b.err))
+			return b.hand(sub, index, d.fail(Failed, b.err))
 		}
 		return b.hand(sub, index, d.fail(Invalid, errNoSubscription))
 	}
-	for b.pending >= b.client.backlog {
+	for b.pending >= b.client.limits.Backlog {
 		if !b.wait() {
 			return false
 		}
 	}
 	b.pending++
 	l := b.lane(sub.Origin())
-	if l.stalled && b.stalled >= b.client.backlog/2 || l.refuses(time.Now()) {
+	if l.stalled && b.stalled >= b.client.limits.Backlog/2 || l.refuses(time.Now()) {
 		d := delivery{client: b.client, origin: l.origin, sub: sub, index: index}
 		return b.hand(sub, index, d.deferred(time.Now()))
 	}
@@ -156,6 +153,8 @@ func (b *broadcast) take(sub Subscription, index int64) bool {
 			if !b.tick() {
 				return false
 			}
+		case text := <-b.panics:
+			panic(text)
 		default:
 			return true
 		}
@@ -179,6 +178,8 @@ func (b *broadcast) wait() bool {
 	select {
 	case r := <-b.results:
 		return b.hand(r.sub, r.index, r.result)
+	case text := <-b.panics:
+		panic(text)
 	case <-b.ticker.C:
 		return b.tick()
 	case <-b.ctx.Done():
@@ -191,8 +192,12 @@ func (b *broadcast) waitCanceled() bool {
 	if b.pending == 0 {
 		return true
 	}
-	r := <-b.results
-	return b.hand(r.sub, r.index, r.result)
+	select {
+	case r := <-b.results:
+		return b.hand(r.sub, r.index, r.result)
+	case text := <-b.panics:
+		panic(text)
+	}
 }
 
 // drain yields everything that waits as canceled.
@@ -223,7 +228,7 @@ func (b *broadcast) tick() bool {
 		l.mu.Lock()
 		if l.stalled {
 			b.stalled += l.pending()
-			if excess := b.stalled - b.client.backlog/2; excess > 0 && b.pending >= b.client.backlog {
+			if excess := b.stalled - b.client.limits.Backlog/2; excess > 0 && b.pending >= b.client.limits.Backlog {
 				given = append(given, l.takeLocked(min(excess, l.pending()))...)
 				b.stalled -= excess
 			}
@@ -250,7 +255,17 @@ func (b *broadcast) spawn(f func()) bool {
 	if b.closed {
 		return false
 	}
-	b.workers.Go(f)
+	b.workers.Go(func() {
+		defer func() {
+			if v := recover(); v != nil {
+				select {
+				case b.panics <- fmt.Sprintf("%v\n\nin a worker of a broadcast:\n%s", v, debug.Stack()):
+				default: // another was first
+				}
+			}
+		}()
+		f()
+	})
 	return true
 }
 
@@ -282,7 +297,6 @@ func (b *broadcast) deliver(sub Subscription, index int64, r Result) bool {
 
 func (b *broadcast) hand(sub Subscription, index int64, r Result) bool {
 	b.pending--
-	b.done.mark(index)
-	r.Index, r.Cursor = index, b.done.at()
+	r.Index = index
 	return b.yield(sub, r)
 }

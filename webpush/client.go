@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"net/netip"
 	"time"
 )
 
@@ -21,28 +20,14 @@ type Config struct {
 	// an address, or an https URL.
 	Subject string
 
-	// Reuse trades key freshness for speed. The zero value is [Strict].
-	Reuse Reuse
-
-	// TokenLife, MaxOrigins and SignEachMessage are those of [SignerConfig].
-	TokenLife       time.Duration
-	MaxOrigins      int
-	SignEachMessage bool
-
 	// AllowOrigin is asked before anything is sent to an origin (as
 	// [Subscription.Origin] gives it); nil allows all. Endpoints come from
 	// strangers: without a check, a subscription can point at any https host
 	// that the server can reach. [KnownPushService] is one to use.
 	AllowOrigin func(origin string) bool
 
-	// AllowAddress is asked before a connection is made to a host that
-	// [KnownPushService] does not know; nil is [PublicAddress], which refuses
-	// addresses of private networks and of this machine. It is not used with a
-	// Transport of the caller's: see [NewTransport].
-	AllowAddress func(netip.Addr) bool
-
-	// Transport sends the requests; nil is a [NewTransport], made for this
-	// client. Redirects are never followed and cookies never kept.
+	// Transport sends the requests; nil is NewTransport(nil), which refuses addresses
+	// that are not public. Redirects are never followed and cookies never kept.
 	Transport http.RoundTripper
 
 	// Timeout bounds one attempt, from connecting to the end of the answer;
@@ -52,34 +37,51 @@ type Config struct {
 	// Retry says when to try again.
 	Retry Retry
 
-	// Concurrency is how many requests to one origin a [Client.Broadcast] has under way
-	// at most; 0 is 64. To all origins that [KnownPushService] does not know together it
-	// has at most 4 times as many.
-	Concurrency int
+	// Limits bound broadcasts.
+	Limits Limits
 
-	// Backlog is how many messages of a broadcast may wait at once, so that messages to other
-	// services can overtake those to a slow one; 0 is 65536. At most half of them may wait for
-	// services that are silent or paused; further ones are [Deferred].
-	Backlog int
-
-	// Patience is how long messages of a broadcast wait for a service that accepts
-	// nothing; 0 is 5 minutes.
-	Patience time.Duration
-
-	// Rate is the most requests a second that a broadcast makes to one origin; 0 sets no
-	// limit.
-	Rate float64
+	// Reuse trades key freshness for speed, and departs from RFC 8291. The zero value is [Strict],
+	// which does not.
+	Reuse Reuse
 
 	// OnAttempt is called for each request, to log, count or trace it. See
 	// [LogAttempts].
 	OnAttempt AttemptHook
 
 	// OnGone is called with each subscription that a push service says has ended (404 or 410), by
-	// Send and Broadcast, and from several goroutines at once: delete the subscription in it.
+	// Send and Broadcast, and from several goroutines at once: delete the subscription in it. Its
+	// context has the values of the broadcast's, but does not end with it.
 	OnGone func(context.Context, Subscription)
 
-	// Now is the clock; nil is time.Now.
-	Now func() time.Time
+	now func() time.Time // for tests; nil is time.Now
+}
+
+// Limits bound a [Client.Broadcast]. The zero value has sensible ones.
+type Limits struct {
+	// Concurrency is how many requests to one origin are under way
+	// at most; 0 is 64. To all origins that [KnownPushService] does not know together there
+	// are at most 4 times as many.
+	Concurrency int
+
+	// Rate is the most requests a second to one origin; 0 sets no limit.
+	Rate float64
+
+	// Backlog is how many messages may wait at once, so that messages to other
+	// services can overtake those to a slow one; 0 is 65536. At most half of them may wait for
+	// services that are silent or paused; further ones are [Deferred].
+	Backlog int
+
+	// Patience is how long messages wait for a service that accepts
+	// nothing; 0 is 5 minutes.
+	Patience time.Duration
+}
+
+func (l Limits) withDefaults() (Limits, error) {
+	if l.Concurrency < 0 || l.Backlog < 0 || l.Patience < 0 || !(l.Rate >= 0) {
+		return l, errors.New("webpush: limits: Concurrency, Rate, Backlog or Patience is negative")
+	}
+	l.Concurrency, l.Backlog, l.Patience = cmp.Or(l.Concurrency, defaultConcurrency), cmp.Or(l.Backlog, defaultBacklog), cmp.Or(l.Patience, defaultPatience)
+	return l, nil
 }
 
 const (
@@ -98,10 +100,7 @@ type Client struct {
 	allow        func(origin string) bool
 	timeout      time.Duration
 	retry        Retry
-	concurrency  int
-	backlog      int
-	patience     time.Duration
-	rate         float64
+	limits       Limits
 	onAttempt    AttemptHook
 	onGone       func(context.Context, Subscription)
 	origins      *table[string, *origin]
@@ -110,33 +109,31 @@ type Client struct {
 
 // NewClient checks cfg and makes a client.
 func NewClient(cfg Config) (*Client, error) {
-	signer, err := NewSigner(SignerConfig{
-		Keys: cfg.Keys, Subject: cfg.Subject, TokenLife: cfg.TokenLife,
-		MaxOrigins: cfg.MaxOrigins, SignEachMessage: cfg.SignEachMessage, Now: cfg.Now,
-	})
+	signer, err := newSigner(cfg.Keys, cfg.Subject, cfg.now)
 	if err != nil {
 		return nil, err
 	}
-	if cfg.Timeout < 0 || cfg.Concurrency < 0 || cfg.Backlog < 0 || cfg.Patience < 0 || !(cfg.Rate >= 0) {
-		return nil, errors.New("webpush: client: Timeout, Concurrency, Backlog, Patience or Rate is negative")
+	if cfg.Timeout < 0 {
+		return nil, errors.New("webpush: client: Timeout is negative")
 	}
 	retry, err := cfg.Retry.withDefaults()
 	if err != nil {
 		return nil, err
 	}
+	limits, err := cfg.Limits.withDefaults()
+	if err != nil {
+		return nil, err
+	}
 	c := &Client{
 		signer: signer, transport: cfg.Transport, allow: cfg.AllowOrigin,
-		timeout: cfg.Timeout, retry: retry, now: signer.now,
-		concurrency: cmp.Or(cfg.Concurrency, defaultConcurrency), backlog: cmp.Or(cfg.Backlog, defaultBacklog),
-		patience: cmp.Or(cfg.Patience, defaultPatience), rate: cfg.Rate, onAttempt: cfg.OnAttempt, onGone: cfg.OnGone,
-		origins: newTable[string, *origin](cmp.Or(cfg.MaxOrigins, defaultMaxOrigins)),
+		timeout: cmp.Or(cfg.Timeout, defaultTimeout), retry: retry, limits: limits, now: signer.now,
+		onAttempt: cfg.OnAttempt, onGone: cfg.OnGone, origins: newTable[string, *origin](maxOrigins),
 	}
-	c.timeout = cmp.Or(c.timeout, defaultTimeout)
 	if c.sealer, err = newSealer(cfg.Reuse, signer.now); err != nil {
 		return nil, err
 	}
 	if c.transport == nil {
-		c.ownTransport = NewTransport(cfg.AllowAddress)
+		c.ownTransport = NewTransport(nil)
 		c.transport = c.ownTransport
 	}
 	return c, nil
@@ -161,9 +158,13 @@ func (c *Client) Signer() *Signer { return c.signer }
 
 // AppendMessage prepares a message without building a request: it appends the body to dst and
 // returns it with the header fields, for programs that send by other means. The request is a POST
-// to [Subscription.Endpoint] with these fields, "Content-Encoding: aes128gcm" and the body.
+// to [Subscription.Endpoint] with these fields, "Content-Encoding: aes128gcm" and the body; without
+// that field if there is no body ([Options.NoPayload]).
 func (c *Client) AppendMessage(dst, msg []byte, sub Subscription, opts Options) ([]byte, Header, error) {
-	h, err := c.header(sub, &opts)
+	if err := c.allows(sub); err != nil {
+		return dst, Header{}, err
+	}
+	h, err := opts.header()
 	if err != nil {
 		return dst, Header{}, err
 	}
@@ -171,7 +172,7 @@ func (c *Client) AppendMessage(dst, msg []byte, sub Subscription, opts Options) 
 	if h.Authorization, err = c.signer.authorization(sub.Origin(), c.signer.candidates(sub)[0], now); err != nil {
 		return dst, Header{}, err
 	}
-	body, err := c.sealer.appendEncrypt(dst, msg, sub, opts.Padding, now)
+	body, err := opts.appendBody(c.sealer, dst, msg, sub, now)
 	if err != nil {
 		return dst, Header{}, err
 	}
@@ -183,15 +184,15 @@ func (c *Client) origin(name string) *origin {
 	return c.origins.get(name, time.Now().Unix(), newOrigin)
 }
 
-// header checks what can be checked before any work is done.
-func (c *Client) header(sub Subscription, opts *Options) (Header, error) {
+// allows checks the subscription before any work is done.
+func (c *Client) allows(sub Subscription) error {
 	if sub.IsZero() {
-		return Header{}, errNoSubscription
+		return errNoSubscription
 	}
 	if c.allow != nil && !c.allow(sub.Origin()) {
-		return Header{}, &OriginError{Origin: sub.Origin()}
+		return &OriginError{Origin: sub.Origin()}
 	}
-	return opts.header()
+	return nil
 }
 
 // An OriginError is a subscription refused by [Config.AllowOrigin].

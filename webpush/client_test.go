@@ -189,30 +189,30 @@ func TestFaults(t *testing.T) {
 	afterWrite.AfterWrite = true
 	status, deadline := pushtest.Status, context.DeadlineExceeded
 	for _, c := range []faultCase{
-		{name: "404", faults: []pushtest.Fault{status(404)}, outcome: webpush.Gone, target: webpush.ErrGone, attempts: 1, requests: 1, reason: "pushtest says Not Found"},
-		{name: "410", faults: []pushtest.Fault{status(410)}, outcome: webpush.Gone, target: webpush.ErrGone, attempts: 1, requests: 1, reason: "pushtest says Gone"},
-		{name: "413", faults: []pushtest.Fault{status(413)}, outcome: webpush.TooLarge, target: webpush.ErrTooLarge, attempts: 1, requests: 1, reason: "pushtest"},
-		{name: "400", faults: []pushtest.Fault{status(400)}, outcome: webpush.Rejected, target: webpush.ErrRejected, attempts: 1, requests: 1, reason: "Bad Request"},
-		{name: "redirect", faults: []pushtest.Fault{pushtest.Redirect("https://elsewhere.example/")}, outcome: webpush.Rejected, target: webpush.ErrRejected, attempts: 1, requests: 1},
+		{name: "404", faults: []pushtest.Fault{status(404)}, outcome: webpush.Gone, target: webpush.Gone, attempts: 1, requests: 1, reason: "pushtest says Not Found"},
+		{name: "410", faults: []pushtest.Fault{status(410)}, outcome: webpush.Gone, target: webpush.Gone, attempts: 1, requests: 1, reason: "pushtest says Gone"},
+		{name: "413", faults: []pushtest.Fault{status(413)}, outcome: webpush.TooLarge, target: webpush.TooLarge, attempts: 1, requests: 1, reason: "pushtest"},
+		{name: "400", faults: []pushtest.Fault{status(400)}, outcome: webpush.Rejected, target: webpush.Rejected, attempts: 1, requests: 1, reason: "Bad Request"},
+		{name: "redirect", faults: []pushtest.Fault{pushtest.Redirect("https://elsewhere.example/")}, outcome: webpush.Rejected, target: webpush.Rejected, attempts: 1, requests: 1},
 		{name: "429 once", faults: []pushtest.Fault{status(429)}, outcome: webpush.Accepted, attempts: 2, requests: 2, delivered: 1},
 		{name: "429 with a wait", faults: []pushtest.Fault{status(429, "Retry-After", "0")}, outcome: webpush.Accepted, attempts: 2, requests: 2, delivered: 1},
-		{name: "429 with a long wait", faults: []pushtest.Fault{status(429, "Retry-After", "3600")}, outcome: webpush.RateLimited, target: webpush.ErrRateLimited, attempts: 1, requests: 1, retryAfter: time.Hour},
-		{name: "429 with a date", faults: []pushtest.Fault{status(429, "Retry-After", later)}, outcome: webpush.RateLimited, target: webpush.ErrRateLimited, attempts: 1, requests: 1, retryAfter: time.Hour},
+		{name: "429 with a long wait", faults: []pushtest.Fault{status(429, "Retry-After", "3600")}, outcome: webpush.RateLimited, target: webpush.RateLimited, attempts: 1, requests: 1, retryAfter: time.Hour},
+		{name: "429 with a date", faults: []pushtest.Fault{status(429, "Retry-After", later)}, outcome: webpush.RateLimited, target: webpush.RateLimited, attempts: 1, requests: 1, retryAfter: time.Hour},
 		{name: "429 with nonsense", faults: []pushtest.Fault{status(429, "Retry-After", "soon")}, outcome: webpush.Accepted, attempts: 2, requests: 2, delivered: 1},
-		{name: "429 always", faults: []pushtest.Fault{status(429), status(429), status(429)}, outcome: webpush.RateLimited, target: webpush.ErrRateLimited, attempts: 3, requests: 3},
+		{name: "429 always", faults: []pushtest.Fault{status(429), status(429), status(429)}, outcome: webpush.RateLimited, target: webpush.RateLimited, attempts: 3, requests: 3},
 		{name: "500, after write", faults: []pushtest.Fault{status(500)}, retry: afterWrite, outcome: webpush.Accepted, attempts: 2, requests: 2, delivered: 1, maybe: true},
-		{name: "500", faults: []pushtest.Fault{status(500)}, outcome: webpush.Unavailable, target: webpush.ErrUnavailable, attempts: 1, requests: 1, maybe: true},
+		{name: "500", faults: []pushtest.Fault{status(500)}, outcome: webpush.Unavailable, target: webpush.Unavailable, attempts: 1, requests: 1, maybe: true},
 		{name: "503 then 201", faults: []pushtest.Fault{status(503)}, outcome: webpush.Accepted, attempts: 2, requests: 2, delivered: 1},
-		{name: "503 always", faults: []pushtest.Fault{status(503), status(503), status(503)}, outcome: webpush.Unavailable, target: webpush.ErrUnavailable, attempts: 3, requests: 3},
+		{name: "503 always", faults: []pushtest.Fault{status(503), status(503), status(503)}, outcome: webpush.Unavailable, target: webpush.Unavailable, attempts: 3, requests: 3},
 		{name: "stall", faults: []pushtest.Fault{pushtest.Stall()}, outcome: webpush.Unreachable, target: deadline, attempts: 1, requests: 1, maybe: true},
 		{name: "slow", faults: []pushtest.Fault{pushtest.Slow(20 * time.Millisecond)}, outcome: webpush.Accepted, attempts: 1, requests: 1, delivered: 1},
-		{name: "reset", faults: []pushtest.Fault{pushtest.Reset()}, outcome: webpush.Unreachable, target: webpush.ErrUnreachable, attempts: 1, requests: 1, maybe: true},
+		{name: "reset", faults: []pushtest.Fault{pushtest.Reset()}, outcome: webpush.Unreachable, target: webpush.Unreachable, attempts: 1, requests: 1, maybe: true},
 		{name: "reset, after write", faults: []pushtest.Fault{pushtest.Reset()}, retry: afterWrite, outcome: webpush.Accepted, attempts: 2, requests: 2, delivered: 1, maybe: true},
-		{name: "taken, then reset", faults: []pushtest.Fault{pushtest.AcceptThenReset()}, outcome: webpush.Unreachable, target: webpush.ErrUnreachable, attempts: 1, requests: 1, delivered: 1, maybe: true},
+		{name: "taken, then reset", faults: []pushtest.Fault{pushtest.AcceptThenReset()}, outcome: webpush.Unreachable, target: webpush.Unreachable, attempts: 1, requests: 1, delivered: 1, maybe: true},
 		{name: "taken, then reset, after write", faults: []pushtest.Fault{pushtest.AcceptThenReset()}, retry: afterWrite, outcome: webpush.Accepted, attempts: 2, requests: 2, delivered: 2, maybe: true},
-		{name: "endless 400", faults: []pushtest.Fault{pushtest.EndlessBody(400)}, outcome: webpush.Rejected, target: webpush.ErrRejected, attempts: 1, requests: 1, reason: "and so on"},
+		{name: "endless 400", faults: []pushtest.Fault{pushtest.EndlessBody(400)}, outcome: webpush.Rejected, target: webpush.Rejected, attempts: 1, requests: 1, reason: "and so on"},
 		{name: "endless 201", faults: []pushtest.Fault{pushtest.EndlessBody(201)}, outcome: webpush.Accepted, attempts: 1, requests: 1},
-		{name: "dribbling 403", faults: []pushtest.Fault{pushtest.DribblingBody(403)}, outcome: webpush.Rejected, target: webpush.ErrRejected, attempts: 1, requests: 1, reason: "."},
+		{name: "dribbling 403", faults: []pushtest.Fault{pushtest.DribblingBody(403)}, outcome: webpush.Rejected, target: webpush.Rejected, attempts: 1, requests: 1, reason: "."},
 	} {
 		for proto, options := range map[string][]pushtest.Option{"h2": nil, "h1": {pushtest.WithHTTP1()}} {
 			t.Run(c.name+","+proto, func(t *testing.T) {
@@ -297,10 +297,10 @@ func TestVAPIDRefusals(t *testing.T) {
 	})
 	for name, ahead := range map[string]time.Duration{"expired": -13 * time.Hour, "valid too long": 13 * time.Hour} {
 		t.Run("token "+name, func(t *testing.T) { // our clock is wrong, the service's is right
-			client := newClient(t, service, webpush.Config{Now: func() time.Time { return time.Now().Add(ahead) }})
+			client := newClient(t, service, webpush.Config{}.WithClock(func() time.Time { return time.Now().Add(ahead) }))
 			browser := service.Subscribe("")
 			_, err := client.Send(t.Context(), parse(t, browser.JSON()), nil, webpush.Options{})
-			if e, ok := errors.AsType[*webpush.SendError](err); !ok || e.Outcome != webpush.Rejected || e.Status != 403 {
+			if e, ok := errors.AsType[*webpush.SendError](err); !ok || e.Outcome != webpush.Failed || e.Status != 403 {
 				t.Errorf("%v", err)
 			}
 		})
@@ -309,7 +309,7 @@ func TestVAPIDRefusals(t *testing.T) {
 		var offset atomic.Int64
 		now := func() time.Time { return time.Now().Add(time.Duration(offset.Load())) }
 		service := newService(t, pushtest.WithClock(now))
-		client := newClient(t, service, webpush.Config{Now: now})
+		client := newClient(t, service, webpush.Config{}.WithClock(now))
 		browser := service.Subscribe("")
 		for _, jump := range []time.Duration{0, 13 * time.Hour, -20 * time.Hour, 400 * time.Hour, -time.Hour} {
 			offset.Add(int64(jump))
@@ -357,17 +357,17 @@ func TestSendRefusesBeforeSending(t *testing.T) {
 		outcome webpush.Outcome
 		target  error
 	}{
-		{"one byte too long", t.Context(), sub, webpush.MaxMessageBytes + 1, webpush.Options{}, webpush.TooLarge, webpush.ErrTooLarge},
+		{"one byte too long", t.Context(), sub, webpush.MaxMessageBytes + 1, webpush.Options{}, webpush.TooLarge, webpush.TooLarge},
 		{"no subscription", t.Context(), webpush.Subscription{}, 1, webpush.Options{}, webpush.Invalid, nil},
 		{"origin", t.Context(), elsewhere, 1, webpush.Options{}, webpush.Invalid, nil},
 		{"canceled", canceled, sub, 1, webpush.Options{}, webpush.Canceled, context.Canceled},
-		{"urgency", t.Context(), sub, 1, webpush.Options{Urgency: "extreme"}, webpush.Invalid, nil},
-		{"long topic", t.Context(), sub, 1, webpush.Options{Topic: strings.Repeat("x", 33)}, webpush.Invalid, nil},
-		{"bad topic", t.Context(), sub, 1, webpush.Options{Topic: "a b"}, webpush.Invalid, nil},
-		{"TTL", t.Context(), sub, 1, webpush.Options{TTL: -time.Second}, webpush.Invalid, nil},
-		{"long TTL", t.Context(), sub, 1, webpush.Options{TTL: 70 * 365 * 24 * time.Hour}, webpush.Invalid, nil},
-		{"padding", t.Context(), sub, 1, webpush.Options{Padding: webpush.PadToBlock(9999)}, webpush.Invalid, nil},
-		{"content type", t.Context(), sub, 1, webpush.Options{ContentType: "a\r\nb: c"}, webpush.Invalid, nil},
+		{"urgency", t.Context(), sub, 1, webpush.Options{Urgency: "extreme"}, webpush.Failed, nil},
+		{"long topic", t.Context(), sub, 1, webpush.Options{Topic: strings.Repeat("x", 33)}, webpush.Failed, nil},
+		{"bad topic", t.Context(), sub, 1, webpush.Options{Topic: "a b"}, webpush.Failed, nil},
+		{"TTL", t.Context(), sub, 1, webpush.Options{TTL: -time.Second}, webpush.Failed, nil},
+		{"long TTL", t.Context(), sub, 1, webpush.Options{TTL: 70 * 365 * 24 * time.Hour}, webpush.Failed, nil},
+		{"padding", t.Context(), sub, 1, webpush.Options{Padding: webpush.PadToBlock(9999)}, webpush.Failed, nil},
+		{"content type", t.Context(), sub, 1, webpush.Options{ContentType: "a\r\nb: c"}, webpush.Failed, nil},
 	} {
 		_, err := client.Send(c.ctx, c.sub, make([]byte, c.bytes), c.opts)
 		e, ok := errors.AsType[*webpush.SendError](err)
@@ -447,7 +447,7 @@ func TestCancelDuringSend(t *testing.T) {
 	service.Inject(pushtest.Status(429))
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	if _, err := client.Send(ctx, parse(t, service.Subscribe("").JSON()), nil, webpush.Options{}); !errors.Is(err, webpush.ErrRateLimited) {
+	if _, err := client.Send(ctx, parse(t, service.Subscribe("").JSON()), nil, webpush.Options{}); !errors.Is(err, webpush.RateLimited) {
 		t.Errorf("%v", err)
 	}
 }
@@ -456,7 +456,7 @@ func TestCancelDuringSend(t *testing.T) {
 func TestNothingIsLeftRunning(t *testing.T) {
 	before := runtime.NumGoroutine()
 	for _, reuse := range []webpush.Reuse{
-		webpush.Strict(), webpush.KeyPerBroadcast(), webpush.SharedKey(time.Hour), webpush.SessionKeys(time.Hour, 10), webpush.PregeneratedKeys(10),
+		webpush.Strict(), webpush.KeyPerBroadcast(), webpush.SharedKey(time.Hour), webpush.SessionKeys(time.Hour, 10),
 	} {
 		service := pushtest.NewServer()
 		cfg := webpush.Config{Keys: newRing(t), Subject: "mailto:ops@example.com", Reuse: reuse, Transport: service.Transport(), Retry: quick}

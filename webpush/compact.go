@@ -34,28 +34,21 @@ const (
 // endpointBase is what subscriptions share. The zero value means no endpoint.
 type endpointBase struct {
 	origin    string
-	host      string // as the endpoint has it
 	before    string // the endpoint up to the token
 	serverKey string // the VAPID public key that the subscription was made with, "" if not known
 	pathAt    int    // where in the endpoint the path begins
-	insecure  bool   // http
 	plain     bool   // the path, as far as it is in before, has nothing that needs decoding
 }
 
 // newBase splits an endpoint at its last slash or equals sign.
-func newBase(endpoint string, u *url.URL, origin, serverKey string) (base unique.Handle[endpointBase], token string) {
-	pathAt := len(endpoint)
-	hostAt := strings.Index(endpoint, "://") + 3
-	if i := strings.IndexAny(endpoint[hostAt:], "/?"); i >= 0 {
-		pathAt = hostAt + i
-	}
+func newBase(endpoint string, pathAt int, origin, serverKey string) (base unique.Handle[endpointBase], token string) {
 	cut := max(strings.LastIndexAny(endpoint, "/=")+1, pathAt)
 	if cut > pathAt+64 { // nothing that others would share
 		cut = pathAt
 	}
 	path, _, _ := strings.Cut(endpoint[pathAt:cut], "?")
 	return unique.Make(endpointBase{
-		origin: origin, host: u.Host, before: endpoint[:cut], serverKey: serverKey, pathAt: pathAt, insecure: u.Scheme == "http",
+		origin: origin, before: endpoint[:cut], serverKey: serverKey, pathAt: pathAt,
 		plain: strings.Trim(path, alphabet+"/.~") == "",
 	}), endpoint[cut:]
 }
@@ -150,15 +143,13 @@ func (s Subscription) endpoint(base *endpointBase) string {
 	return string(s.appendToken(append(room[:0], base.before...)))
 }
 
-// requestURL is what url.Parse makes of the endpoint.
+// requestURL is what url.Parse makes of the endpoint, but for the host, which is the origin's.
 func (s Subscription) requestURL() url.URL {
 	base := s.base.Value()
 	endpoint := s.endpoint(&base)
+	scheme, host, _ := strings.Cut(base.origin, "://")
 	if base.plain && s.data[flagsAt]&isPacked != 0 && base.pathAt < len(endpoint) && endpoint[base.pathAt] == '/' {
-		u := url.URL{Scheme: "https", Host: base.host}
-		if base.insecure {
-			u.Scheme = "http"
-		}
+		u := url.URL{Scheme: scheme, Host: host}
 		u.Path, u.RawQuery, _ = strings.Cut(endpoint[base.pathAt:], "?")
 		return u
 	}
@@ -166,6 +157,6 @@ func (s Subscription) requestURL() url.URL {
 	if err != nil {
 		return url.URL{} // impossible: it was parsed when the subscription was made
 	}
-	u.Host = base.host
+	u.Host = host
 	return *u
 }

@@ -10,14 +10,15 @@ import (
 	"postage/webpush/receiver"
 )
 
-// parsedURL is the endpoint as net/url reads it, as http.NewRequest would have it.
+// parsedURL is the endpoint as net/url reads it, but for the host, which is the origin's: see
+// TestForgedHosts.
 func parsedURL(t testing.TB, sub Subscription) url.URL {
 	t.Helper()
 	u, err := url.Parse(sub.Endpoint())
 	if err != nil {
 		t.Fatal(err)
 	}
-	u.Host = strings.TrimSuffix(u.Host, ":")
+	_, u.Host, _ = strings.Cut(sub.Origin(), "://")
 	return *u
 }
 

@@ -33,7 +33,7 @@ func TestNotification(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := (Notification{Title: "t", Navigate: "/", Body: strings.Repeat("x", 4000)}).Message(); !errors.Is(err, ErrTooLarge) {
+	if _, err := (Notification{Title: "t", Navigate: "/", Body: strings.Repeat("x", 4000)}).Message(); !errors.Is(err, TooLarge) {
 		t.Errorf("too long: %v", err)
 	}
 }

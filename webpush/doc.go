@@ -18,7 +18,7 @@
 // This package is opinionated. The default makes a new ECDH key pair and a new
 // salt for every message, as RFC 8291 section 3.1 says. To trade
 // that for speed, name a [Reuse]: [KeyPerBroadcast],
-// [SharedKey], [SessionKeys] or [PregeneratedKeys]. Whatever the mode, the salt
+// [SharedKey] or [SessionKeys]. Whatever the mode, the salt
 // is fresh for every message, so that no two messages share a content
 // encryption key and nonce. Keys that are reused live in memory only.
 //

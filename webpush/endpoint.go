@@ -3,7 +3,7 @@ package webpush
 import (
 	"errors"
 	"fmt"
-	"net"
+	"net/netip"
 	"net/url"
 	"strconv"
 	"strings"
@@ -13,62 +13,71 @@ import (
 // under 600 bytes.
 const maxEndpointBytes = 4096
 
-// parseEndpoint checks a push resource URL (RFC 8030 section 4) and returns it
-// parsed, with its origin. Errors do not quote the URL: anyone who knows it may
-// send to it.
-func parseEndpoint(endpoint string, insecure bool) (*url.URL, string, error) {
+// parseEndpoint checks a push resource URL (RFC 8030 section 4). It gives its origin and where in
+// the text its path begins. This is the only place that reads an endpoint's host: what is dialled,
+// signed, compared and logged comes from the origin. Errors do not quote the URL: anyone who knows
+// it may send to it.
+func parseEndpoint(endpoint string, insecure bool) (origin string, pathAt int, err error) {
 	if endpoint == "" {
-		return nil, "", errors.New("endpoint: missing")
+		return "", 0, errors.New("endpoint: missing")
 	}
 	if len(endpoint) > maxEndpointBytes {
-		return nil, "", fmt.Errorf("endpoint: %d bytes, at most %d", len(endpoint), maxEndpointBytes)
+		return "", 0, fmt.Errorf("endpoint: %d bytes, at most %d", len(endpoint), maxEndpointBytes)
 	}
 	for i := range len(endpoint) {
 		if endpoint[i] <= ' ' || endpoint[i] > '~' {
-			return nil, "", errors.New("endpoint: holds a space, a control character or a character outside ASCII")
+			return "", 0, errors.New("endpoint: holds a space, a control character or a character outside ASCII")
 		}
 	}
 	u, err := url.Parse(endpoint)
 	if err != nil {
-		return nil, "", errors.New("endpoint: not a URL")
+		return "", 0, errors.New("endpoint: not a URL")
 	}
 	switch {
 	case u.Scheme == "https":
 	case u.Scheme == "http" && insecure:
 	case u.Scheme == "http":
-		return nil, "", errors.New("endpoint: http, but RFC 8030 section 3 asks for https")
+		return "", 0, errors.New("endpoint: http, but RFC 8030 section 3 asks for https")
 	default:
-		return nil, "", errors.New("endpoint: not an https URL")
+		return "", 0, errors.New("endpoint: not an https URL")
 	}
-	if u.User != nil {
-		return nil, "", errors.New("endpoint: holds a user name or password")
+	switch {
+	case u.User != nil:
+		return "", 0, errors.New("endpoint: holds a user name or password")
+	case u.Opaque != "" || u.Hostname() == "":
+		return "", 0, errors.New("endpoint: has no host")
+	case strings.Contains(endpoint, "#"):
+		return "", 0, errors.New("endpoint: holds a fragment")
 	}
-	if u.Opaque != "" || u.Hostname() == "" {
-		return nil, "", errors.New("endpoint: has no host")
+	hostAt := len(u.Scheme) + len("://")
+	pathAt = len(endpoint)
+	if i := strings.IndexAny(endpoint[hostAt:], "/?"); i >= 0 {
+		pathAt = hostAt + i
 	}
-	if strings.Contains(endpoint, "#") {
-		return nil, "", errors.New("endpoint: holds a fragment")
+	if u.Host != endpoint[hostAt:pathAt] { // it was decoded: %2E, a zone
+		return "", 0, errHost
 	}
 	host, err := normaliseHost(u)
 	if err != nil {
-		return nil, "", err
+		return "", 0, err
 	}
-	u.Host = strings.TrimSuffix(u.Host, ":") // as http.NewRequest does
-	return u, u.Scheme + "://" + host, nil
+	return u.Scheme + "://" + host, pathAt, nil
 }
+
+var errHost = errors.New("endpoint: the host is neither a name of letters, digits, - and _ nor an address")
 
 // normaliseHost writes the host as an origin has it (RFC 6454 section 6.2):
 // lower case, and without the scheme's own port.
 func normaliseHost(u *url.URL) (string, error) {
-	name := strings.ToLower(u.Hostname())
-	if strings.ContainsAny(name, "%\"\\<>^`{|}") {
-		return "", errors.New("endpoint: the host holds a character that no host may")
-	}
-	if strings.Contains(name, ":") {
-		if net.ParseIP(name) == nil {
+	name := u.Hostname()
+	if strings.HasPrefix(u.Host, "[") {
+		address, err := netip.ParseAddr(name)
+		if err != nil || !address.Is6() || address.Zone() != "" {
 			return "", errors.New("endpoint: the host is not an IPv6 address")
 		}
-		name = "[" + name + "]"
+		name = "[" + address.String() + "]"
+	} else if name = lowerASCII(name); !isHostName(name) {
+		return "", errHost
 	}
 	port := u.Port()
 	if port == "" {
@@ -84,6 +93,36 @@ func normaliseHost(u *url.URL) (string, error) {
 	return name + ":" + strconv.FormatUint(n, 10), nil
 }
 
+// lowerASCII is strings.ToLower without its rules for other letters, some of which become ASCII.
+func lowerASCII(text string) string {
+	b := []byte(text)
+	for i, c := range b {
+		if 'A' <= c && c <= 'Z' {
+			b[i] = c + 'a' - 'A'
+		}
+	}
+	return string(b)
+}
+
+// isHostName reports whether name is an IPv4 address, or a name in lower case that no program reads
+// as an address: 127.1 and 0x7f.1 are loopback to some (WHATWG URL, "ends in a number").
+func isHostName(name string) bool {
+	if a, err := netip.ParseAddr(name); err == nil {
+		return a.Is4()
+	}
+	if len(name) > 253 { // RFC 1035 section 2.3.4
+		return false
+	}
+	last := ""
+	for last = range strings.SplitSeq(name, ".") {
+		if last == "" || len(last) > 63 || strings.Trim(last, "abcdefghijklmnopqrstuvwxyz0123456789-_") != "" {
+			return false
+		}
+	}
+	hex, isHex := strings.CutPrefix(last, "0x")
+	return strings.Trim(last, "0123456789") != "" && !(isHex && strings.Trim(hex, "0123456789abcdef") == "")
+}
+
 // KnownPushService reports whether origin belongs to one of the push services
 // of the big browsers: Google (Chrome and most Chromium browsers), Mozilla,
 // Apple and Microsoft. It is meant for [Config.AllowOrigin]: a subscription is
@@ -91,7 +130,7 @@ func normaliseHost(u *url.URL) (string, error) {
 // any https host it names. Origins are as [Subscription.Origin] gives them.
 func KnownPushService(origin string) bool {
 	host, ok := strings.CutPrefix(origin, "https://")
-	if !ok || strings.Contains(host, ":") {
+	if !ok || !isHostName(host) {
 		return false
 	}
 	switch host {

@@ -40,7 +40,7 @@ func Example() {
 	receipt, err := client.Send(context.Background(), sub, []byte("Dinner is ready"), webpush.Options{
 		TTL: time.Hour, Urgency: webpush.UrgencyHigh, Padding: webpush.PadToBlock(256),
 	})
-	if errors.Is(err, webpush.ErrGone) {
+	if errors.Is(err, webpush.Gone) {
 		log.Fatal("the browser has unsubscribed: forget it")
 	} else if err != nil {
 		log.Fatal(err)

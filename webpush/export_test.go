@@ -1,4 +1,9 @@
 package webpush
 
-// RaceEnabled reports whether the race detector is on.
-const RaceEnabled = raceEnabled
+import "time"
+
+// WithClock gives a client a clock.
+func (cfg Config) WithClock(now func() time.Time) Config {
+	cfg.now = now
+	return cfg
+}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"log/slog"
+	"math"
 	"net/http"
 	"slices"
 	"strings"
@@ -34,6 +35,7 @@ func several(t *testing.T, services ...*pushtest.Server) http.RoundTripper {
 // TestOneServiceHoldsNobodyUp has 300 messages for a service that misbehaves ahead
 // of those for two that do not: theirs come out first.
 func TestOneServiceHoldsNobodyUp(t *testing.T) {
+	t.Parallel()
 	for name, fault := range map[string]pushtest.Fault{
 		"throttles": pushtest.Status(http.StatusTooManyRequests, "Retry-After", "2"),
 		"fails":     pushtest.Status(http.StatusServiceUnavailable, "Retry-After", "2"),
@@ -46,7 +48,7 @@ func TestOneServiceHoldsNobodyUp(t *testing.T) {
 				bad.Inject(fault)
 			}
 			client := newClient(t, nil, webpush.Config{
-				Transport: several(t, bad, a, b), Concurrency: 8, Timeout: 3 * time.Second,
+				Transport: several(t, bad, a, b), Limits: webpush.Limits{Concurrency: 8}, Timeout: 3 * time.Second,
 				Retry: webpush.Retry{Attempts: 2, Base: 50 * time.Millisecond, MaxRetryAfter: 5 * time.Second},
 			})
 			_, subs := audience(t, bad, 300)
@@ -96,11 +98,12 @@ func tarpits(service *pushtest.Server, transport http.RoundTripper, held *atomic
 // TestTarpitsDoNotHoldAllSlots has a stranger subscribe at a hundred hosts that never
 // answer, more than there are slots.
 func TestTarpitsDoNotHoldAllSlots(t *testing.T) {
+	t.Parallel()
 	service := newService(t)
 	transport := service.Transport()
 	defer transport.CloseIdleConnections()
 	var held atomic.Int32
-	client := newClient(t, nil, webpush.Config{Transport: tarpits(service, transport, &held), Concurrency: 4, Timeout: time.Hour})
+	client := newClient(t, nil, webpush.Config{Transport: tarpits(service, transport, &held), Limits: webpush.Limits{Concurrency: 4}, Timeout: time.Hour})
 	_, subs := audience(t, service, 40)
 	var all []webpush.Subscription
 	for i := range 50 {
@@ -132,6 +135,7 @@ func TestTarpitsDoNotHoldAllSlots(t *testing.T) {
 // TestLongRetryAfterIsObeyed has the service ask for an hour: next to nothing more is
 // sent to it, by this broadcast or by Send, and everything comes out at once.
 func TestLongRetryAfterIsObeyed(t *testing.T) {
+	t.Parallel()
 	service := newService(t)
 	for range 500 {
 		service.Inject(pushtest.WNSThrottled(time.Hour))
@@ -141,7 +145,7 @@ func TestLongRetryAfterIsObeyed(t *testing.T) {
 	counts := make(map[webpush.Outcome]int)
 	for _, result := range client.Broadcast(t.Context(), slices.Values(subs), nil, webpush.Options{}) {
 		counts[result.Outcome()]++
-		if e := sendError(t, result.Err); e.RetryAfter < 59*time.Minute || (e.Outcome == webpush.Deferred && (e.Attempts != 0 || !errors.Is(e, webpush.ErrDeferred))) {
+		if e := sendError(t, result.Err); e.RetryAfter < 59*time.Minute || (e.Outcome == webpush.Deferred && (e.Attempts != 0 || !errors.Is(e, webpush.Deferred))) {
 			t.Errorf("%+v", e)
 		}
 	}
@@ -157,6 +161,7 @@ func TestLongRetryAfterIsObeyed(t *testing.T) {
 // TestCircuitBreaker has a service fail and recover: while it fails little is sent to it, and
 // afterwards everything.
 func TestCircuitBreaker(t *testing.T) {
+	t.Parallel()
 	service := newService(t)
 	transport := service.Transport()
 	defer transport.CloseIdleConnections()
@@ -193,11 +198,12 @@ func TestCircuitBreaker(t *testing.T) {
 // TestBacklogIsBounded streams subscriptions of a service that never answers: no more
 // of them are kept than the backlog, and those of another get through.
 func TestBacklogIsBounded(t *testing.T) {
+	t.Parallel()
 	service := newService(t)
 	transport := service.Transport()
 	defer transport.CloseIdleConnections()
 	var held atomic.Int32
-	client := newClient(t, nil, webpush.Config{Transport: tarpits(service, transport, &held), Backlog: 40, Timeout: time.Hour})
+	client := newClient(t, nil, webpush.Config{Transport: tarpits(service, transport, &held), Limits: webpush.Limits{Backlog: 40}, Timeout: time.Hour})
 	stuck := parse(t, bytes.Replace(service.Subscribe("").JSON(), []byte(service.URL), []byte("https://tarpit.example"), 1))
 	_, subs := audience(t, service, 100)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -237,8 +243,9 @@ func TestBacklogIsBounded(t *testing.T) {
 
 // TestRate counts a second's requests.
 func TestRate(t *testing.T) {
+	t.Parallel()
 	service := newService(t)
-	client := newClient(t, service, webpush.Config{Rate: 50})
+	client := newClient(t, service, webpush.Config{Limits: webpush.Limits{Rate: 50}})
 	_, subs := audience(t, service, 40)
 	start := time.Now()
 	for _, result := range client.Broadcast(t.Context(), slices.Values(subs), nil, webpush.Options{}) {
@@ -248,40 +255,6 @@ func TestRate(t *testing.T) {
 	}
 	if elapsed := time.Since(start); elapsed < 600*time.Millisecond { // 40 at 50 a second, a few of them at once
 		t.Errorf("40 messages in %s at 50 a second", elapsed)
-	}
-}
-
-// TestIndexAndCursor gives numbers with gaps.
-func TestIndexAndCursor(t *testing.T) {
-	service := newService(t)
-	client := newClient(t, service, webpush.Config{Concurrency: 3})
-	_, subs := audience(t, service, 200)
-	numbers := func(yield func(int64, webpush.Subscription) bool) {
-		for i, sub := range subs {
-			if !yield(int64(3*i+5), sub) {
-				return
-			}
-		}
-	}
-	out := make(map[int64]bool)
-	last := int64(0)
-	for sub, result := range client.BroadcastIndexed(t.Context(), numbers, nil, webpush.Options{}) {
-		if subs[(result.Index-5)/3] != sub || out[result.Index] {
-			t.Errorf("%d is not %s, or twice", result.Index, sub)
-		}
-		out[result.Index] = true
-		for i := range result.Cursor {
-			if i >= 5 && (i-5)%3 == 0 && !out[i] {
-				t.Fatalf("the cursor is at %d, but %d has not come out", result.Cursor, i)
-			}
-		}
-		if result.Cursor < last {
-			t.Errorf("the cursor went back from %d to %d", last, result.Cursor)
-		}
-		last = result.Cursor
-	}
-	if last != 5+3*199+1 || len(out) != 200 {
-		t.Errorf("%d came out, the cursor ends at %d", len(out), last)
 	}
 }
 
@@ -337,6 +310,7 @@ func (l *lockedWriter) Write(b []byte) (int, error) {
 // TestTimeoutOfOne has one request after another share a context: when it ends because
 // one is not answered, the next are not touched, and the error says "deadline".
 func TestTimeoutOfOne(t *testing.T) {
+	t.Parallel()
 	service := pushtest.NewServer()
 	defer service.Close()
 	var subs []webpush.Subscription
@@ -351,7 +325,7 @@ func TestTimeoutOfOne(t *testing.T) {
 		}
 		subs = append(subs, sub)
 	}
-	client := newClient(t, service, webpush.Config{Concurrency: 1, Timeout: 2 * time.Second, Retry: webpush.Retry{Attempts: 1}})
+	client := newClient(t, service, webpush.Config{Limits: webpush.Limits{Concurrency: 1}, Timeout: 2 * time.Second, Retry: webpush.Retry{Attempts: 1}})
 	accepted := 0
 	for sub, result := range client.Broadcast(t.Context(), slices.Values(subs), []byte("hello"), webpush.Options{}) {
 		stalls := slices.Index(subs, sub)%5 == 2
@@ -370,6 +344,7 @@ func TestTimeoutOfOne(t *testing.T) {
 // TestContextOfAnyTransport gives a transport that is not net/http's what it had of a
 // context with a timeout: a deadline, and an end with each request.
 func TestContextOfAnyTransport(t *testing.T) {
+	t.Parallel()
 	service := pushtest.NewServer()
 	defer service.Close()
 	var subs []webpush.Subscription
@@ -381,7 +356,7 @@ func TestContextOfAnyTransport(t *testing.T) {
 		subs = append(subs, sub)
 	}
 	var before context.Context
-	client := newClient(t, nil, webpush.Config{Timeout: time.Hour, Concurrency: 1, Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+	client := newClient(t, nil, webpush.Config{Timeout: time.Hour, Limits: webpush.Limits{Concurrency: 1}, Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
 		if deadline, ok := r.Context().Deadline(); !ok || time.Until(deadline) > time.Hour || time.Until(deadline) < 50*time.Minute {
 			t.Errorf("deadline %v, %v", deadline, ok)
 		}
@@ -408,5 +383,42 @@ func TestContextOfAnyTransport(t *testing.T) {
 	})})
 	if _, err := client.Send(t.Context(), subs[0], []byte("hello"), webpush.Options{}); !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestAnyNumbers broadcasts with numbers in any order, of any size.
+func TestAnyNumbers(t *testing.T) {
+	service := newService(t)
+	_, subs := audience(t, service, 40)
+	for name, numbers := range map[string][]int64{
+		"in order":   {0, 1, 2, 3},
+		"a gap":      {7, 1 << 33, 1<<33 + 1},
+		"snowflakes": {1541815603606036480, 1541815603606036481, 1741815603606036480, math.MaxInt64},
+		"negative":   {-1, -5, math.MinInt64, 3},
+		"backwards":  {39, 17, 16, 0},
+		"shuffled":   {64, 3, 200, 65, 64 * 7, 1, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			client := newClient(t, service, webpush.Config{Limits: webpush.Limits{Concurrency: 3}})
+			var out []int64
+			sequence := func(yield func(int64, webpush.Subscription) bool) {
+				for i, number := range numbers {
+					if !yield(number, subs[i]) {
+						return
+					}
+				}
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+			defer cancel()
+			for sub, result := range client.BroadcastIndexed(ctx, sequence, nil, webpush.Options{}) {
+				if result.Err != nil || sub != subs[slices.Index(numbers, result.Index)] {
+					t.Errorf("%d: %v", result.Index, result.Err)
+				}
+				out = append(out, result.Index)
+			}
+			if slices.Sort(out); !slices.Equal(out, slices.Sorted(slices.Values(numbers))) {
+				t.Errorf("%d came out of %d", out, numbers)
+			}
+		})
 	}
 }

@@ -3,7 +3,8 @@ package webpush
 import (
 	"context"
 	"log/slog"
-	"net/url"
+	"net"
+	"strings"
 	"time"
 )
 
@@ -36,8 +37,11 @@ func (a Attempt) Attrs() []slog.Attr {
 		slog.String("webpush.subscription", a.Fingerprint),
 		slog.Int("http.request.body.size", a.BodyBytes),
 	}
-	if u, err := url.Parse(a.Origin); err == nil {
-		attrs = append(attrs, slog.String("url.scheme", u.Scheme), slog.String("server.address", u.Hostname()))
+	if scheme, host, ok := strings.Cut(a.Origin, "://"); ok {
+		if name, _, err := net.SplitHostPort(host); err == nil {
+			host = name
+		}
+		attrs = append(attrs, slog.String("url.scheme", scheme), slog.String("server.address", strings.Trim(host, "[]")))
 	}
 	if a.Number > 1 {
 		attrs = append(attrs, slog.Int("http.request.resend_count", a.Number-1))

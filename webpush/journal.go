@@ -3,68 +3,79 @@ package webpush
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
 	"os"
+	"strconv"
 )
 
 // A Journal is a file of a broadcast's outcomes. With it a broadcast that was killed
 // continues where it stopped:
 //
 //	journal, err := webpush.OpenJournal("results.ndjson", "message 17")
-//	for _, result := range client.BroadcastIndexed(ctx, journal.Rest(subs), msg, opts) {
-//		err := journal.Record(result)
+//	for sub, result := range client.BroadcastIndexed(ctx, journal.Rest(subs), msg, opts) {
+//		err := journal.Record(sub, result)
 //	}
 //
-// The sequence must be the same each time, in the same order. A process that is
-// killed loses the outcomes of the requests under way, and only those: these requests
-// are made again, and every other message is sent once. Each record is written to the
-// operating system at once; if the machine crashes, the last ones may be lost too (call
-// Sync if that matters).
+// It knows subscriptions by their [Subscription.Fingerprint], so the list may change in between: in
+// order, or because those that are gone were deleted. A process that is killed loses the outcomes
+// of the requests under way, and only those: these requests are made again, and every other message
+// is sent once. Each record is written to the operating system at once; if the machine crashes, the
+// last ones may be lost too (call Sync if that matters).
 //
-// The file holds a line of JSON for each outcome; the first line names the broadcast. A
-// Journal is for one goroutine.
+// The file holds a line of JSON for each outcome; the first line names the broadcast. While it is
+// open no other process can open it (on Linux, macOS and the BSDs). A Journal is for one goroutine,
+// and takes some 20 bytes of memory for each subscription with a final outcome.
 type Journal struct {
-	file *os.File
-	line []byte
-	done cursor
-	kept map[Outcome]int64
+	file      *os.File
+	line      []byte
+	sizeBytes int64 // of whole lines
+	failed    error // why nothing is written any more
+	done      map[uint64]struct{}
+	kept      map[Outcome]int64
 }
 
 // journalHead is the first line.
 type journalHead struct {
-	Journal   string `json:"journal"` // "webpush 1"
+	Journal   string `json:"journal"`
 	Broadcast string `json:"broadcast"`
 }
 
-const journalKind = "webpush 1"
+const (
+	journalKind = "webpush 2"
+	oldJournal  = "webpush 1" // it knew subscriptions by their place
+)
 
 // journalLine is an outcome.
 type journalLine struct {
+	Fingerprint string `json:"fingerprint,omitempty"`
 	Index       int64  `json:"index"`
 	Outcome     string `json:"outcome"`
 	Status      int    `json:"status,omitempty"`
 	Attempts    int    `json:"attempts,omitempty"`
 	MaybeSent   bool   `json:"maybe_sent,omitempty"`
 	Origin      string `json:"origin,omitempty"`
-	Fingerprint string `json:"fingerprint,omitempty"`
 	RetryAfter  int64  `json:"retry_after_seconds,omitempty"`
 	Reason      string `json:"reason,omitempty"`
 }
 
 // OpenJournal opens the journal of a broadcast, or begins one. The text names the
-// broadcast: the journal of another is refused. A last line that was cut off is
-// removed.
+// broadcast: the journal of another is refused, and so is one that is in use. A last
+// line that was cut off is removed.
 func OpenJournal(name, broadcast string) (*Journal, error) {
 	file, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("webpush: journal: %w", err)
 	}
-	j := &Journal{file: file, kept: make(map[Outcome]int64)}
-	if err := j.read(broadcast); err != nil {
+	j := &Journal{file: file, done: make(map[uint64]struct{}), kept: make(map[Outcome]int64)}
+	if err = lock(file); err == nil {
+		err = j.read(broadcast)
+	}
+	if err != nil {
 		return nil, errors.Join(fmt.Errorf("webpush: journal %s: %w", name, err), file.Close())
 	}
 	return j, nil
@@ -72,7 +83,6 @@ func OpenJournal(name, broadcast string) (*Journal, error) {
 
 func (j *Journal) read(broadcast string) error {
 	r := bufio.NewReaderSize(j.file, 1<<16)
-	whole := int64(0)
 	for n := 1; ; n++ {
 		line, err := r.ReadBytes('\n')
 		if err == io.EOF { // what is left is half a line, or nothing
@@ -88,26 +98,22 @@ func (j *Journal) read(broadcast string) error {
 		if err != nil {
 			return fmt.Errorf("line %d: %w", n, err)
 		}
-		whole += int64(len(line))
+		j.sizeBytes += int64(len(line))
 	}
-	if err := j.file.Truncate(whole); err != nil {
+	if err := j.file.Truncate(j.sizeBytes); err != nil || j.sizeBytes > 0 {
 		return err
-	}
-	if _, err := j.file.Seek(whole, io.SeekStart); err != nil {
-		return err
-	}
-	if whole > 0 {
-		return nil
 	}
 	return j.write(journalHead{journalKind, broadcast})
 }
 
 func checkHead(line []byte, broadcast string) error {
 	var head journalHead
-	if err := json.Unmarshal(line, &head); err != nil || head.Journal != journalKind {
+	switch err := json.Unmarshal(line, &head); {
+	case err == nil && head.Journal == oldJournal:
+		return errors.New("of an earlier version of this package, which knew subscriptions by their place: finish it with that, or begin another")
+	case err != nil || head.Journal != journalKind:
 		return errors.New("not a journal")
-	}
-	if head.Broadcast != broadcast {
+	case head.Broadcast != broadcast:
 		return fmt.Errorf("of another broadcast: %q, not %q", head.Broadcast, broadcast)
 	}
 	return nil
@@ -115,23 +121,31 @@ func checkHead(line []byte, broadcast string) error {
 
 func (j *Journal) take(line []byte) error {
 	var l journalLine
-	if err := json.Unmarshal(line, &l); err != nil || l.Index < 0 {
+	if err := json.Unmarshal(line, &l); err != nil {
 		return errors.New("not an outcome")
 	}
 	for o, name := range outcomeNames {
 		if name == l.Outcome {
-			if isFinal(Outcome(o), l.MaybeSent) && !j.done.has(l.Index) {
-				j.done.mark(l.Index)
-				j.kept[Outcome(o)]++
-			}
+			j.keep(l.Fingerprint, Outcome(o), l.MaybeSent)
 			return nil
 		}
 	}
 	return fmt.Errorf("unknown outcome %q", l.Outcome)
 }
 
+// keep remembers a final outcome.
+func (j *Journal) keep(fingerprint string, o Outcome, maybeSent bool) {
+	id, err := strconv.ParseUint(fingerprint, 16, 64)
+	if _, has := j.done[id]; has || err != nil || !isFinal(o, maybeSent) { // an error: no subscription
+		return
+	}
+	j.done[id] = struct{}{}
+	j.kept[o]++
+}
+
 // Final reports whether the message must not be sent again: it was accepted, may have been, or
-// never will be. Otherwise it was certainly not accepted, and may be sent later.
+// never will be. Otherwise it was certainly not accepted, and may be sent later: it was throttled,
+// deferred, canceled or not answered, or failed here.
 func (r Result) Final() bool {
 	e, ok := errors.AsType[*SendError](r.Err)
 	return isFinal(r.Outcome(), ok && e.MaybeSent)
@@ -139,21 +153,24 @@ func (r Result) Final() bool {
 
 func isFinal(o Outcome, maybeSent bool) bool {
 	switch o {
-	case RateLimited, Unavailable, Unreachable, Canceled, Deferred:
+	case RateLimited, Unavailable, Unreachable, Canceled, Deferred, Failed:
 		return maybeSent
 	}
 	return true
 }
 
 // Rest gives the subscriptions without a final outcome, with their places in the
-// sequence. Among them are those whose messages were throttled, deferred, canceled or
+// sequence, from 0. Among them are those whose messages were throttled, deferred, canceled or
 // not answered, and certainly not accepted.
 func (j *Journal) Rest(subs iter.Seq[Subscription]) iter.Seq2[int64, Subscription] {
 	return func(yield func(int64, Subscription) bool) {
 		i := int64(-1)
 		for sub := range subs {
-			if i++; j.done.has(i) {
-				continue
+			i++
+			if !sub.IsZero() {
+				if _, has := j.done[sub.id()]; has {
+					continue
+				}
 			}
 			if !yield(i, sub) {
 				return
@@ -165,31 +182,40 @@ func (j *Journal) Rest(subs iter.Seq[Subscription]) iter.Seq2[int64, Subscriptio
 // Kept counts the final outcomes.
 func (j *Journal) Kept() map[Outcome]int64 { return j.kept }
 
-// Record writes an outcome.
-func (j *Journal) Record(r Result) error {
-	l := journalLine{Index: r.Index, Outcome: r.Outcome().String()}
+// Record writes the outcome of a subscription. After an error the file holds what was recorded
+// before.
+func (j *Journal) Record(sub Subscription, r Result) error {
+	l := journalLine{Fingerprint: sub.Fingerprint(), Index: r.Index, Outcome: r.Outcome().String(), Origin: sub.Origin()}
 	if e, ok := errors.AsType[*SendError](r.Err); ok {
-		l.Status, l.Attempts, l.MaybeSent, l.Reason = e.Status, e.Attempts, e.MaybeSent, e.Reason
-		l.Origin, l.Fingerprint, l.RetryAfter = e.Origin, e.Fingerprint, int64(e.RetryAfter.Seconds())
+		l.Status, l.Attempts, l.MaybeSent, l.Reason = e.Status, e.Attempts, e.MaybeSent, cmp.Or(e.Reason, e.detail)
+		l.RetryAfter = int64(e.RetryAfter.Seconds())
 	} else {
 		l.Status, l.Attempts, l.MaybeSent = r.Receipt.Status, r.Receipt.Attempts, r.Receipt.MaybeDuplicate
 	}
-	if r.Final() && !j.done.has(r.Index) {
-		j.done.mark(r.Index)
-		j.kept[r.Outcome()]++
+	if err := j.write(l); err != nil {
+		return err
 	}
-	return j.write(l)
+	j.keep(l.Fingerprint, r.Outcome(), l.MaybeSent)
+	return nil
 }
 
+// write appends a line, whole or not at all.
 func (j *Journal) write(line any) error {
 	b := bytes.NewBuffer(j.line[:0])
-	if err := json.NewEncoder(b).Encode(line); err != nil {
+	err := j.failed
+	if err == nil {
+		err = json.NewEncoder(b).Encode(line)
+	}
+	if err == nil {
+		if _, err = j.file.WriteAt(b.Bytes(), j.sizeBytes); err != nil { // in one write, so that a kill leaves whole lines
+			j.failed = j.file.Truncate(j.sizeBytes) // not half a line for the next to be glued to
+		}
+	}
+	if err != nil {
 		return fmt.Errorf("webpush: journal: %w", err)
 	}
 	j.line = b.Bytes()
-	if _, err := j.file.Write(j.line); err != nil { // in one write, so that a kill leaves whole lines
-		return fmt.Errorf("webpush: journal: %w", err)
-	}
+	j.sizeBytes += int64(len(j.line))
 	return nil
 }
 

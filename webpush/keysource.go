@@ -19,8 +19,6 @@ func newKeySource(r Reuse, now func() time.Time) keySource {
 		return newSharedKeys(r.ttl, now)
 	case modeSession:
 		return newSessionKeys(r.ttl, r.max, now)
-	case modePregenerated:
-		return newKeyPool(r.max)
 	}
 	return freshKeys{}
 }

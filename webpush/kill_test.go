@@ -7,7 +7,6 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/json"
 	"encoding/pem"
 	"fmt"
 	"net/http"
@@ -16,7 +15,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -33,6 +31,8 @@ func TestMain(m *testing.M) {
 			os.Exit(1)
 		}
 		os.Exit(0)
+	case "proxy":
+		os.Exit(exitCode(childProxy(os.Args[1])))
 	case "service":
 		os.Exit(exitCode(childService()))
 	case "sender":
@@ -83,16 +83,16 @@ func childBroadcast(folder string) error {
 	if err != nil {
 		return err
 	}
-	client, err := webpush.NewClient(webpush.Config{Keys: ring, Subject: "mailto:ops@example.com", Transport: transport, Concurrency: childConcurrency})
+	client, err := webpush.NewClient(webpush.Config{Keys: ring, Subject: "mailto:ops@example.com", Transport: transport, Limits: webpush.Limits{Concurrency: childConcurrency}})
 	if err != nil {
 		return err
 	}
 	defer client.Close()
-	for _, result := range client.BroadcastIndexed(context.Background(), journal.Rest(slices.Values(subs)), []byte("once"), webpush.Options{}) {
+	for sub, result := range client.BroadcastIndexed(context.Background(), journal.Rest(slices.Values(subs)), []byte("once"), webpush.Options{}) {
 		if result.Err != nil {
 			return result.Err
 		}
-		if err := journal.Record(result); err != nil {
+		if err := journal.Record(sub, result); err != nil {
 			return err
 		}
 	}
@@ -124,6 +124,7 @@ func rootPEM(service *pushtest.Server) string {
 // TestKilled kills a sender with signal 9 in the middle, three times, and starts it again: nothing
 // is lost, and nothing is sent twice except what was under way.
 func TestKilled(t *testing.T) {
+	t.Parallel()
 	const n, kills = 1500, 3
 	service := newService(t, pushtest.Always(pushtest.Slow(2*time.Millisecond)))
 	browsers := make([]*pushtest.Browser, n)
@@ -186,69 +187,5 @@ func TestKilled(t *testing.T) {
 	before := service.Requests()
 	if err := start().Wait(); err != nil || service.Requests() != before {
 		t.Errorf("once more: %v, %d requests", err, service.Requests()-before)
-	}
-}
-
-// TestJournal reads back what it wrote, cut off at every byte of its last lines.
-func TestJournal(t *testing.T) {
-	name := filepath.Join(t.TempDir(), "results.ndjson")
-	j, err := webpush.OpenJournal(name, "one")
-	if err != nil {
-		t.Fatal(err)
-	}
-	results := []webpush.Result{
-		{Index: 0}, {Index: 3, Err: &webpush.SendError{Outcome: webpush.Gone, Status: 410, Reason: "gone\n\"away\""}}, {Index: 1, Err: &webpush.SendError{Outcome: webpush.RateLimited, Status: 429}},
-		{Index: 2, Err: &webpush.SendError{Outcome: webpush.Unreachable, MaybeSent: true}}, {Index: 4, Err: &webpush.SendError{Outcome: webpush.Deferred}}, {Index: 6},
-	}
-	for _, r := range results {
-		if err := j.Record(r); err != nil {
-			t.Fatal(err)
-		}
-	}
-	j.Close()
-	text, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line := range strings.Lines(string(text)) {
-		if !json.Valid([]byte(line)) {
-			t.Errorf("not JSON: %s", line)
-		}
-	}
-	subs := make([]webpush.Subscription, 8)
-	rest := func(name string) (left []int64) {
-		j, err := webpush.OpenJournal(name, "one")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer j.Close()
-		for i := range j.Rest(slices.Values(subs)) {
-			left = append(left, i)
-		}
-		return left
-	}
-	if got := rest(name); !slices.Equal(got, []int64{1, 4, 5, 7}) {
-		t.Errorf("left: %v", got)
-	}
-	last := strings.LastIndexByte(strings.TrimSuffix(string(text), "\n"), '\n') + 1
-	for cut := last; cut < len(text); cut++ {
-		if err := os.WriteFile(name, text[:cut], 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if got := rest(name); !slices.Equal(got, []int64{1, 4, 5, 6, 7}) {
-			t.Fatalf("cut at %d: left %v", cut, got)
-		}
-		if again, err := os.ReadFile(name); err != nil || string(again) != string(text[:last]) {
-			t.Fatalf("cut at %d: the half line is left", cut)
-		}
-	}
-	if _, err := webpush.OpenJournal(name, "another"); err == nil || !strings.Contains(err.Error(), "another broadcast") {
-		t.Errorf("%v", err)
-	}
-	if err := os.WriteFile(name, []byte("{}\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := webpush.OpenJournal(name, "one"); err == nil {
-		t.Error("a file of another kind is taken")
 	}
 }

@@ -2,6 +2,7 @@ package webpush
 
 import (
 	"container/heap"
+	"math/rand/v2"
 	"sync"
 	"time"
 )
@@ -13,7 +14,7 @@ const stallTime = 2 * time.Second
 // A lane is a broadcast's messages to one origin: those waiting, and a window of
 // requests under way. The window starts at one, so that the first message opens the
 // connection that the others share, grows by one with every answer, up to
-// [Config.Concurrency], and halves when the service throttles, fails or is silent. A
+// [Limits.Concurrency], and halves when the service throttles, fails or is silent. A
 // service that never answers therefore holds one request, not all.
 type lane struct {
 	b      *broadcast
@@ -69,6 +70,14 @@ func (q *fifo) pop() waiting {
 		q.blocks[0], q.blocks, q.head = nil, q.blocks[1:], 0
 	}
 	return w
+}
+
+// popAny takes one from anywhere; the first goes to its place.
+func (q *fifo) popAny() waiting {
+	i := q.head + rand.IntN(q.n)
+	first, any := &q.blocks[0][q.head], &q.blocks[i/fifoBlock][i%fifoBlock]
+	*first, *any = *any, *first
+	return q.pop()
 }
 
 // popLast takes the last.
@@ -200,17 +209,19 @@ func (l *lane) next(free *delivery) *delivery {
 		l.leave()
 		return nil
 	}
-	if rate := l.b.client.rate; rate > 0 {
+	if rate := l.b.client.limits.Rate; rate > 0 {
 		l.nextSend = later(l.nextSend, now.Add(-50*time.Millisecond)).Add(time.Duration(float64(time.Second) / rate))
 	}
 	defer l.mu.Unlock()
-	if len(l.late) > 0 && !l.late[0].notBefore.After(now) {
+	take := l.fresh.pop
+	if l.fresh.len() > 0 && l.origin.inDoubt() {
+		take = l.fresh.popAny
+	} else if len(l.late) > 0 && !l.late[0].notBefore.After(now) {
 		return heap.Pop(&l.late).(*delivery)
-	}
-	if l.fresh.len() == 0 { // impossible: something is due
+	} else if l.fresh.len() == 0 { // impossible: something is due
 		return nil
 	}
-	w := l.fresh.pop()
+	w := take()
 	if free == nil {
 		free = new(delivery)
 	}
@@ -235,14 +246,14 @@ func (l *lane) took(d *delivery, r Result, wait time.Duration, done bool) bool {
 	now := time.Now()
 	l.mu.Lock()
 	switch d.last {
-	case Canceled, Invalid:
+	case Canceled, Invalid, Failed:
 	case Unreachable, Unavailable, RateLimited:
-		if d.sentAt.After(l.cut) {
+		if d.sentAt.After(l.cut) && (d.last != RateLimited || l.origin.inDoubt()) { // not for a single device
 			l.window, l.cut = max(l.window/2, 1), now
 		}
 	default:
 		l.progress = now
-		l.window = min(l.window+1, l.b.client.concurrency)
+		l.window = min(l.window+1, l.b.client.limits.Concurrency)
 	}
 	if !done && l.b.ctx.Err() != nil {
 		r, done = d.fail(Canceled, l.b.ctx.Err()), true
@@ -286,7 +297,7 @@ func (l *lane) hopelessLocked(now time.Time) bool {
 	if left := l.origin.pause(now); left > 0 && left > min(c.retry.MaxRetryAfter, l.b.opts.ttl()) {
 		return true
 	}
-	return l.pending() > 0 && now.Sub(l.progress) > c.patience
+	return l.pending() > 0 && now.Sub(l.progress) > c.limits.Patience
 }
 
 // refuses reports whether a new message should not even queue.

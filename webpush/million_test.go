@@ -18,7 +18,6 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -33,13 +32,15 @@ import (
 	"postage/webpush/receiver"
 )
 
-// The proof of a broadcast to a million: a push service in a process of its own, with
-// HTTP/2 and four origins, of which one throttles and one never answers; and a sender
-// in another. Counted at the service: nothing lost, nothing doubled. Beside it the two
-// healthy origins alone, and the loop that one writes with webpush-go.
+// The proof of a broadcast to a million: a push service in a process of its own, with HTTP/2 and
+// four origins, of which one throttles and one never answers; at a third, single devices are
+// throttled for an hour, eight neighbours at a time; and a sender in another. Counted at the
+// service: nothing lost, nothing doubled. Beside it the two healthy origins alone, and the loop
+// that one writes with webpush-go.
 //
-//	go test -run TestMillion -v ./webpush                                     20,000 subscriptions
-//	POSTAGE_LONG=1 go test -run TestMillion -v -timeout 15m ./webpush         1,000,000
+//	go test -run TestMillion -v ./webpush                                     4,000 subscriptions
+//	POSTAGE_LONG=1 go test -run TestMillion -v ./webpush                      200,000
+//	POSTAGE_LONG=hours go test -run TestMillion -v -timeout 30m ./webpush     1,000,000, in some ten minutes
 
 // The origins.
 const (
@@ -94,18 +95,14 @@ type senderReport struct {
 }
 
 func TestMillion(t *testing.T) {
-	n := 20_000
-	if webpush.RaceEnabled {
-		n = 4000
-	}
-	if os.Getenv("POSTAGE_LONG") != "" {
+	t.Parallel()
+	n := 4000
+	switch os.Getenv("POSTAGE_LONG") {
+	case "":
+	case "hours":
 		n = 1_000_000
-	}
-	if text := os.Getenv("POSTAGE_MILLION"); text != "" {
-		var err error
-		if n, err = strconv.Atoi(text); err != nil {
-			t.Fatal(err)
-		}
+	default:
+		n = 200_000
 	}
 	p := planFor(n)
 	service := startService(t, p)
@@ -155,8 +152,11 @@ func (s *serviceProcess) checkTimes(t *testing.T, name string, r senderReport, c
 	total := 0
 	for o, n := range crowd {
 		want := n
-		if o == tarpit {
+		switch o {
+		case tarpit:
 			want = 0
+		case healthyA:
+			want -= throttledDevices(n)
 		}
 		c := counted[o]
 		t.Logf("%s, origin %d: %d subscriptions, %d accepted, at the service %d once, %d more often", name, o+1, n, r.Accepted[o], c.Once, c.More)
@@ -172,6 +172,26 @@ func (s *serviceProcess) checkTimes(t *testing.T, name string, r senderReport, c
 	if sum != total {
 		t.Errorf("%s: %d of %d came out", name, sum, total)
 	}
+	deferred := r.Outcomes["deferred"]
+	t.Logf("%s: healthy messages deferred: %d", name, max(deferred-crowd[tarpit], 0))
+	if devices := throttledDevices(crowd[healthyA]); deferred > crowd[tarpit] || r.Outcomes["rate limited"] != devices && r.Outcomes["429 Too Many Requests"] != devices {
+		t.Errorf("%s: %v; want %d rate limited", name, r.Outcomes, devices)
+	}
+}
+
+// isThrottled reports whether a subscription of the origin healthyA is throttled.
+func isThrottled(number int) bool { return number%2500 < 8 }
+
+func throttledDevices(crowd int) int { return crowd/2500*8 + min(crowd%2500, 8) }
+
+// throttleDevices is healthyA's fault.
+func throttleDevices(x *pushtest.Exchange) {
+	var number int
+	if _, err := fmt.Sscanf(x.Request.URL.Path, "/crowd/%d-", &number); err == nil && isThrottled(number) {
+		pushtest.Status(http.StatusTooManyRequests, "Retry-After", "3600")(x)
+		return
+	}
+	x.Accept(x.Writer)
 }
 
 // serviceProcess is the push service.
@@ -247,7 +267,7 @@ func childService() error {
 	if err := json.Unmarshal([]byte(os.Getenv("WEBPUSH_TEST_PLAN")), &plan); err != nil {
 		return err
 	}
-	faults := [originCount]pushtest.Fault{throttling: pushtest.Throttle(plan[originCount]), tarpit: pushtest.Stall()}
+	faults := [originCount]pushtest.Fault{healthyA: throttleDevices, throttling: pushtest.Throttle(plan[originCount]), tarpit: pushtest.Stall()}
 	var servers []*pushtest.Server
 	var hello serviceProcess
 	for o := range originCount {
@@ -401,7 +421,7 @@ func sendOurs(job senderJob, transport *http.Transport, keys *webpush.VAPIDKeys,
 		return err
 	}
 	cfg := webpush.Config{
-		Keys: ring, Subject: "mailto:ops@example.com", Transport: transport, Backlog: total + 1, Timeout: job.Timeout, Patience: job.Patience,
+		Keys: ring, Subject: "mailto:ops@example.com", Transport: transport, Timeout: job.Timeout, Limits: webpush.Limits{Backlog: total + 1, Patience: job.Patience},
 	}
 	rounds := 1
 	if job.Sessions {

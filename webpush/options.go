@@ -1,6 +1,7 @@
 package webpush
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"strconv"
@@ -31,6 +32,10 @@ type Options struct {
 	// ContentType is sent as Content-Type; "" is "application/octet-stream".
 	// See [Notification.ContentType].
 	ContentType string
+
+	// NoPayload sends no body at all, so that nothing is encrypted: the service worker's push event
+	// has no data. The message must be empty, and ContentType and Padding not set.
+	NoPayload bool
 }
 
 const (
@@ -102,6 +107,12 @@ func (o *Options) header() (h Header, err error) {
 		return h, err
 	}
 	h.Topic = o.Topic
+	if o.NoPayload {
+		if o.ContentType != "" || o.Padding != (Padding{}) {
+			return h, errors.New("webpush: NoPayload with a content type or padding")
+		}
+		return h, nil
+	}
 	if h.ContentType = o.ContentType; h.ContentType == "" {
 		h.ContentType = defaultContentType
 		return h, nil
@@ -112,6 +123,21 @@ func (o *Options) header() (h Header, err error) {
 		}
 	}
 	return h, nil
+}
+
+// appendBody appends the body of the request. It is never nil, but may be empty.
+func (o *Options) appendBody(s *Sealer, dst, msg []byte, sub Subscription, now time.Time) ([]byte, error) {
+	switch {
+	case !o.NoPayload:
+		return s.appendEncrypt(dst, msg, sub, o.Padding, now)
+	case len(msg) > 0:
+		return dst, errors.New("webpush: NoPayload with a message")
+	case s.closed.Load():
+		return dst, ErrClosed
+	case dst == nil:
+		return []byte{}, nil
+	}
+	return dst, nil
 }
 
 // ttl is how long the message lives.

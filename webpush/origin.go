@@ -2,28 +2,37 @@ package webpush
 
 import (
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 )
 
-// When an origin is paused: after so many messages in a row that it throttled, or
-// failed.
 const (
-	throttlesToPause = 3
-	failuresToPause  = 5
+	// After so many different subscriptions in a row were refused, by throttling or failing, an
+	// origin is in doubt: a broadcast takes the next ones from anywhere in its queue, for
+	// those that a service throttles singly are often neighbours.
+	refusalsToDoubt = 3
+
+	// After so many it is paused.
+	refusalsToPause = 6
+
+	// maxPause bounds a pause, whatever the service asks for. Then one message tries.
+	maxPause = time.Hour
 )
 
 // An origin is what a client knows of a push service: whether it may be sent to.
 //
-// A service that throttles is left alone for as long as it asked for. One that fails is left alone
-// for a while that doubles each time (a circuit breaker); the first message after it decides. One
-// refused message says nothing about the others: services throttle single devices too.
+// A service that throttles or fails is left alone for a while that doubles each time, up to as long
+// as it asked for (a circuit breaker); the first message after it decides. One refused message says
+// nothing about the others, however often it is tried: services throttle single devices too. So
+// different subscriptions have to be refused, and none served in between.
 type origin struct {
-	mu        sync.Mutex
-	until     time.Time // paused
-	throttles int       // in a row
-	failures  int       // in a row
-	backoff   time.Duration
+	mu      sync.Mutex
+	until   time.Time // paused
+	decided time.Time // when it came into doubt, or was paused
+	asked   time.Time // until when the service asked to be left alone
+	backoff time.Duration
+	refused []string // endpoints in a row, at most refusalsToPause
 }
 
 func newOrigin() *origin { return new(origin) }
@@ -35,36 +44,55 @@ func (o *origin) pause(now time.Time) time.Duration {
 	return max(o.until.Sub(now), 0)
 }
 
-// note takes the outcome of an attempt.
-func (o *origin) note(outcome Outcome, a *answer, retry *Retry, now time.Time) {
+// retryAfter is how much longer the service asked to be left alone, or will be.
+func (o *origin) retryAfter(now time.Time) time.Duration {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return max(o.until.Sub(now), o.asked.Sub(now), 0)
+}
+
+// inDoubt reports whether the last answers were refusals.
+func (o *origin) inDoubt() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return len(o.refused) >= refusalsToDoubt
+}
+
+// note takes the outcome of an attempt for sub that began at sentAt.
+func (o *origin) note(sub Subscription, outcome Outcome, a *answer, retry *Retry, sentAt, now time.Time) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	switch outcome {
-	case Canceled, Invalid:
+	case Canceled, Invalid, Failed:
 		return
-	case RateLimited:
-		o.throttles, o.failures = o.throttles+1, 0
-		if o.throttles < throttlesToPause {
-			return
-		}
-	case Unavailable, Unreachable:
-		o.failures++
-		if o.failures < failuresToPause {
-			return
-		}
+	case RateLimited, Unavailable, Unreachable:
 	default:
-		o.throttles, o.failures, o.backoff = 0, 0, 0
+		o.refused, o.backoff, o.asked = o.refused[:0], 0, time.Time{}
 		return
 	}
-	wait := a.retryAfter
-	if !a.hasRetryAfter {
-		if now.Before(o.until) {
-			return // an answer to what was sent before the pause
+	if a.hasRetryAfter {
+		o.asked = later(o.asked, now.Add(a.retryAfter))
+	}
+	if len(o.refused) >= refusalsToDoubt && sentAt.Before(o.decided) {
+		return // it was sent before the doubt or the pause, beside those: it says nothing new
+	}
+	if len(o.refused) < refusalsToPause {
+		endpoint := sub.Endpoint() // not the keys: a stranger can have many for one device
+		if slices.Contains(o.refused, endpoint) {
+			return
 		}
-		o.backoff = min(max(2*o.backoff, 2*retry.Base), 10*retry.Max)
-		wait = o.backoff/2 + rand.N(o.backoff/2+1)
+		if o.refused = append(o.refused, endpoint); len(o.refused) == refusalsToDoubt {
+			o.decided = now
+		}
+		if len(o.refused) < refusalsToPause {
+			return
+		}
 	}
-	if until := now.Add(wait); until.After(o.until) {
-		o.until = until
+	longest := 10 * retry.Max
+	if a.hasRetryAfter {
+		longest = a.retryAfter
 	}
+	o.backoff = min(max(2*o.backoff, 2*retry.Base), maxPause)
+	wait := min(o.backoff/2+rand.N(o.backoff/2+1), longest)
+	o.until, o.decided = now.Add(wait), now
 }

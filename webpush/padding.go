@@ -47,10 +47,10 @@ type Padding struct {
 // PadNone adds no padding: the body is the message and 103 bytes.
 func PadNone() Padding { return Padding{} }
 
-// PadToBlock pads the message and its delimiter to the next multiple of
-// sizeBytes, or to the maximum if that is nearer. Message lengths can then be
-// told apart only by block. sizeBytes must be between 1 and 3994; sealing with
-// any other fails.
+// PadToBlock pads the message and its delimiter to the next multiple of sizeBytes, or to the
+// maximum if that is nearer. Message lengths can then be told apart only by block. Bodies of 4096
+// bytes, which PadToBlock(3994) gives, do not reach Firefox for Android: see [PadToFit]. sizeBytes
+// must be between 1 and 3994; sealing with any other fails.
 func PadToBlock(sizeBytes int) Padding {
 	if sizeBytes == 0 {
 		sizeBytes = -1 // not the zero value, so that sealing fails
@@ -63,11 +63,6 @@ func PadToBlock(sizeBytes int) Padding {
 // kilobytes on the network, and none is lost on the way to Firefox for Android. A longer message
 // fails as too large. Choose it to hide lengths.
 func PadToFit() Padding { return Padding{block: maxCompatiblePlaintextBytes, fits: true} }
-
-// PadToMax pads every body to 4096 bytes. All messages then look alike, and
-// each costs about four kilobytes on the network. Firefox for Android gets none
-// of them: see [PadToFit].
-func PadToMax() Padding { return Padding{block: maxPlaintextBytes} }
 
 // plaintextBytes is the length of message, delimiter and padding.
 func (p Padding) plaintextBytes(messageBytes int) (int, error) {
@@ -96,7 +91,7 @@ func (p Padding) maxMessageBytes() int {
 }
 
 // A MessageSizeError is a message too long to be sent: its body would be over
-// [MaxBodyBytes], or longer than [PadToFit] allows. It matches [ErrTooLarge].
+// [MaxBodyBytes], or longer than [PadToFit] allows. It matches [TooLarge].
 type MessageSizeError struct {
 	Bytes int // the message's length
 	Max   int // the longest that fits
@@ -106,8 +101,8 @@ func (e *MessageSizeError) Error() string {
 	return fmt.Sprintf("webpush: message of %d bytes, at most %d fit", e.Bytes, e.Max)
 }
 
-// Is reports whether target is [ErrTooLarge].
-func (e *MessageSizeError) Is(target error) bool { return target == ErrTooLarge }
+// Is reports whether target is [TooLarge].
+func (e *MessageSizeError) Is(target error) bool { return target == TooLarge }
 
 // limitText finds the limit that a service names when it refuses a body: "limited
 // to 3070 bytes" (Mozilla), "limit is 2048 bytes".

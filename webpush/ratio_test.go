@@ -5,22 +5,19 @@ import (
 	"math/rand/v2"
 	"os"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 )
 
 // TestRatios prints how long each operation takes beside others, measured in
 // turns in this one process: on a busy machine figures of separate runs cannot
-// be compared. It runs only if POSTAGE_RATIOS is set; the instrument proper is
+// be compared. It runs only with POSTAGE_LONG=hours; the instrument proper is
 // stage/seal.
 func TestRatios(t *testing.T) {
-	if os.Getenv("POSTAGE_RATIOS") == "" {
-		t.Skip("POSTAGE_RATIOS is not set")
+	if os.Getenv("POSTAGE_LONG") != "hours" {
+		t.Skip("needs an idle machine: POSTAGE_LONG=hours")
 	}
-	operations := slices.DeleteFunc(newWorkload(t).operations(t), func(op operation) bool {
-		return strings.Contains(op.name, "pregenerated") // its goroutine would disturb the others
-	})
+	operations := newWorkload(t).operations(t)
 	samples := measureInTurns(t, operations, 60)
 	median := func(name string) float64 {
 		values := slices.Clone(samples[name])
@@ -115,7 +112,7 @@ func TestAllocations(t *testing.T) {
 		{16, w.parts(t, "strict, parts", Config{}, PadNone())},
 		{9, w.request(t, "session, request", Config{Reuse: session}, PadNone())},
 		{4, w.parts(t, "session, parts", Config{Reuse: session}, PadNone())},
-		{4, w.parts(t, "session, parts, padded", Config{Reuse: session}, PadToMax())},
+		{4, w.parts(t, "session, parts, padded", Config{Reuse: session}, PadToBlock(3994))},
 	} {
 		limit, op := c.limit, c.op
 		t.Run(op.name, func(t *testing.T) {

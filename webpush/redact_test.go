@@ -40,15 +40,6 @@ func TestNothingFormatsASecret(t *testing.T) {
 		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%X", "%d", "%T"} {
 			fmt.Fprintf(&log, verb+"\n", value)
 		}
-		if name == "Subscription" || name == "*Subscription" || name == "slice" || name == "map" || name == "struct" {
-			// slog writes these as JSON where they are not LogValuers themselves; JSON of a
-			// subscription is all of it, as documented.
-			log.Reset()
-			for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d"} {
-				fmt.Fprintf(&log, verb+"\n", value)
-			}
-			slog.New(slog.NewTextHandler(&log, nil)).Info("x", "value", value)
-		}
 		for i, secret := range secrets {
 			if strings.Contains(log.String(), secret) {
 				t.Errorf("%s: secret %d is shown", name, i)

@@ -62,8 +62,10 @@ func newRequest(ctx context.Context, sub Subscription, h Header, body []byte) (*
 	v := &parts.values
 	header := make(http.Header, len(v))
 	header["Authorization"] = v[0:1:1]
-	header["Content-Encoding"] = v[1:2:2]
-	header["Content-Type"] = v[2:3:3]
+	if len(body) > 0 {
+		header["Content-Encoding"] = v[1:2:2]
+		header["Content-Type"] = v[2:3:3]
+	}
 	header["Ttl"] = v[3:4:4] // TTL, in the form that http.Header gives every name
 	if h.Urgency != "" {
 		header["Urgency"] = v[4:5:5]
@@ -86,6 +88,10 @@ func newRequest(ctx context.Context, sub Subscription, h Header, body []byte) (*
 			again.reader.Reset(body)
 			return again, nil
 		},
+	}
+	if len(body) == 0 { // then a body of length 0 is one of unknown length
+		parts.sent.whole.Store(true)
+		r.Body, r.GetBody = http.NoBody, func() (io.ReadCloser, error) { return http.NoBody, nil }
 	}
 	return r.WithContext(ctx), &parts.sent
 }

@@ -35,7 +35,10 @@ type Receipt struct {
 	ServerKey string
 }
 
-// An Outcome is how the sending of a message ended.
+// An Outcome is how the sending of a message ended. Each is an error, too, so that errors.Is tells
+// them apart:
+//
+//	if errors.Is(err, webpush.Gone) {
 type Outcome uint8
 
 // The outcomes.
@@ -48,12 +51,13 @@ const (
 	Unavailable                // 5xx
 	Unreachable                // no answer
 	Canceled                   // the context ended first
-	Invalid                    // refused here, never sent: see the error
+	Invalid                    // the subscription was refused here, and nothing sent: see the error
 	Deferred                   // never sent: its push service is paused or too far behind; send it later
 	KeyMismatch                // made with a VAPID key that is not in the ring: have the browser subscribe again
+	Failed                     // not taken for a reason of ours: the client is closed, an option is wrong, or the clock
 )
 
-var outcomeNames = [...]string{"accepted", "gone", "too large", "rate limited", "rejected", "unavailable", "unreachable", "canceled", "invalid", "deferred", "key mismatch"}
+var outcomeNames = [...]string{"accepted", "gone", "too large", "rate limited", "rejected", "unavailable", "unreachable", "canceled", "invalid", "deferred", "key mismatch", "failed"}
 
 func (o Outcome) String() string {
 	if int(o) < len(outcomeNames) {
@@ -62,28 +66,8 @@ func (o Outcome) String() string {
 	return fmt.Sprintf("Outcome(%d)", uint8(o))
 }
 
-// sentinel is the error that a SendError with this outcome matches.
-func (o Outcome) sentinel() error {
-	switch o {
-	case Gone:
-		return ErrGone
-	case TooLarge:
-		return ErrTooLarge
-	case RateLimited:
-		return ErrRateLimited
-	case Rejected:
-		return ErrRejected
-	case Unavailable:
-		return ErrUnavailable
-	case Unreachable:
-		return ErrUnreachable
-	case Deferred:
-		return ErrDeferred
-	case KeyMismatch:
-		return ErrKeyMismatch
-	}
-	return nil
-}
+// Error is what String gives.
+func (o Outcome) Error() string { return o.String() }
 
 // A Result is the outcome of one message of a broadcast.
 type Result struct {
@@ -91,9 +75,8 @@ type Result struct {
 	Err     error   // nil, or a [*SendError]
 
 	// Index is the subscription's place in the sequence, from 0, or its number with
-	// [Client.BroadcastIndexed]. Cursor is the first without a result so far: all before
-	// it have one, this one included.
-	Index, Cursor int64
+	// [Client.BroadcastIndexed].
+	Index int64
 }
 
 // Outcome sorts the result.
@@ -108,7 +91,7 @@ func (r Result) Outcome() Outcome {
 }
 
 // A SendError says why a message was not accepted. errors.Is finds the outcome
-// ([ErrGone] and so on) and what caused it (such as context.Canceled). Its text
+// ([Gone] and so on) and what caused it (such as context.Canceled). Its text
 // names the origin and the subscription's fingerprint, never the endpoint.
 type SendError struct {
 	Outcome Outcome
@@ -176,14 +159,8 @@ func (e *SendError) Error() string {
 	return text
 }
 
-// Unwrap gives the outcome's error and the cause.
-func (e *SendError) Unwrap() []error {
-	var errs []error
-	if s := e.Outcome.sentinel(); s != nil {
-		errs = append(errs, s)
-	}
-	if e.Err != nil {
-		errs = append(errs, e.Err)
-	}
-	return errs
-}
+// Is reports whether target is the outcome.
+func (e *SendError) Is(target error) bool { return target == error(e.Outcome) }
+
+// Unwrap gives the cause.
+func (e *SendError) Unwrap() error { return e.Err }

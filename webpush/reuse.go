@@ -8,11 +8,11 @@ import (
 // A Reuse says which parts of the key agreement a [Sealer] keeps between
 // messages, and so what is given up for speed. The zero value reuses nothing.
 //
-// RFC 8291 section 3.1 has the sender generate a new ECDH key pair when it
-// sends a message. RFC 8188 section 4.3 allows input keying material to be
-// reused as long as the salt is unique each time; here it is 16 random bytes for
-// every message, whatever the mode. Receivers cannot tell the modes apart, but
-// a push service that compares the public keys of messages can.
+// RFC 8291 section 3.1: "When sending a push message, the application server also generates a new
+// ECDH key pair on the same P-256 curve." Every mode but [Strict] departs from that sentence. RFC
+// 8188 section 4.3 allows input keying material to be reused as long as the salt is unique each
+// time; here it is 16 random bytes for every message, whatever the mode. Receivers cannot tell the
+// modes apart, but a push service that compares the public keys of messages can.
 //
 // Someone who reads the server's memory at some moment always gets the VAPID private
 // key, the subscriptions' authentication secrets and the messages being sent. With
@@ -31,15 +31,13 @@ const (
 	modeBroadcast
 	modeShared
 	modeSession
-	modePregenerated
 )
 
 // Bounds of the reuse settings.
 const (
-	maxReuseTTL     = 24 * time.Hour
-	maxSessions     = 1 << 24
-	maxPregenerated = 1 << 16
-	maxSharedKeys   = 1024
+	maxReuseTTL   = 24 * time.Hour
+	maxSessions   = 1 << 24
+	maxSharedKeys = 1024
 
 	broadcastKeyTTL = time.Hour // a sequence of subscriptions may never end
 )
@@ -77,12 +75,6 @@ func SessionKeys(ttl time.Duration, max int) Reuse {
 	return Reuse{mode: modeSession, ttl: ttl, max: max}
 }
 
-// PregeneratedKeys makes up to n (1 to 65536) key pairs ahead of time in the background and uses
-// each for one message. It follows RFC 8291 section 3.1: the key is new, but was made earlier.
-// Someone who reads the memory can open the next n bodies, for any recipient, and none sent before.
-// It moves work off the path of a message; it does not save any.
-func PregeneratedKeys(n int) Reuse { return Reuse{mode: modePregenerated, max: n} }
-
 // String is the mode with its settings, as it would be written in Go.
 func (r Reuse) String() string {
 	switch r.mode {
@@ -92,8 +84,6 @@ func (r Reuse) String() string {
 		return fmt.Sprintf("SharedKey(%s)", r.ttl)
 	case modeSession:
 		return fmt.Sprintf("SessionKeys(%s, %d)", r.ttl, r.max)
-	case modePregenerated:
-		return fmt.Sprintf("PregeneratedKeys(%d)", r.max)
 	}
 	return "Strict()"
 }
@@ -104,9 +94,6 @@ func (r Reuse) check() error {
 	}
 	if r.mode == modeSession && (r.max < 1 || r.max > maxSessions) {
 		return fmt.Errorf("webpush: %s: max must be between 1 and %d", r, maxSessions)
-	}
-	if r.mode == modePregenerated && (r.max < 1 || r.max > maxPregenerated) {
-		return fmt.Errorf("webpush: %s: n must be between 1 and %d", r, maxPregenerated)
 	}
 	return nil
 }

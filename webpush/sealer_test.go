@@ -16,7 +16,7 @@ import (
 	"postage/webpush/receiver"
 )
 
-var allModes = []Reuse{Strict(), KeyPerBroadcast(), SharedKey(time.Hour), SessionKeys(time.Hour, 100), PregeneratedKeys(4)}
+var allModes = []Reuse{Strict(), KeyPerBroadcast(), SharedKey(time.Hour), SessionKeys(time.Hour, 100)}
 
 func newTestSealer(t testing.TB, r Reuse, now func() time.Time) *Sealer {
 	t.Helper()
@@ -32,7 +32,7 @@ func newTestSealer(t testing.TB, r Reuse, now func() time.Time) *Sealer {
 // every mode, length and padding.
 func TestReceiverOpensEveryMode(t *testing.T) {
 	w := newWorkload(t)
-	paddings := map[string]Padding{"none": PadNone(), "1": PadToBlock(1), "128": PadToBlock(128), "4096": PadToMax()}
+	paddings := map[string]Padding{"none": PadNone(), "1": PadToBlock(1), "128": PadToBlock(128), "4096": PadToBlock(3994)}
 	for _, mode := range allModes {
 		s := newTestSealer(t, mode, time.Now)
 		s, err := s.ForBroadcast()
@@ -90,7 +90,7 @@ func TestAppendEncryptRefuses(t *testing.T) {
 		}
 	}
 	_, err := s.AppendEncrypt(nil, make([]byte, MaxMessageBytes+1), w.subs[0], PadNone())
-	if size, ok := errors.AsType[*MessageSizeError](err); !ok || size.Bytes != 3994 || !errors.Is(err, ErrTooLarge) {
+	if size, ok := errors.AsType[*MessageSizeError](err); !ok || size.Bytes != 3994 || !errors.Is(err, TooLarge) {
 		t.Errorf("one byte too long: %v", err)
 	}
 	s.Close()
@@ -117,7 +117,7 @@ func TestAppendEncryptInPlace(t *testing.T) {
 func TestReuseChecks(t *testing.T) {
 	for _, r := range []Reuse{
 		SharedKey(0), SharedKey(-1), SharedKey(25 * time.Hour), SessionKeys(0, 1), SessionKeys(time.Hour, 0),
-		SessionKeys(time.Hour, -1), SessionKeys(48*time.Hour, 1), PregeneratedKeys(0), PregeneratedKeys(1 << 20),
+		SessionKeys(time.Hour, -1), SessionKeys(48*time.Hour, 1),
 	} {
 		if _, err := NewSealer(r); err == nil {
 			t.Errorf("%s: accepted", r)
@@ -138,7 +138,6 @@ func TestKeysLive(t *testing.T) {
 	}{
 		{Strict(), false, false, false},
 		{KeyPerBroadcast(), false, false, false}, // outside a broadcast
-		{PregeneratedKeys(3), false, false, false},
 		{SharedKey(time.Hour), true, true, false},
 		{SessionKeys(time.Hour, 10), true, false, false},
 	} {
@@ -295,7 +294,7 @@ func newSessionShards(t *testing.T, max int) []*lru[uint64, session] {
 // expires under them. It is for the race detector; every message is opened.
 func TestConcurrentSealing(t *testing.T) {
 	w := newWorkload(t)
-	for _, mode := range []Reuse{KeyPerBroadcast(), SharedKey(time.Millisecond), SessionKeys(time.Millisecond, 3), PregeneratedKeys(2)} {
+	for _, mode := range []Reuse{KeyPerBroadcast(), SharedKey(time.Millisecond), SessionKeys(time.Millisecond, 3)} {
 		t.Run(mode.String(), func(t *testing.T) {
 			t.Parallel()
 			s, err := newTestSealer(t, mode, time.Now).ForBroadcast()
@@ -339,6 +338,7 @@ func (c *clock) add(d time.Duration) { c.at.Add(int64(d)) }
 // TestAllSessionsFit seals in turn for as many subscriptions as are to be kept: the
 // second time there is no key to agree on.
 func TestAllSessionsFit(t *testing.T) {
+	t.Parallel()
 	const n = 2000
 	w := newWorkload(t)
 	k := newSessionKeys(time.Hour, n, time.Now)

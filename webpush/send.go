@@ -1,6 +1,7 @@
 package webpush
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -44,7 +45,7 @@ type delivery struct {
 	attempts   int
 	tries      int       // with this key
 	ambiguous  bool      // an attempt may have been taken though no answer said so
-	patient    bool      // throttling of the whole origin does not count as a try
+	patient    bool      // throttling while the whole origin is in doubt does not count as a try
 	last       Outcome   // of the last attempt
 	sentAt     time.Time // the last attempt
 	notBefore  time.Time // the next attempt
@@ -100,7 +101,7 @@ func (d *delivery) deferred(now time.Time) Result {
 		return d.waiting
 	}
 	e := d.newError(Deferred)
-	e.RetryAfter = d.origin.pause(now)
+	e.RetryAfter = d.origin.retryAfter(now)
 	return Result{Err: e}
 }
 
@@ -118,14 +119,14 @@ func (d *delivery) step(ctx context.Context) (r Result, wait time.Duration, done
 	}
 	for {
 		if err := d.stamp(); err != nil {
-			return d.fail(Invalid, err), 0, true
+			return d.fail(Failed, err), 0, true
 		}
 		a := d.attempt(ctx)
 		d.tries++
 		outcome, again := d.client.judge(ctx, &a)
 		now := time.Now()
 		d.last = outcome
-		d.origin.note(outcome, &a, &d.client.retry, now)
+		d.origin.note(d.sub, outcome, &a, &d.client.retry, d.sentAt, now)
 		if outcome == Accepted {
 			return Result{Receipt: Receipt{
 				Status: a.status, Location: a.location, TTL: a.ttl,
@@ -136,15 +137,15 @@ func (d *delivery) step(ctx context.Context) (r Result, wait time.Duration, done
 		if outcome == Canceled {
 			return d.fail(Canceled, ctx.Err()), 0, true
 		}
-		if a.mayBeOtherKey() && len(d.candidates) > 1 {
+		if a.clock == nil && a.mayBeOtherKey() && len(d.candidates) > 1 {
 			d.candidates, d.tries = d.candidates[1:], 0
 			continue
 		}
 		r := d.refused(outcome, &a)
 		if outcome == Gone && d.client.onGone != nil {
-			d.client.onGone(ctx, d.sub)
+			d.client.onGone(context.WithoutCancel(ctx), d.sub) // what it deletes is gone, whether or not the broadcast is
 		}
-		if outcome == RateLimited && d.patient && d.attempts < maxPatientAttempts && d.origin.pause(now) > 0 {
+		if outcome == RateLimited && d.patient && d.attempts < maxPatientAttempts && (d.origin.inDoubt() || d.origin.pause(now) > 0) {
 			d.tries-- // it is the origin's trouble, not the message's
 		}
 		wait, ok := d.client.retry.wait(max(d.tries, 1), &a)
@@ -159,14 +160,17 @@ func (d *delivery) step(ctx context.Context) (r Result, wait time.Duration, done
 // seal checks the message and encrypts it.
 func (d *delivery) seal() (r Result, ok bool) {
 	var err error
-	if d.header, err = d.client.header(d.sub, d.opts); err != nil {
+	if err = d.client.allows(d.sub); err != nil {
 		return d.fail(Invalid, err), false
 	}
-	if d.body, err = d.sealer.AppendEncrypt(nil, d.msg, d.sub, d.opts.Padding); err != nil {
-		if errors.Is(err, ErrTooLarge) {
+	if d.header, err = d.opts.header(); err != nil {
+		return d.fail(Failed, err), false
+	}
+	if d.body, err = d.opts.appendBody(d.sealer, nil, d.msg, d.sub, d.client.now()); err != nil {
+		if errors.Is(err, TooLarge) {
 			return d.fail(TooLarge, err), false
 		}
-		return d.fail(Invalid, err), false
+		return d.fail(Failed, err), false
 	}
 	d.candidates = d.client.signer.candidates(d.sub)
 	return Result{}, true
@@ -215,6 +219,8 @@ func (c *Client) judge(ctx context.Context, a *answer) (outcome Outcome, again b
 	switch s := a.status; {
 	case s == 0 && ctx.Err() != nil:
 		return Canceled, false
+	case s == 0 && isRefused(a.err):
+		return Invalid, false
 	case s == 0:
 		return Unreachable, !a.written || c.retry.AfterWrite
 	case s >= 200 && s < 300:
@@ -227,10 +233,19 @@ func (c *Client) judge(ctx context.Context, a *answer) (outcome Outcome, again b
 		return RateLimited, true
 	case s >= 500:
 		return Unavailable, !a.isAmbiguous() || c.retry.AfterWrite
+	case a.clock != nil:
+		return Failed, false
 	case a.otherKey:
 		return KeyMismatch, false
 	}
 	return Rejected, false
+}
+
+// isRefused reports whether no connection was made because of the address, which is the endpoint's
+// fault.
+func isRefused(err error) bool {
+	_, refused := errors.AsType[*AddressError](err)
+	return refused
 }
 
 // isAmbiguous reports whether the service may have taken the message although
@@ -253,6 +268,7 @@ func (a *answer) mayBeOtherKey() bool {
 
 // fail is the result of a message that err, not an answer, put an end to.
 func (d *delivery) fail(outcome Outcome, err error) Result {
+	d.last = outcome
 	e := d.newError(outcome)
 	e.Err, e.detail = err, err.Error()
 	if size, ok := errors.AsType[*MessageSizeError](err); ok {
@@ -265,8 +281,8 @@ func (d *delivery) fail(outcome Outcome, err error) Result {
 func (d *delivery) refused(outcome Outcome, a *answer) Result {
 	e := d.newError(outcome)
 	e.Status, e.Reason, e.RetryAfter = a.status, a.reason, a.retryAfter
-	if a.err != nil {
-		e.Err, e.detail = a.err, cleanText(a.err.Error(), d.sub, d.header.Authorization, maxReasonBytes)
+	if err := cmp.Or(a.err, a.clock); err != nil {
+		e.Err, e.detail = err, cleanText(err.Error(), d.sub, d.header.Authorization)
 	}
 	if outcome == TooLarge {
 		e.FitsBytes = fits(len(d.body), a.reason)

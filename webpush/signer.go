@@ -9,38 +9,11 @@ import (
 	"time"
 )
 
-// Defaults and bounds of [SignerConfig].
 const (
-	defaultTokenLife  = 12 * time.Hour
-	minTokenLife      = 2 * time.Hour
-	defaultMaxOrigins = 1024
+	tokenLife  = 12 * time.Hour
+	renewal    = time.Hour // a token is replaced when this is left
+	maxOrigins = 1024      // endpoints come from strangers and may name any number of origins; those used longest ago are forgotten
 )
-
-// SignerConfig sets up a [Signer].
-type SignerConfig struct {
-	// Keys sign. Required.
-	Keys *KeyRing
-
-	// Subject is where the push service's operator can reach you: "mailto:" and
-	// an address, or an https URL (RFC 8292 section 2.1). Required.
-	Subject string
-
-	// TokenLife is how long a token is valid: between 2 and 24 hours (RFC 8292 section 2), of which
-	// ten minutes are kept in reserve for clocks that differ; 0 is 12 hours. It is replaced when an
-	// hour, or a quarter of its life if that is less, is left.
-	TokenLife time.Duration
-
-	// MaxOrigins bounds the cache; 0 is 1024. Endpoints come from strangers and
-	// may name any number of origins. Those used longest ago are forgotten.
-	MaxOrigins int
-
-	// SignEachMessage makes a new token for every message. It is for
-	// measurement: it costs a signature each time, and push services may object.
-	SignEachMessage bool
-
-	// Now is the clock; nil is time.Now.
-	Now func() time.Time
-}
 
 // A Signer makes the Authorization header of VAPID (RFC 8292) and keeps one token for each origin
 // and key pair. The first message that needs a token signs it. Others to the same origin use the
@@ -56,9 +29,6 @@ type SignerConfig struct {
 type Signer struct {
 	keys       *KeyRing
 	subject    []byte // JSON
-	life       int64  // seconds
-	renew      int64  // seconds of life left
-	eachTime   bool
 	now        func() time.Time
 	tokens     *table[tokenID, *tokenSlot]
 	signatures atomic.Int64 // counted for tests
@@ -75,40 +45,24 @@ type tokenSlot struct {
 	current atomic.Pointer[token]
 }
 
-// NewSigner checks cfg and makes a signer.
-func NewSigner(cfg SignerConfig) (*Signer, error) {
-	if cfg.Keys == nil || cfg.Keys.keys.Load() == nil {
+// NewSigner makes a signer with the keys of a ring. The subject is where the push service's
+// operator can reach you: "mailto:" and an address, or an https URL (RFC 8292 section 2.1).
+func NewSigner(keys *KeyRing, subject string) (*Signer, error) {
+	return newSigner(keys, subject, nil)
+}
+
+func newSigner(keys *KeyRing, subject string, now func() time.Time) (*Signer, error) {
+	if keys == nil || keys.keys.Load() == nil {
 		return nil, errors.New("webpush: signer: no VAPID keys")
 	}
-	subject, err := subjectJSON(cfg.Subject)
+	text, err := subjectJSON(subject)
 	if err != nil {
 		return nil, err
 	}
-	life := cfg.TokenLife
-	if life == 0 {
-		life = defaultTokenLife
+	if now == nil {
+		now = time.Now
 	}
-	if life < minTokenLife || life > maxTokenLife {
-		return nil, fmt.Errorf("webpush: signer: token life %s: must be between %s and %s", life, minTokenLife, maxTokenLife)
-	}
-	if cfg.MaxOrigins == 0 {
-		cfg.MaxOrigins = defaultMaxOrigins
-	}
-	if cfg.MaxOrigins < 0 {
-		return nil, errors.New("webpush: signer: MaxOrigins is negative")
-	}
-	if cfg.Now == nil {
-		cfg.Now = time.Now
-	}
-	return &Signer{
-		keys:     cfg.Keys,
-		subject:  subject,
-		life:     int64(min(life, longestToken) / time.Second),
-		renew:    int64(min(time.Hour, life/4) / time.Second),
-		eachTime: cfg.SignEachMessage,
-		now:      cfg.Now,
-		tokens:   newTable[tokenID, *tokenSlot](cfg.MaxOrigins),
-	}, nil
+	return &Signer{keys: keys, subject: text, now: now, tokens: newTable[tokenID, *tokenSlot](maxOrigins)}, nil
 }
 
 // candidates lists the key pairs that may sign for sub, the likeliest first: one
@@ -139,24 +93,17 @@ func (s *Signer) Authorization(sub Subscription) (string, error) {
 
 func (s *Signer) authorization(origin string, keys *VAPIDKeys, at time.Time) (string, error) {
 	now := at.Unix() // the wall clock: the push service goes by it
-	if s.eachTime {
-		t, err := s.sign(origin, keys, now)
-		if err != nil {
-			return "", err
-		}
-		return t.header, nil
-	}
 	slot := s.tokens.get(tokenID{origin, keys}, now, newTokenSlot)
 	t := slot.current.Load()
 	if t != nil && t.usable(now) {
-		if t.expires-now > s.renew || !slot.mu.TryLock() {
+		if t.expires-now > int64(renewal/time.Second) || !slot.mu.TryLock() {
 			return t.header, nil
 		}
 	} else {
 		slot.mu.Lock()
 	}
 	defer slot.mu.Unlock()
-	if t := slot.current.Load(); t != nil && t.usable(now) && t.expires-now > s.renew {
+	if t := slot.current.Load(); t != nil && t.usable(now) && t.expires-now > int64(renewal/time.Second) {
 		return t.header, nil // another message got here first
 	}
 	t, err := s.sign(origin, keys, now)
@@ -171,7 +118,7 @@ func newTokenSlot() *tokenSlot { return new(tokenSlot) }
 
 func (s *Signer) sign(origin string, keys *VAPIDKeys, now int64) (*token, error) {
 	s.signatures.Add(1)
-	return signToken(keys, origin, now+s.life, s.subject)
+	return signToken(keys, origin, now+int64(tokenLife/time.Second), s.subject)
 }
 
 // String shows the key ring.

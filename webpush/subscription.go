@@ -4,11 +4,11 @@ import (
 	"crypto/ecdh"
 	"crypto/sha256"
 	"encoding/binary"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"time"
 	"unique"
 )
@@ -33,8 +33,7 @@ const maxSubscriptionBytes = 16 << 10
 // subscription; sending to it fails.
 //
 // Formatting and logging it shows its origin and fingerprint only.
-// [Subscription.MarshalJSON] gives all of it, authentication secret included,
-// since that is how it is stored.
+// [Subscription.JSON] gives all of it, authentication secret included, to be stored.
 type Subscription struct {
 	base unique.Handle[endpointBase]
 	data string // keys, expiry and the rest of the endpoint: see compact.go
@@ -66,8 +65,8 @@ func WithServerKey(publicKey string) SubscriptionOption {
 // subscriptionJSON is PushSubscriptionJSON of the Push API, with one member of
 // ours that browsers do not write.
 type subscriptionJSON struct {
-	Endpoint       string `json:"endpoint"`
-	ExpirationTime *int64 `json:"expirationTime"`
+	Endpoint       string   `json:"endpoint"`
+	ExpirationTime *float64 `json:"expirationTime"`
 	Keys           struct {
 		P256dh string `json:"p256dh"`
 		Auth   string `json:"auth"`
@@ -96,7 +95,11 @@ func ParseSubscription(data []byte, options ...SubscriptionOption) (Subscription
 		options = append([]SubscriptionOption{WithServerKey(j.ServerKey)}, options...)
 	}
 	if j.ExpirationTime != nil {
-		options = append(options, func(o *subscriptionOptions) { o.expires = *j.ExpirationTime })
+		const most = 8.64e15 // of an ECMAScript time
+		if *j.ExpirationTime < -most || *j.ExpirationTime > most {
+			return Subscription{}, errors.New("webpush: subscription: expirationTime: not a time in milliseconds")
+		}
+		options = append(options, func(o *subscriptionOptions) { o.expires = int64(*j.ExpirationTime) })
 	}
 	return NewSubscription(j.Endpoint, j.Keys.P256dh, j.Keys.Auth, options...)
 }
@@ -107,7 +110,7 @@ func jsonError(err error) error {
 		return fmt.Errorf("not JSON (at byte %d)", syntax.Offset)
 	}
 	if mistyped, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		return fmt.Errorf("%s: not a %s", mistyped.Field, mistyped.Type)
+		return fmt.Errorf("%s: not a %s", mistyped.Field, strings.Replace(mistyped.Type.String(), "float64", "number", 1))
 	}
 	return errors.New("not JSON")
 }
@@ -128,7 +131,7 @@ func NewSubscription(endpoint, p256dh, auth string, options ...SubscriptionOptio
 
 func newSubscription(endpoint, p256dh, auth string, o subscriptionOptions) (Subscription, error) {
 	var s Subscription
-	u, origin, err := parseEndpoint(endpoint, o.insecure)
+	origin, pathAt, err := parseEndpoint(endpoint, o.insecure)
 	if err != nil {
 		return s, err
 	}
@@ -157,7 +160,7 @@ func newSubscription(endpoint, p256dh, auth string, o subscriptionOptions) (Subs
 		}
 		serverKey = encodeBase64(key)
 	}
-	base, token := newBase(endpoint, u, origin, serverKey)
+	base, token := newBase(endpoint, pathAt, origin, serverKey)
 	data := make([]byte, 0, flagsAt+16+len(token))
 	data = append(append(data, public[1:]...), secret...)
 	return Subscription{base, string(pack(data, o.expires, token))}, nil
@@ -190,14 +193,6 @@ func (s Subscription) auth() string { return s.data[authAt:flagsAt] }
 
 // keys identifies the browser's subscription: every subscription has different keys.
 func (s Subscription) keys() string { return s.data[:flagsAt] }
-
-// id is a hash of the keys.
-func (s Subscription) id() [sha256.Size]byte {
-	var b [publicKeyBytes + authSecretBytes]byte
-	s.appendPublic(b[:0])
-	copy(b[publicKeyBytes:], s.auth())
-	return sha256.Sum256(b[:])
-}
 
 // IsZero reports whether s is the zero value, which is no subscription.
 func (s Subscription) IsZero() bool { return s.data == "" }
@@ -238,31 +233,47 @@ func (s Subscription) Expires() (time.Time, bool) {
 	return time.UnixMilli(int64(binary.BigEndian.Uint64([]byte(s.data[flagsAt+1:][:8])))), true
 }
 
-// Fingerprint is 16 hexadecimal digits that tell subscriptions apart in logs and reveal nothing of
-// their keys: half of a hash of p256dh and auth. It changes when the browser subscribes again.
+// Fingerprint is 16 hexadecimal digits that tell subscriptions apart in logs and journals, and
+// reveal nothing of them: 8 bytes of a SHA-256 of p256dh, auth and the endpoint. It changes when
+// the browser subscribes again.
 func (s Subscription) Fingerprint() string {
 	if s.IsZero() {
 		return ""
 	}
-	id := s.id()
-	return hex.EncodeToString(id[:8])
+	return fmt.Sprintf("%016x", s.id())
 }
 
-// MarshalJSON writes the whole subscription in the form that
-// [ParseSubscription] reads, authentication secret included: store it as you
-// would a password.
-func (s Subscription) MarshalJSON() ([]byte, error) {
+func (s Subscription) id() uint64 {
+	hash := sha256.New()
+	hash.Write(append(s.appendPublic(nil), s.auth()...))
+	hash.Write([]byte(s.Endpoint()))
+	return binary.BigEndian.Uint64(hash.Sum(nil))
+}
+
+// JSON is the whole subscription in the form that [ParseSubscription] reads, authentication secret
+// included: store it as you would a password. It is null for the zero value.
+func (s Subscription) JSON() json.RawMessage {
 	if s.IsZero() {
-		return []byte("null"), nil
+		return json.RawMessage("null")
 	}
 	j := subscriptionJSON{Endpoint: s.Endpoint(), ServerKey: s.ServerKey()}
 	if at, ok := s.Expires(); ok {
-		milliseconds := at.UnixMilli()
+		milliseconds := float64(at.UnixMilli())
 		j.ExpirationTime = &milliseconds
 	}
 	j.Keys.P256dh = encodeBase64(s.appendPublic(nil))
 	j.Keys.Auth = encodeBase64([]byte(s.auth()))
-	return json.Marshal(j)
+	text, err := json.Marshal(j)
+	if err != nil {
+		return json.RawMessage("null") // impossible: it is text and a number
+	}
+	return text
+}
+
+// MarshalJSON is an error: encoding/json is also what log/slog writes slices, maps and structs
+// with, and a log must not tell the endpoint and the secret. Store what [Subscription.JSON] gives.
+func (s Subscription) MarshalJSON() ([]byte, error) {
+	return nil, errors.New("webpush: a subscription holds a secret: encode what its method JSON gives, where it is to be stored")
 }
 
 // UnmarshalJSON is [ParseSubscription] without options; null gives the zero

@@ -80,34 +80,55 @@ func signToken(keys *VAPIDKeys, origin string, expires int64, sub []byte) (*toke
 	return &token{header: string(header), expires: expires}, nil
 }
 
+// expiresOf is when the token in an Authorization of ours expires, in seconds since 1970.
+func expiresOf(authorization string) int64 {
+	_, payload, _ := strings.Cut(authorization, ".")
+	payload, _, _ = strings.Cut(payload, ".")
+	var claims struct {
+		Exp int64 `json:"exp"`
+	}
+	if text, err := base64.RawURLEncoding.DecodeString(payload); err != nil || json.Unmarshal(text, &claims) != nil {
+		return 0 // impossible: signToken made it
+	}
+	return claims.Exp
+}
+
 // subjectJSON checks a contact (RFC 8292 section 2.1) and encodes it.
 func subjectJSON(subject string) ([]byte, error) {
 	invalid := errors.New(`webpush: subject: want "mailto:" and an address, or an https URL, for the push service to contact you (RFC 8292 section 2.1)`)
-	var host string
+	scheme, rest, _ := strings.Cut(subject, ":")
+	scheme = lowerASCII(scheme) // of any case (RFC 3986 section 3.1)
+	subject = scheme + ":" + rest
 	if strings.ContainsFunc(subject, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '<' || r == '>' }) {
 		return nil, invalid
 	}
-	if address, ok := strings.CutPrefix(subject, "mailto:"); ok {
-		if at := strings.LastIndexByte(address, '@'); at <= 0 || at == len(address)-1 {
-			return nil, invalid
-		} else {
-			host = address[at+1:]
-		}
-	} else if u, err := url.Parse(subject); err != nil || u.Scheme != "https" || u.Host == "" {
-		return nil, invalid
-	} else {
+	host := ""
+	if at := strings.LastIndexByte(rest, '@'); scheme == "mailto" && at > 0 {
+		host, _, _ = strings.Cut(rest[at+1:], "?")
+	} else if u, err := url.Parse(subject); err == nil && scheme == "https" {
 		host = u.Hostname()
 	}
+	if host == "" {
+		return nil, invalid
+	}
 	if isLocal(host) {
-		return nil, fmt.Errorf("webpush: subject: %s is this machine, which nobody else can reach: Apple's push service answers 403 BadJwtToken to it; give an address or a page of yours on the internet", host)
+		return nil, fmt.Errorf("webpush: subject: %s is not on the internet, so nobody there can reach it: Apple's push service answers 403 BadJwtToken to it; give an address or a page of yours that is", host)
 	}
 	return json.Marshal(subject)
 }
 
-// isLocal reports whether a host is this machine by its name (RFC 6761
-// section 6.3) or its address.
+// isLocal reports whether a host cannot be reached from elsewhere: it has a name that is reserved
+// for that (RFC 6761, RFC 6762) or of one label, or an address that is not public. Apple refuses
+// localhost (web-push-libs/web-push issue 947), .invalid (alphastorm/omp-session-gateway issue 173)
+// and .local (0cv/herdr-mobile-relay issue 7).
 func isLocal(host string) bool {
-	host = strings.ToLower(strings.TrimSuffix(host, "."))
-	address, err := netip.ParseAddr(strings.Trim(host, "[]"))
-	return host == "localhost" || strings.HasSuffix(host, ".localhost") || err == nil && address.IsLoopback()
+	host = lowerASCII(strings.TrimSuffix(host, "."))
+	if address, err := netip.ParseAddr(strings.Trim(host, "[]")); err == nil {
+		return !PublicAddress(address)
+	}
+	switch host[strings.LastIndexByte(host, '.')+1:] {
+	case host, "localhost", "local", "invalid", "test", "example", "internal":
+		return true
+	}
+	return false
 }

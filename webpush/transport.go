@@ -1,13 +1,13 @@
 package webpush
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
-	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -25,7 +25,9 @@ const maxConnections = 256
 // made to a host that [KnownPushService] does not know, the address that it was resolved to is
 // given to allow; nil is [PublicAddress]. The address is that of this very connection, so a name
 // that resolves to another address the second time gains nothing. Where the environment names a
-// proxy (http.ProxyFromEnvironment), the proxy resolves the names, and has to do the refusing.
+// proxy (http.ProxyFromEnvironment), the proxy resolves the names, and has to do the refusing. The
+// check is in the transport's DialContext: one that you put in its place has to call it, or there
+// is none.
 //
 // Beyond 256 connections those that are idle are closed, HTTP/2's included, which
 // http.Transport.MaxIdleConns does not close.
@@ -36,7 +38,7 @@ func NewTransport(allow func(netip.Addr) bool) *http.Transport {
 	if allow == nil {
 		allow = PublicAddress
 	}
-	g := &guard{allow: allow}
+	g := &guard{allow: allow, proxies: environmentProxies()}
 	g.transport = &http.Transport{
 		Proxy:                  g.proxy,
 		DialContext:            g.dial,
@@ -78,7 +80,7 @@ var nat64 = netip.MustParsePrefix("64:ff9b::/96")
 var notPublic = func() (prefixes []netip.Prefix) {
 	for _, text := range []string{
 		"0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "240.0.0.0/4",
-		"::/96", "64:ff9b:1::/48", "100::/64", "2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20", "fec0::/10",
+		"::/96", "64:ff9b:1::/48", "100::/64", "100:0:0:1::/64", "2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20", "5f00::/16", "fec0::/10",
 	} {
 		prefixes = append(prefixes, netip.MustParsePrefix(text))
 	}
@@ -86,34 +88,55 @@ var notPublic = func() (prefixes []netip.Prefix) {
 }()
 
 // An AddressError is a connection refused because of the address that an endpoint's
-// host was resolved to.
+// host was resolved to. The message's outcome is [Invalid].
 type AddressError struct {
-	Address netip.Addr
+	Address netip.Addr // the zero Addr if the endpoint names the proxy
 }
 
 func (e *AddressError) Error() string {
-	return fmt.Sprintf("webpush: %s is not a public address: refused (Config.AllowAddress)", e.Address)
+	if !e.Address.IsValid() {
+		return "webpush: the proxy itself is no push service: refused"
+	}
+	return fmt.Sprintf("webpush: %s is not a public address: refused (see NewTransport)", e.Address)
 }
 
 // A guard makes the connections of a transport.
 type guard struct {
 	transport *http.Transport
 	allow     func(netip.Addr) bool
-	proxies   sync.Map // host and port of each
+	proxies   map[string]bool // host and port of each
 	open      atomic.Int64
 }
 
+// environmentProxies are those that http.ProxyFromEnvironment may name; it reads the environment
+// once.
+func environmentProxies() map[string]bool {
+	proxies := make(map[string]bool)
+	for _, scheme := range []string{"https", "http"} {
+		if u, err := http.ProxyFromEnvironment(&http.Request{URL: &url.URL{Scheme: scheme, Host: "push.invalid"}}); u != nil && err == nil {
+			proxies[hostPort(u)] = true
+		}
+	}
+	return proxies
+}
+
+// hostPort is what http.Transport dials for a URL.
+func hostPort(u *url.URL) string {
+	port := u.Port()
+	if port == "" {
+		port = cmp.Or(map[string]string{"https": "443", "socks5": "1080", "socks5h": "1080"}[u.Scheme], "80")
+	}
+	return net.JoinHostPort(u.Hostname(), port)
+}
+
+// proxy refuses an endpoint that is the proxy's own address and would be connected to without it:
+// dial could not tell it from the proxy.
 func (g *guard) proxy(r *http.Request) (*url.URL, error) {
 	u, err := http.ProxyFromEnvironment(r)
-	if u != nil {
-		port := u.Port()
-		if port == "" {
-			port = map[string]string{"https": "443", "socks5": "1080", "socks5h": "1080"}[u.Scheme]
+	if err == nil && u == nil && g.proxies[hostPort(r.URL)] {
+		if a, err := netip.ParseAddr(r.URL.Hostname()); err != nil || !g.allow(a.Unmap()) {
+			return nil, &AddressError{a.Unmap()}
 		}
-		if port == "" {
-			port = "80"
-		}
-		g.proxies.Store(net.JoinHostPort(u.Hostname(), port), true)
 	}
 	return u, err
 }
@@ -124,7 +147,7 @@ func (g *guard) dial(ctx context.Context, network, address string) (net.Conn, er
 	if err != nil {
 		return nil, err
 	}
-	if _, isProxy := g.proxies.Load(address); !isProxy && (port != "443" || !KnownPushService("https://"+host)) {
+	if !g.proxies[address] && (port != "443" || !KnownPushService("https://"+host)) {
 		dialer.ControlContext = g.check
 	}
 	if g.open.Load() >= maxConnections {

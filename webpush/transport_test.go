@@ -22,7 +22,7 @@ func TestPublicAddress(t *testing.T) {
 		"127.0.0.1": false, "127.9.9.9": false, "::1": false, "::": false, "0.0.0.0": false, "0.1.2.3": false, "10.0.0.1": false, "172.16.5.5": false, "192.168.1.1": false,
 		"169.254.169.254": false, "fe80::1": false, "fe80::1%eth0": false, "fd00::1": false, "100.64.0.1": false, "224.0.0.1": false, "ff02::1": false, "255.255.255.255": false,
 		"198.18.0.1": false, "192.0.2.1": false, "240.0.0.1": false, "::ffff:127.0.0.1": false, "::ffff:10.0.0.1": false, "64:ff9b::10.0.0.1": false, "64:ff9b::169.254.169.254": false,
-		"2002:7f00:1::": false, "2001:db8::1": false, "::127.0.0.1": false,
+		"5f00::1": false, "100::1": false, "100:0:0:1::1": false, "2002:7f00:1::": false, "2001:db8::1": false, "::127.0.0.1": false,
 	} {
 		if got := PublicAddress(netip.MustParseAddr(text)); got != want {
 			t.Errorf("%s: %v, want %v", text, got, want)
@@ -154,6 +154,7 @@ func nameServer(t *testing.T, address func() [4]byte) string {
 
 // TestIdleConnectionsAreBounded sends to more origins than connections are kept.
 func TestIdleConnectionsAreBounded(t *testing.T) {
+	t.Parallel()
 	var open, most atomic.Int32
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusCreated) }))
 	server.EnableHTTP2 = true

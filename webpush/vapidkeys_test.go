@@ -43,9 +43,9 @@ func TestVAPIDKeyFormats(t *testing.T) {
 		"raw, standard": func() (*VAPIDKeys, error) {
 			return ParseVAPIDKeys(base64.StdEncoding.EncodeToString(private), base64.StdEncoding.EncodeToString(public))
 		},
-		"PKCS #8":   func() (*VAPIDKeys, error) { return ParseVAPIDPEM(pkcs8) },
-		"SEC 1":     func() (*VAPIDKeys, error) { return ParseVAPIDPEM([]byte(parameters + string(sec1))) },
-		"with SPKI": func() (*VAPIDKeys, error) { return ParseVAPIDPEM(append(spki, pkcs8...)) },
+		"PKCS #8":   func() (*VAPIDKeys, error) { return ParseVAPIDFile(pkcs8) },
+		"SEC 1":     func() (*VAPIDKeys, error) { return ParseVAPIDFile([]byte(parameters + string(sec1))) },
+		"with SPKI": func() (*VAPIDKeys, error) { return ParseVAPIDFile(append(spki, pkcs8...)) },
 		"ecdsa":     func() (*VAPIDKeys, error) { return NewVAPIDKeys(keys.private) },
 	} {
 		got, err := parse()
@@ -138,7 +138,7 @@ func TestVAPIDKeysRefuse(t *testing.T) {
 		"broken SEC 1":   pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: []byte{1}}),
 		"broken SPKI":    append(pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: []byte{1}}), pkcs8...),
 	} {
-		if _, err := ParseVAPIDPEM(data); err == nil || !strings.HasPrefix(err.Error(), "webpush: VAPID key: PEM: ") {
+		if _, err := ParseVAPIDFile(data); err == nil || !strings.HasPrefix(err.Error(), "webpush: VAPID key: PEM: ") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -212,12 +212,12 @@ func FuzzParseVAPIDKeys(f *testing.F) {
 				t.Errorf("a key did not come back: %v", err)
 			}
 		}
-		if got, err := ParseVAPIDPEM(text); err == nil {
+		if got, err := ParseVAPIDFile(text); err == nil {
 			written, err := got.PrivatePEM()
 			if err != nil {
 				t.Fatal(err)
 			}
-			if again, err := ParseVAPIDPEM(written); err != nil || again.PublicKey() != got.PublicKey() {
+			if again, err := ParseVAPIDFile(written); err != nil || again.PublicKey() != got.PublicKey() {
 				t.Errorf("a key did not come back: %v", err)
 			}
 		}

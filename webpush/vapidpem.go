@@ -4,21 +4,65 @@ import (
 	"bytes"
 	"crypto/ecdsa"
 	"crypto/x509"
+	"encoding/json"
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"slices"
 )
 
-// ParseVAPIDPEM reads a key pair from PEM: one private key as PKCS #8
-// ("PRIVATE KEY") or SEC 1 ("EC PRIVATE KEY", as openssl ecparam writes it),
-// and optionally the public key as SPKI ("PUBLIC KEY"), which must belong to
-// it. "EC PARAMETERS" blocks are skipped. Errors do not quote the data.
-func ParseVAPIDPEM(data []byte) (*VAPIDKeys, error) {
-	keys, err := parseVAPIDPEM(data)
+// ParseVAPIDFile reads a key pair as tools keep it in files: PEM with one private key as PKCS #8
+// ("PRIVATE KEY") or SEC 1 ("EC PRIVATE KEY", as openssl ecparam writes it), and optionally the
+// public key as SPKI ("PUBLIC KEY"); PKCS #8 or SEC 1 as DER, or that in base64; or a JWK (RFC
+// 7517). A public key must belong to the private key. Errors do not quote the data. See also
+// [ParseVAPIDKeys].
+func ParseVAPIDFile(data []byte) (*VAPIDKeys, error) {
+	var keys *VAPIDKeys
+	var err error
+	form, text := "PEM", bytes.TrimSpace(data)
+	switch der, err64 := decodeBase64(string(text)); {
+	case bytes.HasPrefix(text, []byte("{")):
+		form = "JWK"
+		keys, err = parseVAPIDJWK(text)
+	case bytes.HasPrefix(data, []byte{0x30}) && !bytes.Contains(data, []byte("-----BEGIN")): // an ASN.1 sequence
+		form = "DER"
+		keys, err = parseVAPIDDER(data)
+	case err64 == nil && len(der) > 0:
+		form = "base64"
+		keys, err = parseVAPIDDER(der)
+	default:
+		keys, err = parseVAPIDPEM(data)
+	}
 	if err != nil {
-		return nil, fmt.Errorf("webpush: VAPID key: PEM: %w", err)
+		return nil, fmt.Errorf("webpush: VAPID key: %s: %w", form, err)
 	}
 	return keys, nil
+}
+
+func parseVAPIDJWK(text []byte) (*VAPIDKeys, error) {
+	var jwk struct{ Kty, Crv, X, Y, D string }
+	if json.Unmarshal(text, &jwk) != nil {
+		return nil, errors.New("not JSON")
+	}
+	if jwk.Kty != "EC" || jwk.Crv != "P-256" || jwk.D == "" {
+		return nil, errors.New("not a private key on P-256 (RFC 7518 section 6.2)")
+	}
+	x, errX := decodeKey("x", jwk.X, 32)
+	y, errY := decodeKey("y", jwk.Y, 32)
+	if err := errors.Join(errX, errY); err != nil {
+		return nil, err
+	}
+	return ParseVAPIDKeys(jwk.D, encodeBase64(slices.Concat([]byte{4}, x, y)))
+}
+
+func parseVAPIDDER(der []byte) (*VAPIDKeys, error) {
+	private, err := parsePrivateDER(&pem.Block{Type: "PRIVATE KEY", Bytes: der})
+	if err != nil {
+		if private, err = x509.ParseECPrivateKey(der); err != nil {
+			return nil, errors.New("neither PKCS #8 nor SEC 1 of an ECDSA key")
+		}
+	}
+	return NewVAPIDKeys(private)
 }
 
 func parseVAPIDPEM(data []byte) (*VAPIDKeys, error) {

@@ -21,7 +21,7 @@ func throughBroadcast(name string, reuse webpush.Reuse, key freshness, floor str
 		open: func(w *workload, pad padding) (maker, error) {
 			b := &broadcaster{}
 			var err error
-			b.client, err = newClient(w, pad, webpush.Config{Reuse: reuse, Transport: b, Backlog: 256}, true)
+			b.client, err = newClient(w, pad, webpush.Config{Reuse: reuse, Transport: b, Limits: webpush.Limits{Backlog: 256}}, true)
 			return b, err
 		},
 	}
@@ -90,8 +90,3 @@ func (b *broadcaster) makeAll(rounds int) ([]product, error) {
 }
 
 func (b *broadcaster) make(i int) error { return b.makeMany(i, 1) }
-
-// clock is set by a maker.
-type clock struct{ now time.Time }
-
-func (c *clock) read() time.Time { return c.now }

@@ -33,7 +33,7 @@ func loopbackCase() lab.Case {
 		Value:    record.ValueMeanWall,
 	}
 	c.Contenders = append(c.Contenders, loopbackRow("lib=webpush-go", "github.com/SherClockHolmes/webpush-go", loopWebpushGo))
-	for _, m := range []mode{modes[0], {name: "broadcast", reuse: webpush.KeyPerBroadcast()}, modes[3]} {
+	for _, m := range []mode{modes[0], {name: "broadcast", reuse: webpush.KeyPerBroadcast()}, modes[2]} {
 		c.Contenders = append(c.Contenders, loopbackRow("lib=webpush/mode="+m.name, "", func(s *serviceAddress) (broadcast, func() error, error) {
 			return loopLibrary(s, m.reuse)
 		}))
@@ -173,7 +173,7 @@ func loopLibrary(s *serviceAddress, reuse webpush.Reuse) (broadcast, func() erro
 			subs[origin] = append(subs[origin], sub)
 		}
 	}
-	client, err := webpush.NewClient(webpush.Config{Keys: ring, Subject: contact, Reuse: reuse, Transport: transport, Concurrency: inflight})
+	client, err := webpush.NewClient(webpush.Config{Keys: ring, Subject: contact, Reuse: reuse, Transport: transport, Limits: webpush.Limits{Concurrency: inflight}})
 	if err != nil {
 		return nil, nil, err
 	}

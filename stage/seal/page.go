@@ -18,15 +18,15 @@ func pageCase() lab.Case {
 		webpushGo("page=OldImpl"),
 		// The page's default shares one key among all messages to an origin, as long as the token
 		// lives. VAPIDCaching has the same settings, there as here.
-		pageRow("DefaultConfig", webpush.Config{Reuse: shared}, perOrigin, perOrigin, 0),
-		pageRow("VAPIDCaching", webpush.Config{Reuse: shared}, perOrigin, perOrigin, 0),
-		pageRow("NoCaching", webpush.Config{SignEachMessage: true}, perMessage, perMessage, 0),
-		pageRow("LocalSecretCaching", webpush.Config{Reuse: session, SignEachMessage: true}, perSubscription, perMessage, 0),
-		pageRow("VapidAndLocalSecretCaching", webpush.Config{Reuse: session}, perSubscription, perOrigin, 0),
+		pageRow("DefaultConfig", shared, perOrigin, perOrigin),
+		pageRow("VAPIDCaching", shared, perOrigin, perOrigin),
+		pageRow("NoCaching", webpush.Strict(), perMessage, perMessage),
+		pageRow("LocalSecretCaching", session, perSubscription, perMessage),
+		pageRow("VapidAndLocalSecretCaching", session, perSubscription, perOrigin),
 		// On the page both look for a secret, do not find it, and compute it with the key pair that
 		// is kept with the token: one ECDH, as for a shared key.
-		pageRow("VapidAndLocalSecretCachingExpired", webpush.Config{Reuse: shared}, perOrigin, perOrigin, 0),
-		pageRow("VapidAndLocalSecretCachingCacheInit", webpush.Config{Reuse: shared}, perOrigin, perOrigin, 0),
+		pageRow("VapidAndLocalSecretCachingExpired", shared, perOrigin, perOrigin),
+		pageRow("VapidAndLocalSecretCachingCacheInit", shared, perOrigin, perOrigin),
 		keyAndToken(),
 	}
 	c := lab.Case{
@@ -41,34 +41,44 @@ func pageCase() lab.Case {
 	return c
 }
 
-// pageRow is package webpush with the caches of one of the page's rows, as=request. After each
-// message its clock advances by the step.
-func pageRow(name string, config webpush.Config, key, token freshness, step time.Duration) *contender {
+// pageRow is package webpush with the caches of one of the page's rows, as=request.
+func pageRow(name string, reuse webpush.Reuse, key, token freshness) *contender {
 	return &contender{
 		name:     "page=" + name,
-		settings: map[string]string{"lib": "webpush", "reuse": config.Reuse.String(), "token": string(token)},
+		settings: map[string]string{"lib": "webpush", "reuse": reuse.String(), "token": string(token)},
 		key:      key, token: token,
 		open: func(w *workload, pad padding) (maker, error) {
-			c := &clock{now: time.Now()}
-			if step > 0 {
-				config.Now = c.read
+			m, err := newClient(w, pad, webpush.Config{Reuse: reuse}, true)
+			if token == perMessage {
+				return &signingEach{m}, err
 			}
-			m, err := newClient(w, pad, config, true)
-			return &stepping{client: m, clock: c, step: step}, err
+			return m, err
 		},
 	}
 }
 
-// stepping is a client whose clock advances before each message.
-type stepping struct {
-	*client
-	clock *clock
-	step  time.Duration
+// signingEach is a client whose tokens are not kept: a new signer signs each message.
+type signingEach struct{ *client }
+
+func (s *signingEach) make(i int) error {
+	if err := s.client.make(i); err != nil {
+		return err
+	}
+	token, err := newToken(s.workload, i)
+	s.request.Header.Set("Authorization", token)
+	return err
 }
 
-func (s *stepping) make(i int) error {
-	s.clock.now = s.clock.now.Add(s.step)
-	return s.client.make(i)
+func newToken(w *workload, i int) (string, error) {
+	ring, err := webpush.NewKeyRing(w.keys)
+	if err != nil {
+		return "", err
+	}
+	signer, err := webpush.NewSigner(ring, contact)
+	if err != nil {
+		return "", err
+	}
+	return signer.Authorization(w.recipients[i].sub)
 }
 
 // keyAndToken is the page's GetCachedKey: a key pair and a signed token, but no message.
@@ -77,20 +87,12 @@ func keyAndToken() *contender {
 		name:     "page=GetCachedKey",
 		settings: map[string]string{"lib": "webpush"},
 		key:      perMessage, token: perMessage, alone: true,
-		open: func(w *workload, _ padding) (maker, error) {
-			ring, err := webpush.NewKeyRing(w.keys)
-			if err != nil {
-				return nil, err
-			}
-			signer, err := webpush.NewSigner(webpush.SignerConfig{Keys: ring, Subject: contact, SignEachMessage: true})
-			return &keys{workload: w, signer: signer}, err
-		},
+		open: func(w *workload, _ padding) (maker, error) { return &keys{workload: w}, nil },
 	}
 }
 
 type keys struct {
 	workload *workload
-	signer   *webpush.Signer
 	public   []byte
 	token    string
 }
@@ -101,7 +103,7 @@ func (k *keys) make(i int) error {
 		return err
 	}
 	k.public = key.PublicKey().Bytes()
-	k.token, err = k.signer.Authorization(k.workload.recipients[i].sub)
+	k.token, err = newToken(k.workload, i)
 	return err
 }
 

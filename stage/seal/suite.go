@@ -30,10 +30,10 @@ func contenders() []*contender {
 		list = append(list, library(m, true), library(m, false))
 	}
 	return append(list,
-		webpushGoParsing(), libraryParsing(modes[0]), libraryParsing(modes[3]),
+		webpushGoParsing(), libraryParsing(modes[0]), libraryParsing(modes[2]),
 		throughBroadcast("strict", webpush.Strict(), perMessage, "floor=composed/mode=strict"),
 		throughBroadcast("broadcast", webpush.KeyPerBroadcast(), perBroadcast, "floor=composed/mode=shared"),
-		throughBroadcast("session", modes[3].reuse, perSubscription, "floor=composed/mode=session"))
+		throughBroadcast("session", modes[2].reuse, perSubscription, "floor=composed/mode=session"))
 }
 
 func modesCase(pad padding) lab.Case {

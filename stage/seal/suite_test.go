@@ -71,16 +71,17 @@ func TestProofFails(t *testing.T) {
 		{what: "an expired token", spoil: func(p *product) { p.now = p.now.Add(48 * time.Hour) }, want: "expired"},
 		{what: "another TTL", spoil: func(p *product) { p.header.Set("Ttl", "0") }, want: `header field Ttl is "0"`},
 		{what: "a key kept, and said to be fresh", change: func(c *contender) {
-			*c = *library(modes[2], false)
+			*c = *library(modes[1], false)
 			c.key = perMessage
 		}, want: "one ECDH key is used twice"},
 		{what: "a key fresh, and said to be kept", change: func(c *contender) { c.key = perOrigin }, want: "ECDH key of message"},
 		{what: "a session's key for all of an origin", change: func(c *contender) {
-			*c = *library(modes[2], false)
+			*c = *library(modes[1], false)
 			c.key = perSubscription
 		}, want: "one ECDH key is used twice"},
 		{what: "a token signed each time, and said to be kept", change: func(c *contender) {
-			*c = *pageRow("x", webpush.Config{SignEachMessage: true}, perMessage, perOrigin, 0)
+			*c = *pageRow("x", webpush.Strict(), perMessage, perMessage)
+			c.token = perOrigin
 		}, want: "VAPID token of message"},
 		{what: "a token kept, and said to be fresh", change: func(c *contender) { c.token = perMessage }, want: "one VAPID token is used twice"},
 		{what: "padding said and not done", change: func(c *contender) {

@@ -21,7 +21,6 @@ type mode struct {
 
 var modes = []mode{
 	{"strict", webpush.Strict(), perMessage, "floor=composed/mode=strict"},
-	{"pregenerated", webpush.PregeneratedKeys(1024), perMessage, "floor=composed/mode=strict"},
 	{"shared", webpush.SharedKey(reuseTTL), perOrigin, "floor=composed/mode=shared"},
 	{"session", webpush.SessionKeys(reuseTTL, 10_000), perSubscription, "floor=composed/mode=session"},
 }
@@ -47,7 +46,6 @@ type client struct {
 	*webpush.Client
 	workload *workload
 	options  webpush.Options
-	now      func() time.Time
 	buffer   []byte
 	body     []byte
 	header   webpush.Header
@@ -62,10 +60,7 @@ func newClient(w *workload, pad padding, config webpush.Config, asRequest bool) 
 		return nil, err
 	}
 	config.Keys, config.Subject = ring, contact
-	c := &client{workload: w, options: messageOptions(pad), now: config.Now, buffer: make([]byte, 0, webpush.MaxBodyBytes), asRequest: asRequest}
-	if c.now == nil {
-		c.now = time.Now
-	}
+	c := &client{workload: w, options: messageOptions(pad), buffer: make([]byte, 0, webpush.MaxBodyBytes), asRequest: asRequest}
 	c.Client, err = webpush.NewClient(config)
 	return c, err
 }
@@ -73,7 +68,7 @@ func newClient(w *workload, pad padding, config webpush.Config, asRequest bool) 
 func messageOptions(pad padding) webpush.Options {
 	o := webpush.Options{TTL: ttlSeconds * time.Second}
 	if pad {
-		o.Padding = webpush.PadToMax()
+		o.Padding = webpush.PadToBlock(3994)
 	}
 	return o
 }
@@ -90,9 +85,9 @@ func (c *client) make(i int) (err error) {
 
 func (c *client) made() product {
 	if c.asRequest {
-		return product{header: c.request.Header, request: c.request, now: c.now()}
+		return product{header: c.request.Header, request: c.request, now: time.Now()}
 	}
-	return product{body: c.body, header: fields(c.header), now: c.now()}
+	return product{body: c.body, header: fields(c.header), now: time.Now()}
 }
 
 func (c *client) close() error { return c.Close() }

@@ -78,7 +78,7 @@ func run(ctx context.Context, args []string, stderr io.Writer) error {
 func loadKeys(name string) (*webpush.VAPIDKeys, error) {
 	text, err := os.ReadFile(name)
 	if err == nil {
-		return webpush.ParseVAPIDPEM(text)
+		return webpush.ParseVAPIDFile(text)
 	}
 	if !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
@@ -156,7 +156,7 @@ func (h *handler) send(w http.ResponseWriter, r *http.Request) {
 		if result.Err != nil {
 			log.Print(result.Err)
 		}
-		if errors.Is(result.Err, webpush.ErrGone) {
+		if errors.Is(result.Err, webpush.Gone) {
 			h.mu.Lock()
 			delete(h.subs, sub.Endpoint())
 			h.mu.Unlock()

@@ -3,9 +3,9 @@
 //
 // The tests install both at the versions pinned in package-lock.json and
 // requirements.txt, so they need npm, python3 and their registries. They run if
-// POSTAGE_INTEROP=1 is set:
+// POSTAGE_LONG is set:
 //
-//	POSTAGE_INTEROP=1 go test -v ./webpush/interop
+//	POSTAGE_LONG=1 go test -v ./webpush/interop
 //
 // Where npm or python3 is missing they are skipped, except under CI=true, where
 // that is a failure.

@@ -37,7 +37,7 @@ func (s *Server) check(r *http.Request, browser *Browser) (Message, *refusal) {
 		return Message{}, refuse(http.StatusGone, "the subscription has ended")
 	}
 	m := Message{Urgency: r.Header.Get("Urgency"), Topic: r.Header.Get("Topic"), ContentType: r.Header.Get("Content-Type"), Proto: r.Proto}
-	if refused := m.readHeader(r.Header); refused != nil {
+	if refused := m.readHeader(r); refused != nil {
 		return m, refused
 	}
 	if !s.discard {
@@ -53,6 +53,9 @@ func (s *Server) check(r *http.Request, browser *Browser) (Message, *refusal) {
 		return m, refuse(http.StatusRequestEntityTooLarge, "over 4096 bytes (RFC 8030 section 7.2)")
 	}
 	m.Body = body
+	if len(body) == 0 && r.Header.Get("Content-Encoding") == "" {
+		return m, nil
+	}
 	if refused := checkRecord(body); refused != nil {
 		return m, refused
 	}
@@ -63,7 +66,8 @@ func (s *Server) check(r *http.Request, browser *Browser) (Message, *refusal) {
 }
 
 // readHeader checks TTL, Urgency, Topic and Content-Encoding.
-func (m *Message) readHeader(h http.Header) *refusal {
+func (m *Message) readHeader(r *http.Request) *refusal {
+	h := r.Header
 	seconds, err := strconv.ParseUint(h.Get("TTL"), 10, 31)
 	if err != nil {
 		return refuse(http.StatusBadRequest, "TTL missing or not a number of seconds (RFC 8030 section 5.2)")
@@ -77,7 +81,7 @@ func (m *Message) readHeader(h http.Header) *refusal {
 	if len(m.Topic) > 32 || strings.ContainsFunc(m.Topic, notBase64URL) {
 		return refuse(http.StatusBadRequest, "bad topic (RFC 8030 section 5.4)")
 	}
-	if h.Get("Content-Encoding") != "aes128gcm" {
+	if encoding := h.Get("Content-Encoding"); encoding != "aes128gcm" && (encoding != "" || r.ContentLength != 0) {
 		return refuse(http.StatusUnsupportedMediaType, "content encoding is not aes128gcm (RFC 8291 section 4)")
 	}
 	return nil

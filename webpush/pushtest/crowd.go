@@ -41,7 +41,7 @@ func (s *Server) count(w http.ResponseWriter, r *http.Request, name string) {
 		return
 	}
 	var m Message
-	if refused := m.readHeader(r.Header); refused != nil {
+	if refused := m.readHeader(r); refused != nil {
 		http.Error(w, refused.reason, refused.status)
 		return
 	}

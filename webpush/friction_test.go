@@ -1,0 +1,241 @@
+package webpush_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/base64"
+	"fmt"
+	"log/slog"
+	"math/big"
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"postage/webpush"
+	"postage/webpush/pushtest"
+)
+
+// TestJSONLogsTellNothing logs what holds a subscription: slog's JSON handler looks into slices,
+// maps and structs with encoding/json.
+func TestJSONLogsTellNothing(t *testing.T) {
+	service := newService(t)
+	sub := parse(t, service.Subscribe("").JSON())
+	var log bytes.Buffer
+	logger := slog.New(slog.NewJSONHandler(&log, nil))
+	for _, value := range []any{sub, &sub, []webpush.Subscription{sub}, map[string]webpush.Subscription{"a": sub}, struct{ S webpush.Subscription }{sub}, []*webpush.Subscription{&sub}} {
+		logger.Info("x", "value", value)
+	}
+	var stored struct {
+		Keys struct{ Auth string }
+	}
+	unmarshal(t, service.Subscribe("").JSON(), &stored)
+	if path := strings.TrimPrefix(sub.Endpoint(), service.URL+"/push/"); strings.Contains(log.String(), path) || strings.Contains(log.String(), `\"auth\"`) || strings.Contains(log.String(), `"auth"`) {
+		t.Errorf("the log tells an endpoint and its keys:\n%s", log.String())
+	}
+}
+
+// TestPanicInAHook has each hook panic during a broadcast: the goroutine that ranges over the
+// results can recover.
+func TestPanicInAHook(t *testing.T) {
+	service := newService(t)
+	browsers, subs := audience(t, service, 20)
+	for _, b := range browsers {
+		b.Unsubscribe()
+	}
+	transport := service.Transport()
+	defer transport.CloseIdleConnections()
+	for name, cfg := range map[string]webpush.Config{
+		"OnGone": {OnGone: func(context.Context, webpush.Subscription) { panic("the hook's mistake") }},
+		"OnAttempt": {OnAttempt: func(context.Context, webpush.Attempt) (context.Context, func(webpush.AttemptResult)) {
+			panic("the hook's mistake")
+		}},
+		"Transport": {Transport: roundTripper(func(*http.Request) (*http.Response, error) { panic("the hook's mistake") })},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if cfg.Transport == nil {
+				cfg.Transport = transport
+			}
+			client := newClient(t, nil, cfg)
+			defer func() {
+				if r := recover(); !strings.Contains(fmt.Sprint(r), "the hook's mistake") || !strings.Contains(fmt.Sprint(r), "friction_test.go") {
+					t.Errorf("recovered %v; want the mistake, and where it was made", r)
+				}
+			}()
+			for range client.Broadcast(t.Context(), slices.Values(subs), nil, webpush.Options{}) {
+			}
+			t.Error("no panic")
+		})
+	}
+}
+
+// TestOnGoneOutlivesTheBroadcast interrupts a broadcast in OnGone: what is deleted there is
+// deleted.
+func TestOnGoneOutlivesTheBroadcast(t *testing.T) {
+	service := newService(t)
+	browser := service.Subscribe("")
+	browser.Unsubscribe()
+	ctx, cancel := context.WithCancel(context.WithValue(t.Context(), lockedWriter{}, "kept"))
+	called := false
+	client := newClient(t, service, webpush.Config{OnGone: func(ctx context.Context, _ webpush.Subscription) {
+		called = true
+		cancel()
+		if ctx.Err() != nil || ctx.Value(lockedWriter{}) != "kept" {
+			t.Errorf("the hook's context: %v", ctx.Err())
+		}
+	}})
+	_, _ = client.Send(ctx, parse(t, browser.JSON()), nil, webpush.Options{})
+	if !called {
+		t.Error("not called")
+	}
+}
+
+func TestSubjects(t *testing.T) {
+	for subject, want := range map[string]string{
+		"mailto:ops@example.com": "mailto:ops@example.com", "MAILTO:ops@example.com": "mailto:ops@example.com", "HTTPS://example.com/contact": "https://example.com/contact", "https://93.184.216.34/": "https://93.184.216.34/",
+		"mailto:ops@machine.local": "", "mailto:ops@example.invalid": "", "https://app.test": "", "mailto:ops@intranet": "", "https://10.0.0.1/": "", "https://box.local.": "", "MAILTO:x@LOCALHOST": "",
+		"ops@example.com": "", "mailto:": "", "http://example.com": "", "mailto:a b@example.com": "", "mailto:@example.com": "",
+	} {
+		signer, err := webpush.NewSigner(newRing(t), subject)
+		if (err == nil) != (want != "") {
+			t.Errorf("%s: %v", subject, err)
+		}
+		if err != nil {
+			continue
+		}
+		header, err := signer.Authorization(strangers(t, 1)[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		claims, err := base64.RawURLEncoding.DecodeString(strings.Split(header, ".")[1])
+		if err != nil || !strings.Contains(string(claims), fmt.Sprintf("%q", want)) {
+			t.Errorf("%s: signed as %s", subject, claims)
+		}
+	}
+}
+
+// TestRefusedForTheClock has our clock wrong by an hour and a service that says so with 403: that
+// is no outcome of the subscription.
+func TestRefusedForTheClock(t *testing.T) {
+	for _, skew := range []time.Duration{-13 * time.Hour, 13 * time.Hour, -20 * time.Minute, 0} {
+		for _, status := range []int{400, 401, 403} {
+			client := newClient(t, nil, webpush.Config{
+				Keys: newRing(t, newRing(t).Current()),
+				Transport: roundTripper(func(*http.Request) (*http.Response, error) {
+					return answerWith(status, "Date", time.Now().UTC().Format(http.TimeFormat)), nil
+				}),
+			}.WithClock(func() time.Time { return time.Now().Add(skew) }))
+			_, err := client.Send(t.Context(), strangers(t, 1)[0], nil, webpush.Options{})
+			result := webpush.Result{Err: err}
+			if wrong := skew.Abs() > time.Hour; result.Final() == wrong || wrong != strings.Contains(err.Error(), "clock") {
+				t.Errorf("our clock %s off, %d: final %v: %v", skew, status, result.Final(), err)
+			}
+		}
+	}
+}
+
+func TestExpirationTimes(t *testing.T) {
+	text := string(newService(t).Subscribe("").JSON())
+	for number, want := range map[string]int64{"1e12": 1e12, "1.7e12": 1700000000000, "1700000000123.75": 1700000000123, "0": 0, "null": 0, "1700000000123": 1700000000123, "1e400": -1, `"1"`: -1, "1e300": -1} {
+		sub, err := webpush.ParseSubscription([]byte(strings.Replace(text, `"expirationTime":null`, `"expirationTime":`+number, 1)))
+		if (err != nil) != (want < 0) {
+			t.Errorf("%s: %v", number, err)
+		}
+		if at, ok := sub.Expires(); ok != (want > 0) || ok && at.UnixMilli() != want {
+			t.Errorf("%s: %v, %v", number, at, ok)
+		}
+	}
+}
+
+// TestKeysOfOtherTools reads a key pair as other tools keep it.
+func TestKeysOfOtherTools(t *testing.T) {
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys, err := webpush.NewVAPIDKeys(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pkcs8, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sec1, err := x509.MarshalECPrivateKey(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	word := func(n *big.Int) string { return base64.RawURLEncoding.EncodeToString(n.FillBytes(make([]byte, 32))) }
+	public, err := private.PublicKey.Bytes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, y := word(new(big.Int).SetBytes(public[1:33])), word(new(big.Int).SetBytes(public[33:]))
+	jwk := fmt.Sprintf(`{"kty":"EC","crv":"P-256","x":%q,"y":%q,"d":%q,"ext":true,"key_ops":["sign"]}`, x, y, keys.PrivateKey())
+	wrong := strings.Replace(jwk, x, y, 1)
+	pem, err := keys.PrivatePEM()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, data := range map[string][]byte{
+		"PKCS #8": pkcs8, "SEC 1": sec1, "JWK": []byte(jwk), "JWK with spaces": []byte("\n " + jwk + "\n"), "PEM": pem,
+		"PKCS #8 in base64": []byte(base64.StdEncoding.EncodeToString(pkcs8)), "PKCS #8 in base64url": []byte(base64.RawURLEncoding.EncodeToString(pkcs8) + "\n"), "SEC 1 in base64": []byte(base64.StdEncoding.EncodeToString(sec1)),
+	} {
+		got, err := webpush.ParseVAPIDFile(data)
+		if err != nil || got.PublicKey() != keys.PublicKey() {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for name, data := range map[string]string{
+		"another's public key": wrong, "no private key": strings.Replace(jwk, `"d"`, `"e"`, 1), "another curve": strings.Replace(jwk, "P-256", "P-384", 1), "RSA": strings.Replace(jwk, `"EC"`, `"RSA"`, 1), "half": jwk[:50], "nothing": "",
+		"DER cut off": string(pkcs8[:40]),
+	} {
+		if _, err := webpush.ParseVAPIDFile([]byte(data)); err == nil || strings.Contains(err.Error(), keys.PrivateKey()) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestNoPayload sends no body, with HTTP/1.1 and HTTP/2, and with a connection that cannot be made.
+func TestNoPayload(t *testing.T) {
+	for _, options := range [][]pushtest.Option{nil, {pushtest.WithHTTP1()}} {
+		service := newService(t, options...)
+		var length atomic.Int64
+		service.Inject(func(x *pushtest.Exchange) {
+			length.Store(x.Request.ContentLength)
+			x.Accept(x.Writer)
+		})
+		client := newClient(t, service, webpush.Config{})
+		browser := service.Subscribe("")
+		sub := parse(t, browser.JSON())
+		if _, err := client.Send(t.Context(), sub, nil, webpush.Options{NoPayload: true, Urgency: webpush.UrgencyHigh}); err != nil {
+			t.Fatal(err)
+		}
+		if m := browser.Messages(); len(m) != 1 || len(m[0].Body) != 0 || m[0].Data != nil || m[0].Err != nil || m[0].ContentType != "" || m[0].Urgency != "high" || length.Load() != 0 {
+			t.Errorf("%+v, length %d", m, length.Load())
+		}
+		for name, bad := range map[string]webpush.Options{"padding": {NoPayload: true, Padding: webpush.PadToFit()}, "content type": {NoPayload: true, ContentType: "text/plain"}} {
+			if _, err := client.Send(t.Context(), sub, nil, bad); (webpush.Result{Err: err}).Outcome() != webpush.Failed {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		if _, err := client.Send(t.Context(), sub, []byte("x"), webpush.Options{NoPayload: true}); (webpush.Result{Err: err}).Outcome() != webpush.Failed {
+			t.Errorf("with a message: %v", err)
+		}
+		service.Inject(pushtest.Reset())
+		if _, err := client.Send(t.Context(), sub, nil, webpush.Options{NoPayload: true}); !sendError(t, err).MaybeSent {
+			t.Errorf("reset after it was sent: %v", err)
+		}
+		client = newClient(t, service, webpush.Config{})
+		service.Close()
+		if _, err := client.Send(t.Context(), sub, nil, webpush.Options{NoPayload: true}); sendError(t, err).MaybeSent || sendError(t, err).Attempts != 3 {
+			t.Errorf("not connected: %v", err)
+		}
+	}
+}

@@ -1,0 +1,237 @@
+//go:build unix
+
+package webpush_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"postage/webpush"
+)
+
+// TestClosedDuringABroadcast closes the client half-way: what was not sent is sent when the journal
+// is continued.
+func TestClosedDuringABroadcast(t *testing.T) {
+	service := newService(t)
+	browsers, subs := audience(t, service, 200)
+	name := filepath.Join(t.TempDir(), "results.ndjson")
+	for run := range 2 {
+		client := newClient(t, service, webpush.Config{Limits: webpush.Limits{Concurrency: 4}})
+		journal, err := webpush.OpenJournal(name, "closed")
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		for sub, result := range client.BroadcastIndexed(t.Context(), journal.Rest(slices.Values(subs)), []byte("once"), webpush.Options{}) {
+			if err := journal.Record(sub, result); err != nil {
+				t.Fatal(err)
+			}
+			if n++; run == 0 && n == 50 {
+				client.Close()
+			}
+		}
+		t.Logf("run %d: %d results, %v kept", run+1, n, journal.Kept())
+		journal.Close()
+	}
+	lost := 0
+	for _, b := range browsers {
+		if len(b.Messages()) != 1 {
+			lost++
+		}
+	}
+	if lost > 0 {
+		t.Errorf("%d of %d did not get their message, or got it twice", lost, len(browsers))
+	}
+}
+
+// TestGoneWhileJournalled deletes subscriptions that are gone in OnGone, as the documentation says,
+// and continues with what is left of the list: every other one gets its message.
+func TestGoneWhileJournalled(t *testing.T) {
+	service := newService(t)
+	browsers, subs := audience(t, service, 100)
+	for i, b := range browsers {
+		if i%5 == 0 {
+			b.Unsubscribe()
+		}
+	}
+	name := filepath.Join(t.TempDir(), "results.ndjson")
+	var mu sync.Mutex
+	stored, unsure := slices.Clone(subs), 0
+	for run := range 2 {
+		client := newClient(t, service, webpush.Config{Limits: webpush.Limits{Concurrency: 4}, OnGone: func(_ context.Context, sub webpush.Subscription) {
+			mu.Lock()
+			defer mu.Unlock()
+			stored = slices.DeleteFunc(stored, func(s webpush.Subscription) bool { return s == sub })
+		}})
+		mu.Lock()
+		list := slices.Clone(stored)
+		mu.Unlock()
+		journal, err := webpush.OpenJournal(name, "gone")
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		n := 0
+		for sub, result := range client.BroadcastIndexed(ctx, journal.Rest(slices.Values(list)), []byte("once"), webpush.Options{}) {
+			if err := journal.Record(sub, result); err != nil {
+				t.Fatal(err)
+			}
+			if e, ok := errors.AsType[*webpush.SendError](result.Err); ok && e.MaybeSent {
+				unsure++ // canceled on its way: it may have come, and is not sent again
+			}
+			if n++; run == 0 && n == 50 {
+				cancel()
+			}
+		}
+		cancel()
+		t.Logf("run %d: of %d, %v kept", run+1, len(list), journal.Kept())
+		journal.Close()
+	}
+	lost := 0
+	for i, b := range browsers {
+		if i%5 != 0 && len(b.Messages()) == 0 {
+			lost++
+		}
+	}
+	if lost > unsure {
+		t.Errorf("%d of 80 living subscriptions were never sent to, and %d may have been", lost, unsure)
+	}
+}
+
+// TestJournalAfterAShortWrite has the system refuse the second half of a line.
+func TestJournalAfterAShortWrite(t *testing.T) {
+	subs := strangers(t, 3)
+	name := filepath.Join(t.TempDir(), "results.ndjson")
+	journal, err := webpush.OpenJournal(name, "short")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := journal.Record(subs[0], webpush.Result{}); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	limitFileSize(t, info.Size()+10, func() {
+		if err := journal.Record(subs[1], webpush.Result{}); err == nil {
+			t.Error("a write that failed is no error")
+		}
+	})
+	if err := journal.Record(subs[2], webpush.Result{}); err != nil {
+		t.Errorf("with room again: %v", err)
+	}
+	journal.Close()
+	if journal, err = webpush.OpenJournal(name, "short"); err != nil {
+		t.Fatal(err)
+	}
+	if n := journal.Kept()[webpush.Accepted]; n != 2 {
+		t.Errorf("%d kept, want 2", n)
+	}
+	journal.Close()
+}
+
+// limitFileSize runs f while no file may grow beyond so many bytes.
+func limitFileSize(t *testing.T, sizeBytes int64, f func()) {
+	t.Helper()
+	signal.Ignore(syscall.SIGXFSZ)
+	defer signal.Reset(syscall.SIGXFSZ)
+	var old syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &old); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: uint64(sizeBytes), Max: old.Max}); err != nil {
+		t.Fatal(err)
+	}
+	defer syscall.Setrlimit(syscall.RLIMIT_FSIZE, &old) //nolint:errcheck // the test says so otherwise
+	f()
+}
+
+func TestJournalIsLocked(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "results.ndjson")
+	journal, err := webpush.OpenJournal(name, "one")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := webpush.OpenJournal(name, "one"); err == nil || !strings.Contains(err.Error(), "in use") {
+		t.Errorf("opened twice: %v", err)
+	}
+	journal.Close()
+	if journal, err = webpush.OpenJournal(name, "one"); err != nil {
+		t.Fatal(err)
+	}
+	journal.Close()
+}
+
+// TestJournal reads back what it wrote, cut off at every byte of its last lines.
+func TestJournal(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "results.ndjson")
+	j, err := webpush.OpenJournal(name, "one")
+	if err != nil {
+		t.Fatal(err)
+	}
+	results := []webpush.Result{
+		{Index: 0}, {Index: 3, Err: &webpush.SendError{Outcome: webpush.Gone, Status: 410, Reason: "gone\n\"away\""}}, {Index: 1, Err: &webpush.SendError{Outcome: webpush.RateLimited, Status: 429}},
+		{Index: 2, Err: &webpush.SendError{Outcome: webpush.Unreachable, MaybeSent: true}}, {Index: 4, Err: &webpush.SendError{Outcome: webpush.Deferred}}, {Index: 6},
+	}
+	subs := strangers(t, 8)
+	for _, r := range results {
+		if err := j.Record(subs[r.Index], r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	j.Close()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		if !json.Valid([]byte(line)) {
+			t.Errorf("not JSON: %s", line)
+		}
+	}
+	rest := func(name string) (left []int64) {
+		j, err := webpush.OpenJournal(name, "one")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer j.Close()
+		for i := range j.Rest(slices.Values(subs)) {
+			left = append(left, i)
+		}
+		return left
+	}
+	if got := rest(name); !slices.Equal(got, []int64{1, 4, 5, 7}) {
+		t.Errorf("left: %v", got)
+	}
+	last := strings.LastIndexByte(strings.TrimSuffix(string(text), "\n"), '\n') + 1
+	for cut := last; cut < len(text); cut++ {
+		if err := os.WriteFile(name, text[:cut], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := rest(name); !slices.Equal(got, []int64{1, 4, 5, 6, 7}) {
+			t.Fatalf("cut at %d: left %v", cut, got)
+		}
+		if again, err := os.ReadFile(name); err != nil || string(again) != string(text[:last]) {
+			t.Fatalf("cut at %d: the half line is left", cut)
+		}
+	}
+	if _, err := webpush.OpenJournal(name, "another"); err == nil || !strings.Contains(err.Error(), "another broadcast") {
+		t.Errorf("%v", err)
+	}
+	if err := os.WriteFile(name, []byte("{}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := webpush.OpenJournal(name, "one"); err == nil {
+		t.Error("a file of another kind is taken")
+	}
+}

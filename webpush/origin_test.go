@@ -1,0 +1,146 @@
+package webpush_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"postage/webpush"
+	"postage/webpush/pushtest"
+)
+
+// strangers makes subscriptions at one origin.
+func strangers(t testing.TB, n int) []webpush.Subscription {
+	t.Helper()
+	service := newService(t)
+	stored := service.Subscribe("")
+	subs := make([]webpush.Subscription, n)
+	for i := range subs {
+		j := struct{ Keys struct{ P256dh, Auth string } }{}
+		unmarshal(t, stored.JSON(), &j)
+		sub, err := webpush.NewSubscription(fmt.Sprintf("https://push.example/%d", i), j.Keys.P256dh, j.Keys.Auth)
+		if err != nil {
+			t.Fatal(err)
+		}
+		subs[i] = sub
+	}
+	service.Close()
+	return subs
+}
+
+func answerWith(status int, header ...string) *http.Response {
+	h := http.Header{}
+	for i := 0; i < len(header); i += 2 {
+		h.Set(header[i], header[i+1])
+	}
+	return &http.Response{StatusCode: status, Header: h, Body: http.NoBody}
+}
+
+// TestNoPauseIsForEver has a service name absurd times to come back. It recovers in a minute: an
+// hour later, messages get through.
+func TestNoPauseIsForEver(t *testing.T) {
+	subs := strangers(t, 40)
+	for name, c := range map[string]struct {
+		status     int
+		retryAfter string
+		clock      time.Duration
+	}{
+		"429, seconds":            {429, "99999999999", 0},
+		"429, the year 9999":      {429, "Fri, 31 Dec 9999 23:59:59 GMT", 0},
+		"503, seconds":            {503, "99999999999", 0},
+		"503, the year 9999":      {503, "Fri, 31 Dec 9999 23:59:59 GMT", 0},
+		"429, our clock set back": {429, "Sat, 01 Jan 2000 00:01:00 GMT", -20 * 365 * 24 * time.Hour}, // a bubble of synctest begins in the year 2000
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				begun := time.Now()
+				requests := 0
+				client := newClient(t, nil, webpush.Config{
+					Transport: roundTripper(func(*http.Request) (*http.Response, error) {
+						if requests++; time.Since(begun) < time.Minute {
+							return answerWith(c.status, "Retry-After", c.retryAfter), nil
+						}
+						return answerWith(201), nil
+					}),
+				}.WithClock(func() time.Time { return time.Now().Add(c.clock) }))
+				for _, sub := range subs {
+					_ = sendTo(t, client, sub)
+				}
+				if requests > 30 {
+					t.Errorf("%d requests to a service that takes nothing", requests)
+				}
+				time.Sleep(time.Hour)
+				before := requests
+				if err := sendTo(t, client, subs[0]); err != nil || requests != before+1 {
+					t.Errorf("an hour later: %v", err)
+				}
+			})
+		})
+	}
+}
+
+// TestThrottledDevices has a service throttle single devices, side by side: the others' messages
+// are taken.
+func TestThrottledDevices(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		throttled, from, healthy int
+		base                     time.Duration // of a pause; with a minute, one pause is too long to wait for
+	}{
+		"8 at the beginning": {8, 0, 2000, time.Minute}, "8 in the middle": {8, 1000, 2000, time.Minute}, "200 at the beginning": {200, 0, 2000, 10 * time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			service := newService(t)
+			browsers, subs := audience(t, service, c.throttled+c.healthy)
+			for _, b := range browsers[c.from : c.from+c.throttled] {
+				b.Inject(slices.Repeat([]pushtest.Fault{pushtest.Status(429, "Retry-After", "3600")}, 50)...)
+			}
+			client := newClient(t, service, webpush.Config{Retry: webpush.Retry{Base: c.base}})
+			counts := make(map[webpush.Outcome]int)
+			for _, result := range client.Broadcast(t.Context(), slices.Values(subs), nil, webpush.Options{}) {
+				counts[result.Outcome()]++
+			}
+			if counts[webpush.Accepted] != c.healthy || counts[webpush.RateLimited] != c.throttled {
+				t.Errorf("%v; want %d accepted, %d rate limited, none deferred", counts, c.healthy, c.throttled)
+			}
+		})
+	}
+}
+
+// TestOneThrottledDevice sends to it often: that says nothing about the others.
+func TestOneThrottledDevice(t *testing.T) {
+	subs := strangers(t, 2)
+	synctest.Test(t, func(t *testing.T) {
+		var requests atomic.Int32
+		client := newClient(t, nil, webpush.Config{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+			if requests.Add(1); r.URL.Path == "/0" {
+				return answerWith(429), nil
+			}
+			return answerWith(201), nil
+		})})
+		for range 10 {
+			_ = sendTo(t, client, subs[0])
+		}
+		before := requests.Load()
+		start := time.Now()
+		if err := sendTo(t, client, subs[1]); err != nil || requests.Load() != before+1 || time.Since(start) != 0 {
+			t.Errorf("the other: %v after %s", err, time.Since(start))
+		}
+		if before != 30 {
+			t.Errorf("%d requests for 10 messages", before)
+		}
+	})
+}
+
+func unmarshal(t testing.TB, text []byte, to any) {
+	t.Helper()
+	if err := json.Unmarshal(text, to); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,173 @@
+//go:build unix
+
+package webpush_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"postage/webpush"
+	"postage/webpush/receiver"
+)
+
+// TestRefusedAddressIsAnOutcome has subscriptions name this machine: each is refused once, for
+// good, and says nothing of the others at its origin.
+func TestRefusedAddressIsAnOutcome(t *testing.T) {
+	t.Parallel()
+	service := newService(t)
+	_, subs := audience(t, service, 20)
+	client := newClient(t, nil, webpush.Config{Transport: webpush.NewTransport(nil)})
+	name := filepath.Join(t.TempDir(), "results.ndjson")
+	for run := range 2 {
+		journal, err := webpush.OpenJournal(name, "refused")
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		for sub, result := range client.BroadcastIndexed(t.Context(), journal.Rest(slices.Values(subs)), nil, webpush.Options{}) {
+			n++
+			e := sendError(t, result.Err)
+			if _, ok := errors.AsType[*webpush.AddressError](e); !ok || e.Outcome != webpush.Invalid || e.Attempts != 1 || !result.Final() {
+				t.Errorf("%s after %d attempts: %v", e.Outcome, e.Attempts, e)
+			}
+			if err := journal.Record(sub, result); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if want := []int{20, 0}[run]; n != want {
+			t.Errorf("run %d: %d results, want %d", run+1, n, want)
+		}
+		journal.Close()
+	}
+}
+
+// TestReasonsAreClean has a service quote the endpoint and the token in every way, cut short or
+// not, and text that changes how other text is shown.
+func TestReasonsAreClean(t *testing.T) {
+	const token = "BQYAAADuof2gokJo/5NvhkH+ffAVvW41p31sJ1abcdefghijklmnopqrstuvwxyz"
+	service := newService(t)
+	text := strings.Replace(string(service.Subscribe("").JSON()), "/push/", "/w/?token="+strings.NewReplacer("/", "%2f", "+", "%2b").Replace(token), 1)
+	sub := parse(t, []byte(text))
+	lower := strings.ToLower
+	for name, quote := range map[string]func(authorization string) string{
+		"escaped":           func(string) string { return strings.NewReplacer("/", "%2F", "+", "%2B").Replace(token) },
+		"escaped twice":     func(string) string { return strings.NewReplacer("/", "%252f", "+", "%252b").Replace(token) },
+		"every byte":        func(string) string { return percent(token) },
+		"cut at the end":    func(string) string { return token[:30] },
+		"cut at the start":  func(string) string { return token[25:] },
+		"both":              func(string) string { return token[20:50] },
+		"in small letters":  func(string) string { return lower(token) },
+		"JSON":              func(string) string { return strings.ReplaceAll(token, "/", `\/`) },
+		"JWT":               func(a string) string { return a },
+		"JWT cut":           func(a string) string { return a[:60] },
+		"JWT's middle":      func(a string) string { return a[60:100] },
+		"JWT escaped":       func(a string) string { return strings.ReplaceAll(a, ".", "%2E") },
+		"JWT in other case": func(a string) string { return lower(a)[:60] },
+	} {
+		var authorization string
+		client := newClient(t, nil, webpush.Config{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+			authorization = strings.TrimPrefix(r.Header.Get("Authorization"), "vapid t=")
+			return &http.Response{StatusCode: 400, Header: http.Header{}, ContentLength: -1, Body: io.NopCloser(strings.NewReader("bad (" + quote(authorization) + ") it is\u202e\u200f\u0007 so"))}, nil
+		})})
+		err := sendTo(t, client, sub)
+		shown := sendError(t, err).Reason
+		for _, secret := range []string{token, lower(token), percent(token), strings.NewReplacer("/", "%252f", "+", "%252b").Replace(token), strings.ReplaceAll(token, "/", `\/`), authorization[:150], lower(authorization[:150])} {
+			for i := 0; i+12 <= len(secret); i++ {
+				if strings.Contains(shown, secret[i:i+12]) {
+					t.Errorf("%s: %q is shown in %q", name, secret[i:i+12], shown)
+					break
+				}
+			}
+		}
+		if strings.ContainsAny(shown, "\u202e\u200f\u0007") || !strings.HasPrefix(shown, "bad (") || !strings.HasSuffix(shown, " so") {
+			t.Errorf("%s: shown as %q", name, shown)
+		}
+	}
+}
+
+// percent escapes every byte.
+func percent(text string) string {
+	var b strings.Builder
+	for i := range len(text) {
+		b.WriteString("%" + string("0123456789abcdef"[text[i]>>4]) + string("0123456789abcdef"[text[i]&15]))
+	}
+	return b.String()
+}
+
+// TestProxysOwnAddress has the environment name a proxy on this machine, and a stranger name the
+// same address in an endpoint. net/http reads the environment once, so it is another process that
+// sends.
+func TestProxysOwnAddress(t *testing.T) {
+	var accepted atomic.Int32
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			accepted.Add(1)
+			conn.Close()
+		}
+	}()
+	cmd := exec.Command(os.Args[0], listener.Addr().String())
+	cmd.Env = append(os.Environ(), "WEBPUSH_TEST_CHILD=proxy", "HTTPS_PROXY=http://"+listener.Addr().String(), "HTTP_PROXY=", "NO_PROXY=", "no_proxy=", "https_proxy=")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	// One connection is the proxy's, for push.example; of the endpoints that name its address there
+	// is none.
+	if text := string(out); strings.Count(text, ": invalid: ") != 2 || strings.Count(text, ": unreachable: ") != 1 || accepted.Load() != 1 {
+		t.Errorf("%d connections:\n%s", accepted.Load(), text)
+	}
+}
+
+// childProxy sends to push.example through the proxy, and to the proxy's address.
+func childProxy(address string) error {
+	keys, err := webpush.GenerateVAPIDKeys()
+	if err != nil {
+		return err
+	}
+	ring, err := webpush.NewKeyRing(keys)
+	if err != nil {
+		return err
+	}
+	client, err := webpush.NewClient(webpush.Config{Keys: ring, Subject: "mailto:ops@example.com", Retry: webpush.Retry{Attempts: 1}})
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	browser, err := receiver.Generate()
+	if err != nil {
+		return err
+	}
+	for _, host := range []string{address, "push.example", address} { // before the proxy was used, and after
+		text, err := browser.SubscriptionJSON("https://" + host + "/x")
+		if err != nil {
+			return err
+		}
+		sub, err := webpush.ParseSubscription(text)
+		if err != nil {
+			return err
+		}
+		_, err = client.Send(context.Background(), sub, nil, webpush.Options{})
+		fmt.Printf("%s: %s: %v\n", host, webpush.Result{Err: err}.Outcome(), err)
+	}
+	return nil
+}
