@@ -13,9 +13,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	batch "k8s.io/client-go/kubernetes/typed/batch/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+
+	"postage/internal/kube/api"
 )
 
 // Config returns how to reach the cluster that a kubeconfig names ("" for kubectl's default), and
@@ -80,7 +81,7 @@ const Refusing = 10 * time.Second
 
 // Delete deletes a Job and all that it owns. It tries again for half a minute, or as long as the
 // cluster may refuse it.
-func Delete(ctx context.Context, jobs batch.JobInterface, name string) error {
+func Delete(ctx context.Context, jobs *api.Client[*batchv1.Job, *batchv1.JobList], name string) error {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	background := metav1.DeletePropagationBackground

@@ -7,10 +7,10 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/util/validation"
-	batch "k8s.io/client-go/kubernetes/typed/batch/v1"
 	"k8s.io/client-go/rest"
 
 	"postage/internal/kube"
+	"postage/internal/kube/api"
 )
 
 // Commands that start in the same moment, of a pipeline or of several people, make Jobs of their
@@ -40,11 +40,11 @@ func TestDeleteRefused(t *testing.T) {
 		_, _ = w.Write([]byte(`{"kind":"Status","apiVersion":"v1","status":"Success"}`))
 	}))
 	defer server.Close()
-	client, err := batch.NewForConfig(&rest.Config{Host: server.URL})
+	client, err := api.Connect(&rest.Config{Host: server.URL}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := kube.Delete(t.Context(), client.Jobs("default"), "job"); err != nil || asked.Load() != 2 {
+	if err := kube.Delete(t.Context(), api.Jobs.In(client, "default"), "job"); err != nil || asked.Load() != 2 {
 		t.Errorf("%v, asked %d times", err, asked.Load())
 	}
 }

@@ -13,9 +13,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
-	core "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+
+	"postage/internal/kube/api"
 )
 
 // Label is on everything that is made on a server; its value is [Reach].Namespace.
@@ -72,7 +73,7 @@ func createNamespace(ctx context.Context, config *rest.Config) (string, error) {
 		return "", err
 	}
 	defer hangUp(client)
-	c, err := core.NewForConfigAndClient(config, client)
+	c, err := api.Connect(config, client)
 	if err != nil {
 		return "", err
 	}
@@ -82,7 +83,7 @@ func createNamespace(ctx context.Context, config *rest.Config) (string, error) {
 	}
 	name := "postage-" + hex.EncodeToString(id[:])
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{Label: name}}}
-	if _, err := c.Namespaces().Create(ctx, namespace, metav1.CreateOptions{}); err != nil {
+	if _, err := api.Namespaces.In(c, "").Create(ctx, namespace, metav1.CreateOptions{}); err != nil {
 		return "", fmt.Errorf("make a namespace: %w", err)
 	}
 	return name, nil

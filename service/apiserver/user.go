@@ -4,16 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"time"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	authorization "k8s.io/client-go/kubernetes/typed/authorization/v1"
-	core "k8s.io/client-go/kubernetes/typed/core/v1"
-	rbac "k8s.io/client-go/kubernetes/typed/rbac/v1"
 	"k8s.io/client-go/rest"
+
+	"postage/internal/kube/api"
 )
 
 // reachTimeout is how long a user's cluster may take to answer.
@@ -100,12 +98,12 @@ func allowed(ctx context.Context, config *rest.Config, what authorizationv1.Reso
 		return err
 	}
 	defer hangUp(client)
-	c, err := authorization.NewForConfigAndClient(config, client)
+	c, err := api.Connect(config, client)
 	if err != nil {
 		return err
 	}
 	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &what}}
-	review, err = c.SelfSubjectAccessReviews().Create(ctx, review, metav1.CreateOptions{})
+	review, err = api.AccessReviews.In(c, "").Create(ctx, review, metav1.CreateOptions{})
 	if err != nil {
 		return fmt.Errorf("%s: check the permission to %s %s: %w", config.Host, what.Verb, what.Resource, err)
 	}
@@ -133,26 +131,23 @@ func (u *user) close(ctx context.Context) error {
 		return err
 	}
 	defer hangUp(client)
-	return errors.Join(u.deleteRoles(ctx, client), u.deleteNamespace(ctx, client))
-}
-
-func (u *user) deleteNamespace(ctx context.Context, client *http.Client) error {
-	c, err := core.NewForConfigAndClient(u.config, client)
+	c, err := api.Connect(u.config, client)
 	if err != nil {
 		return err
 	}
-	if err := c.Namespaces().Delete(ctx, u.namespace, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+	return errors.Join(u.deleteRoles(ctx, c), u.deleteNamespace(ctx, c))
+}
+
+func (u *user) deleteNamespace(ctx context.Context, c *api.Cluster) error {
+	if err := api.Namespaces.In(c, "").Delete(ctx, u.namespace, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("delete the namespace %s at %s: %w", u.namespace, u.config.Host, err)
 	}
 	return nil
 }
 
-func (u *user) deleteRoles(ctx context.Context, client *http.Client) error {
-	c, err := rbac.NewForConfigAndClient(u.config, client)
-	if err != nil {
-		return err
-	}
-	left, err := c.ClusterRoles().List(ctx, metav1.ListOptions{LabelSelector: Label + "=" + u.namespace})
+func (u *user) deleteRoles(ctx context.Context, c *api.Cluster) error {
+	roles := api.ClusterRoles.In(c, "")
+	left, err := roles.List(ctx, metav1.ListOptions{LabelSelector: Label + "=" + u.namespace})
 	if apierrors.IsForbidden(err) {
 		return nil // then we were not allowed to make any either
 	}
@@ -161,7 +156,7 @@ func (u *user) deleteRoles(ctx context.Context, client *http.Client) error {
 	}
 	var errs []error
 	for i := range left.Items {
-		if err := c.ClusterRoles().Delete(ctx, left.Items[i].Name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+		if err := roles.Delete(ctx, left.Items[i].Name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
 			errs = append(errs, err)
 		}
 	}

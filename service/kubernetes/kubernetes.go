@@ -29,8 +29,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	core "k8s.io/client-go/kubernetes/typed/core/v1"
 
+	"postage/internal/kube/api"
 	"postage/proc"
 	"postage/service/apiserver"
 )
@@ -212,11 +212,11 @@ func (c *Cluster) ready(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	client, err := core.NewForConfig(config)
+	client, err := api.Connect(config, nil)
 	if err != nil {
 		return err
 	}
-	node, err := client.Nodes().Get(ctx, "node1", metav1.GetOptions{})
+	node, err := api.Nodes.In(client, "").Get(ctx, "node1", metav1.GetOptions{})
 	if err != nil {
 		return err
 	}
@@ -228,7 +228,7 @@ func (c *Cluster) ready(ctx context.Context) error {
 			return errors.New(condition.Message)
 		}
 		// Pods are refused until their service account exists.
-		_, err := client.ServiceAccounts("default").Get(ctx, "default", metav1.GetOptions{})
+		_, err := api.ServiceAccounts.In(client, "default").Get(ctx, "default", metav1.GetOptions{})
 		return err
 	}
 	return errors.New("its kubelet has not reported yet")

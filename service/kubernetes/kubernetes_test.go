@@ -14,6 +14,9 @@ import (
 // CI.
 func started(t *testing.T) *kubernetes.Cluster {
 	t.Helper()
+	if os.Getenv("POSTAGE_LONG") == "" {
+		t.Skip("starts a cluster: POSTAGE_LONG=1")
+	}
 	why := ""
 	if err := kubernetes.Missing(); err != nil {
 		why = err.Error()

@@ -9,6 +9,7 @@ import (
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/rest"
 
+	"postage/internal/kube/api"
 	"postage/service/apiserver"
 	"postage/service/greeter/wire"
 )
@@ -53,9 +54,14 @@ func newClient(config *rest.Config, namespace string, k *kind) (*client, error) 
 	if c.http, err = rest.HTTPClientFor(config); err != nil {
 		return nil, fmt.Errorf("client-go: %w", err)
 	}
-	if c.resource, err = k.open(config, c.http, namespace); err != nil {
+	cluster, err := api.Connect(config, c.http)
+	if err != nil {
 		return nil, fmt.Errorf("client-go: %w", err)
 	}
+	if !k.namespaced {
+		namespace = ""
+	}
+	c.resource = k.open(cluster, namespace)
 	return c, nil
 }
 

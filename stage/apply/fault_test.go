@@ -18,10 +18,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/features"
 	featurestesting "k8s.io/client-go/features/testing"
-	core "k8s.io/client-go/kubernetes/typed/core/v1"
-	rbac "k8s.io/client-go/kubernetes/typed/rbac/v1"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"postage/internal/kube/api"
 	"postage/lab"
 	"postage/service/apiserver"
 )
@@ -335,26 +334,23 @@ func TestClusterOfTheUsers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	roles, err := rbac.NewForConfig(config)
+	client, err := api.Connect(config, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
+	roles := api.ClusterRoles.In(client, "")
 	left := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: r.Prefix() + "left", Labels: map[string]string{apiserver.Label: r.Namespace}}}
-	if _, err := roles.ClusterRoles().Create(t.Context(), left, metav1.CreateOptions{}); err != nil {
+	if _, err := roles.Create(t.Context(), left, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if err := running.Stop(); err != nil {
 		t.Error(err)
 	}
-	if _, err := roles.ClusterRoles().Get(t.Context(), left.Name, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+	if _, err := roles.Get(t.Context(), left.Name, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 		t.Errorf("the ClusterRole is there (%v)", err)
 	}
-	namespaces, err := core.NewForConfig(config)
-	if err != nil {
-		t.Fatal(err)
-	}
 	// The sample control plane has no controller that would empty the namespace and remove it.
-	if n, err := namespaces.Namespaces().Get(t.Context(), r.Namespace, metav1.GetOptions{}); !apierrors.IsNotFound(err) && (err != nil || n.DeletionTimestamp == nil) {
+	if n, err := api.Namespaces.In(client, "").Get(t.Context(), r.Namespace, metav1.GetOptions{}); !apierrors.IsNotFound(err) && (err != nil || n.DeletionTimestamp == nil) {
 		t.Errorf("the namespace is not being deleted: %+v, %v", n, err)
 	}
 }
@@ -381,10 +377,11 @@ func TestNoPermission(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	roles, err := rbac.NewForConfig(config)
+	client, err := api.Connect(config, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
+	roles, bindings := api.ClusterRoles.In(client, ""), api.ClusterRoleBindings.In(client, "")
 	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: limited}, Rules: []rbacv1.PolicyRule{
 		{APIGroups: []string{""}, Resources: []string{"namespaces", "configmaps"}, Verbs: []string{"*"}},
 		{APIGroups: []string{rbacv1.GroupName}, Resources: []string{"clusterroles"}, Verbs: []string{"get", "list"}},
@@ -392,15 +389,15 @@ func TestNoPermission(t *testing.T) {
 	}}
 	binding := &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: limited}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: limited},
 		Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: limited}}}
-	if _, err := roles.ClusterRoles().Create(t.Context(), role, metav1.CreateOptions{}); err != nil {
+	if _, err := roles.Create(t.Context(), role, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := roles.ClusterRoleBindings().Create(t.Context(), binding, metav1.CreateOptions{}); err != nil {
+	if _, err := bindings.Create(t.Context(), binding, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
 		ctx := context.WithoutCancel(t.Context())
-		if err := errors.Join(roles.ClusterRoles().Delete(ctx, limited, metav1.DeleteOptions{}), roles.ClusterRoleBindings().Delete(ctx, limited, metav1.DeleteOptions{})); err != nil {
+		if err := errors.Join(roles.Delete(ctx, limited, metav1.DeleteOptions{}), bindings.Delete(ctx, limited, metav1.DeleteOptions{})); err != nil {
 			t.Error(err)
 		}
 	})

@@ -3,7 +3,6 @@ package apply
 import (
 	"context"
 	"fmt"
-	"net/http"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -11,10 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
-	apps "k8s.io/client-go/kubernetes/typed/apps/v1"
-	core "k8s.io/client-go/kubernetes/typed/core/v1"
-	rbac "k8s.io/client-go/kubernetes/typed/rbac/v1"
-	"k8s.io/client-go/rest"
+
+	"postage/internal/kube/api"
 )
 
 // kind is one kind of objects.
@@ -25,14 +22,11 @@ type kind struct {
 	resource   string
 	namespaced bool
 	make       func(metav1.ObjectMeta) object
-	open       func(*rest.Config, *http.Client, string) (resource, error)
+	open       func(c *api.Cluster, namespace string) resource
 }
 
 // object is any object of an API.
-type object interface {
-	runtime.Object
-	metav1.Object
-}
+type object = api.Object
 
 // resource is client-go's typed client for one kind.
 type resource interface {
@@ -47,29 +41,11 @@ type resource interface {
 func kinds() []kind {
 	return []kind{
 		{name: "configmap", version: "v1", resource: "configmaps", namespaced: true, make: configMap,
-			open: func(c *rest.Config, h *http.Client, namespace string) (resource, error) {
-				client, err := core.NewForConfigAndClient(c, h)
-				if err != nil {
-					return nil, err
-				}
-				return typed[*corev1.ConfigMap, *corev1.ConfigMapList]{client.ConfigMaps(namespace), func(l *corev1.ConfigMapList) []object { return pointers(l.Items) }}, nil
-			}},
+			open: typedClient(api.ConfigMaps, func(l *corev1.ConfigMapList) []object { return pointers(l.Items) })},
 		{name: "clusterrole", group: rbacv1.GroupName, version: "v1", resource: "clusterroles", make: clusterRole,
-			open: func(c *rest.Config, h *http.Client, _ string) (resource, error) {
-				client, err := rbac.NewForConfigAndClient(c, h)
-				if err != nil {
-					return nil, err
-				}
-				return typed[*rbacv1.ClusterRole, *rbacv1.ClusterRoleList]{client.ClusterRoles(), func(l *rbacv1.ClusterRoleList) []object { return pointers(l.Items) }}, nil
-			}},
+			open: typedClient(api.ClusterRoles, func(l *rbacv1.ClusterRoleList) []object { return pointers(l.Items) })},
 		{name: "deployment", group: appsv1.GroupName, version: "v1", resource: "deployments", namespaced: true, make: deployment,
-			open: func(c *rest.Config, h *http.Client, namespace string) (resource, error) {
-				client, err := apps.NewForConfigAndClient(c, h)
-				if err != nil {
-					return nil, err
-				}
-				return typed[*appsv1.Deployment, *appsv1.DeploymentList]{client.Deployments(namespace), func(l *appsv1.DeploymentList) []object { return pointers(l.Items) }}, nil
-			}},
+			open: typedClient(api.Deployments, func(l *appsv1.DeploymentList) []object { return pointers(l.Items) })},
 	}
 }
 
@@ -85,17 +61,17 @@ func (k *kind) collection(namespace string) string {
 	return path + "/" + k.resource
 }
 
-// typed is one of client-go's generated clients.
+// typed is one of client-go's typed clients. A generated client is the same gentype.Client, set up
+// as in [api.Connect]: for these kinds, operations and content types both send the same bytes, with
+// as many allocations.
 type typed[T object, L runtime.Object] struct {
-	api interface {
-		Create(context.Context, T, metav1.CreateOptions) (T, error)
-		Update(context.Context, T, metav1.UpdateOptions) (T, error)
-		Delete(context.Context, string, metav1.DeleteOptions) error
-		Get(context.Context, string, metav1.GetOptions) (T, error)
-		List(context.Context, metav1.ListOptions) (L, error)
-		Watch(context.Context, metav1.ListOptions) (watch.Interface, error)
-	}
+	api   *api.Client[T, L]
 	items func(L) []object
+}
+
+// typedClient returns what opens a kind's client, with a function that returns a list's items.
+func typedClient[T object, L runtime.Object](k api.Kind[T, L], items func(L) []object) func(*api.Cluster, string) resource {
+	return func(c *api.Cluster, namespace string) resource { return typed[T, L]{k.In(c, namespace), items} }
 }
 
 func (t typed[T, L]) create(ctx context.Context, o object, options metav1.CreateOptions) (object, error) {

@@ -18,8 +18,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/serializer/cbor"
 	"k8s.io/apimachinery/pkg/runtime/serializer/json"
 	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
-	"k8s.io/client-go/kubernetes/scheme"
 
+	"postage/internal/kube/api"
 	"postage/lab"
 )
 
@@ -27,13 +27,13 @@ import (
 func serializerOf(m *media) runtime.Serializer {
 	switch m.name {
 	case "json":
-		return json.NewSerializerWithOptions(json.DefaultMetaFactory, scheme.Scheme, scheme.Scheme, json.SerializerOptions{})
+		return json.NewSerializerWithOptions(json.DefaultMetaFactory, api.Scheme, api.Scheme, json.SerializerOptions{})
 	case "yaml":
-		return json.NewSerializerWithOptions(json.DefaultMetaFactory, scheme.Scheme, scheme.Scheme, json.SerializerOptions{Yaml: true})
+		return json.NewSerializerWithOptions(json.DefaultMetaFactory, api.Scheme, api.Scheme, json.SerializerOptions{Yaml: true})
 	case "protobuf":
-		return protobuf.NewSerializer(scheme.Scheme, scheme.Scheme)
+		return protobuf.NewSerializer(api.Scheme, api.Scheme)
 	}
-	return cbor.NewSerializer(scheme.Scheme, scheme.Scheme)
+	return cbor.NewSerializer(api.Scheme, api.Scheme)
 }
 
 // subject is the object that is encoded and decoded.
@@ -61,7 +61,7 @@ func subjects() []subject {
 
 // kindOf is the name of the object's type.
 func kindOf(o runtime.Object) string {
-	gvks, _, err := scheme.Scheme.ObjectKinds(o)
+	gvks, _, err := api.Scheme.ObjectKinds(o)
 	if err != nil || len(gvks) == 0 {
 		panic(fmt.Sprintf("apply: %T is not in client-go's scheme: %v", o, err))
 	}
@@ -199,9 +199,9 @@ func (in *serializing) check(decoded runtime.Object) error {
 // universal decodes all content types, CBOR too, whether client-go's gate is open or not.
 func universal(m *media) runtime.Decoder {
 	if m.name == "cbor" {
-		return cbor.NewSerializer(scheme.Scheme, scheme.Scheme, cbor.Strict(true))
+		return cbor.NewSerializer(api.Scheme, api.Scheme, cbor.Strict(true))
 	}
-	return scheme.Codecs.UniversalDeserializer()
+	return api.Codecs.UniversalDeserializer()
 }
 
 func (in *serializing) Run(n int) error {
