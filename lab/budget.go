@@ -10,14 +10,29 @@ import (
 	"postage/record"
 )
 
-// takes is what a block of so many rounds of the case takes: an estimate before it had one,
+// takes is what a block of so many rounds of the case takes: an estimate before it had one, times
+// how much longer than theirs the blocks of the others took;
 // then the lower median, as a block that met a hang says nothing of the next.
 func (cs *runCase) takes(rounds int) time.Duration {
 	if len(cs.round) == 0 {
-		return estimated(cs.entries, rounds)
+		return time.Duration(max(1, cs.slower) * float64(estimated(cs.entries, rounds)))
 	}
 	lower := func(of []time.Duration) time.Duration { return slices.Sorted(slices.Values(of))[(len(of)-1)/2] }
 	return lower(cs.fixed) + time.Duration(rounds)*lower(cs.round)
+}
+
+// foresee has the cases that had no block yet expect theirs to be as much slower than estimated as
+// those of the others were.
+func (r *run) foresee() {
+	var took, estimate time.Duration
+	for _, cs := range r.cases {
+		if len(cs.round) > 0 {
+			took, estimate = took+cs.takes(r.rec.Run.Rounds), estimate+estimated(cs.entries, r.rec.Run.Rounds)
+		}
+	}
+	for _, cs := range r.cases {
+		cs.slower = float64(took) / float64(max(1, estimate))
+	}
 }
 
 // width is how wide an interval of so many blocks is beside others: about Student's t over
@@ -27,13 +42,16 @@ func width(blocks int) float64 {
 	return (1.96 + 3/max(1, n-1)) / math.Sqrt(n)
 }
 
+// expected is about how wide the case's widest interval is now, from what it was at the last look.
+func (cs *runCase) expected() float64 { return cs.halfWidth * width(cs.blocks) / width(cs.looked) }
+
 // gain is by how much a second more narrows the case's widest interval, above all that
 // any interval can gain while there is none yet.
 func (cs *runCase) gain(rounds int) float64 {
 	if cs.blocks < looks[0] || math.IsInf(cs.halfWidth, 1) {
 		return math.MaxFloat64 / float64(2+len(cs.round))
 	}
-	return cs.halfWidth * (1 - width(cs.blocks+1)/width(cs.blocks)) / max(1e-9, cs.takes(rounds).Seconds())
+	return cs.expected() * (1 - width(cs.blocks+1)/width(cs.blocks)) / max(1e-9, cs.takes(rounds).Seconds())
 }
 
 // best is the case that the next block goes to, of those that have time for one: until all have the
@@ -52,14 +70,11 @@ func best(cases []*runCase, rounds int, left time.Duration) *runCase {
 	return next
 }
 
-// fit looks, when all cases have had a block or a few, whether each can have those of a first look
-// in the time that is left. If not, blocks get fewer rounds; if that is not enough, cases wait, the
-// last ones first. If blocks turn out to take less, cases that wait are come back to, and then
-// blocks may get more rounds.
+// fit looks, when all cases have had a block or a few, or the first ones took so long that not half
+// of it fits, whether each can have those of a first look in the time that is left. If not, blocks
+// get fewer rounds; if that is not enough, cases wait, the last ones first. If blocks turn out to
+// take less, cases that wait are come back to, and then blocks may get more rounds.
 func (r *run) fit() {
-	if !r.abreast() {
-		return
-	}
 	rest := func(cs *runCase, rounds int) time.Duration {
 		return time.Duration(max(0, looks[0]-cs.blocks)) * cs.takes(rounds)
 	}
@@ -67,6 +82,10 @@ func (r *run) fit() {
 	var needed time.Duration
 	for _, cs := range active {
 		needed += rest(cs, r.rec.Run.Rounds)
+	}
+	begun := slices.ContainsFunc(active, func(cs *runCase) bool { return len(cs.round) > 0 })
+	if !r.abreast() && !(begun && needed > 2*r.left()) {
+		return
 	}
 	for _, cs := range r.cases {
 		if cs.waits && r.servable(cs) && needed+rest(cs, r.rec.Run.Rounds) <= r.left()*3/4 {
@@ -184,19 +203,18 @@ func (r *run) foretell() {
 		return
 	}
 	forward := func(cs *runCase) {
-		cs.halfWidth *= width(cs.blocks+1) / width(cs.blocks)
 		cs.blocks++
-		cs.done = cs.halfWidth <= wanted || cs.blocks >= looks[len(looks)-1]
+		cs.done = cs.expected() <= wanted || cs.blocks >= looks[len(looks)-1]
 	}
 	left := r.left()
 	for next := best(cases, rounds, left); next != nil; next = best(cases, rounds, left) {
 		left -= next.takes(rounds)
 		forward(next)
 	}
-	slices.SortStableFunc(cases, func(a, b *runCase) int { return int(math.Copysign(1, a.halfWidth-b.halfWidth)) })
-	text := fmt.Sprintf("after a first look: expect ±%.1f%%", 100*cases[0].halfWidth)
+	slices.SortStableFunc(cases, func(a, b *runCase) int { return int(math.Copysign(1, a.expected()-b.expected())) })
+	text := fmt.Sprintf("after a first look: expect ±%.1f%%", 100*cases[0].expected())
 	if last := cases[len(cases)-1]; last != cases[0] {
-		text += fmt.Sprintf(" (%s) to ±%.1f%% (%s)", cases[0].name, 100*last.halfWidth, last.name)
+		text += fmt.Sprintf(" (%s) to ±%.1f%% (%s)", cases[0].name, 100*last.expected(), last.name)
 	}
 	more, helpless := time.Duration(0), []string(nil)
 	for _, cs := range cases {
@@ -204,8 +222,8 @@ func (r *run) foretell() {
 			more += cs.takes(rounds)
 			forward(cs)
 		}
-		if cs.halfWidth > wanted {
-			helpless = append(helpless, fmt.Sprintf("%s (±%.1f%%)", cs.name, 100*cs.halfWidth))
+		if cs.expected() > wanted {
+			helpless = append(helpless, fmt.Sprintf("%s (±%.1f%%)", cs.name, 100*cs.expected()))
 		}
 	}
 	if more > left {

@@ -2,7 +2,9 @@ package lab
 
 import (
 	"context"
+	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -27,6 +29,7 @@ func told(t *testing.T, plan Plan, budget time.Duration, precision float64) (*re
 // What an estimate left out is come back to when time remains, and what is expected is said
 // once the first look is done.
 func TestComesBackToWhatWasLeftOut(t *testing.T) {
+	t.Parallel()
 	entries, _ := prepared(t, 0, "op=plain", "op=baseless")
 	cases := byCase(entries)
 	rec, notes := told(t, Plan{Entries: cases[1], Left: cases[0], Rounds: 3}, time.Minute, 0.5)
@@ -42,6 +45,7 @@ func TestComesBackToWhatWasLeftOut(t *testing.T) {
 // Where blocks take longer than the budget allows, cases from the end on wait, and that is said
 // before it is used up.
 func TestWhatCannotBeHelpedIsTold(t *testing.T) {
+	t.Parallel()
 	entries, _ := prepared(t, 0, "op=plain", "op=slow")
 	_, notes := told(t, Plan{Entries: entries, Rounds: 3}, 4*time.Second, 0.001)
 	if !strings.Contains(notes, "no interval, unless time remains, for Test/op=slow") {
@@ -56,7 +60,7 @@ func TestForetell(t *testing.T) {
 	r := &run{Conductor: &Conductor{Observe: func(s Status) { note = s.Note }}, deadline: time.Now().Add(time.Minute),
 		rec: &record.Record{Run: record.Run{Rounds: 10, Precision: 0.01, Budget: 2 * time.Minute}}}
 	seen := func(name string, half float64) *runCase {
-		return &runCase{name: name, blocks: looks[0], halfWidth: half, round: []time.Duration{100 * time.Millisecond}, fixed: []time.Duration{0}}
+		return &runCase{name: name, blocks: looks[0], looked: looks[0], halfWidth: half, round: []time.Duration{100 * time.Millisecond}, fixed: []time.Duration{0}}
 	}
 	r.cases = []*runCase{seen("wide", 0.30), seen("narrow", 0.012), seen("fair", 0.03)}
 	r.foretell()
@@ -72,6 +76,70 @@ func TestForetell(t *testing.T) {
 	for n, x := range map[int]float64{6: 2.571, 10: 2.262, 56: 2.004} {
 		if got := width(n) * math.Sqrt(float64(n)); math.Abs(got/x-1) > 0.02 {
 			t.Errorf("%d blocks: %.3f, t is %.3f", n, got, x)
+		}
+	}
+}
+
+// Where blocks take many times what was estimated, that is seen after the first of them, and not
+// when each case had one and the budget is used up.
+func TestSlownessIsSeenAtOnce(t *testing.T) {
+	for _, tt := range []struct {
+		name      string
+		slow      int // how many times the estimate the first block took
+		waiting   int
+		fewRounds bool
+	}{{"as estimated", 1, 0, false}, {"somewhat slower", 2, 0, false}, {"very slow", 12, 5, true}} {
+		r := &run{Conductor: &Conductor{}, rec: &record.Record{Run: record.Run{Rounds: 17}}}
+		for i := range 6 {
+			cs := &runCase{name: fmt.Sprint(i), halfWidth: math.Inf(1)}
+			for range 8 {
+				cs.entries = append(cs.entries, Entry{Case: &Case{Name: cs.name}})
+			}
+			r.cases = append(r.cases, cs)
+		}
+		whole := estimated(r.cases[0].entries, 17)
+		first := r.cases[0]
+		first.blocks, first.round = 1, []time.Duration{time.Duration(tt.slow) * (whole - estimated(first.entries, 0)) / 17}
+		first.fixed = []time.Duration{time.Duration(tt.slow) * estimated(first.entries, 0)}
+		r.deadline = time.Now().Add(90*time.Second - time.Duration(tt.slow)*whole)
+		r.foresee()
+		r.fit()
+		waiting := 0
+		for _, cs := range r.cases {
+			if cs.waits {
+				waiting++
+			}
+		}
+		if waiting != tt.waiting || (r.rec.Run.Rounds < 17) != tt.fewRounds {
+			t.Errorf("%s: %d of 6 cases wait, %d rounds", tt.name, waiting, r.rec.Run.Rounds)
+		}
+	}
+}
+
+// Between two looks as well the next block goes where it narrows most per second: to each of the
+// cases of a first look, whose spread and blocks differ as theirs do.
+func TestNextBlockNarrowsMostPerSecond(t *testing.T) {
+	var cases []*runCase
+	spread := map[*runCase]float64{}
+	for _, of := range []struct {
+		spread float64 // of its blocks
+		takes  time.Duration
+	}{{0.055, 1900 * time.Millisecond}, {0.16, 2100 * time.Millisecond}, {0.11, 2300 * time.Millisecond}, {0.08, 2700 * time.Millisecond}, {0.15, 4 * time.Second}, {0.03, time.Second}} {
+		cs := &runCase{blocks: looks[0], looked: looks[0], halfWidth: of.spread * width(looks[0]), round: []time.Duration{0}, fixed: []time.Duration{of.takes}}
+		cases, spread[cs] = append(cases, cs), of.spread
+	}
+	narrows := func(cs *runCase) float64 {
+		return spread[cs] * (width(cs.blocks) - width(cs.blocks+1)) / cs.takes(1).Seconds()
+	}
+	for block := range 60 {
+		next := best(cases, 1, time.Minute)
+		for _, cs := range cases {
+			if narrows(cs) > 1.001*narrows(next) {
+				t.Errorf("block %d goes to a case that has %d and narrows by %.5f a second; one that has %d narrows by %.5f", block, next.blocks, narrows(next), cs.blocks, narrows(cs))
+			}
+		}
+		if next.blocks++; slices.Contains(looks, next.blocks) {
+			next.halfWidth, next.looked = spread[next]*width(next.blocks), next.blocks
 		}
 	}
 }

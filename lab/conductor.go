@@ -109,6 +109,8 @@ type runCase struct {
 	once         time.Duration
 	fewest       int     // rounds for the pieces of its batches, 0 if some are not timed in pieces
 	halfWidth    float64 // at the last look
+	looked       int     // how many blocks it then had
+	slower       float64 // than estimated, as blocks of other cases were
 	waits        bool    // until time remains
 	done         bool
 }
@@ -139,7 +141,7 @@ func (r *run) look(cs *runCase) {
 			continue
 		}
 		result := verdict.AnalyzeCase(r.rec, cs.name)
-		cs.halfWidth = result.Widest()
+		cs.halfWidth, cs.looked = result.Widest(), result.Blocks
 		cs.done = cs.halfWidth <= r.rec.Run.Precision || i == len(looks)-1
 	}
 }
@@ -185,6 +187,7 @@ func (r *run) measure(ctx context.Context) error {
 		}
 		elapsed := time.Since(begun)
 		cs.fixed = append(cs.fixed, elapsed-cs.once-time.Duration(r.rec.Run.Rounds)*cs.round[len(cs.round)-1])
+		r.foresee()
 		if len(block.Series) > 0 {
 			block.Elapsed = elapsed
 			r.rec.Blocks = append(r.rec.Blocks, block)

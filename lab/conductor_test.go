@@ -217,6 +217,7 @@ func prepared(t *testing.T, budget time.Duration, patterns ...string) ([]Entry, 
 
 // A contender that breaks loses its own row, with the reason, and no other.
 func TestFaultsStayInTheirRow(t *testing.T) {
+	t.Parallel()
 	rec := measured(t, testConductor(t), 90*time.Second, "op=faults")
 	reasons := map[string]string{
 		"is=panicking":       "panic in run: boom, at lab/conductor_test.go:",
@@ -458,6 +459,7 @@ func TestResumeRefusesToMix(t *testing.T) {
 // Of many cases a few are measured at a time, with their share of the budget. A run that ends early
 // has finished the first ones, and resumed goes on behind them.
 func TestTogether(t *testing.T) {
+	t.Parallel()
 	entries, rec := prepared(t, time.Minute, "op=plain", "op=baseless")
 	rec.Run.Precision = 1e-9 // never done
 	first, second := byCase(entries)[0][0].Case.Name, byCase(entries)[1][0].Case.Name

@@ -96,6 +96,7 @@ type noteView struct{ What, Text string }
 
 type runView struct {
 	Name, Machine, Self, Started, Kernel, Commit string
+	Busy, Sight                                  string
 	Partial                                      bool
 }
 
@@ -181,7 +182,8 @@ func newPage(contents Contents) *page {
 		for _, warning := range a.Warnings {
 			p.Warnings = append(p.Warnings, noteView{run.Name, warning})
 		}
-		view := runView{Name: run.Name, Machine: machineText(rec), Self: selfText(rec), Kernel: rec.Machine.Kernel, Commit: rec.Run.Commit, Partial: !rec.Run.Complete}
+		view := runView{Name: run.Name, Machine: machineText(rec), Self: selfText(rec), Kernel: rec.Machine.Kernel, Commit: rec.Run.Commit, Partial: !rec.Run.Complete,
+			Busy: busyText(rec), Sight: strings.Join(sight(a, rec), " ")}
 		if !rec.Run.Started.IsZero() {
 			view.Started = rec.Run.Started.UTC().Format(time.DateTime) + " UTC"
 		}

@@ -137,11 +137,14 @@ func newJSONRow(r *verdict.Result, baseline string) jsonRow {
 	j := jsonRow{
 		Name: row.Name, Stage: row.Stage, Case: row.Case, Contender: row.Contender, Role: row.Role,
 		Proof: row.Proof, Blocks: r.Blocks, Verdict: r.Verdict,
-		FloorRatio: r.FloorRatio, Tail: r.Tail, BytesOp: r.BytesOp, AllocsOp: r.AllocsOp, InstrOp: newJSONValue(r.InstructionsOp),
+		Tail: r.Tail, BytesOp: r.BytesOp, AllocsOp: r.AllocsOp, InstrOp: newJSONValue(r.InstructionsOp),
 		Metrics: map[string]*float64{}, Settings: orEmptyMap(row.Settings), Properties: orEmptyMap(row.Properties),
 		Module: row.Module, Warnings: orEmpty(row.Warnings),
 	}
 	j.NSOp = newJSONValue(r.NSOp)
+	if r.FloorRatio != nil {
+		j.FloorRatio = &r.FloorRatio.Value
+	}
 	j.Ratio, j.WallRatio = newJSONRatio(r.Ratio, baseline), newJSONRatio(r.Wall, baseline)
 	for _, unit := range commonMetrics {
 		j.Metrics[unit] = nil

@@ -17,12 +17,18 @@ func Markdown(w io.Writer, rec *record.Record, stages []verdict.Stage) error {
 	var b strings.Builder
 	a := verdict.Analyze(rec)
 	fmt.Fprintf(&b, "%s%s.\n\n", commandText(rec, stages), plain(machineText(rec)))
+	if busy := busyText(rec); busy != "" {
+		fmt.Fprintf(&b, "**%s**\n\n", plain(busy))
+	}
 	lines := sentences(a, rec, stages)
 	for _, line := range lines {
 		fmt.Fprintf(&b, "- %s\n", plain(line))
 	}
 	if len(lines) > 0 {
 		b.WriteByte('\n')
+	}
+	if lines := sight(a, rec); len(lines) > 0 {
+		fmt.Fprintf(&b, "%s\n\n", plain(strings.Join(lines, " ")))
 	}
 	fmt.Fprintf(&b, "%s\n\n", legend)
 	for i := range a.Cases {

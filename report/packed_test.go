@@ -33,7 +33,7 @@ func TestPacked(t *testing.T) {
 			t.Errorf("%v: pays below %q, want %q", test.ratio, got, test.pays)
 		}
 		answer := (&caseOfRun{CaseResult: c}).packed(c.Picks())
-		if got := answer.Who + " " + answer.Text; got != test.answer {
+		if got := answer.Who + answer.Text; got != test.answer {
 			t.Errorf("%v: %q, want %q", test.ratio, got, test.answer)
 		}
 		if got := paysText(c, base); got != "" {

@@ -119,10 +119,11 @@ func golden(t *testing.T, name string, got []byte) {
 func TestTerminal(t *testing.T) {
 	for _, r := range []struct {
 		name  string
+		rec   *record.Record
 		color bool
-	}{{"terminal.txt", false}, {"terminal-color.txt", true}} {
+	}{{"terminal.txt", sample(), false}, {"terminal-color.txt", sample(), true}, {"terminal-busy.txt", rough(), false}} {
 		var b bytes.Buffer
-		if err := Terminal(&b, sample(), stages, r.color); err != nil {
+		if err := Terminal(&b, r.rec, stages, r.color); err != nil {
 			t.Fatal(err)
 		}
 		golden(t, r.name, b.Bytes())

@@ -11,8 +11,8 @@ import (
 var stages = []verdict.Stage{
 	{Name: "encode", Figures: verdict.Figures{
 		Message: "msg", Does: "op", Known: map[string]string{"codec=json": "encoding/json"}, Sizes: true,
-		Verbs: map[string]string{"encode": "encodes", "decode": "decodes", "validate": "decodes and validates",
-			"decode-reuse": "decodes into a used message"},
+		Verbs: map[string]string{"encode": "encode", "decode": "decode", "validate": "decode and validate",
+			"decode-reuse": "decode into a used message"},
 		Cost: &verdict.Cost{Step: "codec", Title: "codec", Message: "order", Of: func(row *record.Row) *verdict.Operation {
 			keys := record.KeysOf(row.Case)
 			if keys.Get("op") != "encode" {

@@ -29,8 +29,14 @@ func Terminal(w io.Writer, rec *record.Record, stages []verdict.Stage, color boo
 	for i := range a.Cases {
 		cases = append(cases, cost.Case{CaseResult: &a.Cases[i], Record: rec})
 	}
+	if busy := busyText(rec); busy != "" {
+		t.printf("%s\n\n", t.paint(yellow, busy))
+	}
 	t.printMillions(millions(stages, cases))
 	if lines := sentences(a, rec, stages); len(lines) > 0 {
+		t.printf("%s\n\n", strings.Join(lines, "\n"))
+	}
+	if lines := sight(a, rec); len(lines) > 0 {
 		t.printf("%s\n\n", strings.Join(lines, "\n"))
 	}
 	for i := range a.Cases {
@@ -213,7 +219,7 @@ func columnsOf(c *verdict.CaseResult) []column[*verdict.Result] {
 			if r.FloorRatio == nil {
 				return "n/a"
 			}
-			return ratio(*r.FloorRatio)
+			return ratio(r.FloorRatio.Value)
 		}},
 		{"B/op", false, func(r *verdict.Result) string { return words.Integer(*r.BytesOp) }},
 		{"allocs/op", false, func(r *verdict.Result) string { return words.Integer(*r.AllocsOp) }},

@@ -76,7 +76,7 @@ func TestLevelsPayForCollections(t *testing.T) {
 // allocate, with bursts of other work, and with the conductor's looks.
 func TestCoverageOfLevels(t *testing.T) {
 	comparisons := 150
-	if os.Getenv("POSTAGE_LONG") != "" {
+	if os.Getenv("POSTAGE_LONG") == "hours" {
 		comparisons = 4000
 	}
 	for _, tt := range []struct {

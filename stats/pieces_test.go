@@ -52,7 +52,7 @@ func (c *piecing) compare(other *piecing, blocks int) Comparison {
 // error; between rows that allocate as much, that error cancels.
 func TestPiecedLevels(t *testing.T) {
 	comparisons := 300
-	if os.Getenv("POSTAGE_LONG") != "" {
+	if os.Getenv("POSTAGE_LONG") == "hours" {
 		comparisons = 4000
 	}
 	for _, tt := range []struct {

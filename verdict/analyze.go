@@ -53,7 +53,7 @@ type Result struct {
 	Tail *float64
 	// FloorRatio is the row's time as a multiple of that of its floor: its own, if it
 	// names one, else its case's fastest.
-	FloorRatio *float64
+	FloorRatio *Interval
 	BytesOp    *int64
 	AllocsOp   *int64
 	// InstructionsOp are those of the contender's process in user mode, nil where the machine does
@@ -116,8 +116,8 @@ func AnalyzeCase(rec *record.Record, name string) CaseResult {
 			own = c.Of(result.Row.Floor)
 		}
 		if own != nil && own.NSOp != nil {
-			ratio := math.Exp(stats.HodgesLehmann(BlockValues(blocks, result.Row, own.Row)))
-			result.FloorRatio = &ratio
+			ratio := stats.Compare(BlockValues(blocks, result.Row, own.Row))
+			result.FloorRatio = &Interval{ratio.Ratio, ratio.Low, ratio.High}
 		}
 	}
 	sort.SliceStable(c.Rows, func(i, j int) bool {

@@ -6,7 +6,7 @@ import "postage/record"
 // stage. With the zero value, cases are printed without any of that.
 type Figures struct {
 	// Message is the key in case names that names the message, Does the key that names what is done
-	// to it: "msg" and "op". Verbs has Does's values as verbs: "decodes".
+	// to it: "msg" and "op". Verbs has Does's values as verbs: "decode".
 	Message, Does string
 	Verbs         map[string]string
 	// Slice is the key that divides the cases into parts that are shown separately.

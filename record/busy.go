@@ -1,0 +1,41 @@
+package record
+
+// Busy reports whether others used the machine's processors when it was described.
+func (m *Machine) Busy() bool {
+	return m.Load != nil && *m.Load > 0.5*float64(m.Cores) || m.PressurePercent != nil && *m.PressurePercent > 10
+}
+
+// Stolen reports whether the hypervisor gave so much of its processors to others that it matters.
+func (m *Machine) Stolen() bool { return m.StealPercent != nil && *m.StealPercent > 5 }
+
+// Waited is the share of the time of batches that only use a processor during which they had none,
+// from 0 to 1; false if the record has no such batches.
+func (r *Record) Waited() (share float64, ok bool) {
+	var wall, waited int64
+	for i := range r.Blocks {
+		for j := range r.Blocks[i].Series {
+			s := &r.Blocks[i].Series[j]
+			if row := r.Row(s.Row); row == nil || !row.Value.IsCPU() || len(s.CPUNS) < len(s.WallNS) {
+				continue
+			}
+			for k, ns := range s.WallNS {
+				wall, waited = wall+ns, waited+max(0, ns-s.CPUNS[k])
+			}
+		}
+	}
+	return float64(waited) / float64(max(1, wall)), wall > 0
+}
+
+// busyShare is the share of batches' time from which the machine counts as busy: on a quiet one it
+// is below a fiftieth.
+const busyShare = 0.05
+
+// Busy reports whether the machine was busy with something else while the record was measured: by
+// how long batches waited, which a build just before the run does not change, as it does the load;
+// else by how the machine was found.
+func (r *Record) Busy() bool {
+	if waited, ok := r.Waited(); ok {
+		return waited > busyShare
+	}
+	return r.Machine.Busy() || r.Machine.Stolen()
+}
