@@ -1,5 +1,5 @@
 module postage/pbfast
 
-go 1.26.0
+go 1.23.0
 
-require google.golang.org/protobuf v1.36.12
+require google.golang.org/protobuf v1.36.0

@@ -7,6 +7,8 @@ import (
 	"os"
 	"syscall"
 	"testing"
+
+	"postage/pbfast/internal/differ"
 )
 
 // Input that ends where memory ends is not read beyond: a read there would end the process.
@@ -21,26 +23,26 @@ func TestInputEndsAtUnmappedPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	rnd := rand.New(rand.NewPCG(3, 3))
-	for range 300 {
+	for range 60 {
 		for _, subject := range subjects {
-			m := fresh(subject)
-			fill(rnd, m.ProtoReflect(), 2)
-			data, err := theirBytes(m)
+			m := differ.Fresh(subject)
+			differ.Fill(rnd, m.ProtoReflect(), 2)
+			data, err := differ.TheirBytes(m)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if rnd.IntN(2) == 0 {
-				data = damage(rnd, data)
+				data = differ.Damage(rnd, data)
 			}
 			if len(data) > 16*page {
 				continue
 			}
 			input := memory[16*page-len(data) : 16*page : 16*page]
 			copy(input, data)
-			for _, decode := range []func(fastMessage, []byte) error{
-				fastMessage.Unmarshal, fastMessage.UnmarshalOwn, fastMessage.UnmarshalAlias, fastMessage.UnmarshalVT,
+			for _, decode := range []func(differ.Message, []byte) error{
+				differ.Message.Unmarshal, differ.Message.UnmarshalOwn, differ.Message.UnmarshalAlias, differ.Message.UnmarshalVT,
 			} {
-				m := fresh(subject)
+				m := differ.Fresh(subject)
 				if decode(m, input) == nil {
 					if _, err := m.MarshalVT(); err != nil {
 						t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 
 	"postage/pbfast"
 	"postage/pbfast/internal/testmessages/proto3"
+	"postage/pbfast/runtime"
 )
 
 // A changed message is one of a protobuf-go that keeps its methods in another way.
@@ -66,7 +67,7 @@ func TestHookFindsOutAnotherProtobuf(t *testing.T) {
 			return func() *protoiface.Methods { return &more }
 		}(), "flags"},
 	} {
-		err := pbfast.Hook(changed{real, c.table}, &protoiface.Methods{})
+		err := runtime.Hook(changed{real, c.table}, &protoiface.Methods{})
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want %q", name, err, c.want)
 		}
@@ -81,7 +82,7 @@ func TestHookFindsOutAnotherProtobuf(t *testing.T) {
 }
 
 func TestHookOnce(t *testing.T) {
-	if err := pbfast.Hook(new(proto3.TestAllTypesProto3), &protoiface.Methods{}); err == nil || !strings.Contains(err.Error(), "already") {
+	if err := runtime.Hook(new(proto3.TestAllTypesProto3), &protoiface.Methods{}); err == nil || !strings.Contains(err.Error(), "already") {
 		t.Errorf("error %v, want one", err)
 	}
 	if pbfast.Hooked(wrapperspb.String("x")) {

@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"testing"
 )
 
@@ -12,8 +13,9 @@ const agreement = "Agrees|Corners|Varint|Opaque|Hook"
 // The differential tests hold while the collector runs all the time, and while it checks its own
 // marks: nothing that a message points to is hidden from it.
 func TestUnderTheCollector(t *testing.T) {
-	if testing.Short() {
-		t.Skip("two more runs of the differential tests")
+	tests := "Corners|Varint|Opaque|Hook"
+	if os.Getenv("POSTAGE_LONG") != "" {
+		tests = agreement
 	}
 	for _, setting := range []string{"GOGC=1", "GODEBUG=gccheckmark=1"} {
 		t.Run(setting, func(t *testing.T) {
@@ -21,8 +23,8 @@ func TestUnderTheCollector(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			cmd := exec.Command(program, "-test.short", "-test.run", agreement)
-			cmd.Env = append(os.Environ(), setting)
+			cmd := exec.Command(program, "-test.run", tests)
+			cmd.Env = append(os.Environ(), setting, "POSTAGE_LONG=")
 			if out, err := cmd.CombinedOutput(); err != nil {
 				t.Errorf("%v\n%s", err, out)
 			}
@@ -30,28 +32,36 @@ func TestUnderTheCollector(t *testing.T) {
 	}
 }
 
-// The same on a 32-bit machine, on a big-endian one, and with the newest protobuf-go. The oldest
-// that is supported is the one in go.mod: no program can have an older one.
+// The same on a 32-bit machine, on a big-endian one, with the newest protobuf-go, and with the
+// oldest that go.mod allows and the oldest Go.
 func TestElsewhere(t *testing.T) {
-	if os.Getenv("POSTAGE_INTEROP") == "" {
-		t.Skip("builds for other machines and asks for the newest protobuf-go: POSTAGE_INTEROP=1 asks for it")
+	if os.Getenv("POSTAGE_LONG") == "" {
+		t.Skip("builds for other machines and asks for the newest protobuf-go: POSTAGE_LONG=1")
 	}
 	goCommand := func(t *testing.T, env []string, args ...string) {
 		t.Helper()
 		cmd := exec.Command("go", args...)
-		cmd.Env = append(append(os.Environ(), "CGO_ENABLED=0"), env...)
+		cmd.Env = append(append(os.Environ(), "CGO_ENABLED=0", "POSTAGE_LONG="), env...)
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("%v go %v: %v\n%s", env, args, err, out)
 		}
 	}
 	t.Run("386", func(t *testing.T) {
-		goCommand(t, []string{"GOARCH=386"}, "test", "-short", "-run", agreement, ".")
+		goCommand(t, []string{"GOARCH=386"}, "test", "-run", agreement, ".")
 	})
 	t.Run("s390x", func(t *testing.T) {
 		if _, err := exec.LookPath("qemu-s390x"); err != nil {
 			t.Skip("needs Debian's qemu-user: ", err)
 		}
-		goCommand(t, []string{"GOARCH=s390x"}, "test", "-exec", "qemu-s390x", "-short", "-timeout", "20m", "-run", agreement, ".")
+		goCommand(t, []string{"GOARCH=s390x"}, "test", "-exec", "qemu-s390x", "-timeout", "20m", "-run", agreement, ".")
+	})
+	t.Run("oldest protobuf-go and Go", func(t *testing.T) {
+		mod, err := os.ReadFile("go.mod")
+		if err != nil {
+			t.Fatal(err)
+		}
+		oldest := regexp.MustCompile(`(?m)^go (\S+)`).FindSubmatch(mod)
+		goCommand(t, []string{"GOWORK=off", "GOTOOLCHAIN=go" + string(oldest[1]), "POSTAGE_OLDEST=1"}, "test", ".", "./internal/conformance", "./validutf8")
 	})
 	t.Run("newest protobuf-go", func(t *testing.T) {
 		dir := t.TempDir()
@@ -67,6 +77,6 @@ func TestElsewhere(t *testing.T) {
 		modfile := "-modfile=" + filepath.Join(dir, "go.mod")
 		alone := []string{"GOWORK=off"}
 		goCommand(t, alone, "get", modfile, "google.golang.org/protobuf@latest")
-		goCommand(t, alone, "test", modfile, "-short", "-run", agreement, ".")
+		goCommand(t, alone, "test", modfile, "-run", agreement, ".")
 	})
 }

@@ -7,7 +7,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
-	"postage/pbfast"
+	"postage/pbfast/runtime"
 )
 
 // Varints of every length, whole, cut, too long and longer than they need be, at every distance
@@ -24,7 +24,7 @@ func TestVarint(t *testing.T) {
 		}
 		for end := 1; end <= len(p); end++ {
 			want, n := protowire.ConsumeVarint(p[1:end])
-			got, i := pbfast.Varint(p[:end], 1)
+			got, i := runtime.Varint(p[:end], 1)
 			if (n < 0) != (i < 0) || n >= 0 && (got != want || i != 1+n) {
 				t.Fatalf("%x: %d up to %d, protowire has %d up to %d", p[1:end], got, i, want, 1+n)
 			}
@@ -55,7 +55,7 @@ func TestPackedVarints(t *testing.T) {
 				want, rest = append(want, v), rest[n:]
 			}
 		}
-		got, err := pbfast.AppendVarints([]uint64{7}, p)
+		got, err := runtime.AppendVarints([]uint64{7}, p)
 		if (err != nil) != wrong || err == nil && !slices.Equal(got, want) {
 			t.Fatalf("%x: %d and %v, protowire has %d", p, got, err, want)
 		}

@@ -100,13 +100,13 @@ func FuzzValid(f *testing.F) {
 var text = []byte(strings.Repeat("please café größe 日本語 Ελλάδα кофе 🎁 winter ", 6)[:281])
 
 func BenchmarkValid(b *testing.B) {
-	for b.Loop() {
+	for range b.N {
 		Valid(text)
 	}
 }
 
 func BenchmarkStandardLibrary(b *testing.B) {
-	for b.Loop() {
+	for range b.N {
 		utf8.Valid(text)
 	}
 }

@@ -12,11 +12,11 @@ func figures() verdict.Figures {
 	return verdict.Figures{
 		Message: "msg", Does: "op",
 		Verbs: map[string]string{
-			"encode":       "encodes",
-			"decode":       "decodes",
-			"decode-reuse": "decodes into a used message",
-			"pack":         "packs",
-			"validate":     "decodes and validates",
+			"encode":       "encode",
+			"decode":       "decode",
+			"decode-reuse": "decode into a used message",
+			"pack":         "pack",
+			"validate":     "decode and validate",
 		},
 		Known: map[string]string{"codec=json": "encoding/json"},
 		Sizes: true,

@@ -8,7 +8,9 @@
 //	hook=false   leave proto.Marshal and proto.Unmarshal alone: only the methods on messages are fast
 //	reuse=true   UnmarshalReuse, too: decodes into a kept message, without allocating once it has seen its like
 //	reuse=NAME   the same for one message, by its full name, and those that it holds
-//	own=NAME     strings and bytes of a field, or a message's fields, are in memory of their own
+//	share=true   what proto.Unmarshal decodes shares memory: faster, but who keeps a part keeps the whole
+//	share=NAME   the same for one message with all that it holds, or for a field of strings or bytes
+//	own=NAME     strings and bytes of a field, or a message's fields, are in memory of their own, whatever decodes them
 //	alias=NAME   they are parts of the caller's input, with proto.Unmarshal too: it must not change after
 //	names=vt     methods by vtprotobuf's names too: MarshalVT, UnmarshalVT, SizeVT and so on
 package main
@@ -30,13 +32,15 @@ func main() {
 	var flags flag.FlagSet
 	var options gen.Options
 	flags.BoolVar(&options.Hook, "hook", true, "")
-	flags.Func("reuse", "", func(name string) error {
-		if all, err := strconv.ParseBool(name); err == nil {
-			options.Reuse = all
-			return nil
-		}
-		return options.Set("reuse", name)
-	})
+	for parameter, all := range map[string]*bool{"reuse": &options.Reuse, "share": &options.Share} {
+		flags.Func(parameter, "", func(value string) error {
+			if yes, err := strconv.ParseBool(value); err == nil {
+				*all = yes
+				return nil
+			}
+			return options.Set(parameter, value)
+		})
+	}
 	flags.Func("own", "", func(name string) error { return options.Set("own", name) })
 	flags.Func("alias", "", func(name string) error { return options.Set("alias", name) })
 	flags.Func("names", "", func(names string) error {

@@ -24,7 +24,6 @@ import (
 	"google.golang.org/protobuf/reflect/protoregistry"
 	"google.golang.org/protobuf/runtime/protoiface"
 
-	"postage/pbfast"
 	pb "postage/pbfast/internal/testmessages/conformance"
 	_ "postage/pbfast/internal/testmessages/edition2023"
 	_ "postage/pbfast/internal/testmessages/edition2023opaque"
@@ -34,6 +33,7 @@ import (
 	_ "postage/pbfast/internal/testmessages/proto3"
 	_ "postage/pbfast/internal/testmessages/proto3editions"
 	_ "postage/pbfast/internal/testmessages/proto3opaque"
+	"postage/pbfast/runtime"
 )
 
 // A codec is a tested way from bytes to a message and back.
@@ -56,14 +56,14 @@ var codecs = map[string]codec{
 	},
 	"protobuf": {
 		marshal: func(m proto.Message) ([]byte, error) {
-			out, err := pbfast.Original(m.ProtoReflect()).Marshal(protoiface.MarshalInput{Message: m.ProtoReflect()})
+			out, err := runtime.Original(m.ProtoReflect()).Marshal(protoiface.MarshalInput{Message: m.ProtoReflect()})
 			if err == nil {
 				err = proto.CheckInitialized(m)
 			}
 			return out.Buf, err
 		},
 		unmarshal: func(data []byte, m proto.Message) error {
-			_, err := pbfast.Original(m.ProtoReflect()).Unmarshal(protoiface.UnmarshalInput{
+			_, err := runtime.Original(m.ProtoReflect()).Unmarshal(protoiface.UnmarshalInput{
 				Message: m.ProtoReflect(), Buf: data, Resolver: protoregistry.GlobalTypes, Depth: protowire.DefaultRecursionLimit,
 			})
 			if err == nil {

@@ -196,6 +196,8 @@ func (g *generator) read(f *field, present bool) string {
 		d = g.rt("Owning") + "()"
 	case textAlias:
 		d = "d.Aliasing()"
+	case textShare:
+		d = "d.Sharing()"
 	}
 	if f.kind == protoreflect.BytesKind {
 		if present {
@@ -274,12 +276,12 @@ func (g *generator) slot(msg *message, f *field, name string) {
 		g.f("if %s = old%s; %s == nil { %s = new(%s) }", name, f.GoName, name, name, goType)
 		return
 	}
-	g.f("if s == nil { s = new(%s) }", partsName(msg))
 	place := "&s." + f.GoName
 	if child := g.model.local(f); child != nil && !f.boxed() {
 		place, _ = g.inNode(child, "s."+f.GoName)
+		goType = goType[1:]
 	}
-	g.f("%s = %s", name, place)
+	g.f("if s = %s(d, s); s != nil { %s = %s } else { %s = new(%s) }", g.rt("Parts"), name, place, name, goType)
 }
 
 // into decodes v into target, a message of the field's type.
@@ -354,20 +356,26 @@ func (g *generator) decodeMessages(msg *message, f *field) {
 		return
 	}
 	node, whole := g.nodeType(child), true
-	if g.model.sizeOf(child, nil) > maxSlotBytes {
+	if g.model.sizeOf(child) > maxSlotBytes {
 		node, whole = child.GoIdent.GoName, false
 	}
 	g.f("n := %s(p, i, %#x)", g.rt("Run"), wireTag(tag))
 	g.f("%s = %s(%s, n)", name, g.QualifiedGoIdent(slicesPkg.Ident("Grow")), name)
-	g.f("for slab := make([]%s, n); ; {", node)
+	g.f("for slab := %s[%s](d, n); ; {", g.rt("Slab"), node)
 	g.readChunk()
 	m, parts := "&slab[0]", g.noParts(child)
-	if whole {
-		m, parts = g.inNode(child, "slab[0]")
+	g.f("var e *%s", child.GoIdent.GoName)
+	if whole && len(child.slots) > 0 {
+		m, _ = g.inNode(child, "slab[0]")
+		parts = "of, "
+		g.f("var of *%s", partsName(child))
+		g.f("if slab != nil { e, of, slab = %s, &slab[0].s, slab[1:] } else { e = new(%s) }", m, child.GoIdent.GoName)
+	} else {
+		g.f("if slab != nil { e, slab = %s, slab[1:] } else { e = new(%s) }", m, child.GoIdent.GoName)
 	}
-	g.f("e := %s\n%s = append(%s, e)", m, name, name)
+	g.f("%s = append(%s, e)", name, name)
 	g.into(f, "e", parts)
-	g.f("if slab = slab[1:]; len(slab) == 0 { break }")
+	g.f("if n--; n == 0 { break }")
 	g.f("i += %d // its tag, as was counted", protowire.SizeVarint(tag))
 	g.f("}")
 }
@@ -413,7 +421,7 @@ func (g *generator) decodeOneof(f *field) {
 	g.f("%s = o", oneof)
 }
 
-func entryName(f *field) string { return "pbfast" + f.GoName + "Entry" }
+func entryName(f *field) string { return "pbfastEntry" + f.GoName }
 
 func (g *generator) decodeMap(f *field) {
 	name := f.ref()

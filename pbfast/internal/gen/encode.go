@@ -20,7 +20,7 @@ func (g *generator) encode(msg *message) {
 	g.f("return w, i\n}\n")
 	for _, f := range msg.fields {
 		if f.isMap() {
-			g.encodeEntry(f)
+			g.encodeEntry(msg, f)
 		}
 	}
 }
@@ -62,8 +62,8 @@ func (g *generator) encodeFields(msg *message) {
 }
 
 // inlined says whether a message is encoded where it is a field, without a call.
-func inlined(msg *message) bool {
-	return len(msg.fields) <= 2 && !msg.ext && !slices.ContainsFunc(msg.fields, func(f *field) bool { return !simple(f) })
+func (g *generator) inlined(msg *message) bool {
+	return !g.model.hybrid[msg.file] && len(msg.fields) <= 2 && !msg.ext && !slices.ContainsFunc(msg.fields, func(f *field) bool { return !simple(f) })
 }
 
 // bounded says whether a message is of a few numbers: it is encoded forwards, as no length has to
@@ -256,7 +256,7 @@ func (g *generator) putMessage(f *field, value string) {
 		switch child := g.model.local(f); {
 		case child == nil:
 			g.f("w, i = e.Foreign(w, i, %s)", value)
-		case inlined(child):
+		case g.inlined(child):
 			g.f("if m := %s; m != nil {", value)
 			g.encodeFields(child)
 			g.f("}")
@@ -344,20 +344,19 @@ func (g *generator) encodeMap(f *field) {
 	g.f("if len(%s) > 0 {", name)
 	g.f("if e.Deterministic() {")
 	g.f("keys := %s(%s)", g.rt(sorted), name)
-	g.f("for n := len(keys) - 1; n >= 0; n-- { w, i = %s(e, w, i, keys[n], %s[keys[n]]) }", entryEncoder(f), name)
+	g.f("for n := len(keys) - 1; n >= 0; n-- { w, i = m.%s(e, w, i, keys[n], %s[keys[n]]) }", entryEncoder(f), name)
 	g.f("} else {")
-	g.f("for k, v := range %s { w, i = %s(e, w, i, k, v) }", name, entryEncoder(f))
+	g.f("for k, v := range %s { w, i = m.%s(e, w, i, k, v) }", name, entryEncoder(f))
 	g.f("}\n}")
 }
 
-func entryEncoder(f *field) string {
-	return "pbfast" + f.Parent.GoIdent.GoName + f.GoName + "Encode"
-}
+// entryEncoder is a method, so that no two messages can have one of the same name.
+func entryEncoder(f *field) string { return "pbfastPut" + f.GoName }
 
 // encodeEntry writes the function that writes a map's entry.
-func (g *generator) encodeEntry(f *field) {
+func (g *generator) encodeEntry(msg *message, f *field) {
 	key, value := newField(f.Message.Fields[0]), newField(f.Message.Fields[1])
-	g.f("func %s(e *%s, w []byte, i int, k %s, v %s) ([]byte, int) {", entryEncoder(f), g.rt("Encoder"), g.goType(key), g.goType(value))
+	g.f("func (*%s) %s(e *%s, w []byte, i int, k %s, v %s) ([]byte, int) {", msg.GoIdent.GoName, entryEncoder(f), g.rt("Encoder"), g.goType(key), g.goType(value))
 	constant := tagSize(f) + 10 + 1 + most(key)
 	var variable []string
 	if key.text() {

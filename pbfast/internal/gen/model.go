@@ -36,6 +36,7 @@ const (
 	textDefault textMode = iota
 	textOwn              // in memory of their own
 	textAlias            // parts of the caller's input
+	textShare            // parts of one copy of the input
 )
 
 // entry returns a map's key and value.
@@ -115,13 +116,15 @@ func (f *field) ownTag() uint64 {
 // A model is all that generation knows of a package.
 type model struct {
 	messages map[protoreflect.FullName]*message
+	hybrid   map[*protogen.File]bool
 	reused   map[*message]bool // those that have UnmarshalReuse, once that was asked
+	sizes    map[*message]int  // what sizeOf returned; huge while it is at it
 }
 
 // newModel collects the messages of the files of one Go package that can be generated for. skipped
 // are those that cannot, with the reason.
-func newModel(files []*protogen.File, options Options) (m *model, skipped []string) {
-	m = &model{messages: map[protoreflect.FullName]*message{}}
+func newModel(files []*protogen.File, own protogen.GoImportPath, hybrid map[*protogen.File]bool, options Options) (m *model, skipped []string) {
+	m = &model{messages: map[protoreflect.FullName]*message{}, hybrid: hybrid, sizes: map[*message]int{}}
 	var add func(file *protogen.File, list []*protogen.Message)
 	add = func(file *protogen.File, list []*protogen.Message) {
 		for _, msg := range list {
@@ -129,31 +132,55 @@ func newModel(files []*protogen.File, options Options) (m *model, skipped []stri
 			if msg.Desc.IsMapEntry() {
 				continue
 			}
-			if why := unsupported(msg); why != "" {
-				skipped = append(skipped, fmt.Sprintf("%s: %s", msg.Desc.FullName(), why))
+			if why := unsupported(msg, hybrid[file], options); why != "" {
+				skipped = append(skipped, fmt.Sprintf("%s: %s: left to protobuf-go", msg.Desc.FullName(), why))
 				continue
 			}
 			m.messages[msg.Desc.FullName()] = newMessage(file, msg, options)
 		}
 	}
 	for _, file := range files {
-		add(file, file.Messages)
+		if file.GoImportPath == own {
+			add(file, file.Messages)
+		}
 	}
 	for _, msg := range m.messages {
-		m.slotsOf(msg)
+		if !hybrid[msg.file] { // what is in them depends on a build tag, which other files do not have
+			m.slotsOf(msg)
+		}
 	}
 	return m, skipped
 }
 
-func unsupported(msg *protogen.Message) string {
+// unsupported says why a message is left to protobuf-go. Of the hybrid API, all must hold that
+// holds for the open one or the opaque.
+func unsupported(msg *protogen.Message, hybrid bool, options Options) string {
 	if o, ok := msg.Desc.Options().(*descriptorpb.MessageOptions); ok && o.GetMessageSetWireFormat() {
 		return "has the MessageSet wire format"
 	}
-	if opaque(msg) && slices.ContainsFunc(msg.Fields, func(f *protogen.Field) bool {
+	if (opaque(msg) || hybrid) && slices.ContainsFunc(msg.Fields, func(f *protogen.Field) bool {
 		lazy, ok := f.Desc.(interface{ IsLazy() bool })
 		return ok && lazy.IsLazy()
 	}) {
 		return "has fields that are decoded lazily"
+	}
+	if opaque(msg) && !hybrid {
+		return ""
+	}
+	names := []string{"MarshalAppend", "SizeOf", "UnmarshalAlias", "UnmarshalOwn", "UnmarshalReuse"}
+	if options.VT {
+		names = append(names, vtNames...)
+	}
+	const collides = "%s has the name of a method that would be generated"
+	for _, f := range msg.Fields {
+		if inStruct := f.Oneof == nil || f.Oneof.Desc.IsSynthetic(); inStruct && slices.Contains(names, f.GoName) {
+			return fmt.Sprintf("field "+collides, f.Desc.Name())
+		}
+	}
+	for _, oneof := range msg.Oneofs {
+		if !oneof.Desc.IsSynthetic() && slices.Contains(names, oneof.GoName) {
+			return fmt.Sprintf("oneof "+collides, oneof.Desc.Name())
+		}
 	}
 	return ""
 }
@@ -164,8 +191,8 @@ func newMessage(file *protogen.File, msg *protogen.Message, options Options) *me
 		field := newField(f)
 		if mode, ok := options.Text[f.Desc.FullName()]; ok {
 			field.how = mode
-		} else {
-			field.how = options.Text[msg.Desc.FullName()]
+		} else if mode := options.Text[msg.Desc.FullName()]; mode != textShare {
+			field.how = mode
 		}
 		m.fields = append(m.fields, field)
 	}
@@ -207,7 +234,7 @@ func (m *model) slotsOf(msg *message) {
 	}
 	for _, f := range msg.fields {
 		if child := m.local(f); child != nil && f.single() && f.kind == protoreflect.MessageKind {
-			add(f, m.sizeOf(child, nil))
+			add(f, m.sizeOf(child))
 		}
 	}
 }
@@ -232,12 +259,20 @@ const (
 )
 
 // sizeOf estimates the bytes of a message's struct and all of its slots; it is huge for those that
-// contain themselves.
-func (m *model) sizeOf(msg *message, within []*message) int {
-	if slices.Contains(within, msg) {
+// contain themselves, or one that does.
+func (m *model) sizeOf(msg *message) int {
+	if m.hybrid[msg.file] {
 		return huge
 	}
-	within = append(within, msg)
+	if size, ok := m.sizes[msg]; ok {
+		return size
+	}
+	m.sizes[msg] = huge // if it comes up again within itself
+	m.sizes[msg] = m.computeSize(msg)
+	return m.sizes[msg]
+}
+
+func (m *model) computeSize(msg *message) int {
 	size, slots := 48, 0 // state, size cache, unknown fields
 	for _, f := range msg.fields {
 		switch {
@@ -252,7 +287,7 @@ func (m *model) sizeOf(msg *message, within []*message) int {
 		}
 		slots += slotBytes(f)
 		if child := m.local(f); child != nil && f.single() && f.kind == protoreflect.MessageKind {
-			if s := m.sizeOf(child, within); s <= maxSlotBytes {
+			if s := m.sizeOf(child); s <= maxSlotBytes {
 				slots += s
 			} else if s >= huge {
 				return huge
@@ -265,8 +300,8 @@ func (m *model) sizeOf(msg *message, within []*message) int {
 // hasText says how many fields of strings or bytes can be within a message: 0, 1 or 2 for more.
 // Those within messages that are repeated, or that others generate code for, count as more. Fields
 // of text for which something was asked do not count; aliased says whether there are such that are
-// parts of the caller's input.
-func (m *model) hasText(msg *message) (count int, aliased bool) {
+// parts of the caller's input, shared those of one copy of it.
+func (m *model) hasText(msg *message) (count int, aliased, shared bool) {
 	seen := map[*message]bool{}
 	n := 0
 	var walk func(*message, int)
@@ -276,11 +311,13 @@ func (m *model) hasText(msg *message) (count int, aliased bool) {
 		}
 		seen[msg] = true
 		for _, f := range msg.fields {
+			usual := f.how == textDefault || f.how == textShare // which is nothing else where all is shared
 			aliased = aliased || f.how == textAlias && (f.text() || f.isMap())
+			shared = shared || f.how == textShare && (f.text() || f.isMap())
 			switch {
 			case f.isMap():
 				key, value := f.entry()
-				if f.how == textDefault && (key.text() || value.text()) {
+				if usual && (key.text() || value.text()) {
 					n += 2
 				}
 				if child := m.local(value); child != nil {
@@ -294,7 +331,7 @@ func (m *model) hasText(msg *message) (count int, aliased bool) {
 						walk(child, weight)
 					}
 				}
-			case f.how != textDefault:
+			case !usual:
 			case f.text() && f.list():
 				n += 2
 			case f.text():
@@ -303,7 +340,7 @@ func (m *model) hasText(msg *message) (count int, aliased bool) {
 		}
 	}
 	walk(msg, 1)
-	return min(n, 2), aliased
+	return min(n, 2), aliased, shared
 }
 
 // needsInit says whether a message can lack required fields.

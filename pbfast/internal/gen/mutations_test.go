@@ -71,29 +71,56 @@ func TestCommittedCode(t *testing.T) {
 	}
 }
 
+// useWorkspaceProtobuf has a copy of the module ask for the version of protobuf-go that the
+// workspace has, which made the test messages, and not for the oldest that works.
+func useWorkspaceProtobuf(t *testing.T, dir string) {
+	t.Helper()
+	self := filepath.Join("..", "..")
+	list := exec.Command("go", "list", "-m", "google.golang.org/protobuf")
+	list.Dir = self
+	version, err := list.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	edit := exec.Command("go", "mod", "edit", "-require="+strings.Replace(strings.TrimSpace(string(version)), " ", "@", 1))
+	edit.Dir = dir
+	if out, err := edit.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	var sums []byte
+	for _, name := range []string{"go.sum", filepath.Join("..", "go.sum")} {
+		if sum, err := os.ReadFile(filepath.Join(self, name)); err == nil {
+			sums = append(sums, sum...)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, "go.sum"), sums, 0o666); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // A check of the run time that is taken out: a piece of its source, and what is there instead.
 type cut struct{ file, old, new string }
 
 var cuts = []cut{
-	{"decode.go", "i < 0 || n > uint64(len(p)-i)", "i < 0"},
-	{"decode.go", "if b > 1 {", "if b > 0x7f {"},
-	{"decode.go", "if number < 1 || number > uint64(protowire.MaxValidNumber) {", "if false {"},
-	{"decode.go", "	if j < 0 {\n		return j, ErrMalformed\n	}\n	var in", "	var in"},
-	{"decode.go", "	if depth <= 0 {\n		return ErrDepth\n	}\n", ""},
-	{"decode.go", "in.Depth = depth + 1", "in.Depth = depth"},
-	{"decode.go", "		if v, i = slowVarint(p, i); i < 0 {\n			return dst, ErrMalformed\n", "		if v, i = slowVarint(p, i); i < 0 {\n			break\n"},
-	{"decode.go", "				if v, i = slowVarint(p, i); i < 0 {\n					return dst, ErrMalformed\n", "				if v, i = slowVarint(p, i); i < 0 {\n					return dst[:n+k], nil\n"},
-	{"decode.go", "&protoiface.UnmarshalDiscardUnknown == 0 {", "&protoiface.UnmarshalDiscardUnknown < 2 {"},
-	{"decode.go", "if unsafe.Sizeof(v) == 4 {", "if false {"},
-	{"fixed.go", "if len(p)%4 != 0 {", "if false {"},
-	{"fixed.go", "if len(p)%8 != 0 {", "if false {"},
-	{"fixed.go", "if len(p)-i < 4 {", "if false {"},
-	{"fixed.go", "if len(p)-i < 8 {", "if false {"},
-	{"encode.go", "size := e.root.PbfastSize()", "size := len(w)"},
-	{"encode.go", "	if i > 0 {\n		copy(w, w[i:])\n	}\n", ""},
-	{"text.go", "if !validutf8.Mixed(s) {", "if false {"},
-	{"text.go", "if !validutf8.String(s) {", "if false {"},
-	{"text.go", "high = uint64(a|b|c) & 0x80", ""},
+	{"runtime/decode.go", "i < 0 || n > uint64(len(p)-i)", "i < 0"},
+	{"runtime/decode.go", "if b > 1 {", "if b > 0x7f {"},
+	{"runtime/decode.go", "if number < 1 || number > uint64(protowire.MaxValidNumber) {", "if false {"},
+	{"runtime/decode.go", "	if j < 0 {\n		return j, ErrMalformed\n	}\n	var in", "	var in"},
+	{"runtime/decode.go", "	if depth <= 0 {\n		return ErrDepth\n	}\n", ""},
+	{"runtime/decode.go", "in.Depth = depth + 1", "in.Depth = depth"},
+	{"runtime/decode.go", "		if v, i = slowVarint(p, i); i < 0 {\n			return dst, ErrMalformed\n", "		if v, i = slowVarint(p, i); i < 0 {\n			break\n"},
+	{"runtime/decode.go", "				if v, i = slowVarint(p, i); i < 0 {\n					return dst, ErrMalformed\n", "				if v, i = slowVarint(p, i); i < 0 {\n					return dst[:n+k], nil\n"},
+	{"runtime/decode.go", "&protoiface.UnmarshalDiscardUnknown == 0 {", "&protoiface.UnmarshalDiscardUnknown < 2 {"},
+	{"runtime/decode.go", "if unsafe.Sizeof(v) == 4 {", "if false {"},
+	{"runtime/fixed.go", "if len(p)%4 != 0 {", "if false {"},
+	{"runtime/fixed.go", "if len(p)%8 != 0 {", "if false {"},
+	{"runtime/fixed.go", "if len(p)-i < 4 {", "if false {"},
+	{"runtime/fixed.go", "if len(p)-i < 8 {", "if false {"},
+	{"runtime/encode.go", "size := e.root.SizeOf()", "size := len(w)"},
+	{"runtime/encode.go", "	if i > 0 {\n		copy(w, w[i:])\n	}\n", ""},
+	{"runtime/text.go", "if !validutf8.Mixed(s) {", "if false {"},
+	{"runtime/text.go", "if !validutf8.String(s) {", "if false {"},
+	{"runtime/text.go", "high = uint64(a|b|c) & 0x80", ""},
 	{"validutf8/mixed_amd64.go", "p[n-1] < 0xc0 && ", ""},
 	{"validutf8/mixed_amd64.go", " && p[n-2] < 0xe0", ""},
 	{"validutf8/mixed_amd64.go", " && p[n-3] < 0xf0", ""},
@@ -104,13 +131,14 @@ var cuts = []cut{
 
 // Each check that the generator or the run time makes is needed: without it, tests fail.
 func TestMutations(t *testing.T) {
-	if os.Getenv("POSTAGE_LONG") == "" {
-		t.Skip("builds some thirty programs: POSTAGE_LONG=1 asks for it")
+	if os.Getenv("POSTAGE_LONG") != "hours" {
+		t.Skip("builds some thirty programs: POSTAGE_LONG=hours")
 	}
 	module := t.TempDir()
 	if err := os.CopyFS(module, os.DirFS(filepath.Join("..", ".."))); err != nil {
 		t.Fatal(err)
 	}
+	useWorkspaceProtobuf(t, module)
 	write := func(path, text string) {
 		t.Helper()
 		if err := os.WriteFile(filepath.Join(module, path), []byte(text), 0o666); err != nil {
@@ -118,7 +146,7 @@ func TestMutations(t *testing.T) {
 		}
 	}
 	test := func() (string, error) {
-		cmd := exec.Command("go", "test", "-short", "-timeout", "5m", ".", "./validutf8")
+		cmd := exec.Command("go", "test", "-mod=mod", "-timeout", "5m", ".", "./validutf8")
 		cmd.Dir = module
 		cmd.Env = append(os.Environ(), "GOWORK=off", "POSTAGE_LONG=")
 		out, err := cmd.CombinedOutput()

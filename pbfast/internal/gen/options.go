@@ -7,8 +7,8 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// Set takes one of the parameters own, alias and reuse, whose value is the full name of a message
-// or, but for reuse, of a field.
+// Set takes one of the parameters own, share, alias and reuse, whose value is the full name of a
+// message or, but for reuse, of a field.
 func (o *Options) Set(parameter, name string) error {
 	full := protoreflect.FullName(name)
 	if !full.IsValid() {
@@ -24,9 +24,9 @@ func (o *Options) Set(parameter, name string) error {
 	if o.Text == nil {
 		o.Text = map[protoreflect.FullName]textMode{}
 	}
-	mode := map[string]textMode{"own": textOwn, "alias": textAlias}[parameter]
+	mode := map[string]textMode{"own": textOwn, "alias": textAlias, "share": textShare}[parameter]
 	if other, ok := o.Text[full]; ok && other != mode {
-		return fmt.Errorf("%s is named by both own and alias", name)
+		return fmt.Errorf("%s is named by two of own, share and alias", name)
 	}
 	o.Text[full] = mode
 	return nil
@@ -50,7 +50,7 @@ func (o *Options) known(plugin *protogen.Plugin) error {
 	}
 	for name := range o.Text {
 		if !messages[name] && !fields[name] {
-			return fmt.Errorf("own or alias: there is no message or field %s in these files", name)
+			return fmt.Errorf("own, share or alias: there is no message or field %s in these files", name)
 		}
 	}
 	for name := range o.ReuseOf {

@@ -19,7 +19,7 @@ func TestOptionsNameSomething(t *testing.T) {
 	if err := o.Set("own", "a.B.c"); err != nil {
 		t.Fatal(err)
 	}
-	if err := o.Set("alias", "a.B.c"); err == nil || !strings.Contains(err.Error(), "both") {
+	if err := o.Set("alias", "a.B.c"); err == nil || !strings.Contains(err.Error(), "two of") {
 		t.Errorf("own and alias at once: error %v", err)
 	}
 	plugin, err := protogen.Options{}.New(new(pluginpb.CodeGeneratorRequest))

@@ -3,6 +3,7 @@ package gen
 import (
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -16,8 +17,8 @@ import (
 // Schemas that services use are generated for, compiled, and hold the differential tests:
 // OpenTelemetry's, and some of googleapis. The times that are logged are those of a busy machine.
 func TestPublishedSchemas(t *testing.T) {
-	if os.Getenv("POSTAGE_INTEROP") == "" {
-		t.Skip("asks the module proxy for schemas: POSTAGE_INTEROP=1 asks for it")
+	if os.Getenv("POSTAGE_LONG") == "" {
+		t.Skip("asks the module proxy for schemas: POSTAGE_LONG=1")
 	}
 	run := func(dir string, stdin []byte, name string, args ...string) []byte {
 		t.Helper()
@@ -48,13 +49,14 @@ func TestPublishedSchemas(t *testing.T) {
 	run(asking, nil, "go", "mod", "init", "request")
 	run(asking, nil, "go", "get", "go.opentelemetry.io/proto/otlp@v1.11.1") // which asks for a version of googleapis
 	run(asking, nil, "go", "mod", "tidy")
-	module := string(runtime)
+	module := path.Dir(string(runtime))
 	data := run(asking, nil, "go", "run", ".", module+"/internal/published", module)
 
 	copied := t.TempDir()
 	if err := os.CopyFS(copied, os.DirFS(filepath.Join("..", ".."))); err != nil {
 		t.Fatal(err)
 	}
+	useWorkspaceProtobuf(t, copied)
 	request := new(pluginpb.CodeGeneratorRequest)
 	if err := proto.Unmarshal(data, request); err != nil {
 		t.Fatal(err)
@@ -85,7 +87,7 @@ func TestPublishedSchemas(t *testing.T) {
 		if !hook {
 			tests = "^$"
 		}
-		t.Logf("hook %v\n%s", hook, run(copied, nil, "go", "test", "-short", "-run", tests, "-bench", "Published", "-benchmem", "-benchtime", "100ms", "."))
+		t.Logf("hook %v\n%s", hook, run(copied, nil, "go", "test", "-mod=mod", "-run", tests, "-bench", "Published", "-benchmem", "-benchtime", "100ms", "."))
 	}
 }
 

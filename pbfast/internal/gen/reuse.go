@@ -77,7 +77,7 @@ func (g *generator) reuseMessage(f *field) {
 
 // reuseInto decodes v into a message that was there before.
 func (g *generator) reuseInto(child *message, target string) {
-	if inlined(child) && len(child.slots) == 0 {
+	if g.inlined(child) && len(child.slots) == 0 {
 		g.f("{\nm, p, depth := %s, v, depth-1", target)
 		g.f("if depth < 0 { %s }", g.fail("ErrDepth"))
 		g.reuseFields(child)

@@ -8,8 +8,8 @@ import (
 )
 
 func (g *generator) size(msg *message) {
-	g.f("// PbfastSize is SizeOf, for the run time.")
-	g.f("func (m *%s) PbfastSize() (n int) {", msg.GoIdent.GoName)
+	g.f("// SizeOf returns the length of the message's encoding in bytes.")
+	g.f("func (m *%s) SizeOf() (n int) {", msg.GoIdent.GoName)
 	g.f("if m == nil { return 0 }")
 	if msg.ext {
 		g.f("if len(m.extensionFields) > 0 { return %s(m) }", g.rt("FallbackSize"))
@@ -58,7 +58,7 @@ func (g *generator) sizeValue(f *field, value string) {
 
 func (g *generator) messageSize(f *field, value string) string {
 	if g.model.local(f) != nil {
-		return value + ".PbfastSize()"
+		return value + ".SizeOf()"
 	}
 	return g.rt("ForeignSize") + "(" + value + ")"
 }

@@ -36,7 +36,7 @@ func TestSlotsAreBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, _ := newModel(plugin.Files, Options{})
+	m, _ := newModel(plugin.Files, "example.org/x", nil, Options{})
 	bytes := 0
 	for _, f := range m.messages["x.Outer"].slots {
 		bytes += 8

@@ -34,7 +34,8 @@ func writeCapnp(s *schema, internal string) error {
 	if err != nil {
 		return err
 	}
-	return pipeIn(dir, request, plugin)
+	// Without what only String methods need, of which most is the format's own schema.
+	return pipeIn(dir, request, plugin, "-schemas=false", "-structstrings=false")
 }
 
 func capnpSchema(s *schema) []byte {

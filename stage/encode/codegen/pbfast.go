@@ -57,6 +57,16 @@ func (s *schema) writePbfastTests(ctx context.Context) error {
 		if err := s.writePbfastTest(filepath.Join(dir, pkg), request); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
+		if pkg == "memory" { // the same for protobuf-go alone
+			plain, err := renamed(request[len(request)-1], "postage.memory", "postage.memory.plain")
+			if err == nil {
+				plain.Name = proto.String("test_messages_memory_plain.proto")
+				err = s.writePbfastTest(filepath.Join(dir, "memoryplain"), append(request[:len(request)-1:len(request)-1], plain))
+			}
+			if err != nil {
+				return fmt.Errorf("%s, plain: %w", name, err)
+			}
+		}
 		if !strings.Contains(pkg, "edition") {
 			continue
 		}
@@ -89,11 +99,13 @@ func (s *schema) writePbfastTest(dir string, request []*descriptorpb.FileDescrip
 	}
 	parameters := "names=vt,reuse=true"
 	switch filepath.Base(dir) {
-	case "conformance":
+	case "conformance", "memoryplain":
 		return nil
 	case "options":
 		parameters = "own=postage.options.Mixed.own,own=postage.options.Mixed.own_list,own=postage.options.Mixed.own_map,own=postage.options.Owner," +
 			"alias=postage.options.Mixed.alias,alias=postage.options.Mixed.alias_bytes,reuse=postage.options.Kept"
+	case "memory":
+		parameters += ",share=postage.memory.Shared,share=postage.memory.PartlyShared.shared"
 	}
 	return s.runPluginOn(s.pbfastPlugin(legacy), parameters, dir, request, own.GetName())
 }
@@ -101,13 +113,8 @@ func (s *schema) writePbfastTest(dir string, request []*descriptorpb.FileDescrip
 // opaque returns a copy of a conformance suite's file that uses the opaque API, with names of its
 // own.
 func opaque(file *descriptorpb.FileDescriptorProto) (*descriptorpb.FileDescriptorProto, error) {
-	text, err := prototext.Marshal(file)
+	out, err := renamed(file, "protobuf_test_messages.editions", "protobuf_test_messages.opaque")
 	if err != nil {
-		return nil, err
-	}
-	renamed := strings.ReplaceAll(string(text), "protobuf_test_messages.editions", "protobuf_test_messages.opaque")
-	out := new(descriptorpb.FileDescriptorProto)
-	if err := prototext.Unmarshal([]byte(renamed), out); err != nil {
 		return nil, err
 	}
 	out.Name = proto.String(strings.TrimSuffix(strings.TrimSuffix(file.GetName(), ".proto"), "_editions") + "_opaque.proto")
@@ -116,6 +123,16 @@ func opaque(file *descriptorpb.FileDescriptorProto) (*descriptorpb.FileDescripto
 	}
 	proto.SetExtension(out.Options.Features, gofeaturespb.E_Go, &gofeaturespb.GoFeatures{ApiLevel: gofeaturespb.GoFeatures_API_OPAQUE.Enum()})
 	return out, nil
+}
+
+// renamed returns a copy of a file in another protobuf package.
+func renamed(file *descriptorpb.FileDescriptorProto, from, to string) (*descriptorpb.FileDescriptorProto, error) {
+	text, err := prototext.Marshal(file)
+	if err != nil {
+		return nil, err
+	}
+	out := new(descriptorpb.FileDescriptorProto)
+	return out, prototext.Unmarshal([]byte(strings.ReplaceAll(string(text), from, to)), out)
 }
 
 // dependencies returns the files that a file imports, each before those that import it.

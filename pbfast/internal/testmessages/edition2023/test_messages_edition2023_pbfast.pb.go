@@ -7,13 +7,10 @@ import (
 	proto "google.golang.org/protobuf/proto"
 	protoiface "google.golang.org/protobuf/runtime/protoiface"
 	math "math"
-	pbfast "postage/pbfast"
+	runtime "postage/pbfast/runtime"
 	validutf8 "postage/pbfast/validutf8"
 	slices "slices"
 )
-
-// SizeOf returns the length of the message's encoding in bytes.
-func (m *ComplexMessage) SizeOf() int { return m.PbfastSize() }
 
 // MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
 func (m *ComplexMessage) MarshalAppend(b []byte) ([]byte, error) {
@@ -25,26 +22,26 @@ func (m *ComplexMessage) MarshalAppend(b []byte) ([]byte, error) {
 
 func (m *ComplexMessage) pbfastAppend(b []byte) []byte {
 	if m.D != nil {
-		b = pbfast.AppendVarint(append(b, 0x8), uint64(int64(*m.D)))
+		b = runtime.AppendVarint(append(b, 0x8), uint64(int64(*m.D)))
 	}
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
 func (m *ComplexMessage) Unmarshal(data []byte) error {
 	*m = ComplexMessage{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
-// UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
+// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
 func (m *ComplexMessage) UnmarshalOwn(data []byte) error {
 	*m = ComplexMessage{}
-	d := pbfast.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{Own: true, Apart: true}
+	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -53,8 +50,8 @@ func (m *ComplexMessage) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *ComplexMessage) UnmarshalAlias(data []byte) error {
 	*m = ComplexMessage{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -64,22 +61,22 @@ func (m *ComplexMessage) UnmarshalAlias(data []byte) error {
 // values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *ComplexMessage) UnmarshalReuse(data []byte) error {
-	var d pbfast.Decoder
-	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
+	var d runtime.Decoder
+	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
 // SizeVT is SizeOf.
-func (m *ComplexMessage) SizeVT() int { return m.PbfastSize() }
+func (m *ComplexMessage) SizeVT() int { return m.SizeOf() }
 
 // MarshalVT returns the message's encoding. It does not look for required fields.
 func (m *ComplexMessage) MarshalVT() ([]byte, error) {
 	if m == nil {
 		return nil, nil
 	}
-	size := m.PbfastSize()
+	size := m.SizeOf()
 	data := make([]byte, size)
 	n, err := m.MarshalToSizedBufferVT(data)
 	if err != nil {
@@ -90,7 +87,15 @@ func (m *ComplexMessage) MarshalVT() ([]byte, error) {
 
 // MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *ComplexMessage) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.PbfastSize()])
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+}
+
+// MarshalVTStrict returns the message's encoding. It does not look for required fields.
+func (m *ComplexMessage) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
+
+// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
+func (m *ComplexMessage) MarshalToVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
 // MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
@@ -98,35 +103,60 @@ func (m *ComplexMessage) MarshalToSizedBufferVT(data []byte) (int, error) {
 	if m == nil {
 		return 0, nil
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := m.pbfastEncode(&e, data, len(data))
 	return e.Written(w, i)
 }
 
+// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *ComplexMessage) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data)
+}
+
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *ComplexMessage) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{}
-	return m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth)
+	d := runtime.Decoder{Own: true, Apart: true}
+	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *ComplexMessage) UnmarshalVTUnsafe(data []byte) error {
-	var d pbfast.Decoder
-	return m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth)
+	var d runtime.Decoder
+	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
 }
 
-// PbfastSize is SizeOf, for the run time.
-func (m *ComplexMessage) PbfastSize() (n int) {
+// CloneVT is proto.Clone.
+func (m *ComplexMessage) CloneVT() *ComplexMessage {
+	if m == nil {
+		return nil
+	}
+	return proto.Clone(m).(*ComplexMessage)
+}
+
+// CloneMessageVT is CloneVT.
+func (m *ComplexMessage) CloneMessageVT() proto.Message { return m.CloneVT() }
+
+// EqualVT is proto.Equal.
+func (m *ComplexMessage) EqualVT(other *ComplexMessage) bool { return proto.Equal(m, other) }
+
+// EqualMessageVT is EqualVT, and false for a message of another type.
+func (m *ComplexMessage) EqualMessageVT(other proto.Message) bool {
+	o, ok := other.(*ComplexMessage)
+	return ok && m.EqualVT(o)
+}
+
+// SizeOf returns the length of the message's encoding in bytes.
+func (m *ComplexMessage) SizeOf() (n int) {
 	if m == nil {
 		return 0
 	}
 	if m.D != nil {
-		n += 1 + pbfast.SizeVarint(uint64(int64(*m.D)))
+		n += 1 + runtime.SizeVarint(uint64(int64(*m.D)))
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *ComplexMessage) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
+func (m *ComplexMessage) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
 	if m == nil {
 		return w, i
 	}
@@ -141,7 +171,7 @@ func (m *ComplexMessage) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byt
 		w, i = e.Grow(w, i, 11)
 	}
 	if m.D != nil {
-		i = pbfast.PutVarint(w, i, uint64(int64(*m.D)))
+		i = runtime.PutVarint(w, i, uint64(int64(*m.D)))
 		i--
 		w[i] = 0x8
 	}
@@ -158,16 +188,16 @@ type pbfastComplexMessageNode struct {
 	s pbfastComplexMessageParts
 }
 
-func (m *ComplexMessage) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfastComplexMessageParts, depth int) error {
+func (m *ComplexMessage) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfastComplexMessageParts, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -176,28 +206,29 @@ func (m *ComplexMessage) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfastComp
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.D == nil {
-				if s == nil {
-					s = new(pbfastComplexMessageParts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.D = &s.D
+				} else {
+					m.D = new(int32)
 				}
-				m.D = &s.D
 			}
 			*m.D = int32(v)
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
 
-func (m *ComplexMessage) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *ComplexMessage) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	m.unknownFields = m.unknownFields[:0]
 	oldD := m.D
@@ -206,8 +237,8 @@ func (m *ComplexMessage) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) err
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -216,8 +247,8 @@ func (m *ComplexMessage) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) err
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.D == nil {
 				if m.D = oldD; m.D == nil {
@@ -227,15 +258,12 @@ func (m *ComplexMessage) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) err
 			*m.D = int32(v)
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
-
-// SizeOf returns the length of the message's encoding in bytes.
-func (m *TestAllTypesEdition2023) SizeOf() int { return m.PbfastSize() }
 
 // MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
 func (m *TestAllTypesEdition2023) MarshalAppend(b []byte) ([]byte, error) {
@@ -245,17 +273,17 @@ func (m *TestAllTypesEdition2023) MarshalAppend(b []byte) ([]byte, error) {
 	if err := proto.CheckInitialized(m); err != nil {
 		return b, err
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := e.Start(b, m)
 	w, i = m.pbfastEncode(&e, w, i)
 	return e.Finish(w, i)
 }
 
-// Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
 func (m *TestAllTypesEdition2023) Unmarshal(data []byte) error {
 	*m = TestAllTypesEdition2023{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, pbfast.Copy(data), nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, runtime.Copy(data), nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	if err := proto.CheckInitialized(m); err != nil {
@@ -264,11 +292,11 @@ func (m *TestAllTypesEdition2023) Unmarshal(data []byte) error {
 	return nil
 }
 
-// UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
+// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
 func (m *TestAllTypesEdition2023) UnmarshalOwn(data []byte) error {
 	*m = TestAllTypesEdition2023{}
-	d := pbfast.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{Own: true, Apart: true}
+	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	if err := proto.CheckInitialized(m); err != nil {
@@ -280,8 +308,8 @@ func (m *TestAllTypesEdition2023) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *TestAllTypesEdition2023) UnmarshalAlias(data []byte) error {
 	*m = TestAllTypesEdition2023{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	if err := proto.CheckInitialized(m); err != nil {
@@ -294,8 +322,8 @@ func (m *TestAllTypesEdition2023) UnmarshalAlias(data []byte) error {
 // values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestAllTypesEdition2023) UnmarshalReuse(data []byte) error {
-	var d pbfast.Decoder
-	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
+	var d runtime.Decoder
+	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	if err := proto.CheckInitialized(m); err != nil {
@@ -305,14 +333,14 @@ func (m *TestAllTypesEdition2023) UnmarshalReuse(data []byte) error {
 }
 
 // SizeVT is SizeOf.
-func (m *TestAllTypesEdition2023) SizeVT() int { return m.PbfastSize() }
+func (m *TestAllTypesEdition2023) SizeVT() int { return m.SizeOf() }
 
 // MarshalVT returns the message's encoding. It does not look for required fields.
 func (m *TestAllTypesEdition2023) MarshalVT() ([]byte, error) {
 	if m == nil {
 		return nil, nil
 	}
-	size := m.PbfastSize()
+	size := m.SizeOf()
 	data := make([]byte, size)
 	n, err := m.MarshalToSizedBufferVT(data)
 	if err != nil {
@@ -323,7 +351,15 @@ func (m *TestAllTypesEdition2023) MarshalVT() ([]byte, error) {
 
 // MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *TestAllTypesEdition2023) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.PbfastSize()])
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+}
+
+// MarshalVTStrict returns the message's encoding. It does not look for required fields.
+func (m *TestAllTypesEdition2023) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
+
+// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
+func (m *TestAllTypesEdition2023) MarshalToVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
 // MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
@@ -331,48 +367,75 @@ func (m *TestAllTypesEdition2023) MarshalToSizedBufferVT(data []byte) (int, erro
 	if m == nil {
 		return 0, nil
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := m.pbfastEncode(&e, data, len(data))
 	return e.Written(w, i)
 }
 
+// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *TestAllTypesEdition2023) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data)
+}
+
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestAllTypesEdition2023) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{}
-	return m.pbfastDecode(&d, pbfast.Copy(data), nil, pbfast.DefaultDepth)
+	d := runtime.Decoder{Own: true, Apart: true}
+	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *TestAllTypesEdition2023) UnmarshalVTUnsafe(data []byte) error {
-	var d pbfast.Decoder
-	return m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth)
+	var d runtime.Decoder
+	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
 }
 
-// PbfastSize is SizeOf, for the run time.
-func (m *TestAllTypesEdition2023) PbfastSize() (n int) {
+// CloneVT is proto.Clone.
+func (m *TestAllTypesEdition2023) CloneVT() *TestAllTypesEdition2023 {
+	if m == nil {
+		return nil
+	}
+	return proto.Clone(m).(*TestAllTypesEdition2023)
+}
+
+// CloneMessageVT is CloneVT.
+func (m *TestAllTypesEdition2023) CloneMessageVT() proto.Message { return m.CloneVT() }
+
+// EqualVT is proto.Equal.
+func (m *TestAllTypesEdition2023) EqualVT(other *TestAllTypesEdition2023) bool {
+	return proto.Equal(m, other)
+}
+
+// EqualMessageVT is EqualVT, and false for a message of another type.
+func (m *TestAllTypesEdition2023) EqualMessageVT(other proto.Message) bool {
+	o, ok := other.(*TestAllTypesEdition2023)
+	return ok && m.EqualVT(o)
+}
+
+// SizeOf returns the length of the message's encoding in bytes.
+func (m *TestAllTypesEdition2023) SizeOf() (n int) {
 	if m == nil {
 		return 0
 	}
 	if len(m.extensionFields) > 0 {
-		return pbfast.FallbackSize(m)
+		return runtime.FallbackSize(m)
 	}
 	if m.OptionalInt32 != nil {
-		n += 1 + pbfast.SizeVarint(uint64(int64(*m.OptionalInt32)))
+		n += 1 + runtime.SizeVarint(uint64(int64(*m.OptionalInt32)))
 	}
 	if m.OptionalInt64 != nil {
-		n += 1 + pbfast.SizeVarint(uint64(*m.OptionalInt64))
+		n += 1 + runtime.SizeVarint(uint64(*m.OptionalInt64))
 	}
 	if m.OptionalUint32 != nil {
-		n += 1 + pbfast.SizeVarint(uint64(*m.OptionalUint32))
+		n += 1 + runtime.SizeVarint(uint64(*m.OptionalUint32))
 	}
 	if m.OptionalUint64 != nil {
-		n += 1 + pbfast.SizeVarint(*m.OptionalUint64)
+		n += 1 + runtime.SizeVarint(*m.OptionalUint64)
 	}
 	if m.OptionalSint32 != nil {
-		n += 1 + pbfast.SizeVarint(pbfast.ZigZag(int64(*m.OptionalSint32)))
+		n += 1 + runtime.SizeVarint(runtime.ZigZag(int64(*m.OptionalSint32)))
 	}
 	if m.OptionalSint64 != nil {
-		n += 1 + pbfast.SizeVarint(pbfast.ZigZag(int64(*m.OptionalSint64)))
+		n += 1 + runtime.SizeVarint(runtime.ZigZag(int64(*m.OptionalSint64)))
 	}
 	if m.OptionalFixed32 != nil {
 		n += 1 + 4
@@ -397,282 +460,282 @@ func (m *TestAllTypesEdition2023) PbfastSize() (n int) {
 	}
 	if m.OptionalString != nil {
 		l := len(*m.OptionalString)
-		n += 1 + l + pbfast.SizeVarint(uint64(l))
+		n += 1 + l + runtime.SizeVarint(uint64(l))
 	}
 	if m.OptionalBytes != nil {
 		l := len(m.OptionalBytes)
-		n += 1 + l + pbfast.SizeVarint(uint64(l))
+		n += 1 + l + runtime.SizeVarint(uint64(l))
 	}
 	if m.OptionalNestedMessage != nil {
-		l := m.OptionalNestedMessage.PbfastSize()
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := m.OptionalNestedMessage.SizeOf()
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if m.OptionalForeignMessage != nil {
-		l := m.OptionalForeignMessage.PbfastSize()
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := m.OptionalForeignMessage.SizeOf()
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if m.OptionalNestedEnum != nil {
-		n += 2 + pbfast.SizeVarint(uint64(int64(*m.OptionalNestedEnum)))
+		n += 2 + runtime.SizeVarint(uint64(int64(*m.OptionalNestedEnum)))
 	}
 	if m.OptionalForeignEnum != nil {
-		n += 2 + pbfast.SizeVarint(uint64(int64(*m.OptionalForeignEnum)))
+		n += 2 + runtime.SizeVarint(uint64(int64(*m.OptionalForeignEnum)))
 	}
 	if m.OptionalStringPiece != nil {
 		l := len(*m.OptionalStringPiece)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if m.OptionalCord != nil {
 		l := len(*m.OptionalCord)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if m.RecursiveMessage != nil {
-		l := m.RecursiveMessage.PbfastSize()
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := m.RecursiveMessage.SizeOf()
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.RepeatedInt32) > 0 {
-		l := pbfast.SizeVarints(m.RepeatedInt32)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.SizeVarints(m.RepeatedInt32)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.RepeatedInt64) > 0 {
-		l := pbfast.SizeVarints(m.RepeatedInt64)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.SizeVarints(m.RepeatedInt64)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.RepeatedUint32) > 0 {
-		l := pbfast.SizeVarints(m.RepeatedUint32)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.SizeVarints(m.RepeatedUint32)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.RepeatedUint64) > 0 {
-		l := pbfast.SizeVarints(m.RepeatedUint64)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.SizeVarints(m.RepeatedUint64)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.RepeatedSint32) > 0 {
-		l := pbfast.SizeZigZags(m.RepeatedSint32)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.SizeZigZags(m.RepeatedSint32)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.RepeatedSint64) > 0 {
-		l := pbfast.SizeZigZags(m.RepeatedSint64)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.SizeZigZags(m.RepeatedSint64)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.RepeatedFixed32) > 0 {
 		l := 4 * len(m.RepeatedFixed32)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.RepeatedFixed64) > 0 {
 		l := 8 * len(m.RepeatedFixed64)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.RepeatedSfixed32) > 0 {
 		l := 4 * len(m.RepeatedSfixed32)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.RepeatedSfixed64) > 0 {
 		l := 8 * len(m.RepeatedSfixed64)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.RepeatedFloat) > 0 {
 		l := 4 * len(m.RepeatedFloat)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.RepeatedDouble) > 0 {
 		l := 8 * len(m.RepeatedDouble)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.RepeatedBool) > 0 {
 		l := len(m.RepeatedBool)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	for _, v := range m.RepeatedString {
 		l := len(v)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	for _, v := range m.RepeatedBytes {
 		l := len(v)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	for _, v := range m.RepeatedNestedMessage {
-		l := v.PbfastSize()
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := v.SizeOf()
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	for _, v := range m.RepeatedForeignMessage {
-		l := v.PbfastSize()
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := v.SizeOf()
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.RepeatedNestedEnum) > 0 {
-		l := pbfast.SizeVarints(m.RepeatedNestedEnum)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.SizeVarints(m.RepeatedNestedEnum)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.RepeatedForeignEnum) > 0 {
-		l := pbfast.SizeVarints(m.RepeatedForeignEnum)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.SizeVarints(m.RepeatedForeignEnum)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	for _, v := range m.RepeatedStringPiece {
 		l := len(v)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	for _, v := range m.RepeatedCord {
 		l := len(v)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	for k, v := range m.MapInt32Int32 {
-		e := 2 + pbfast.SizeVarint(uint64(int64(k)))
-		e += pbfast.SizeVarint(uint64(int64(v)))
-		n += 2 + e + pbfast.SizeVarint(uint64(e))
+		e := 2 + runtime.SizeVarint(uint64(int64(k)))
+		e += runtime.SizeVarint(uint64(int64(v)))
+		n += 2 + e + runtime.SizeVarint(uint64(e))
 	}
 	for k, v := range m.MapInt64Int64 {
-		e := 2 + pbfast.SizeVarint(uint64(k))
-		e += pbfast.SizeVarint(uint64(v))
-		n += 2 + e + pbfast.SizeVarint(uint64(e))
+		e := 2 + runtime.SizeVarint(uint64(k))
+		e += runtime.SizeVarint(uint64(v))
+		n += 2 + e + runtime.SizeVarint(uint64(e))
 	}
 	for k, v := range m.MapUint32Uint32 {
-		e := 2 + pbfast.SizeVarint(uint64(k))
-		e += pbfast.SizeVarint(uint64(v))
-		n += 2 + e + pbfast.SizeVarint(uint64(e))
+		e := 2 + runtime.SizeVarint(uint64(k))
+		e += runtime.SizeVarint(uint64(v))
+		n += 2 + e + runtime.SizeVarint(uint64(e))
 	}
 	for k, v := range m.MapUint64Uint64 {
-		e := 2 + pbfast.SizeVarint(k)
-		e += pbfast.SizeVarint(v)
-		n += 2 + e + pbfast.SizeVarint(uint64(e))
+		e := 2 + runtime.SizeVarint(k)
+		e += runtime.SizeVarint(v)
+		n += 2 + e + runtime.SizeVarint(uint64(e))
 	}
 	for k, v := range m.MapSint32Sint32 {
-		e := 2 + pbfast.SizeVarint(pbfast.ZigZag(int64(k)))
-		e += pbfast.SizeVarint(pbfast.ZigZag(int64(v)))
-		n += 2 + e + pbfast.SizeVarint(uint64(e))
+		e := 2 + runtime.SizeVarint(runtime.ZigZag(int64(k)))
+		e += runtime.SizeVarint(runtime.ZigZag(int64(v)))
+		n += 2 + e + runtime.SizeVarint(uint64(e))
 	}
 	for k, v := range m.MapSint64Sint64 {
-		e := 2 + pbfast.SizeVarint(pbfast.ZigZag(int64(k)))
-		e += pbfast.SizeVarint(pbfast.ZigZag(int64(v)))
-		n += 2 + e + pbfast.SizeVarint(uint64(e))
+		e := 2 + runtime.SizeVarint(runtime.ZigZag(int64(k)))
+		e += runtime.SizeVarint(runtime.ZigZag(int64(v)))
+		n += 2 + e + runtime.SizeVarint(uint64(e))
 	}
 	if len(m.MapFixed32Fixed32) > 0 {
-		n += len(m.MapFixed32Fixed32) * (2 + (2 + 4 + 4) + pbfast.SizeVarint(uint64((2 + 4 + 4))))
+		n += len(m.MapFixed32Fixed32) * (2 + (2 + 4 + 4) + runtime.SizeVarint(uint64((2 + 4 + 4))))
 	}
 	if len(m.MapFixed64Fixed64) > 0 {
-		n += len(m.MapFixed64Fixed64) * (2 + (2 + 8 + 8) + pbfast.SizeVarint(uint64((2 + 8 + 8))))
+		n += len(m.MapFixed64Fixed64) * (2 + (2 + 8 + 8) + runtime.SizeVarint(uint64((2 + 8 + 8))))
 	}
 	if len(m.MapSfixed32Sfixed32) > 0 {
-		n += len(m.MapSfixed32Sfixed32) * (2 + (2 + 4 + 4) + pbfast.SizeVarint(uint64((2 + 4 + 4))))
+		n += len(m.MapSfixed32Sfixed32) * (2 + (2 + 4 + 4) + runtime.SizeVarint(uint64((2 + 4 + 4))))
 	}
 	if len(m.MapSfixed64Sfixed64) > 0 {
-		n += len(m.MapSfixed64Sfixed64) * (2 + (2 + 8 + 8) + pbfast.SizeVarint(uint64((2 + 8 + 8))))
+		n += len(m.MapSfixed64Sfixed64) * (2 + (2 + 8 + 8) + runtime.SizeVarint(uint64((2 + 8 + 8))))
 	}
 	for k, _ := range m.MapInt32Float {
-		e := 2 + pbfast.SizeVarint(uint64(int64(k)))
+		e := 2 + runtime.SizeVarint(uint64(int64(k)))
 		e += 4
-		n += 2 + e + pbfast.SizeVarint(uint64(e))
+		n += 2 + e + runtime.SizeVarint(uint64(e))
 	}
 	for k, _ := range m.MapInt32Double {
-		e := 2 + pbfast.SizeVarint(uint64(int64(k)))
+		e := 2 + runtime.SizeVarint(uint64(int64(k)))
 		e += 8
-		n += 2 + e + pbfast.SizeVarint(uint64(e))
+		n += 2 + e + runtime.SizeVarint(uint64(e))
 	}
 	if len(m.MapBoolBool) > 0 {
-		n += len(m.MapBoolBool) * (2 + (2 + 1 + 1) + pbfast.SizeVarint(uint64((2 + 1 + 1))))
+		n += len(m.MapBoolBool) * (2 + (2 + 1 + 1) + runtime.SizeVarint(uint64((2 + 1 + 1))))
 	}
 	for k, v := range m.MapStringString {
-		e := 2 + len(k) + pbfast.SizeVarint(uint64(len(k)))
-		e += len(v) + pbfast.SizeVarint(uint64(len(v)))
-		n += 2 + e + pbfast.SizeVarint(uint64(e))
+		e := 2 + len(k) + runtime.SizeVarint(uint64(len(k)))
+		e += len(v) + runtime.SizeVarint(uint64(len(v)))
+		n += 2 + e + runtime.SizeVarint(uint64(e))
 	}
 	for k, v := range m.MapStringBytes {
-		e := 2 + len(k) + pbfast.SizeVarint(uint64(len(k)))
-		e += len(v) + pbfast.SizeVarint(uint64(len(v)))
-		n += 2 + e + pbfast.SizeVarint(uint64(e))
+		e := 2 + len(k) + runtime.SizeVarint(uint64(len(k)))
+		e += len(v) + runtime.SizeVarint(uint64(len(v)))
+		n += 2 + e + runtime.SizeVarint(uint64(e))
 	}
 	for k, v := range m.MapStringNestedMessage {
-		e := 2 + len(k) + pbfast.SizeVarint(uint64(len(k)))
-		l := v.PbfastSize()
-		e += l + pbfast.SizeVarint(uint64(l))
-		n += 2 + e + pbfast.SizeVarint(uint64(e))
+		e := 2 + len(k) + runtime.SizeVarint(uint64(len(k)))
+		l := v.SizeOf()
+		e += l + runtime.SizeVarint(uint64(l))
+		n += 2 + e + runtime.SizeVarint(uint64(e))
 	}
 	for k, v := range m.MapStringForeignMessage {
-		e := 2 + len(k) + pbfast.SizeVarint(uint64(len(k)))
-		l := v.PbfastSize()
-		e += l + pbfast.SizeVarint(uint64(l))
-		n += 2 + e + pbfast.SizeVarint(uint64(e))
+		e := 2 + len(k) + runtime.SizeVarint(uint64(len(k)))
+		l := v.SizeOf()
+		e += l + runtime.SizeVarint(uint64(l))
+		n += 2 + e + runtime.SizeVarint(uint64(e))
 	}
 	for k, v := range m.MapStringNestedEnum {
-		e := 2 + len(k) + pbfast.SizeVarint(uint64(len(k)))
-		e += pbfast.SizeVarint(uint64(int64(v)))
-		n += 2 + e + pbfast.SizeVarint(uint64(e))
+		e := 2 + len(k) + runtime.SizeVarint(uint64(len(k)))
+		e += runtime.SizeVarint(uint64(int64(v)))
+		n += 2 + e + runtime.SizeVarint(uint64(e))
 	}
 	for k, v := range m.MapStringForeignEnum {
-		e := 2 + len(k) + pbfast.SizeVarint(uint64(len(k)))
-		e += pbfast.SizeVarint(uint64(int64(v)))
-		n += 2 + e + pbfast.SizeVarint(uint64(e))
+		e := 2 + len(k) + runtime.SizeVarint(uint64(len(k)))
+		e += runtime.SizeVarint(uint64(int64(v)))
+		n += 2 + e + runtime.SizeVarint(uint64(e))
 	}
 	if len(m.PackedInt32) > 0 {
-		l := pbfast.SizeVarints(m.PackedInt32)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.SizeVarints(m.PackedInt32)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.PackedInt64) > 0 {
-		l := pbfast.SizeVarints(m.PackedInt64)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.SizeVarints(m.PackedInt64)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.PackedUint32) > 0 {
-		l := pbfast.SizeVarints(m.PackedUint32)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.SizeVarints(m.PackedUint32)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.PackedUint64) > 0 {
-		l := pbfast.SizeVarints(m.PackedUint64)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.SizeVarints(m.PackedUint64)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.PackedSint32) > 0 {
-		l := pbfast.SizeZigZags(m.PackedSint32)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.SizeZigZags(m.PackedSint32)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.PackedSint64) > 0 {
-		l := pbfast.SizeZigZags(m.PackedSint64)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.SizeZigZags(m.PackedSint64)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.PackedFixed32) > 0 {
 		l := 4 * len(m.PackedFixed32)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.PackedFixed64) > 0 {
 		l := 8 * len(m.PackedFixed64)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.PackedSfixed32) > 0 {
 		l := 4 * len(m.PackedSfixed32)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.PackedSfixed64) > 0 {
 		l := 8 * len(m.PackedSfixed64)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.PackedFloat) > 0 {
 		l := 4 * len(m.PackedFloat)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.PackedDouble) > 0 {
 		l := 8 * len(m.PackedDouble)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.PackedBool) > 0 {
 		l := len(m.PackedBool)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.PackedNestedEnum) > 0 {
-		l := pbfast.SizeVarints(m.PackedNestedEnum)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.SizeVarints(m.PackedNestedEnum)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.UnpackedInt32) > 0 {
-		n += 2*len(m.UnpackedInt32) + pbfast.SizeVarints(m.UnpackedInt32)
+		n += 2*len(m.UnpackedInt32) + runtime.SizeVarints(m.UnpackedInt32)
 	}
 	if len(m.UnpackedInt64) > 0 {
-		n += 2*len(m.UnpackedInt64) + pbfast.SizeVarints(m.UnpackedInt64)
+		n += 2*len(m.UnpackedInt64) + runtime.SizeVarints(m.UnpackedInt64)
 	}
 	if len(m.UnpackedUint32) > 0 {
-		n += 2*len(m.UnpackedUint32) + pbfast.SizeVarints(m.UnpackedUint32)
+		n += 2*len(m.UnpackedUint32) + runtime.SizeVarints(m.UnpackedUint32)
 	}
 	if len(m.UnpackedUint64) > 0 {
-		n += 2*len(m.UnpackedUint64) + pbfast.SizeVarints(m.UnpackedUint64)
+		n += 2*len(m.UnpackedUint64) + runtime.SizeVarints(m.UnpackedUint64)
 	}
 	if len(m.UnpackedSint32) > 0 {
-		n += 2*len(m.UnpackedSint32) + pbfast.SizeZigZags(m.UnpackedSint32)
+		n += 2*len(m.UnpackedSint32) + runtime.SizeZigZags(m.UnpackedSint32)
 	}
 	if len(m.UnpackedSint64) > 0 {
-		n += 2*len(m.UnpackedSint64) + pbfast.SizeZigZags(m.UnpackedSint64)
+		n += 2*len(m.UnpackedSint64) + runtime.SizeZigZags(m.UnpackedSint64)
 	}
 	if len(m.UnpackedFixed32) > 0 {
 		n += 2*len(m.UnpackedFixed32) + 4*len(m.UnpackedFixed32)
@@ -696,33 +759,33 @@ func (m *TestAllTypesEdition2023) PbfastSize() (n int) {
 		n += 2*len(m.UnpackedBool) + len(m.UnpackedBool)
 	}
 	if len(m.UnpackedNestedEnum) > 0 {
-		n += 2*len(m.UnpackedNestedEnum) + pbfast.SizeVarints(m.UnpackedNestedEnum)
+		n += 2*len(m.UnpackedNestedEnum) + runtime.SizeVarints(m.UnpackedNestedEnum)
 	}
 	if m.Groupliketype != nil {
-		n += 4 + m.Groupliketype.PbfastSize()
+		n += 4 + m.Groupliketype.SizeOf()
 	}
 	if m.DelimitedField != nil {
-		n += 4 + m.DelimitedField.PbfastSize()
+		n += 4 + m.DelimitedField.SizeOf()
 	}
 	switch v := m.OneofField.(type) {
 	case *TestAllTypesEdition2023_OneofUint32:
 		if v != nil {
-			n += 2 + pbfast.SizeVarint(uint64(v.OneofUint32))
+			n += 2 + runtime.SizeVarint(uint64(v.OneofUint32))
 		}
 	case *TestAllTypesEdition2023_OneofNestedMessage:
 		if v != nil {
-			l := v.OneofNestedMessage.PbfastSize()
-			n += 2 + l + pbfast.SizeVarint(uint64(l))
+			l := v.OneofNestedMessage.SizeOf()
+			n += 2 + l + runtime.SizeVarint(uint64(l))
 		}
 	case *TestAllTypesEdition2023_OneofString:
 		if v != nil {
 			l := len(v.OneofString)
-			n += 2 + l + pbfast.SizeVarint(uint64(l))
+			n += 2 + l + runtime.SizeVarint(uint64(l))
 		}
 	case *TestAllTypesEdition2023_OneofBytes:
 		if v != nil {
 			l := len(v.OneofBytes)
-			n += 2 + l + pbfast.SizeVarint(uint64(l))
+			n += 2 + l + runtime.SizeVarint(uint64(l))
 		}
 	case *TestAllTypesEdition2023_OneofBool:
 		if v != nil {
@@ -730,7 +793,7 @@ func (m *TestAllTypesEdition2023) PbfastSize() (n int) {
 		}
 	case *TestAllTypesEdition2023_OneofUint64:
 		if v != nil {
-			n += 2 + pbfast.SizeVarint(v.OneofUint64)
+			n += 2 + runtime.SizeVarint(v.OneofUint64)
 		}
 	case *TestAllTypesEdition2023_OneofFloat:
 		if v != nil {
@@ -742,13 +805,13 @@ func (m *TestAllTypesEdition2023) PbfastSize() (n int) {
 		}
 	case *TestAllTypesEdition2023_OneofEnum:
 		if v != nil {
-			n += 2 + pbfast.SizeVarint(uint64(int64(v.OneofEnum)))
+			n += 2 + runtime.SizeVarint(uint64(int64(v.OneofEnum)))
 		}
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
+func (m *TestAllTypesEdition2023) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
 	if m == nil {
 		return w, i
 	}
@@ -768,7 +831,7 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 			if i < 7 {
 				w, i = e.Grow(w, i, 7)
 			}
-			i = pbfast.PutVarint(w, i, uint64(v.OneofUint32))
+			i = runtime.PutVarint(w, i, uint64(v.OneofUint32))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xf8
@@ -781,7 +844,7 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 			if i < 12 {
 				w, i = e.Grow(w, i, 12)
 			}
-			i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+			i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0x82
@@ -805,7 +868,7 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 			}
 			i -= len(v.OneofBytes)
 			copy(w[i:], v.OneofBytes)
-			i = pbfast.PutVarint(w, i, uint64(len(v.OneofBytes)))
+			i = runtime.PutVarint(w, i, uint64(len(v.OneofBytes)))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0x92
@@ -817,7 +880,7 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 				w, i = e.Grow(w, i, 3)
 			}
 			i--
-			w[i] = byte(pbfast.Bit(v.OneofBool))
+			w[i] = byte(runtime.Bit(v.OneofBool))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0x98
@@ -828,7 +891,7 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 			if i < 12 {
 				w, i = e.Grow(w, i, 12)
 			}
-			i = pbfast.PutVarint(w, i, v.OneofUint64)
+			i = runtime.PutVarint(w, i, v.OneofUint64)
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xa0
@@ -839,7 +902,7 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 			if i < 6 {
 				w, i = e.Grow(w, i, 6)
 			}
-			i = pbfast.PutFixed32(w, i, math.Float32bits(v.OneofFloat))
+			i = runtime.PutFixed32(w, i, math.Float32bits(v.OneofFloat))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xad
@@ -850,7 +913,7 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 			if i < 10 {
 				w, i = e.Grow(w, i, 10)
 			}
-			i = pbfast.PutFixed64(w, i, math.Float64bits(v.OneofDouble))
+			i = runtime.PutFixed64(w, i, math.Float64bits(v.OneofDouble))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xb1
@@ -861,7 +924,7 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 			if i < 12 {
 				w, i = e.Grow(w, i, 12)
 			}
-			i = pbfast.PutVarint(w, i, uint64(int64(v.OneofEnum)))
+			i = runtime.PutVarint(w, i, uint64(int64(v.OneofEnum)))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xb8
@@ -888,14 +951,14 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 				w, i = e.Grow(w, i, 19)
 			}
 			if m.GroupUint32 != nil {
-				i = pbfast.PutVarint(w, i, uint64(*m.GroupUint32))
+				i = runtime.PutVarint(w, i, uint64(*m.GroupUint32))
 				i -= 2
 				_ = w[i+1]
 				w[i] = 0xd8
 				w[i+1] = 0xc
 			}
 			if m.GroupInt32 != nil {
-				i = pbfast.PutVarint(w, i, uint64(int64(*m.GroupInt32)))
+				i = runtime.PutVarint(w, i, uint64(int64(*m.GroupInt32)))
 				i -= 2
 				_ = w[i+1]
 				w[i] = 0xd0
@@ -930,14 +993,14 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 				w, i = e.Grow(w, i, 19)
 			}
 			if m.GroupUint32 != nil {
-				i = pbfast.PutVarint(w, i, uint64(*m.GroupUint32))
+				i = runtime.PutVarint(w, i, uint64(*m.GroupUint32))
 				i -= 2
 				_ = w[i+1]
 				w[i] = 0xd8
 				w[i+1] = 0xc
 			}
 			if m.GroupInt32 != nil {
-				i = pbfast.PutVarint(w, i, uint64(int64(*m.GroupInt32)))
+				i = runtime.PutVarint(w, i, uint64(int64(*m.GroupInt32)))
 				i -= 2
 				_ = w[i+1]
 				w[i] = 0xd0
@@ -957,7 +1020,7 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 			w, i = e.Grow(w, i, 12*n)
 		}
 		for k := n - 1; k >= 0; k-- {
-			i = pbfast.PutVarint(w, i, uint64(int64(m.UnpackedNestedEnum[k])))
+			i = runtime.PutVarint(w, i, uint64(int64(m.UnpackedNestedEnum[k])))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xb0
@@ -970,7 +1033,7 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 		}
 		for k := n - 1; k >= 0; k-- {
 			i--
-			w[i] = byte(pbfast.Bit(m.UnpackedBool[k]))
+			w[i] = byte(runtime.Bit(m.UnpackedBool[k]))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xa8
@@ -982,7 +1045,7 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 			w, i = e.Grow(w, i, 10*n)
 		}
 		for k := n - 1; k >= 0; k-- {
-			i = pbfast.PutFixed64(w, i, math.Float64bits(m.UnpackedDouble[k]))
+			i = runtime.PutFixed64(w, i, math.Float64bits(m.UnpackedDouble[k]))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xa1
@@ -994,7 +1057,7 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 			w, i = e.Grow(w, i, 6*n)
 		}
 		for k := n - 1; k >= 0; k-- {
-			i = pbfast.PutFixed32(w, i, math.Float32bits(m.UnpackedFloat[k]))
+			i = runtime.PutFixed32(w, i, math.Float32bits(m.UnpackedFloat[k]))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0x9d
@@ -1006,7 +1069,7 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 			w, i = e.Grow(w, i, 10*n)
 		}
 		for k := n - 1; k >= 0; k-- {
-			i = pbfast.PutFixed64(w, i, uint64(m.UnpackedSfixed64[k]))
+			i = runtime.PutFixed64(w, i, uint64(m.UnpackedSfixed64[k]))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0x91
@@ -1018,7 +1081,7 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 			w, i = e.Grow(w, i, 6*n)
 		}
 		for k := n - 1; k >= 0; k-- {
-			i = pbfast.PutFixed32(w, i, uint32(m.UnpackedSfixed32[k]))
+			i = runtime.PutFixed32(w, i, uint32(m.UnpackedSfixed32[k]))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0x8d
@@ -1030,7 +1093,7 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 			w, i = e.Grow(w, i, 10*n)
 		}
 		for k := n - 1; k >= 0; k-- {
-			i = pbfast.PutFixed64(w, i, uint64(m.UnpackedFixed64[k]))
+			i = runtime.PutFixed64(w, i, uint64(m.UnpackedFixed64[k]))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0x81
@@ -1042,7 +1105,7 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 			w, i = e.Grow(w, i, 6*n)
 		}
 		for k := n - 1; k >= 0; k-- {
-			i = pbfast.PutFixed32(w, i, uint32(m.UnpackedFixed32[k]))
+			i = runtime.PutFixed32(w, i, uint32(m.UnpackedFixed32[k]))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xfd
@@ -1054,7 +1117,7 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 			w, i = e.Grow(w, i, 12*n)
 		}
 		for k := n - 1; k >= 0; k-- {
-			i = pbfast.PutVarint(w, i, pbfast.ZigZag(int64(m.UnpackedSint64[k])))
+			i = runtime.PutVarint(w, i, runtime.ZigZag(int64(m.UnpackedSint64[k])))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xf0
@@ -1066,7 +1129,7 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 			w, i = e.Grow(w, i, 7*n)
 		}
 		for k := n - 1; k >= 0; k-- {
-			i = pbfast.PutVarint(w, i, pbfast.ZigZag(int64(m.UnpackedSint32[k])))
+			i = runtime.PutVarint(w, i, runtime.ZigZag(int64(m.UnpackedSint32[k])))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xe8
@@ -1078,7 +1141,7 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 			w, i = e.Grow(w, i, 12*n)
 		}
 		for k := n - 1; k >= 0; k-- {
-			i = pbfast.PutVarint(w, i, m.UnpackedUint64[k])
+			i = runtime.PutVarint(w, i, m.UnpackedUint64[k])
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xe0
@@ -1090,7 +1153,7 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 			w, i = e.Grow(w, i, 7*n)
 		}
 		for k := n - 1; k >= 0; k-- {
-			i = pbfast.PutVarint(w, i, uint64(m.UnpackedUint32[k]))
+			i = runtime.PutVarint(w, i, uint64(m.UnpackedUint32[k]))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xd8
@@ -1102,7 +1165,7 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 			w, i = e.Grow(w, i, 12*n)
 		}
 		for k := n - 1; k >= 0; k-- {
-			i = pbfast.PutVarint(w, i, uint64(m.UnpackedInt64[k]))
+			i = runtime.PutVarint(w, i, uint64(m.UnpackedInt64[k]))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xd0
@@ -1114,7 +1177,7 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 			w, i = e.Grow(w, i, 12*n)
 		}
 		for k := n - 1; k >= 0; k-- {
-			i = pbfast.PutVarint(w, i, uint64(int64(m.UnpackedInt32[k])))
+			i = runtime.PutVarint(w, i, uint64(int64(m.UnpackedInt32[k])))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xc8
@@ -1126,8 +1189,8 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 			w, i = e.Grow(w, i, 12+10*n)
 		}
 		end := i
-		i = pbfast.PutVarints(w, i, m.PackedNestedEnum)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutVarints(w, i, m.PackedNestedEnum)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xc2
@@ -1138,8 +1201,8 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 			w, i = e.Grow(w, i, 12+1*n)
 		}
 		end := i
-		i = pbfast.PutBools(w, i, m.PackedBool)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutBools(w, i, m.PackedBool)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xba
@@ -1150,8 +1213,8 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 			w, i = e.Grow(w, i, 12+8*n)
 		}
 		end := i
-		i = pbfast.PutFixed64s(w, i, m.PackedDouble)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutFixed64s(w, i, m.PackedDouble)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xb2
@@ -1162,8 +1225,8 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 			w, i = e.Grow(w, i, 12+4*n)
 		}
 		end := i
-		i = pbfast.PutFixed32s(w, i, m.PackedFloat)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutFixed32s(w, i, m.PackedFloat)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xaa
@@ -1174,8 +1237,8 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 			w, i = e.Grow(w, i, 12+8*n)
 		}
 		end := i
-		i = pbfast.PutFixed64s(w, i, m.PackedSfixed64)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutFixed64s(w, i, m.PackedSfixed64)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xa2
@@ -1186,8 +1249,8 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 			w, i = e.Grow(w, i, 12+4*n)
 		}
 		end := i
-		i = pbfast.PutFixed32s(w, i, m.PackedSfixed32)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutFixed32s(w, i, m.PackedSfixed32)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x9a
@@ -1198,8 +1261,8 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 			w, i = e.Grow(w, i, 12+8*n)
 		}
 		end := i
-		i = pbfast.PutFixed64s(w, i, m.PackedFixed64)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutFixed64s(w, i, m.PackedFixed64)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x92
@@ -1210,8 +1273,8 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 			w, i = e.Grow(w, i, 12+4*n)
 		}
 		end := i
-		i = pbfast.PutFixed32s(w, i, m.PackedFixed32)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutFixed32s(w, i, m.PackedFixed32)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x8a
@@ -1222,8 +1285,8 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 			w, i = e.Grow(w, i, 12+10*n)
 		}
 		end := i
-		i = pbfast.PutZigZags(w, i, m.PackedSint64)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutZigZags(w, i, m.PackedSint64)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x82
@@ -1234,8 +1297,8 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 			w, i = e.Grow(w, i, 12+5*n)
 		}
 		end := i
-		i = pbfast.PutZigZags(w, i, m.PackedSint32)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutZigZags(w, i, m.PackedSint32)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xfa
@@ -1246,8 +1309,8 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 			w, i = e.Grow(w, i, 12+10*n)
 		}
 		end := i
-		i = pbfast.PutVarints(w, i, m.PackedUint64)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutVarints(w, i, m.PackedUint64)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xf2
@@ -1258,8 +1321,8 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 			w, i = e.Grow(w, i, 12+5*n)
 		}
 		end := i
-		i = pbfast.PutVarints(w, i, m.PackedUint32)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutVarints(w, i, m.PackedUint32)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xea
@@ -1270,8 +1333,8 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 			w, i = e.Grow(w, i, 12+10*n)
 		}
 		end := i
-		i = pbfast.PutVarints(w, i, m.PackedInt64)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutVarints(w, i, m.PackedInt64)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xe2
@@ -1282,8 +1345,8 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 			w, i = e.Grow(w, i, 12+10*n)
 		}
 		end := i
-		i = pbfast.PutVarints(w, i, m.PackedInt32)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutVarints(w, i, m.PackedInt32)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xda
@@ -1291,229 +1354,229 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 	}
 	if len(m.MapStringForeignEnum) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.MapStringForeignEnum)
+			keys := runtime.SortedKeys(m.MapStringForeignEnum)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesEdition2023MapStringForeignEnumEncode(e, w, i, keys[n], m.MapStringForeignEnum[keys[n]])
+				w, i = m.pbfastPutMapStringForeignEnum(e, w, i, keys[n], m.MapStringForeignEnum[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapStringForeignEnum {
-				w, i = pbfastTestAllTypesEdition2023MapStringForeignEnumEncode(e, w, i, k, v)
+				w, i = m.pbfastPutMapStringForeignEnum(e, w, i, k, v)
 			}
 		}
 	}
 	if len(m.MapStringNestedEnum) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.MapStringNestedEnum)
+			keys := runtime.SortedKeys(m.MapStringNestedEnum)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesEdition2023MapStringNestedEnumEncode(e, w, i, keys[n], m.MapStringNestedEnum[keys[n]])
+				w, i = m.pbfastPutMapStringNestedEnum(e, w, i, keys[n], m.MapStringNestedEnum[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapStringNestedEnum {
-				w, i = pbfastTestAllTypesEdition2023MapStringNestedEnumEncode(e, w, i, k, v)
+				w, i = m.pbfastPutMapStringNestedEnum(e, w, i, k, v)
 			}
 		}
 	}
 	if len(m.MapStringForeignMessage) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.MapStringForeignMessage)
+			keys := runtime.SortedKeys(m.MapStringForeignMessage)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesEdition2023MapStringForeignMessageEncode(e, w, i, keys[n], m.MapStringForeignMessage[keys[n]])
+				w, i = m.pbfastPutMapStringForeignMessage(e, w, i, keys[n], m.MapStringForeignMessage[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapStringForeignMessage {
-				w, i = pbfastTestAllTypesEdition2023MapStringForeignMessageEncode(e, w, i, k, v)
+				w, i = m.pbfastPutMapStringForeignMessage(e, w, i, k, v)
 			}
 		}
 	}
 	if len(m.MapStringNestedMessage) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.MapStringNestedMessage)
+			keys := runtime.SortedKeys(m.MapStringNestedMessage)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesEdition2023MapStringNestedMessageEncode(e, w, i, keys[n], m.MapStringNestedMessage[keys[n]])
+				w, i = m.pbfastPutMapStringNestedMessage(e, w, i, keys[n], m.MapStringNestedMessage[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapStringNestedMessage {
-				w, i = pbfastTestAllTypesEdition2023MapStringNestedMessageEncode(e, w, i, k, v)
+				w, i = m.pbfastPutMapStringNestedMessage(e, w, i, k, v)
 			}
 		}
 	}
 	if len(m.MapStringBytes) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.MapStringBytes)
+			keys := runtime.SortedKeys(m.MapStringBytes)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesEdition2023MapStringBytesEncode(e, w, i, keys[n], m.MapStringBytes[keys[n]])
+				w, i = m.pbfastPutMapStringBytes(e, w, i, keys[n], m.MapStringBytes[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapStringBytes {
-				w, i = pbfastTestAllTypesEdition2023MapStringBytesEncode(e, w, i, k, v)
+				w, i = m.pbfastPutMapStringBytes(e, w, i, k, v)
 			}
 		}
 	}
 	if len(m.MapStringString) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.MapStringString)
+			keys := runtime.SortedKeys(m.MapStringString)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesEdition2023MapStringStringEncode(e, w, i, keys[n], m.MapStringString[keys[n]])
+				w, i = m.pbfastPutMapStringString(e, w, i, keys[n], m.MapStringString[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapStringString {
-				w, i = pbfastTestAllTypesEdition2023MapStringStringEncode(e, w, i, k, v)
+				w, i = m.pbfastPutMapStringString(e, w, i, k, v)
 			}
 		}
 	}
 	if len(m.MapBoolBool) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedBools(m.MapBoolBool)
+			keys := runtime.SortedBools(m.MapBoolBool)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesEdition2023MapBoolBoolEncode(e, w, i, keys[n], m.MapBoolBool[keys[n]])
+				w, i = m.pbfastPutMapBoolBool(e, w, i, keys[n], m.MapBoolBool[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapBoolBool {
-				w, i = pbfastTestAllTypesEdition2023MapBoolBoolEncode(e, w, i, k, v)
+				w, i = m.pbfastPutMapBoolBool(e, w, i, k, v)
 			}
 		}
 	}
 	if len(m.MapInt32Double) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.MapInt32Double)
+			keys := runtime.SortedKeys(m.MapInt32Double)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesEdition2023MapInt32DoubleEncode(e, w, i, keys[n], m.MapInt32Double[keys[n]])
+				w, i = m.pbfastPutMapInt32Double(e, w, i, keys[n], m.MapInt32Double[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapInt32Double {
-				w, i = pbfastTestAllTypesEdition2023MapInt32DoubleEncode(e, w, i, k, v)
+				w, i = m.pbfastPutMapInt32Double(e, w, i, k, v)
 			}
 		}
 	}
 	if len(m.MapInt32Float) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.MapInt32Float)
+			keys := runtime.SortedKeys(m.MapInt32Float)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesEdition2023MapInt32FloatEncode(e, w, i, keys[n], m.MapInt32Float[keys[n]])
+				w, i = m.pbfastPutMapInt32Float(e, w, i, keys[n], m.MapInt32Float[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapInt32Float {
-				w, i = pbfastTestAllTypesEdition2023MapInt32FloatEncode(e, w, i, k, v)
+				w, i = m.pbfastPutMapInt32Float(e, w, i, k, v)
 			}
 		}
 	}
 	if len(m.MapSfixed64Sfixed64) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.MapSfixed64Sfixed64)
+			keys := runtime.SortedKeys(m.MapSfixed64Sfixed64)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesEdition2023MapSfixed64Sfixed64Encode(e, w, i, keys[n], m.MapSfixed64Sfixed64[keys[n]])
+				w, i = m.pbfastPutMapSfixed64Sfixed64(e, w, i, keys[n], m.MapSfixed64Sfixed64[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapSfixed64Sfixed64 {
-				w, i = pbfastTestAllTypesEdition2023MapSfixed64Sfixed64Encode(e, w, i, k, v)
+				w, i = m.pbfastPutMapSfixed64Sfixed64(e, w, i, k, v)
 			}
 		}
 	}
 	if len(m.MapSfixed32Sfixed32) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.MapSfixed32Sfixed32)
+			keys := runtime.SortedKeys(m.MapSfixed32Sfixed32)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesEdition2023MapSfixed32Sfixed32Encode(e, w, i, keys[n], m.MapSfixed32Sfixed32[keys[n]])
+				w, i = m.pbfastPutMapSfixed32Sfixed32(e, w, i, keys[n], m.MapSfixed32Sfixed32[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapSfixed32Sfixed32 {
-				w, i = pbfastTestAllTypesEdition2023MapSfixed32Sfixed32Encode(e, w, i, k, v)
+				w, i = m.pbfastPutMapSfixed32Sfixed32(e, w, i, k, v)
 			}
 		}
 	}
 	if len(m.MapFixed64Fixed64) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.MapFixed64Fixed64)
+			keys := runtime.SortedKeys(m.MapFixed64Fixed64)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesEdition2023MapFixed64Fixed64Encode(e, w, i, keys[n], m.MapFixed64Fixed64[keys[n]])
+				w, i = m.pbfastPutMapFixed64Fixed64(e, w, i, keys[n], m.MapFixed64Fixed64[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapFixed64Fixed64 {
-				w, i = pbfastTestAllTypesEdition2023MapFixed64Fixed64Encode(e, w, i, k, v)
+				w, i = m.pbfastPutMapFixed64Fixed64(e, w, i, k, v)
 			}
 		}
 	}
 	if len(m.MapFixed32Fixed32) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.MapFixed32Fixed32)
+			keys := runtime.SortedKeys(m.MapFixed32Fixed32)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesEdition2023MapFixed32Fixed32Encode(e, w, i, keys[n], m.MapFixed32Fixed32[keys[n]])
+				w, i = m.pbfastPutMapFixed32Fixed32(e, w, i, keys[n], m.MapFixed32Fixed32[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapFixed32Fixed32 {
-				w, i = pbfastTestAllTypesEdition2023MapFixed32Fixed32Encode(e, w, i, k, v)
+				w, i = m.pbfastPutMapFixed32Fixed32(e, w, i, k, v)
 			}
 		}
 	}
 	if len(m.MapSint64Sint64) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.MapSint64Sint64)
+			keys := runtime.SortedKeys(m.MapSint64Sint64)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesEdition2023MapSint64Sint64Encode(e, w, i, keys[n], m.MapSint64Sint64[keys[n]])
+				w, i = m.pbfastPutMapSint64Sint64(e, w, i, keys[n], m.MapSint64Sint64[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapSint64Sint64 {
-				w, i = pbfastTestAllTypesEdition2023MapSint64Sint64Encode(e, w, i, k, v)
+				w, i = m.pbfastPutMapSint64Sint64(e, w, i, k, v)
 			}
 		}
 	}
 	if len(m.MapSint32Sint32) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.MapSint32Sint32)
+			keys := runtime.SortedKeys(m.MapSint32Sint32)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesEdition2023MapSint32Sint32Encode(e, w, i, keys[n], m.MapSint32Sint32[keys[n]])
+				w, i = m.pbfastPutMapSint32Sint32(e, w, i, keys[n], m.MapSint32Sint32[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapSint32Sint32 {
-				w, i = pbfastTestAllTypesEdition2023MapSint32Sint32Encode(e, w, i, k, v)
+				w, i = m.pbfastPutMapSint32Sint32(e, w, i, k, v)
 			}
 		}
 	}
 	if len(m.MapUint64Uint64) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.MapUint64Uint64)
+			keys := runtime.SortedKeys(m.MapUint64Uint64)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesEdition2023MapUint64Uint64Encode(e, w, i, keys[n], m.MapUint64Uint64[keys[n]])
+				w, i = m.pbfastPutMapUint64Uint64(e, w, i, keys[n], m.MapUint64Uint64[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapUint64Uint64 {
-				w, i = pbfastTestAllTypesEdition2023MapUint64Uint64Encode(e, w, i, k, v)
+				w, i = m.pbfastPutMapUint64Uint64(e, w, i, k, v)
 			}
 		}
 	}
 	if len(m.MapUint32Uint32) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.MapUint32Uint32)
+			keys := runtime.SortedKeys(m.MapUint32Uint32)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesEdition2023MapUint32Uint32Encode(e, w, i, keys[n], m.MapUint32Uint32[keys[n]])
+				w, i = m.pbfastPutMapUint32Uint32(e, w, i, keys[n], m.MapUint32Uint32[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapUint32Uint32 {
-				w, i = pbfastTestAllTypesEdition2023MapUint32Uint32Encode(e, w, i, k, v)
+				w, i = m.pbfastPutMapUint32Uint32(e, w, i, k, v)
 			}
 		}
 	}
 	if len(m.MapInt64Int64) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.MapInt64Int64)
+			keys := runtime.SortedKeys(m.MapInt64Int64)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesEdition2023MapInt64Int64Encode(e, w, i, keys[n], m.MapInt64Int64[keys[n]])
+				w, i = m.pbfastPutMapInt64Int64(e, w, i, keys[n], m.MapInt64Int64[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapInt64Int64 {
-				w, i = pbfastTestAllTypesEdition2023MapInt64Int64Encode(e, w, i, k, v)
+				w, i = m.pbfastPutMapInt64Int64(e, w, i, k, v)
 			}
 		}
 	}
 	if len(m.MapInt32Int32) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.MapInt32Int32)
+			keys := runtime.SortedKeys(m.MapInt32Int32)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesEdition2023MapInt32Int32Encode(e, w, i, keys[n], m.MapInt32Int32[keys[n]])
+				w, i = m.pbfastPutMapInt32Int32(e, w, i, keys[n], m.MapInt32Int32[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapInt32Int32 {
-				w, i = pbfastTestAllTypesEdition2023MapInt32Int32Encode(e, w, i, k, v)
+				w, i = m.pbfastPutMapInt32Int32(e, w, i, k, v)
 			}
 		}
 	}
@@ -1544,8 +1607,8 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 			w, i = e.Grow(w, i, 12+10*n)
 		}
 		end := i
-		i = pbfast.PutVarints(w, i, m.RepeatedForeignEnum)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutVarints(w, i, m.RepeatedForeignEnum)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xa2
@@ -1556,8 +1619,8 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 			w, i = e.Grow(w, i, 12+10*n)
 		}
 		end := i
-		i = pbfast.PutVarints(w, i, m.RepeatedNestedEnum)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutVarints(w, i, m.RepeatedNestedEnum)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x9a
@@ -1577,7 +1640,7 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 				w, i = e.Grow(w, i, 11)
 			}
 			if m.C != nil {
-				i = pbfast.PutVarint(w, i, uint64(int64(*m.C)))
+				i = runtime.PutVarint(w, i, uint64(int64(*m.C)))
 				i--
 				w[i] = 0x8
 			}
@@ -1585,7 +1648,7 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 		if i < 12 {
 			w, i = e.Grow(w, i, 12)
 		}
-		i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x8a
@@ -1597,7 +1660,7 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 		if i < 12 {
 			w, i = e.Grow(w, i, 12)
 		}
-		i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x82
@@ -1610,7 +1673,7 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 		}
 		i -= len(v)
 		copy(w[i:], v)
-		i = pbfast.PutVarint(w, i, uint64(len(v)))
+		i = runtime.PutVarint(w, i, uint64(len(v)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xea
@@ -1632,8 +1695,8 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 			w, i = e.Grow(w, i, 12+1*n)
 		}
 		end := i
-		i = pbfast.PutBools(w, i, m.RepeatedBool)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutBools(w, i, m.RepeatedBool)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xda
@@ -1644,8 +1707,8 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 			w, i = e.Grow(w, i, 12+8*n)
 		}
 		end := i
-		i = pbfast.PutFixed64s(w, i, m.RepeatedDouble)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutFixed64s(w, i, m.RepeatedDouble)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xd2
@@ -1656,8 +1719,8 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 			w, i = e.Grow(w, i, 12+4*n)
 		}
 		end := i
-		i = pbfast.PutFixed32s(w, i, m.RepeatedFloat)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutFixed32s(w, i, m.RepeatedFloat)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xca
@@ -1668,8 +1731,8 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 			w, i = e.Grow(w, i, 12+8*n)
 		}
 		end := i
-		i = pbfast.PutFixed64s(w, i, m.RepeatedSfixed64)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutFixed64s(w, i, m.RepeatedSfixed64)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xc2
@@ -1680,8 +1743,8 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 			w, i = e.Grow(w, i, 12+4*n)
 		}
 		end := i
-		i = pbfast.PutFixed32s(w, i, m.RepeatedSfixed32)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutFixed32s(w, i, m.RepeatedSfixed32)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xba
@@ -1692,8 +1755,8 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 			w, i = e.Grow(w, i, 12+8*n)
 		}
 		end := i
-		i = pbfast.PutFixed64s(w, i, m.RepeatedFixed64)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutFixed64s(w, i, m.RepeatedFixed64)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xb2
@@ -1704,8 +1767,8 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 			w, i = e.Grow(w, i, 12+4*n)
 		}
 		end := i
-		i = pbfast.PutFixed32s(w, i, m.RepeatedFixed32)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutFixed32s(w, i, m.RepeatedFixed32)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xaa
@@ -1716,8 +1779,8 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 			w, i = e.Grow(w, i, 12+10*n)
 		}
 		end := i
-		i = pbfast.PutZigZags(w, i, m.RepeatedSint64)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutZigZags(w, i, m.RepeatedSint64)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xa2
@@ -1728,8 +1791,8 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 			w, i = e.Grow(w, i, 12+5*n)
 		}
 		end := i
-		i = pbfast.PutZigZags(w, i, m.RepeatedSint32)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutZigZags(w, i, m.RepeatedSint32)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x9a
@@ -1740,8 +1803,8 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 			w, i = e.Grow(w, i, 12+10*n)
 		}
 		end := i
-		i = pbfast.PutVarints(w, i, m.RepeatedUint64)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutVarints(w, i, m.RepeatedUint64)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x92
@@ -1752,8 +1815,8 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 			w, i = e.Grow(w, i, 12+5*n)
 		}
 		end := i
-		i = pbfast.PutVarints(w, i, m.RepeatedUint32)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutVarints(w, i, m.RepeatedUint32)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x8a
@@ -1764,8 +1827,8 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 			w, i = e.Grow(w, i, 12+10*n)
 		}
 		end := i
-		i = pbfast.PutVarints(w, i, m.RepeatedInt64)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutVarints(w, i, m.RepeatedInt64)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x82
@@ -1776,8 +1839,8 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 			w, i = e.Grow(w, i, 12+10*n)
 		}
 		end := i
-		i = pbfast.PutVarints(w, i, m.RepeatedInt32)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutVarints(w, i, m.RepeatedInt32)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xfa
@@ -1789,7 +1852,7 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 		if i < 12 {
 			w, i = e.Grow(w, i, 12)
 		}
-		i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xda
@@ -1821,14 +1884,14 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 		w[i+1] = 0x1
 	}
 	if m.OptionalForeignEnum != nil {
-		i = pbfast.PutVarint(w, i, uint64(int64(*m.OptionalForeignEnum)))
+		i = runtime.PutVarint(w, i, uint64(int64(*m.OptionalForeignEnum)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xb0
 		w[i+1] = 0x1
 	}
 	if m.OptionalNestedEnum != nil {
-		i = pbfast.PutVarint(w, i, uint64(int64(*m.OptionalNestedEnum)))
+		i = runtime.PutVarint(w, i, uint64(int64(*m.OptionalNestedEnum)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xa8
@@ -1848,7 +1911,7 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 				w, i = e.Grow(w, i, 11)
 			}
 			if m.C != nil {
-				i = pbfast.PutVarint(w, i, uint64(int64(*m.C)))
+				i = runtime.PutVarint(w, i, uint64(int64(*m.C)))
 				i--
 				w[i] = 0x8
 			}
@@ -1856,7 +1919,7 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 		if i < 12 {
 			w, i = e.Grow(w, i, 12)
 		}
-		i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x9a
@@ -1868,7 +1931,7 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 		if i < 12 {
 			w, i = e.Grow(w, i, 12)
 		}
-		i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x92
@@ -1880,7 +1943,7 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 	if m.OptionalBytes != nil {
 		i -= len(m.OptionalBytes)
 		copy(w[i:], m.OptionalBytes)
-		i = pbfast.PutVarint(w, i, uint64(len(m.OptionalBytes)))
+		i = runtime.PutVarint(w, i, uint64(len(m.OptionalBytes)))
 		i--
 		w[i] = 0x7a
 	}
@@ -1893,85 +1956,85 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 	}
 	if m.OptionalBool != nil {
 		i--
-		w[i] = byte(pbfast.Bit(*m.OptionalBool))
+		w[i] = byte(runtime.Bit(*m.OptionalBool))
 		i--
 		w[i] = 0x68
 	}
 	if m.OptionalDouble != nil {
-		i = pbfast.PutFixed64(w, i, math.Float64bits(*m.OptionalDouble))
+		i = runtime.PutFixed64(w, i, math.Float64bits(*m.OptionalDouble))
 		i--
 		w[i] = 0x61
 	}
 	if m.OptionalFloat != nil {
-		i = pbfast.PutFixed32(w, i, math.Float32bits(*m.OptionalFloat))
+		i = runtime.PutFixed32(w, i, math.Float32bits(*m.OptionalFloat))
 		i--
 		w[i] = 0x5d
 	}
 	if m.OptionalSfixed64 != nil {
-		i = pbfast.PutFixed64(w, i, uint64(*m.OptionalSfixed64))
+		i = runtime.PutFixed64(w, i, uint64(*m.OptionalSfixed64))
 		i--
 		w[i] = 0x51
 	}
 	if m.OptionalSfixed32 != nil {
-		i = pbfast.PutFixed32(w, i, uint32(*m.OptionalSfixed32))
+		i = runtime.PutFixed32(w, i, uint32(*m.OptionalSfixed32))
 		i--
 		w[i] = 0x4d
 	}
 	if m.OptionalFixed64 != nil {
-		i = pbfast.PutFixed64(w, i, uint64(*m.OptionalFixed64))
+		i = runtime.PutFixed64(w, i, uint64(*m.OptionalFixed64))
 		i--
 		w[i] = 0x41
 	}
 	if m.OptionalFixed32 != nil {
-		i = pbfast.PutFixed32(w, i, uint32(*m.OptionalFixed32))
+		i = runtime.PutFixed32(w, i, uint32(*m.OptionalFixed32))
 		i--
 		w[i] = 0x3d
 	}
 	if m.OptionalSint64 != nil {
-		i = pbfast.PutVarint(w, i, pbfast.ZigZag(int64(*m.OptionalSint64)))
+		i = runtime.PutVarint(w, i, runtime.ZigZag(int64(*m.OptionalSint64)))
 		i--
 		w[i] = 0x30
 	}
 	if m.OptionalSint32 != nil {
-		i = pbfast.PutVarint(w, i, pbfast.ZigZag(int64(*m.OptionalSint32)))
+		i = runtime.PutVarint(w, i, runtime.ZigZag(int64(*m.OptionalSint32)))
 		i--
 		w[i] = 0x28
 	}
 	if m.OptionalUint64 != nil {
-		i = pbfast.PutVarint(w, i, *m.OptionalUint64)
+		i = runtime.PutVarint(w, i, *m.OptionalUint64)
 		i--
 		w[i] = 0x20
 	}
 	if m.OptionalUint32 != nil {
-		i = pbfast.PutVarint(w, i, uint64(*m.OptionalUint32))
+		i = runtime.PutVarint(w, i, uint64(*m.OptionalUint32))
 		i--
 		w[i] = 0x18
 	}
 	if m.OptionalInt64 != nil {
-		i = pbfast.PutVarint(w, i, uint64(*m.OptionalInt64))
+		i = runtime.PutVarint(w, i, uint64(*m.OptionalInt64))
 		i--
 		w[i] = 0x10
 	}
 	if m.OptionalInt32 != nil {
-		i = pbfast.PutVarint(w, i, uint64(int64(*m.OptionalInt32)))
+		i = runtime.PutVarint(w, i, uint64(int64(*m.OptionalInt32)))
 		i--
 		w[i] = 0x8
 	}
 	return w, i
 }
 
-func pbfastTestAllTypesEdition2023MapInt32Int32Encode(e *pbfast.Encoder, w []byte, i int, k int32, v int32) ([]byte, int) {
+func (*TestAllTypesEdition2023) pbfastPutMapInt32Int32(e *runtime.Encoder, w []byte, i int, k int32, v int32) ([]byte, int) {
 	if i < 34 {
 		w, i = e.Grow(w, i, 34)
 	}
 	last := i
-	i = pbfast.PutVarint(w, i, uint64(int64(v)))
+	i = runtime.PutVarint(w, i, uint64(int64(v)))
 	i--
 	w[i] = 0x10
-	i = pbfast.PutVarint(w, i, uint64(int64(k)))
+	i = runtime.PutVarint(w, i, uint64(int64(k)))
 	i--
 	w[i] = 0x8
-	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i = runtime.PutVarint(w, i, uint64(last-i))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0xc2
@@ -1979,18 +2042,18 @@ func pbfastTestAllTypesEdition2023MapInt32Int32Encode(e *pbfast.Encoder, w []byt
 	return w, i
 }
 
-func pbfastTestAllTypesEdition2023MapInt64Int64Encode(e *pbfast.Encoder, w []byte, i int, k int64, v int64) ([]byte, int) {
+func (*TestAllTypesEdition2023) pbfastPutMapInt64Int64(e *runtime.Encoder, w []byte, i int, k int64, v int64) ([]byte, int) {
 	if i < 34 {
 		w, i = e.Grow(w, i, 34)
 	}
 	last := i
-	i = pbfast.PutVarint(w, i, uint64(v))
+	i = runtime.PutVarint(w, i, uint64(v))
 	i--
 	w[i] = 0x10
-	i = pbfast.PutVarint(w, i, uint64(k))
+	i = runtime.PutVarint(w, i, uint64(k))
 	i--
 	w[i] = 0x8
-	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i = runtime.PutVarint(w, i, uint64(last-i))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0xca
@@ -1998,18 +2061,18 @@ func pbfastTestAllTypesEdition2023MapInt64Int64Encode(e *pbfast.Encoder, w []byt
 	return w, i
 }
 
-func pbfastTestAllTypesEdition2023MapUint32Uint32Encode(e *pbfast.Encoder, w []byte, i int, k uint32, v uint32) ([]byte, int) {
+func (*TestAllTypesEdition2023) pbfastPutMapUint32Uint32(e *runtime.Encoder, w []byte, i int, k uint32, v uint32) ([]byte, int) {
 	if i < 24 {
 		w, i = e.Grow(w, i, 24)
 	}
 	last := i
-	i = pbfast.PutVarint(w, i, uint64(v))
+	i = runtime.PutVarint(w, i, uint64(v))
 	i--
 	w[i] = 0x10
-	i = pbfast.PutVarint(w, i, uint64(k))
+	i = runtime.PutVarint(w, i, uint64(k))
 	i--
 	w[i] = 0x8
-	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i = runtime.PutVarint(w, i, uint64(last-i))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0xd2
@@ -2017,18 +2080,18 @@ func pbfastTestAllTypesEdition2023MapUint32Uint32Encode(e *pbfast.Encoder, w []b
 	return w, i
 }
 
-func pbfastTestAllTypesEdition2023MapUint64Uint64Encode(e *pbfast.Encoder, w []byte, i int, k uint64, v uint64) ([]byte, int) {
+func (*TestAllTypesEdition2023) pbfastPutMapUint64Uint64(e *runtime.Encoder, w []byte, i int, k uint64, v uint64) ([]byte, int) {
 	if i < 34 {
 		w, i = e.Grow(w, i, 34)
 	}
 	last := i
-	i = pbfast.PutVarint(w, i, v)
+	i = runtime.PutVarint(w, i, v)
 	i--
 	w[i] = 0x10
-	i = pbfast.PutVarint(w, i, k)
+	i = runtime.PutVarint(w, i, k)
 	i--
 	w[i] = 0x8
-	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i = runtime.PutVarint(w, i, uint64(last-i))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0xda
@@ -2036,18 +2099,18 @@ func pbfastTestAllTypesEdition2023MapUint64Uint64Encode(e *pbfast.Encoder, w []b
 	return w, i
 }
 
-func pbfastTestAllTypesEdition2023MapSint32Sint32Encode(e *pbfast.Encoder, w []byte, i int, k int32, v int32) ([]byte, int) {
+func (*TestAllTypesEdition2023) pbfastPutMapSint32Sint32(e *runtime.Encoder, w []byte, i int, k int32, v int32) ([]byte, int) {
 	if i < 24 {
 		w, i = e.Grow(w, i, 24)
 	}
 	last := i
-	i = pbfast.PutVarint(w, i, pbfast.ZigZag(int64(v)))
+	i = runtime.PutVarint(w, i, runtime.ZigZag(int64(v)))
 	i--
 	w[i] = 0x10
-	i = pbfast.PutVarint(w, i, pbfast.ZigZag(int64(k)))
+	i = runtime.PutVarint(w, i, runtime.ZigZag(int64(k)))
 	i--
 	w[i] = 0x8
-	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i = runtime.PutVarint(w, i, uint64(last-i))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0xe2
@@ -2055,18 +2118,18 @@ func pbfastTestAllTypesEdition2023MapSint32Sint32Encode(e *pbfast.Encoder, w []b
 	return w, i
 }
 
-func pbfastTestAllTypesEdition2023MapSint64Sint64Encode(e *pbfast.Encoder, w []byte, i int, k int64, v int64) ([]byte, int) {
+func (*TestAllTypesEdition2023) pbfastPutMapSint64Sint64(e *runtime.Encoder, w []byte, i int, k int64, v int64) ([]byte, int) {
 	if i < 34 {
 		w, i = e.Grow(w, i, 34)
 	}
 	last := i
-	i = pbfast.PutVarint(w, i, pbfast.ZigZag(int64(v)))
+	i = runtime.PutVarint(w, i, runtime.ZigZag(int64(v)))
 	i--
 	w[i] = 0x10
-	i = pbfast.PutVarint(w, i, pbfast.ZigZag(int64(k)))
+	i = runtime.PutVarint(w, i, runtime.ZigZag(int64(k)))
 	i--
 	w[i] = 0x8
-	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i = runtime.PutVarint(w, i, uint64(last-i))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0xea
@@ -2074,18 +2137,18 @@ func pbfastTestAllTypesEdition2023MapSint64Sint64Encode(e *pbfast.Encoder, w []b
 	return w, i
 }
 
-func pbfastTestAllTypesEdition2023MapFixed32Fixed32Encode(e *pbfast.Encoder, w []byte, i int, k uint32, v uint32) ([]byte, int) {
+func (*TestAllTypesEdition2023) pbfastPutMapFixed32Fixed32(e *runtime.Encoder, w []byte, i int, k uint32, v uint32) ([]byte, int) {
 	if i < 22 {
 		w, i = e.Grow(w, i, 22)
 	}
 	last := i
-	i = pbfast.PutFixed32(w, i, uint32(v))
+	i = runtime.PutFixed32(w, i, uint32(v))
 	i--
 	w[i] = 0x15
-	i = pbfast.PutFixed32(w, i, uint32(k))
+	i = runtime.PutFixed32(w, i, uint32(k))
 	i--
 	w[i] = 0xd
-	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i = runtime.PutVarint(w, i, uint64(last-i))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0xf2
@@ -2093,18 +2156,18 @@ func pbfastTestAllTypesEdition2023MapFixed32Fixed32Encode(e *pbfast.Encoder, w [
 	return w, i
 }
 
-func pbfastTestAllTypesEdition2023MapFixed64Fixed64Encode(e *pbfast.Encoder, w []byte, i int, k uint64, v uint64) ([]byte, int) {
+func (*TestAllTypesEdition2023) pbfastPutMapFixed64Fixed64(e *runtime.Encoder, w []byte, i int, k uint64, v uint64) ([]byte, int) {
 	if i < 30 {
 		w, i = e.Grow(w, i, 30)
 	}
 	last := i
-	i = pbfast.PutFixed64(w, i, uint64(v))
+	i = runtime.PutFixed64(w, i, uint64(v))
 	i--
 	w[i] = 0x11
-	i = pbfast.PutFixed64(w, i, uint64(k))
+	i = runtime.PutFixed64(w, i, uint64(k))
 	i--
 	w[i] = 0x9
-	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i = runtime.PutVarint(w, i, uint64(last-i))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0xfa
@@ -2112,18 +2175,18 @@ func pbfastTestAllTypesEdition2023MapFixed64Fixed64Encode(e *pbfast.Encoder, w [
 	return w, i
 }
 
-func pbfastTestAllTypesEdition2023MapSfixed32Sfixed32Encode(e *pbfast.Encoder, w []byte, i int, k int32, v int32) ([]byte, int) {
+func (*TestAllTypesEdition2023) pbfastPutMapSfixed32Sfixed32(e *runtime.Encoder, w []byte, i int, k int32, v int32) ([]byte, int) {
 	if i < 22 {
 		w, i = e.Grow(w, i, 22)
 	}
 	last := i
-	i = pbfast.PutFixed32(w, i, uint32(v))
+	i = runtime.PutFixed32(w, i, uint32(v))
 	i--
 	w[i] = 0x15
-	i = pbfast.PutFixed32(w, i, uint32(k))
+	i = runtime.PutFixed32(w, i, uint32(k))
 	i--
 	w[i] = 0xd
-	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i = runtime.PutVarint(w, i, uint64(last-i))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0x82
@@ -2131,18 +2194,18 @@ func pbfastTestAllTypesEdition2023MapSfixed32Sfixed32Encode(e *pbfast.Encoder, w
 	return w, i
 }
 
-func pbfastTestAllTypesEdition2023MapSfixed64Sfixed64Encode(e *pbfast.Encoder, w []byte, i int, k int64, v int64) ([]byte, int) {
+func (*TestAllTypesEdition2023) pbfastPutMapSfixed64Sfixed64(e *runtime.Encoder, w []byte, i int, k int64, v int64) ([]byte, int) {
 	if i < 30 {
 		w, i = e.Grow(w, i, 30)
 	}
 	last := i
-	i = pbfast.PutFixed64(w, i, uint64(v))
+	i = runtime.PutFixed64(w, i, uint64(v))
 	i--
 	w[i] = 0x11
-	i = pbfast.PutFixed64(w, i, uint64(k))
+	i = runtime.PutFixed64(w, i, uint64(k))
 	i--
 	w[i] = 0x9
-	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i = runtime.PutVarint(w, i, uint64(last-i))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0x8a
@@ -2150,18 +2213,18 @@ func pbfastTestAllTypesEdition2023MapSfixed64Sfixed64Encode(e *pbfast.Encoder, w
 	return w, i
 }
 
-func pbfastTestAllTypesEdition2023MapInt32FloatEncode(e *pbfast.Encoder, w []byte, i int, k int32, v float32) ([]byte, int) {
+func (*TestAllTypesEdition2023) pbfastPutMapInt32Float(e *runtime.Encoder, w []byte, i int, k int32, v float32) ([]byte, int) {
 	if i < 28 {
 		w, i = e.Grow(w, i, 28)
 	}
 	last := i
-	i = pbfast.PutFixed32(w, i, math.Float32bits(v))
+	i = runtime.PutFixed32(w, i, math.Float32bits(v))
 	i--
 	w[i] = 0x15
-	i = pbfast.PutVarint(w, i, uint64(int64(k)))
+	i = runtime.PutVarint(w, i, uint64(int64(k)))
 	i--
 	w[i] = 0x8
-	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i = runtime.PutVarint(w, i, uint64(last-i))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0x92
@@ -2169,18 +2232,18 @@ func pbfastTestAllTypesEdition2023MapInt32FloatEncode(e *pbfast.Encoder, w []byt
 	return w, i
 }
 
-func pbfastTestAllTypesEdition2023MapInt32DoubleEncode(e *pbfast.Encoder, w []byte, i int, k int32, v float64) ([]byte, int) {
+func (*TestAllTypesEdition2023) pbfastPutMapInt32Double(e *runtime.Encoder, w []byte, i int, k int32, v float64) ([]byte, int) {
 	if i < 32 {
 		w, i = e.Grow(w, i, 32)
 	}
 	last := i
-	i = pbfast.PutFixed64(w, i, math.Float64bits(v))
+	i = runtime.PutFixed64(w, i, math.Float64bits(v))
 	i--
 	w[i] = 0x11
-	i = pbfast.PutVarint(w, i, uint64(int64(k)))
+	i = runtime.PutVarint(w, i, uint64(int64(k)))
 	i--
 	w[i] = 0x8
-	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i = runtime.PutVarint(w, i, uint64(last-i))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0x9a
@@ -2188,20 +2251,20 @@ func pbfastTestAllTypesEdition2023MapInt32DoubleEncode(e *pbfast.Encoder, w []by
 	return w, i
 }
 
-func pbfastTestAllTypesEdition2023MapBoolBoolEncode(e *pbfast.Encoder, w []byte, i int, k bool, v bool) ([]byte, int) {
+func (*TestAllTypesEdition2023) pbfastPutMapBoolBool(e *runtime.Encoder, w []byte, i int, k bool, v bool) ([]byte, int) {
 	if i < 16 {
 		w, i = e.Grow(w, i, 16)
 	}
 	last := i
 	i--
-	w[i] = byte(pbfast.Bit(v))
+	w[i] = byte(runtime.Bit(v))
 	i--
 	w[i] = 0x10
 	i--
-	w[i] = byte(pbfast.Bit(k))
+	w[i] = byte(runtime.Bit(k))
 	i--
 	w[i] = 0x8
-	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i = runtime.PutVarint(w, i, uint64(last-i))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0xa2
@@ -2209,14 +2272,14 @@ func pbfastTestAllTypesEdition2023MapBoolBoolEncode(e *pbfast.Encoder, w []byte,
 	return w, i
 }
 
-func pbfastTestAllTypesEdition2023MapStringStringEncode(e *pbfast.Encoder, w []byte, i int, k string, v string) ([]byte, int) {
+func (*TestAllTypesEdition2023) pbfastPutMapStringString(e *runtime.Encoder, w []byte, i int, k string, v string) ([]byte, int) {
 	if need := 34 + len(k) + len(v); i < need {
 		w, i = e.Grow(w, i, need)
 	}
 	last := i
 	i = e.PutText(w, i, v, 0x12)
 	i = e.PutText(w, i, k, 0xa)
-	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i = runtime.PutVarint(w, i, uint64(last-i))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0xaa
@@ -2224,18 +2287,18 @@ func pbfastTestAllTypesEdition2023MapStringStringEncode(e *pbfast.Encoder, w []b
 	return w, i
 }
 
-func pbfastTestAllTypesEdition2023MapStringBytesEncode(e *pbfast.Encoder, w []byte, i int, k string, v []byte) ([]byte, int) {
+func (*TestAllTypesEdition2023) pbfastPutMapStringBytes(e *runtime.Encoder, w []byte, i int, k string, v []byte) ([]byte, int) {
 	if need := 34 + len(k) + len(v); i < need {
 		w, i = e.Grow(w, i, need)
 	}
 	last := i
 	i -= len(v)
 	copy(w[i:], v)
-	i = pbfast.PutVarint(w, i, uint64(len(v)))
+	i = runtime.PutVarint(w, i, uint64(len(v)))
 	i--
 	w[i] = 0x12
 	i = e.PutText(w, i, k, 0xa)
-	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i = runtime.PutVarint(w, i, uint64(last-i))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0xb2
@@ -2243,21 +2306,21 @@ func pbfastTestAllTypesEdition2023MapStringBytesEncode(e *pbfast.Encoder, w []by
 	return w, i
 }
 
-func pbfastTestAllTypesEdition2023MapStringNestedMessageEncode(e *pbfast.Encoder, w []byte, i int, k string, v *TestAllTypesEdition2023_NestedMessage) ([]byte, int) {
+func (*TestAllTypesEdition2023) pbfastPutMapStringNestedMessage(e *runtime.Encoder, w []byte, i int, k string, v *TestAllTypesEdition2023_NestedMessage) ([]byte, int) {
 	last := len(w) - i
 	end := len(w) - i
 	w, i = v.pbfastEncode(e, w, i)
 	if i < 11 {
 		w, i = e.Grow(w, i, 11)
 	}
-	i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+	i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 	i--
 	w[i] = 0x12
 	if i < 23+len(k) {
 		w, i = e.Grow(w, i, 23+len(k))
 	}
 	i = e.PutText(w, i, k, 0xa)
-	i = pbfast.PutVarint(w, i, uint64(len(w)-i-last))
+	i = runtime.PutVarint(w, i, uint64(len(w)-i-last))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0xba
@@ -2265,7 +2328,7 @@ func pbfastTestAllTypesEdition2023MapStringNestedMessageEncode(e *pbfast.Encoder
 	return w, i
 }
 
-func pbfastTestAllTypesEdition2023MapStringForeignMessageEncode(e *pbfast.Encoder, w []byte, i int, k string, v *ForeignMessageEdition2023) ([]byte, int) {
+func (*TestAllTypesEdition2023) pbfastPutMapStringForeignMessage(e *runtime.Encoder, w []byte, i int, k string, v *ForeignMessageEdition2023) ([]byte, int) {
 	last := len(w) - i
 	end := len(w) - i
 	if m := v; m != nil {
@@ -2280,7 +2343,7 @@ func pbfastTestAllTypesEdition2023MapStringForeignMessageEncode(e *pbfast.Encode
 			w, i = e.Grow(w, i, 11)
 		}
 		if m.C != nil {
-			i = pbfast.PutVarint(w, i, uint64(int64(*m.C)))
+			i = runtime.PutVarint(w, i, uint64(int64(*m.C)))
 			i--
 			w[i] = 0x8
 		}
@@ -2288,14 +2351,14 @@ func pbfastTestAllTypesEdition2023MapStringForeignMessageEncode(e *pbfast.Encode
 	if i < 11 {
 		w, i = e.Grow(w, i, 11)
 	}
-	i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+	i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 	i--
 	w[i] = 0x12
 	if i < 23+len(k) {
 		w, i = e.Grow(w, i, 23+len(k))
 	}
 	i = e.PutText(w, i, k, 0xa)
-	i = pbfast.PutVarint(w, i, uint64(len(w)-i-last))
+	i = runtime.PutVarint(w, i, uint64(len(w)-i-last))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0xc2
@@ -2303,16 +2366,16 @@ func pbfastTestAllTypesEdition2023MapStringForeignMessageEncode(e *pbfast.Encode
 	return w, i
 }
 
-func pbfastTestAllTypesEdition2023MapStringNestedEnumEncode(e *pbfast.Encoder, w []byte, i int, k string, v TestAllTypesEdition2023_NestedEnum) ([]byte, int) {
+func (*TestAllTypesEdition2023) pbfastPutMapStringNestedEnum(e *runtime.Encoder, w []byte, i int, k string, v TestAllTypesEdition2023_NestedEnum) ([]byte, int) {
 	if i < 34+len(k) {
 		w, i = e.Grow(w, i, 34+len(k))
 	}
 	last := i
-	i = pbfast.PutVarint(w, i, uint64(int64(v)))
+	i = runtime.PutVarint(w, i, uint64(int64(v)))
 	i--
 	w[i] = 0x10
 	i = e.PutText(w, i, k, 0xa)
-	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i = runtime.PutVarint(w, i, uint64(last-i))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0xca
@@ -2320,16 +2383,16 @@ func pbfastTestAllTypesEdition2023MapStringNestedEnumEncode(e *pbfast.Encoder, w
 	return w, i
 }
 
-func pbfastTestAllTypesEdition2023MapStringForeignEnumEncode(e *pbfast.Encoder, w []byte, i int, k string, v ForeignEnumEdition2023) ([]byte, int) {
+func (*TestAllTypesEdition2023) pbfastPutMapStringForeignEnum(e *runtime.Encoder, w []byte, i int, k string, v ForeignEnumEdition2023) ([]byte, int) {
 	if i < 34+len(k) {
 		w, i = e.Grow(w, i, 34+len(k))
 	}
 	last := i
-	i = pbfast.PutVarint(w, i, uint64(int64(v)))
+	i = runtime.PutVarint(w, i, uint64(int64(v)))
 	i--
 	w[i] = 0x10
 	i = e.PutText(w, i, k, 0xa)
-	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i = runtime.PutVarint(w, i, uint64(last-i))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0xd2
@@ -2365,16 +2428,16 @@ type pbfastTestAllTypesEdition2023Node struct {
 	s pbfastTestAllTypesEdition2023Parts
 }
 
-func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfastTestAllTypesEdition2023Parts, depth int) error {
+func (m *TestAllTypesEdition2023) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfastTestAllTypesEdition2023Parts, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -2383,14 +2446,15 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.OptionalInt32 == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesEdition2023Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.OptionalInt32 = &s.OptionalInt32
+				} else {
+					m.OptionalInt32 = new(int32)
 				}
-				m.OptionalInt32 = &s.OptionalInt32
 			}
 			*m.OptionalInt32 = int32(v)
 		case 0x10: // optional_int64
@@ -2398,14 +2462,15 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.OptionalInt64 == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesEdition2023Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.OptionalInt64 = &s.OptionalInt64
+				} else {
+					m.OptionalInt64 = new(int64)
 				}
-				m.OptionalInt64 = &s.OptionalInt64
 			}
 			*m.OptionalInt64 = int64(v)
 		case 0x18: // optional_uint32
@@ -2413,14 +2478,15 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.OptionalUint32 == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesEdition2023Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.OptionalUint32 = &s.OptionalUint32
+				} else {
+					m.OptionalUint32 = new(uint32)
 				}
-				m.OptionalUint32 = &s.OptionalUint32
 			}
 			*m.OptionalUint32 = uint32(v)
 		case 0x20: // optional_uint64
@@ -2428,14 +2494,15 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.OptionalUint64 == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesEdition2023Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.OptionalUint64 = &s.OptionalUint64
+				} else {
+					m.OptionalUint64 = new(uint64)
 				}
-				m.OptionalUint64 = &s.OptionalUint64
 			}
 			*m.OptionalUint64 = v
 		case 0x28: // optional_sint32
@@ -2443,107 +2510,115 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.OptionalSint32 == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesEdition2023Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.OptionalSint32 = &s.OptionalSint32
+				} else {
+					m.OptionalSint32 = new(int32)
 				}
-				m.OptionalSint32 = &s.OptionalSint32
 			}
-			*m.OptionalSint32 = int32(pbfast.UnZigZag(uint64(uint32(v))))
+			*m.OptionalSint32 = int32(runtime.UnZigZag(uint64(uint32(v))))
 		case 0x30: // optional_sint64
 			var v uint64
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.OptionalSint64 == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesEdition2023Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.OptionalSint64 = &s.OptionalSint64
+				} else {
+					m.OptionalSint64 = new(int64)
 				}
-				m.OptionalSint64 = &s.OptionalSint64
 			}
-			*m.OptionalSint64 = pbfast.UnZigZag(v)
+			*m.OptionalSint64 = runtime.UnZigZag(v)
 		case 0x3d: // optional_fixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			if m.OptionalFixed32 == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesEdition2023Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.OptionalFixed32 = &s.OptionalFixed32
+				} else {
+					m.OptionalFixed32 = new(uint32)
 				}
-				m.OptionalFixed32 = &s.OptionalFixed32
 			}
 			*m.OptionalFixed32 = uint32(v)
 		case 0x41: // optional_fixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			if m.OptionalFixed64 == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesEdition2023Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.OptionalFixed64 = &s.OptionalFixed64
+				} else {
+					m.OptionalFixed64 = new(uint64)
 				}
-				m.OptionalFixed64 = &s.OptionalFixed64
 			}
 			*m.OptionalFixed64 = uint64(v)
 		case 0x4d: // optional_sfixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			if m.OptionalSfixed32 == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesEdition2023Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.OptionalSfixed32 = &s.OptionalSfixed32
+				} else {
+					m.OptionalSfixed32 = new(int32)
 				}
-				m.OptionalSfixed32 = &s.OptionalSfixed32
 			}
 			*m.OptionalSfixed32 = int32(v)
 		case 0x51: // optional_sfixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			if m.OptionalSfixed64 == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesEdition2023Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.OptionalSfixed64 = &s.OptionalSfixed64
+				} else {
+					m.OptionalSfixed64 = new(int64)
 				}
-				m.OptionalSfixed64 = &s.OptionalSfixed64
 			}
 			*m.OptionalSfixed64 = int64(v)
 		case 0x5d: // optional_float
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			if m.OptionalFloat == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesEdition2023Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.OptionalFloat = &s.OptionalFloat
+				} else {
+					m.OptionalFloat = new(float32)
 				}
-				m.OptionalFloat = &s.OptionalFloat
 			}
 			*m.OptionalFloat = math.Float32frombits(v)
 		case 0x61: // optional_double
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			if m.OptionalDouble == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesEdition2023Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.OptionalDouble = &s.OptionalDouble
+				} else {
+					m.OptionalDouble = new(float64)
 				}
-				m.OptionalDouble = &s.OptionalDouble
 			}
 			*m.OptionalDouble = math.Float64frombits(v)
 		case 0x68: // optional_bool
@@ -2551,14 +2626,15 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.OptionalBool == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesEdition2023Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.OptionalBool = &s.OptionalBool
+				} else {
+					m.OptionalBool = new(bool)
 				}
-				m.OptionalBool = &s.OptionalBool
 			}
 			*m.OptionalBool = v != 0
 		case 0x72: // optional_string
@@ -2567,17 +2643,18 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			if m.OptionalString == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesEdition2023Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.OptionalString = &s.OptionalString
+				} else {
+					m.OptionalString = new(string)
 				}
-				m.OptionalString = &s.OptionalString
 			}
 			*m.OptionalString = d.String(v)
 		case 0x7a: // optional_bytes
@@ -2586,8 +2663,8 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.OptionalBytes = d.PresentBytes(v)
 		case 0x92: // optional_nested_message
@@ -2596,8 +2673,8 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.OptionalNestedMessage == nil {
 				m.OptionalNestedMessage = new(TestAllTypesEdition2023_NestedMessage)
@@ -2611,14 +2688,15 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.OptionalForeignMessage == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesEdition2023Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.OptionalForeignMessage = &s.OptionalForeignMessage.m
+				} else {
+					m.OptionalForeignMessage = new(ForeignMessageEdition2023)
 				}
-				m.OptionalForeignMessage = &s.OptionalForeignMessage.m
 			}
 			var of *pbfastForeignMessageEdition2023Parts
 			if s != nil {
@@ -2632,14 +2710,15 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.OptionalNestedEnum == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesEdition2023Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.OptionalNestedEnum = &s.OptionalNestedEnum
+				} else {
+					m.OptionalNestedEnum = new(TestAllTypesEdition2023_NestedEnum)
 				}
-				m.OptionalNestedEnum = &s.OptionalNestedEnum
 			}
 			*m.OptionalNestedEnum = TestAllTypesEdition2023_NestedEnum(v)
 		case 0xb0: // optional_foreign_enum
@@ -2647,14 +2726,15 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.OptionalForeignEnum == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesEdition2023Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.OptionalForeignEnum = &s.OptionalForeignEnum
+				} else {
+					m.OptionalForeignEnum = new(ForeignEnumEdition2023)
 				}
-				m.OptionalForeignEnum = &s.OptionalForeignEnum
 			}
 			*m.OptionalForeignEnum = ForeignEnumEdition2023(v)
 		case 0xc2: // optional_string_piece
@@ -2663,17 +2743,18 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			if m.OptionalStringPiece == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesEdition2023Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.OptionalStringPiece = &s.OptionalStringPiece
+				} else {
+					m.OptionalStringPiece = new(string)
 				}
-				m.OptionalStringPiece = &s.OptionalStringPiece
 			}
 			*m.OptionalStringPiece = d.String(v)
 		case 0xca: // optional_cord
@@ -2682,17 +2763,18 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			if m.OptionalCord == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesEdition2023Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.OptionalCord = &s.OptionalCord
+				} else {
+					m.OptionalCord = new(string)
 				}
-				m.OptionalCord = &s.OptionalCord
 			}
 			*m.OptionalCord = d.String(v)
 		case 0xda: // recursive_message
@@ -2701,8 +2783,8 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.RecursiveMessage == nil {
 				m.RecursiveMessage = new(TestAllTypesEdition2023)
@@ -2715,8 +2797,8 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.RepeatedInt32 = append(m.RepeatedInt32, int32(v))
 		case 0xfa: // repeated_int32, packed
@@ -2725,11 +2807,11 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.RepeatedInt32, err = pbfast.AppendVarints(m.RepeatedInt32, v); err != nil {
+			if m.RepeatedInt32, err = runtime.AppendVarints(m.RepeatedInt32, v); err != nil {
 				return err
 			}
 		case 0x100: // repeated_int64
@@ -2737,8 +2819,8 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.RepeatedInt64 = append(m.RepeatedInt64, int64(v))
 		case 0x102: // repeated_int64, packed
@@ -2747,11 +2829,11 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.RepeatedInt64, err = pbfast.AppendVarints(m.RepeatedInt64, v); err != nil {
+			if m.RepeatedInt64, err = runtime.AppendVarints(m.RepeatedInt64, v); err != nil {
 				return err
 			}
 		case 0x108: // repeated_uint32
@@ -2759,8 +2841,8 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.RepeatedUint32 = append(m.RepeatedUint32, uint32(v))
 		case 0x10a: // repeated_uint32, packed
@@ -2769,11 +2851,11 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.RepeatedUint32, err = pbfast.AppendVarints(m.RepeatedUint32, v); err != nil {
+			if m.RepeatedUint32, err = runtime.AppendVarints(m.RepeatedUint32, v); err != nil {
 				return err
 			}
 		case 0x110: // repeated_uint64
@@ -2781,8 +2863,8 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.RepeatedUint64 = append(m.RepeatedUint64, v)
 		case 0x112: // repeated_uint64, packed
@@ -2791,11 +2873,11 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.RepeatedUint64, err = pbfast.AppendVarints(m.RepeatedUint64, v); err != nil {
+			if m.RepeatedUint64, err = runtime.AppendVarints(m.RepeatedUint64, v); err != nil {
 				return err
 			}
 		case 0x118: // repeated_sint32
@@ -2803,21 +2885,21 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			m.RepeatedSint32 = append(m.RepeatedSint32, int32(pbfast.UnZigZag(uint64(uint32(v)))))
+			m.RepeatedSint32 = append(m.RepeatedSint32, int32(runtime.UnZigZag(uint64(uint32(v)))))
 		case 0x11a: // repeated_sint32, packed
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.RepeatedSint32, err = pbfast.AppendZigZags(m.RepeatedSint32, v); err != nil {
+			if m.RepeatedSint32, err = runtime.AppendZigZags(m.RepeatedSint32, v); err != nil {
 				return err
 			}
 		case 0x120: // repeated_sint64
@@ -2825,27 +2907,27 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			m.RepeatedSint64 = append(m.RepeatedSint64, pbfast.UnZigZag(v))
+			m.RepeatedSint64 = append(m.RepeatedSint64, runtime.UnZigZag(v))
 		case 0x122: // repeated_sint64, packed
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.RepeatedSint64, err = pbfast.AppendZigZags(m.RepeatedSint64, v); err != nil {
+			if m.RepeatedSint64, err = runtime.AppendZigZags(m.RepeatedSint64, v); err != nil {
 				return err
 			}
 		case 0x12d: // repeated_fixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.RepeatedFixed32 = append(m.RepeatedFixed32, uint32(v))
@@ -2855,17 +2937,17 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.RepeatedFixed32, err = pbfast.AppendFixed32s(m.RepeatedFixed32, v); err != nil {
+			if m.RepeatedFixed32, err = runtime.AppendFixed32s(m.RepeatedFixed32, v); err != nil {
 				return err
 			}
 		case 0x131: // repeated_fixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.RepeatedFixed64 = append(m.RepeatedFixed64, uint64(v))
@@ -2875,17 +2957,17 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.RepeatedFixed64, err = pbfast.AppendFixed64s(m.RepeatedFixed64, v); err != nil {
+			if m.RepeatedFixed64, err = runtime.AppendFixed64s(m.RepeatedFixed64, v); err != nil {
 				return err
 			}
 		case 0x13d: // repeated_sfixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.RepeatedSfixed32 = append(m.RepeatedSfixed32, int32(v))
@@ -2895,17 +2977,17 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.RepeatedSfixed32, err = pbfast.AppendFixed32s(m.RepeatedSfixed32, v); err != nil {
+			if m.RepeatedSfixed32, err = runtime.AppendFixed32s(m.RepeatedSfixed32, v); err != nil {
 				return err
 			}
 		case 0x141: // repeated_sfixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.RepeatedSfixed64 = append(m.RepeatedSfixed64, int64(v))
@@ -2915,17 +2997,17 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.RepeatedSfixed64, err = pbfast.AppendFixed64s(m.RepeatedSfixed64, v); err != nil {
+			if m.RepeatedSfixed64, err = runtime.AppendFixed64s(m.RepeatedSfixed64, v); err != nil {
 				return err
 			}
 		case 0x14d: // repeated_float
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.RepeatedFloat = append(m.RepeatedFloat, math.Float32frombits(v))
@@ -2935,17 +3017,17 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.RepeatedFloat, err = pbfast.AppendFixed32s(m.RepeatedFloat, v); err != nil {
+			if m.RepeatedFloat, err = runtime.AppendFixed32s(m.RepeatedFloat, v); err != nil {
 				return err
 			}
 		case 0x151: // repeated_double
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.RepeatedDouble = append(m.RepeatedDouble, math.Float64frombits(v))
@@ -2955,11 +3037,11 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.RepeatedDouble, err = pbfast.AppendFixed64s(m.RepeatedDouble, v); err != nil {
+			if m.RepeatedDouble, err = runtime.AppendFixed64s(m.RepeatedDouble, v); err != nil {
 				return err
 			}
 		case 0x158: // repeated_bool
@@ -2967,8 +3049,8 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.RepeatedBool = append(m.RepeatedBool, v != 0)
 		case 0x15a: // repeated_bool, packed
@@ -2977,82 +3059,93 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.RepeatedBool, err = pbfast.AppendBools(m.RepeatedBool, v); err != nil {
+			if m.RepeatedBool, err = runtime.AppendBools(m.RepeatedBool, v); err != nil {
 				return err
 			}
 		case 0x162: // repeated_string
 			if len(m.RepeatedString) == cap(m.RepeatedString) {
-				m.RepeatedString = slices.Grow(m.RepeatedString, pbfast.Run(p, i, 0x2e2))
+				m.RepeatedString = slices.Grow(m.RepeatedString, runtime.Run(p, i, 0x2e2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			m.RepeatedString = append(m.RepeatedString, d.String(v))
 		case 0x16a: // repeated_bytes
 			if len(m.RepeatedBytes) == cap(m.RepeatedBytes) {
-				m.RepeatedBytes = slices.Grow(m.RepeatedBytes, pbfast.Run(p, i, 0x2ea))
+				m.RepeatedBytes = slices.Grow(m.RepeatedBytes, runtime.Run(p, i, 0x2ea))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.RepeatedBytes = append(m.RepeatedBytes, d.PresentBytes(v))
 		case 0x182: // repeated_nested_message
-			n := pbfast.Run(p, i, 0x382)
+			n := runtime.Run(p, i, 0x382)
 			m.RepeatedNestedMessage = slices.Grow(m.RepeatedNestedMessage, n)
-			for slab := make([]TestAllTypesEdition2023_NestedMessage, n); ; {
+			for slab := runtime.Slab[TestAllTypesEdition2023_NestedMessage](d, n); ; {
 				var v []byte
 				if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 					j := i + 1 + int(p[i])
 					v = p[i+1 : j : j]
 					i = j
-				} else if v, i = pbfast.Chunk(p, i); i < 0 {
-					return pbfast.ErrMalformed
+				} else if v, i = runtime.Chunk(p, i); i < 0 {
+					return runtime.ErrMalformed
 				}
-				e := &slab[0]
+				var e *TestAllTypesEdition2023_NestedMessage
+				if slab != nil {
+					e, slab = &slab[0], slab[1:]
+				} else {
+					e = new(TestAllTypesEdition2023_NestedMessage)
+				}
 				m.RepeatedNestedMessage = append(m.RepeatedNestedMessage, e)
 				if err := e.pbfastDecode(d, v, nil, depth); err != nil {
 					return err
 				}
-				if slab = slab[1:]; len(slab) == 0 {
+				if n--; n == 0 {
 					break
 				}
 				i += 2 // its tag, as was counted
 			}
 		case 0x18a: // repeated_foreign_message
-			n := pbfast.Run(p, i, 0x38a)
+			n := runtime.Run(p, i, 0x38a)
 			m.RepeatedForeignMessage = slices.Grow(m.RepeatedForeignMessage, n)
-			for slab := make([]pbfastForeignMessageEdition2023Node, n); ; {
+			for slab := runtime.Slab[pbfastForeignMessageEdition2023Node](d, n); ; {
 				var v []byte
 				if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 					j := i + 1 + int(p[i])
 					v = p[i+1 : j : j]
 					i = j
-				} else if v, i = pbfast.Chunk(p, i); i < 0 {
-					return pbfast.ErrMalformed
+				} else if v, i = runtime.Chunk(p, i); i < 0 {
+					return runtime.ErrMalformed
 				}
-				e := &slab[0].m
+				var e *ForeignMessageEdition2023
+				var of *pbfastForeignMessageEdition2023Parts
+				if slab != nil {
+					e, of, slab = &slab[0].m, &slab[0].s, slab[1:]
+				} else {
+					e = new(ForeignMessageEdition2023)
+				}
 				m.RepeatedForeignMessage = append(m.RepeatedForeignMessage, e)
-				if err := e.pbfastDecode(d, v, &slab[0].s, depth); err != nil {
+				if err := e.pbfastDecode(d, v, of, depth); err != nil {
 					return err
 				}
-				if slab = slab[1:]; len(slab) == 0 {
+				if n--; n == 0 {
 					break
 				}
 				i += 2 // its tag, as was counted
@@ -3062,8 +3155,8 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.RepeatedNestedEnum = append(m.RepeatedNestedEnum, TestAllTypesEdition2023_NestedEnum(v))
 		case 0x19a: // repeated_nested_enum, packed
@@ -3072,11 +3165,11 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.RepeatedNestedEnum, err = pbfast.AppendVarints(m.RepeatedNestedEnum, v); err != nil {
+			if m.RepeatedNestedEnum, err = runtime.AppendVarints(m.RepeatedNestedEnum, v); err != nil {
 				return err
 			}
 		case 0x1a0: // repeated_foreign_enum
@@ -3084,8 +3177,8 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.RepeatedForeignEnum = append(m.RepeatedForeignEnum, ForeignEnumEdition2023(v))
 		case 0x1a2: // repeated_foreign_enum, packed
@@ -3094,328 +3187,328 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.RepeatedForeignEnum, err = pbfast.AppendVarints(m.RepeatedForeignEnum, v); err != nil {
+			if m.RepeatedForeignEnum, err = runtime.AppendVarints(m.RepeatedForeignEnum, v); err != nil {
 				return err
 			}
 		case 0x1b2: // repeated_string_piece
 			if len(m.RepeatedStringPiece) == cap(m.RepeatedStringPiece) {
-				m.RepeatedStringPiece = slices.Grow(m.RepeatedStringPiece, pbfast.Run(p, i, 0x3b2))
+				m.RepeatedStringPiece = slices.Grow(m.RepeatedStringPiece, runtime.Run(p, i, 0x3b2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			m.RepeatedStringPiece = append(m.RepeatedStringPiece, d.String(v))
 		case 0x1ba: // repeated_cord
 			if len(m.RepeatedCord) == cap(m.RepeatedCord) {
-				m.RepeatedCord = slices.Grow(m.RepeatedCord, pbfast.Run(p, i, 0x3ba))
+				m.RepeatedCord = slices.Grow(m.RepeatedCord, runtime.Run(p, i, 0x3ba))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			m.RepeatedCord = append(m.RepeatedCord, d.String(v))
 		case 0x1c2: // map_int32_int32
 			if m.MapInt32Int32 == nil {
-				m.MapInt32Int32 = make(map[int32]int32, pbfast.Run(p, i, 0x3c2))
+				m.MapInt32Int32 = make(map[int32]int32, runtime.Run(p, i, 0x3c2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapInt32Int32Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapInt32Int32(d, v, depth); err != nil {
 				return err
 			}
 		case 0x1ca: // map_int64_int64
 			if m.MapInt64Int64 == nil {
-				m.MapInt64Int64 = make(map[int64]int64, pbfast.Run(p, i, 0x3ca))
+				m.MapInt64Int64 = make(map[int64]int64, runtime.Run(p, i, 0x3ca))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapInt64Int64Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapInt64Int64(d, v, depth); err != nil {
 				return err
 			}
 		case 0x1d2: // map_uint32_uint32
 			if m.MapUint32Uint32 == nil {
-				m.MapUint32Uint32 = make(map[uint32]uint32, pbfast.Run(p, i, 0x3d2))
+				m.MapUint32Uint32 = make(map[uint32]uint32, runtime.Run(p, i, 0x3d2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapUint32Uint32Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapUint32Uint32(d, v, depth); err != nil {
 				return err
 			}
 		case 0x1da: // map_uint64_uint64
 			if m.MapUint64Uint64 == nil {
-				m.MapUint64Uint64 = make(map[uint64]uint64, pbfast.Run(p, i, 0x3da))
+				m.MapUint64Uint64 = make(map[uint64]uint64, runtime.Run(p, i, 0x3da))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapUint64Uint64Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapUint64Uint64(d, v, depth); err != nil {
 				return err
 			}
 		case 0x1e2: // map_sint32_sint32
 			if m.MapSint32Sint32 == nil {
-				m.MapSint32Sint32 = make(map[int32]int32, pbfast.Run(p, i, 0x3e2))
+				m.MapSint32Sint32 = make(map[int32]int32, runtime.Run(p, i, 0x3e2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapSint32Sint32Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapSint32Sint32(d, v, depth); err != nil {
 				return err
 			}
 		case 0x1ea: // map_sint64_sint64
 			if m.MapSint64Sint64 == nil {
-				m.MapSint64Sint64 = make(map[int64]int64, pbfast.Run(p, i, 0x3ea))
+				m.MapSint64Sint64 = make(map[int64]int64, runtime.Run(p, i, 0x3ea))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapSint64Sint64Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapSint64Sint64(d, v, depth); err != nil {
 				return err
 			}
 		case 0x1f2: // map_fixed32_fixed32
 			if m.MapFixed32Fixed32 == nil {
-				m.MapFixed32Fixed32 = make(map[uint32]uint32, pbfast.Run(p, i, 0x3f2))
+				m.MapFixed32Fixed32 = make(map[uint32]uint32, runtime.Run(p, i, 0x3f2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapFixed32Fixed32Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapFixed32Fixed32(d, v, depth); err != nil {
 				return err
 			}
 		case 0x1fa: // map_fixed64_fixed64
 			if m.MapFixed64Fixed64 == nil {
-				m.MapFixed64Fixed64 = make(map[uint64]uint64, pbfast.Run(p, i, 0x3fa))
+				m.MapFixed64Fixed64 = make(map[uint64]uint64, runtime.Run(p, i, 0x3fa))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapFixed64Fixed64Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapFixed64Fixed64(d, v, depth); err != nil {
 				return err
 			}
 		case 0x202: // map_sfixed32_sfixed32
 			if m.MapSfixed32Sfixed32 == nil {
-				m.MapSfixed32Sfixed32 = make(map[int32]int32, pbfast.Run(p, i, 0x482))
+				m.MapSfixed32Sfixed32 = make(map[int32]int32, runtime.Run(p, i, 0x482))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapSfixed32Sfixed32Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapSfixed32Sfixed32(d, v, depth); err != nil {
 				return err
 			}
 		case 0x20a: // map_sfixed64_sfixed64
 			if m.MapSfixed64Sfixed64 == nil {
-				m.MapSfixed64Sfixed64 = make(map[int64]int64, pbfast.Run(p, i, 0x48a))
+				m.MapSfixed64Sfixed64 = make(map[int64]int64, runtime.Run(p, i, 0x48a))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapSfixed64Sfixed64Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapSfixed64Sfixed64(d, v, depth); err != nil {
 				return err
 			}
 		case 0x212: // map_int32_float
 			if m.MapInt32Float == nil {
-				m.MapInt32Float = make(map[int32]float32, pbfast.Run(p, i, 0x492))
+				m.MapInt32Float = make(map[int32]float32, runtime.Run(p, i, 0x492))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapInt32FloatEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapInt32Float(d, v, depth); err != nil {
 				return err
 			}
 		case 0x21a: // map_int32_double
 			if m.MapInt32Double == nil {
-				m.MapInt32Double = make(map[int32]float64, pbfast.Run(p, i, 0x49a))
+				m.MapInt32Double = make(map[int32]float64, runtime.Run(p, i, 0x49a))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapInt32DoubleEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapInt32Double(d, v, depth); err != nil {
 				return err
 			}
 		case 0x222: // map_bool_bool
 			if m.MapBoolBool == nil {
-				m.MapBoolBool = make(map[bool]bool, pbfast.Run(p, i, 0x4a2))
+				m.MapBoolBool = make(map[bool]bool, runtime.Run(p, i, 0x4a2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapBoolBoolEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapBoolBool(d, v, depth); err != nil {
 				return err
 			}
 		case 0x22a: // map_string_string
 			if m.MapStringString == nil {
-				m.MapStringString = make(map[string]string, pbfast.Run(p, i, 0x4aa))
+				m.MapStringString = make(map[string]string, runtime.Run(p, i, 0x4aa))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapStringStringEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapStringString(d, v, depth); err != nil {
 				return err
 			}
 		case 0x232: // map_string_bytes
 			if m.MapStringBytes == nil {
-				m.MapStringBytes = make(map[string][]byte, pbfast.Run(p, i, 0x4b2))
+				m.MapStringBytes = make(map[string][]byte, runtime.Run(p, i, 0x4b2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapStringBytesEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapStringBytes(d, v, depth); err != nil {
 				return err
 			}
 		case 0x23a: // map_string_nested_message
 			if m.MapStringNestedMessage == nil {
-				m.MapStringNestedMessage = make(map[string]*TestAllTypesEdition2023_NestedMessage, pbfast.Run(p, i, 0x4ba))
+				m.MapStringNestedMessage = make(map[string]*TestAllTypesEdition2023_NestedMessage, runtime.Run(p, i, 0x4ba))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapStringNestedMessageEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapStringNestedMessage(d, v, depth); err != nil {
 				return err
 			}
 		case 0x242: // map_string_foreign_message
 			if m.MapStringForeignMessage == nil {
-				m.MapStringForeignMessage = make(map[string]*ForeignMessageEdition2023, pbfast.Run(p, i, 0x4c2))
+				m.MapStringForeignMessage = make(map[string]*ForeignMessageEdition2023, runtime.Run(p, i, 0x4c2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapStringForeignMessageEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapStringForeignMessage(d, v, depth); err != nil {
 				return err
 			}
 		case 0x24a: // map_string_nested_enum
 			if m.MapStringNestedEnum == nil {
-				m.MapStringNestedEnum = make(map[string]TestAllTypesEdition2023_NestedEnum, pbfast.Run(p, i, 0x4ca))
+				m.MapStringNestedEnum = make(map[string]TestAllTypesEdition2023_NestedEnum, runtime.Run(p, i, 0x4ca))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapStringNestedEnumEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapStringNestedEnum(d, v, depth); err != nil {
 				return err
 			}
 		case 0x252: // map_string_foreign_enum
 			if m.MapStringForeignEnum == nil {
-				m.MapStringForeignEnum = make(map[string]ForeignEnumEdition2023, pbfast.Run(p, i, 0x4d2))
+				m.MapStringForeignEnum = make(map[string]ForeignEnumEdition2023, runtime.Run(p, i, 0x4d2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapStringForeignEnumEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapStringForeignEnum(d, v, depth); err != nil {
 				return err
 			}
 		case 0x258: // packed_int32
@@ -3423,8 +3516,8 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.PackedInt32 = append(m.PackedInt32, int32(v))
 		case 0x25a: // packed_int32, packed
@@ -3433,11 +3526,11 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.PackedInt32, err = pbfast.AppendVarints(m.PackedInt32, v); err != nil {
+			if m.PackedInt32, err = runtime.AppendVarints(m.PackedInt32, v); err != nil {
 				return err
 			}
 		case 0x260: // packed_int64
@@ -3445,8 +3538,8 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.PackedInt64 = append(m.PackedInt64, int64(v))
 		case 0x262: // packed_int64, packed
@@ -3455,11 +3548,11 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.PackedInt64, err = pbfast.AppendVarints(m.PackedInt64, v); err != nil {
+			if m.PackedInt64, err = runtime.AppendVarints(m.PackedInt64, v); err != nil {
 				return err
 			}
 		case 0x268: // packed_uint32
@@ -3467,8 +3560,8 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.PackedUint32 = append(m.PackedUint32, uint32(v))
 		case 0x26a: // packed_uint32, packed
@@ -3477,11 +3570,11 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.PackedUint32, err = pbfast.AppendVarints(m.PackedUint32, v); err != nil {
+			if m.PackedUint32, err = runtime.AppendVarints(m.PackedUint32, v); err != nil {
 				return err
 			}
 		case 0x270: // packed_uint64
@@ -3489,8 +3582,8 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.PackedUint64 = append(m.PackedUint64, v)
 		case 0x272: // packed_uint64, packed
@@ -3499,11 +3592,11 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.PackedUint64, err = pbfast.AppendVarints(m.PackedUint64, v); err != nil {
+			if m.PackedUint64, err = runtime.AppendVarints(m.PackedUint64, v); err != nil {
 				return err
 			}
 		case 0x278: // packed_sint32
@@ -3511,21 +3604,21 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			m.PackedSint32 = append(m.PackedSint32, int32(pbfast.UnZigZag(uint64(uint32(v)))))
+			m.PackedSint32 = append(m.PackedSint32, int32(runtime.UnZigZag(uint64(uint32(v)))))
 		case 0x27a: // packed_sint32, packed
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.PackedSint32, err = pbfast.AppendZigZags(m.PackedSint32, v); err != nil {
+			if m.PackedSint32, err = runtime.AppendZigZags(m.PackedSint32, v); err != nil {
 				return err
 			}
 		case 0x280: // packed_sint64
@@ -3533,27 +3626,27 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			m.PackedSint64 = append(m.PackedSint64, pbfast.UnZigZag(v))
+			m.PackedSint64 = append(m.PackedSint64, runtime.UnZigZag(v))
 		case 0x282: // packed_sint64, packed
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.PackedSint64, err = pbfast.AppendZigZags(m.PackedSint64, v); err != nil {
+			if m.PackedSint64, err = runtime.AppendZigZags(m.PackedSint64, v); err != nil {
 				return err
 			}
 		case 0x28d: // packed_fixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.PackedFixed32 = append(m.PackedFixed32, uint32(v))
@@ -3563,17 +3656,17 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.PackedFixed32, err = pbfast.AppendFixed32s(m.PackedFixed32, v); err != nil {
+			if m.PackedFixed32, err = runtime.AppendFixed32s(m.PackedFixed32, v); err != nil {
 				return err
 			}
 		case 0x291: // packed_fixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.PackedFixed64 = append(m.PackedFixed64, uint64(v))
@@ -3583,17 +3676,17 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.PackedFixed64, err = pbfast.AppendFixed64s(m.PackedFixed64, v); err != nil {
+			if m.PackedFixed64, err = runtime.AppendFixed64s(m.PackedFixed64, v); err != nil {
 				return err
 			}
 		case 0x29d: // packed_sfixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.PackedSfixed32 = append(m.PackedSfixed32, int32(v))
@@ -3603,17 +3696,17 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.PackedSfixed32, err = pbfast.AppendFixed32s(m.PackedSfixed32, v); err != nil {
+			if m.PackedSfixed32, err = runtime.AppendFixed32s(m.PackedSfixed32, v); err != nil {
 				return err
 			}
 		case 0x2a1: // packed_sfixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.PackedSfixed64 = append(m.PackedSfixed64, int64(v))
@@ -3623,17 +3716,17 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.PackedSfixed64, err = pbfast.AppendFixed64s(m.PackedSfixed64, v); err != nil {
+			if m.PackedSfixed64, err = runtime.AppendFixed64s(m.PackedSfixed64, v); err != nil {
 				return err
 			}
 		case 0x2ad: // packed_float
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.PackedFloat = append(m.PackedFloat, math.Float32frombits(v))
@@ -3643,17 +3736,17 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.PackedFloat, err = pbfast.AppendFixed32s(m.PackedFloat, v); err != nil {
+			if m.PackedFloat, err = runtime.AppendFixed32s(m.PackedFloat, v); err != nil {
 				return err
 			}
 		case 0x2b1: // packed_double
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.PackedDouble = append(m.PackedDouble, math.Float64frombits(v))
@@ -3663,11 +3756,11 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.PackedDouble, err = pbfast.AppendFixed64s(m.PackedDouble, v); err != nil {
+			if m.PackedDouble, err = runtime.AppendFixed64s(m.PackedDouble, v); err != nil {
 				return err
 			}
 		case 0x2b8: // packed_bool
@@ -3675,8 +3768,8 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.PackedBool = append(m.PackedBool, v != 0)
 		case 0x2ba: // packed_bool, packed
@@ -3685,11 +3778,11 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.PackedBool, err = pbfast.AppendBools(m.PackedBool, v); err != nil {
+			if m.PackedBool, err = runtime.AppendBools(m.PackedBool, v); err != nil {
 				return err
 			}
 		case 0x2c0: // packed_nested_enum
@@ -3697,8 +3790,8 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.PackedNestedEnum = append(m.PackedNestedEnum, TestAllTypesEdition2023_NestedEnum(v))
 		case 0x2c2: // packed_nested_enum, packed
@@ -3707,11 +3800,11 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.PackedNestedEnum, err = pbfast.AppendVarints(m.PackedNestedEnum, v); err != nil {
+			if m.PackedNestedEnum, err = runtime.AppendVarints(m.PackedNestedEnum, v); err != nil {
 				return err
 			}
 		case 0x2c8: // unpacked_int32
@@ -3719,8 +3812,8 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.UnpackedInt32 = append(m.UnpackedInt32, int32(v))
 		case 0x2ca: // unpacked_int32, packed
@@ -3729,11 +3822,11 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.UnpackedInt32, err = pbfast.AppendVarints(m.UnpackedInt32, v); err != nil {
+			if m.UnpackedInt32, err = runtime.AppendVarints(m.UnpackedInt32, v); err != nil {
 				return err
 			}
 		case 0x2d0: // unpacked_int64
@@ -3741,8 +3834,8 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.UnpackedInt64 = append(m.UnpackedInt64, int64(v))
 		case 0x2d2: // unpacked_int64, packed
@@ -3751,11 +3844,11 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.UnpackedInt64, err = pbfast.AppendVarints(m.UnpackedInt64, v); err != nil {
+			if m.UnpackedInt64, err = runtime.AppendVarints(m.UnpackedInt64, v); err != nil {
 				return err
 			}
 		case 0x2d8: // unpacked_uint32
@@ -3763,8 +3856,8 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.UnpackedUint32 = append(m.UnpackedUint32, uint32(v))
 		case 0x2da: // unpacked_uint32, packed
@@ -3773,11 +3866,11 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.UnpackedUint32, err = pbfast.AppendVarints(m.UnpackedUint32, v); err != nil {
+			if m.UnpackedUint32, err = runtime.AppendVarints(m.UnpackedUint32, v); err != nil {
 				return err
 			}
 		case 0x2e0: // unpacked_uint64
@@ -3785,8 +3878,8 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.UnpackedUint64 = append(m.UnpackedUint64, v)
 		case 0x2e2: // unpacked_uint64, packed
@@ -3795,11 +3888,11 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.UnpackedUint64, err = pbfast.AppendVarints(m.UnpackedUint64, v); err != nil {
+			if m.UnpackedUint64, err = runtime.AppendVarints(m.UnpackedUint64, v); err != nil {
 				return err
 			}
 		case 0x2e8: // unpacked_sint32
@@ -3807,21 +3900,21 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			m.UnpackedSint32 = append(m.UnpackedSint32, int32(pbfast.UnZigZag(uint64(uint32(v)))))
+			m.UnpackedSint32 = append(m.UnpackedSint32, int32(runtime.UnZigZag(uint64(uint32(v)))))
 		case 0x2ea: // unpacked_sint32, packed
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.UnpackedSint32, err = pbfast.AppendZigZags(m.UnpackedSint32, v); err != nil {
+			if m.UnpackedSint32, err = runtime.AppendZigZags(m.UnpackedSint32, v); err != nil {
 				return err
 			}
 		case 0x2f0: // unpacked_sint64
@@ -3829,27 +3922,27 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			m.UnpackedSint64 = append(m.UnpackedSint64, pbfast.UnZigZag(v))
+			m.UnpackedSint64 = append(m.UnpackedSint64, runtime.UnZigZag(v))
 		case 0x2f2: // unpacked_sint64, packed
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.UnpackedSint64, err = pbfast.AppendZigZags(m.UnpackedSint64, v); err != nil {
+			if m.UnpackedSint64, err = runtime.AppendZigZags(m.UnpackedSint64, v); err != nil {
 				return err
 			}
 		case 0x2fd: // unpacked_fixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.UnpackedFixed32 = append(m.UnpackedFixed32, uint32(v))
@@ -3859,17 +3952,17 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.UnpackedFixed32, err = pbfast.AppendFixed32s(m.UnpackedFixed32, v); err != nil {
+			if m.UnpackedFixed32, err = runtime.AppendFixed32s(m.UnpackedFixed32, v); err != nil {
 				return err
 			}
 		case 0x301: // unpacked_fixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.UnpackedFixed64 = append(m.UnpackedFixed64, uint64(v))
@@ -3879,17 +3972,17 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.UnpackedFixed64, err = pbfast.AppendFixed64s(m.UnpackedFixed64, v); err != nil {
+			if m.UnpackedFixed64, err = runtime.AppendFixed64s(m.UnpackedFixed64, v); err != nil {
 				return err
 			}
 		case 0x30d: // unpacked_sfixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.UnpackedSfixed32 = append(m.UnpackedSfixed32, int32(v))
@@ -3899,17 +3992,17 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.UnpackedSfixed32, err = pbfast.AppendFixed32s(m.UnpackedSfixed32, v); err != nil {
+			if m.UnpackedSfixed32, err = runtime.AppendFixed32s(m.UnpackedSfixed32, v); err != nil {
 				return err
 			}
 		case 0x311: // unpacked_sfixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.UnpackedSfixed64 = append(m.UnpackedSfixed64, int64(v))
@@ -3919,17 +4012,17 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.UnpackedSfixed64, err = pbfast.AppendFixed64s(m.UnpackedSfixed64, v); err != nil {
+			if m.UnpackedSfixed64, err = runtime.AppendFixed64s(m.UnpackedSfixed64, v); err != nil {
 				return err
 			}
 		case 0x31d: // unpacked_float
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.UnpackedFloat = append(m.UnpackedFloat, math.Float32frombits(v))
@@ -3939,17 +4032,17 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.UnpackedFloat, err = pbfast.AppendFixed32s(m.UnpackedFloat, v); err != nil {
+			if m.UnpackedFloat, err = runtime.AppendFixed32s(m.UnpackedFloat, v); err != nil {
 				return err
 			}
 		case 0x321: // unpacked_double
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.UnpackedDouble = append(m.UnpackedDouble, math.Float64frombits(v))
@@ -3959,11 +4052,11 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.UnpackedDouble, err = pbfast.AppendFixed64s(m.UnpackedDouble, v); err != nil {
+			if m.UnpackedDouble, err = runtime.AppendFixed64s(m.UnpackedDouble, v); err != nil {
 				return err
 			}
 		case 0x328: // unpacked_bool
@@ -3971,8 +4064,8 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.UnpackedBool = append(m.UnpackedBool, v != 0)
 		case 0x32a: // unpacked_bool, packed
@@ -3981,11 +4074,11 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.UnpackedBool, err = pbfast.AppendBools(m.UnpackedBool, v); err != nil {
+			if m.UnpackedBool, err = runtime.AppendBools(m.UnpackedBool, v); err != nil {
 				return err
 			}
 		case 0x330: // unpacked_nested_enum
@@ -3993,8 +4086,8 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.UnpackedNestedEnum = append(m.UnpackedNestedEnum, TestAllTypesEdition2023_NestedEnum(v))
 		case 0x332: // unpacked_nested_enum, packed
@@ -4003,11 +4096,11 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.UnpackedNestedEnum, err = pbfast.AppendVarints(m.UnpackedNestedEnum, v); err != nil {
+			if m.UnpackedNestedEnum, err = runtime.AppendVarints(m.UnpackedNestedEnum, v); err != nil {
 				return err
 			}
 		case 0x378: // oneof_uint32
@@ -4015,8 +4108,8 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.OneofField = &TestAllTypesEdition2023_OneofUint32{OneofUint32: uint32(v)}
 		case 0x382: // oneof_nested_message
@@ -4025,8 +4118,8 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			o, _ := m.OneofField.(*TestAllTypesEdition2023_OneofNestedMessage)
 			if o == nil {
@@ -4045,11 +4138,11 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			m.OneofField = &TestAllTypesEdition2023_OneofString{OneofString: d.String(v)}
 		case 0x392: // oneof_bytes
@@ -4058,8 +4151,8 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.OneofField = &TestAllTypesEdition2023_OneofBytes{OneofBytes: d.PresentBytes(v)}
 		case 0x398: // oneof_bool
@@ -4067,8 +4160,8 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.OneofField = &TestAllTypesEdition2023_OneofBool{OneofBool: v != 0}
 		case 0x3a0: // oneof_uint64
@@ -4076,21 +4169,21 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.OneofField = &TestAllTypesEdition2023_OneofUint64{OneofUint64: v}
 		case 0x3ad: // oneof_float
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.OneofField = &TestAllTypesEdition2023_OneofFloat{OneofFloat: math.Float32frombits(v)}
 		case 0x3b1: // oneof_double
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.OneofField = &TestAllTypesEdition2023_OneofDouble{OneofDouble: math.Float64frombits(v)}
@@ -4099,8 +4192,8 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.OneofField = &TestAllTypesEdition2023_OneofEnum{OneofEnum: TestAllTypesEdition2023_NestedEnum(v)}
 		case 0x64b: // groupliketype, a group
@@ -4117,7 +4210,7 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 			if depth == 0 {
 				switch tag >> 3 {
 				case 56, 57, 58, 59, 60, 61, 62, 63, 64, 65, 66, 67, 68, 69, 70, 71, 72, 73, 74:
-					return pbfast.ErrDepth
+					return runtime.ErrDepth
 				}
 			}
 			if tag>>3 >= 120 && tag>>3 < 201 {
@@ -4128,16 +4221,16 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 				continue
 			}
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
 
-func (m *TestAllTypesEdition2023) pbfastMapInt32Int32Entry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesEdition2023) pbfastEntryMapInt32Int32(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key int32
 	var value int32
@@ -4145,8 +4238,8 @@ func (m *TestAllTypesEdition2023) pbfastMapInt32Int32Entry(d *pbfast.Decoder, p 
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -4155,8 +4248,8 @@ func (m *TestAllTypesEdition2023) pbfastMapInt32Int32Entry(d *pbfast.Decoder, p 
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			key = int32(v)
 		case 0x10:
@@ -4164,13 +4257,13 @@ func (m *TestAllTypesEdition2023) pbfastMapInt32Int32Entry(d *pbfast.Decoder, p 
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			value = int32(v)
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -4178,9 +4271,9 @@ func (m *TestAllTypesEdition2023) pbfastMapInt32Int32Entry(d *pbfast.Decoder, p 
 	return nil
 }
 
-func (m *TestAllTypesEdition2023) pbfastMapInt64Int64Entry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesEdition2023) pbfastEntryMapInt64Int64(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key int64
 	var value int64
@@ -4188,8 +4281,8 @@ func (m *TestAllTypesEdition2023) pbfastMapInt64Int64Entry(d *pbfast.Decoder, p 
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -4198,8 +4291,8 @@ func (m *TestAllTypesEdition2023) pbfastMapInt64Int64Entry(d *pbfast.Decoder, p 
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			key = int64(v)
 		case 0x10:
@@ -4207,13 +4300,13 @@ func (m *TestAllTypesEdition2023) pbfastMapInt64Int64Entry(d *pbfast.Decoder, p 
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			value = int64(v)
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -4221,9 +4314,9 @@ func (m *TestAllTypesEdition2023) pbfastMapInt64Int64Entry(d *pbfast.Decoder, p 
 	return nil
 }
 
-func (m *TestAllTypesEdition2023) pbfastMapUint32Uint32Entry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesEdition2023) pbfastEntryMapUint32Uint32(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key uint32
 	var value uint32
@@ -4231,8 +4324,8 @@ func (m *TestAllTypesEdition2023) pbfastMapUint32Uint32Entry(d *pbfast.Decoder, 
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -4241,8 +4334,8 @@ func (m *TestAllTypesEdition2023) pbfastMapUint32Uint32Entry(d *pbfast.Decoder, 
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			key = uint32(v)
 		case 0x10:
@@ -4250,13 +4343,13 @@ func (m *TestAllTypesEdition2023) pbfastMapUint32Uint32Entry(d *pbfast.Decoder, 
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			value = uint32(v)
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -4264,9 +4357,9 @@ func (m *TestAllTypesEdition2023) pbfastMapUint32Uint32Entry(d *pbfast.Decoder, 
 	return nil
 }
 
-func (m *TestAllTypesEdition2023) pbfastMapUint64Uint64Entry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesEdition2023) pbfastEntryMapUint64Uint64(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key uint64
 	var value uint64
@@ -4274,8 +4367,8 @@ func (m *TestAllTypesEdition2023) pbfastMapUint64Uint64Entry(d *pbfast.Decoder, 
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -4284,8 +4377,8 @@ func (m *TestAllTypesEdition2023) pbfastMapUint64Uint64Entry(d *pbfast.Decoder, 
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			key = v
 		case 0x10:
@@ -4293,13 +4386,13 @@ func (m *TestAllTypesEdition2023) pbfastMapUint64Uint64Entry(d *pbfast.Decoder, 
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			value = v
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -4307,9 +4400,9 @@ func (m *TestAllTypesEdition2023) pbfastMapUint64Uint64Entry(d *pbfast.Decoder, 
 	return nil
 }
 
-func (m *TestAllTypesEdition2023) pbfastMapSint32Sint32Entry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesEdition2023) pbfastEntryMapSint32Sint32(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key int32
 	var value int32
@@ -4317,8 +4410,8 @@ func (m *TestAllTypesEdition2023) pbfastMapSint32Sint32Entry(d *pbfast.Decoder, 
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -4327,22 +4420,22 @@ func (m *TestAllTypesEdition2023) pbfastMapSint32Sint32Entry(d *pbfast.Decoder, 
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			key = int32(pbfast.UnZigZag(uint64(uint32(v))))
+			key = int32(runtime.UnZigZag(uint64(uint32(v))))
 		case 0x10:
 			var v uint64
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			value = int32(pbfast.UnZigZag(uint64(uint32(v))))
+			value = int32(runtime.UnZigZag(uint64(uint32(v))))
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -4350,9 +4443,9 @@ func (m *TestAllTypesEdition2023) pbfastMapSint32Sint32Entry(d *pbfast.Decoder, 
 	return nil
 }
 
-func (m *TestAllTypesEdition2023) pbfastMapSint64Sint64Entry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesEdition2023) pbfastEntryMapSint64Sint64(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key int64
 	var value int64
@@ -4360,8 +4453,8 @@ func (m *TestAllTypesEdition2023) pbfastMapSint64Sint64Entry(d *pbfast.Decoder, 
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -4370,22 +4463,22 @@ func (m *TestAllTypesEdition2023) pbfastMapSint64Sint64Entry(d *pbfast.Decoder, 
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			key = pbfast.UnZigZag(v)
+			key = runtime.UnZigZag(v)
 		case 0x10:
 			var v uint64
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			value = pbfast.UnZigZag(v)
+			value = runtime.UnZigZag(v)
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -4393,9 +4486,9 @@ func (m *TestAllTypesEdition2023) pbfastMapSint64Sint64Entry(d *pbfast.Decoder, 
 	return nil
 }
 
-func (m *TestAllTypesEdition2023) pbfastMapFixed32Fixed32Entry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesEdition2023) pbfastEntryMapFixed32Fixed32(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key uint32
 	var value uint32
@@ -4403,28 +4496,28 @@ func (m *TestAllTypesEdition2023) pbfastMapFixed32Fixed32Entry(d *pbfast.Decoder
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
 		case 0xd:
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			key = uint32(v)
 		case 0x15:
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			value = uint32(v)
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -4432,9 +4525,9 @@ func (m *TestAllTypesEdition2023) pbfastMapFixed32Fixed32Entry(d *pbfast.Decoder
 	return nil
 }
 
-func (m *TestAllTypesEdition2023) pbfastMapFixed64Fixed64Entry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesEdition2023) pbfastEntryMapFixed64Fixed64(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key uint64
 	var value uint64
@@ -4442,28 +4535,28 @@ func (m *TestAllTypesEdition2023) pbfastMapFixed64Fixed64Entry(d *pbfast.Decoder
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
 		case 0x9:
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			key = uint64(v)
 		case 0x11:
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			value = uint64(v)
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -4471,9 +4564,9 @@ func (m *TestAllTypesEdition2023) pbfastMapFixed64Fixed64Entry(d *pbfast.Decoder
 	return nil
 }
 
-func (m *TestAllTypesEdition2023) pbfastMapSfixed32Sfixed32Entry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesEdition2023) pbfastEntryMapSfixed32Sfixed32(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key int32
 	var value int32
@@ -4481,28 +4574,28 @@ func (m *TestAllTypesEdition2023) pbfastMapSfixed32Sfixed32Entry(d *pbfast.Decod
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
 		case 0xd:
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			key = int32(v)
 		case 0x15:
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			value = int32(v)
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -4510,9 +4603,9 @@ func (m *TestAllTypesEdition2023) pbfastMapSfixed32Sfixed32Entry(d *pbfast.Decod
 	return nil
 }
 
-func (m *TestAllTypesEdition2023) pbfastMapSfixed64Sfixed64Entry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesEdition2023) pbfastEntryMapSfixed64Sfixed64(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key int64
 	var value int64
@@ -4520,28 +4613,28 @@ func (m *TestAllTypesEdition2023) pbfastMapSfixed64Sfixed64Entry(d *pbfast.Decod
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
 		case 0x9:
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			key = int64(v)
 		case 0x11:
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			value = int64(v)
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -4549,9 +4642,9 @@ func (m *TestAllTypesEdition2023) pbfastMapSfixed64Sfixed64Entry(d *pbfast.Decod
 	return nil
 }
 
-func (m *TestAllTypesEdition2023) pbfastMapInt32FloatEntry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesEdition2023) pbfastEntryMapInt32Float(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key int32
 	var value float32
@@ -4559,8 +4652,8 @@ func (m *TestAllTypesEdition2023) pbfastMapInt32FloatEntry(d *pbfast.Decoder, p 
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -4569,20 +4662,20 @@ func (m *TestAllTypesEdition2023) pbfastMapInt32FloatEntry(d *pbfast.Decoder, p 
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			key = int32(v)
 		case 0x15:
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			value = math.Float32frombits(v)
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -4590,9 +4683,9 @@ func (m *TestAllTypesEdition2023) pbfastMapInt32FloatEntry(d *pbfast.Decoder, p 
 	return nil
 }
 
-func (m *TestAllTypesEdition2023) pbfastMapInt32DoubleEntry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesEdition2023) pbfastEntryMapInt32Double(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key int32
 	var value float64
@@ -4600,8 +4693,8 @@ func (m *TestAllTypesEdition2023) pbfastMapInt32DoubleEntry(d *pbfast.Decoder, p
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -4610,20 +4703,20 @@ func (m *TestAllTypesEdition2023) pbfastMapInt32DoubleEntry(d *pbfast.Decoder, p
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			key = int32(v)
 		case 0x11:
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			value = math.Float64frombits(v)
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -4631,9 +4724,9 @@ func (m *TestAllTypesEdition2023) pbfastMapInt32DoubleEntry(d *pbfast.Decoder, p
 	return nil
 }
 
-func (m *TestAllTypesEdition2023) pbfastMapBoolBoolEntry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesEdition2023) pbfastEntryMapBoolBool(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key bool
 	var value bool
@@ -4641,8 +4734,8 @@ func (m *TestAllTypesEdition2023) pbfastMapBoolBoolEntry(d *pbfast.Decoder, p []
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -4651,8 +4744,8 @@ func (m *TestAllTypesEdition2023) pbfastMapBoolBoolEntry(d *pbfast.Decoder, p []
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			key = v != 0
 		case 0x10:
@@ -4660,13 +4753,13 @@ func (m *TestAllTypesEdition2023) pbfastMapBoolBoolEntry(d *pbfast.Decoder, p []
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			value = v != 0
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -4674,9 +4767,9 @@ func (m *TestAllTypesEdition2023) pbfastMapBoolBoolEntry(d *pbfast.Decoder, p []
 	return nil
 }
 
-func (m *TestAllTypesEdition2023) pbfastMapStringStringEntry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesEdition2023) pbfastEntryMapStringString(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key string
 	var value string
@@ -4684,8 +4777,8 @@ func (m *TestAllTypesEdition2023) pbfastMapStringStringEntry(d *pbfast.Decoder, 
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -4695,11 +4788,11 @@ func (m *TestAllTypesEdition2023) pbfastMapStringStringEntry(d *pbfast.Decoder, 
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			key = d.String(v)
 		case 0x12:
@@ -4708,16 +4801,16 @@ func (m *TestAllTypesEdition2023) pbfastMapStringStringEntry(d *pbfast.Decoder, 
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			value = d.String(v)
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -4725,9 +4818,9 @@ func (m *TestAllTypesEdition2023) pbfastMapStringStringEntry(d *pbfast.Decoder, 
 	return nil
 }
 
-func (m *TestAllTypesEdition2023) pbfastMapStringBytesEntry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesEdition2023) pbfastEntryMapStringBytes(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key string
 	var value []byte
@@ -4735,8 +4828,8 @@ func (m *TestAllTypesEdition2023) pbfastMapStringBytesEntry(d *pbfast.Decoder, p
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -4746,11 +4839,11 @@ func (m *TestAllTypesEdition2023) pbfastMapStringBytesEntry(d *pbfast.Decoder, p
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			key = d.String(v)
 		case 0x12:
@@ -4759,13 +4852,13 @@ func (m *TestAllTypesEdition2023) pbfastMapStringBytesEntry(d *pbfast.Decoder, p
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			value = d.PresentBytes(v)
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -4773,9 +4866,9 @@ func (m *TestAllTypesEdition2023) pbfastMapStringBytesEntry(d *pbfast.Decoder, p
 	return nil
 }
 
-func (m *TestAllTypesEdition2023) pbfastMapStringNestedMessageEntry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesEdition2023) pbfastEntryMapStringNestedMessage(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key string
 	value := new(TestAllTypesEdition2023_NestedMessage)
@@ -4783,8 +4876,8 @@ func (m *TestAllTypesEdition2023) pbfastMapStringNestedMessageEntry(d *pbfast.De
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -4794,11 +4887,11 @@ func (m *TestAllTypesEdition2023) pbfastMapStringNestedMessageEntry(d *pbfast.De
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			key = d.String(v)
 		case 0x12:
@@ -4807,15 +4900,15 @@ func (m *TestAllTypesEdition2023) pbfastMapStringNestedMessageEntry(d *pbfast.De
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if err := value.pbfastDecode(d, v, nil, depth); err != nil {
 				return err
 			}
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -4823,9 +4916,9 @@ func (m *TestAllTypesEdition2023) pbfastMapStringNestedMessageEntry(d *pbfast.De
 	return nil
 }
 
-func (m *TestAllTypesEdition2023) pbfastMapStringForeignMessageEntry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesEdition2023) pbfastEntryMapStringForeignMessage(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key string
 	value := new(ForeignMessageEdition2023)
@@ -4833,8 +4926,8 @@ func (m *TestAllTypesEdition2023) pbfastMapStringForeignMessageEntry(d *pbfast.D
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -4844,11 +4937,11 @@ func (m *TestAllTypesEdition2023) pbfastMapStringForeignMessageEntry(d *pbfast.D
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			key = d.String(v)
 		case 0x12:
@@ -4857,15 +4950,15 @@ func (m *TestAllTypesEdition2023) pbfastMapStringForeignMessageEntry(d *pbfast.D
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if err := value.pbfastDecode(d, v, nil, depth); err != nil {
 				return err
 			}
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -4873,9 +4966,9 @@ func (m *TestAllTypesEdition2023) pbfastMapStringForeignMessageEntry(d *pbfast.D
 	return nil
 }
 
-func (m *TestAllTypesEdition2023) pbfastMapStringNestedEnumEntry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesEdition2023) pbfastEntryMapStringNestedEnum(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key string
 	var value TestAllTypesEdition2023_NestedEnum
@@ -4883,8 +4976,8 @@ func (m *TestAllTypesEdition2023) pbfastMapStringNestedEnumEntry(d *pbfast.Decod
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -4894,11 +4987,11 @@ func (m *TestAllTypesEdition2023) pbfastMapStringNestedEnumEntry(d *pbfast.Decod
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			key = d.String(v)
 		case 0x10:
@@ -4906,13 +4999,13 @@ func (m *TestAllTypesEdition2023) pbfastMapStringNestedEnumEntry(d *pbfast.Decod
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			value = TestAllTypesEdition2023_NestedEnum(v)
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -4920,9 +5013,9 @@ func (m *TestAllTypesEdition2023) pbfastMapStringNestedEnumEntry(d *pbfast.Decod
 	return nil
 }
 
-func (m *TestAllTypesEdition2023) pbfastMapStringForeignEnumEntry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesEdition2023) pbfastEntryMapStringForeignEnum(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key string
 	var value ForeignEnumEdition2023
@@ -4930,8 +5023,8 @@ func (m *TestAllTypesEdition2023) pbfastMapStringForeignEnumEntry(d *pbfast.Deco
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -4941,11 +5034,11 @@ func (m *TestAllTypesEdition2023) pbfastMapStringForeignEnumEntry(d *pbfast.Deco
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			key = d.String(v)
 		case 0x10:
@@ -4953,13 +5046,13 @@ func (m *TestAllTypesEdition2023) pbfastMapStringForeignEnumEntry(d *pbfast.Deco
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			value = ForeignEnumEdition2023(v)
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -4967,9 +5060,9 @@ func (m *TestAllTypesEdition2023) pbfastMapStringForeignEnumEntry(d *pbfast.Deco
 	return nil
 }
 
-func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesEdition2023) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	m.unknownFields = m.unknownFields[:0]
 	m.extensionFields = nil
@@ -5091,8 +5184,8 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -5101,8 +5194,8 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.OptionalInt32 == nil {
 				if m.OptionalInt32 = oldOptionalInt32; m.OptionalInt32 == nil {
@@ -5115,8 +5208,8 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.OptionalInt64 == nil {
 				if m.OptionalInt64 = oldOptionalInt64; m.OptionalInt64 == nil {
@@ -5129,8 +5222,8 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.OptionalUint32 == nil {
 				if m.OptionalUint32 = oldOptionalUint32; m.OptionalUint32 == nil {
@@ -5143,8 +5236,8 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.OptionalUint64 == nil {
 				if m.OptionalUint64 = oldOptionalUint64; m.OptionalUint64 == nil {
@@ -5157,33 +5250,33 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.OptionalSint32 == nil {
 				if m.OptionalSint32 = oldOptionalSint32; m.OptionalSint32 == nil {
 					m.OptionalSint32 = new(int32)
 				}
 			}
-			*m.OptionalSint32 = int32(pbfast.UnZigZag(uint64(uint32(v))))
+			*m.OptionalSint32 = int32(runtime.UnZigZag(uint64(uint32(v))))
 		case 0x30: // optional_sint64
 			var v uint64
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.OptionalSint64 == nil {
 				if m.OptionalSint64 = oldOptionalSint64; m.OptionalSint64 == nil {
 					m.OptionalSint64 = new(int64)
 				}
 			}
-			*m.OptionalSint64 = pbfast.UnZigZag(v)
+			*m.OptionalSint64 = runtime.UnZigZag(v)
 		case 0x3d: // optional_fixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			if m.OptionalFixed32 == nil {
@@ -5193,9 +5286,9 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 			}
 			*m.OptionalFixed32 = uint32(v)
 		case 0x41: // optional_fixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			if m.OptionalFixed64 == nil {
@@ -5205,9 +5298,9 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 			}
 			*m.OptionalFixed64 = uint64(v)
 		case 0x4d: // optional_sfixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			if m.OptionalSfixed32 == nil {
@@ -5217,9 +5310,9 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 			}
 			*m.OptionalSfixed32 = int32(v)
 		case 0x51: // optional_sfixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			if m.OptionalSfixed64 == nil {
@@ -5229,9 +5322,9 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 			}
 			*m.OptionalSfixed64 = int64(v)
 		case 0x5d: // optional_float
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			if m.OptionalFloat == nil {
@@ -5241,9 +5334,9 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 			}
 			*m.OptionalFloat = math.Float32frombits(v)
 		case 0x61: // optional_double
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			if m.OptionalDouble == nil {
@@ -5257,8 +5350,8 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.OptionalBool == nil {
 				if m.OptionalBool = oldOptionalBool; m.OptionalBool == nil {
@@ -5272,11 +5365,11 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			if m.OptionalString == nil {
 				if m.OptionalString = oldOptionalString; m.OptionalString == nil {
@@ -5290,8 +5383,8 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.OptionalBytes = d.PresentBytes(v)
 		case 0x92: // optional_nested_message
@@ -5300,8 +5393,8 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.OptionalNestedMessage != nil {
 				if err := m.OptionalNestedMessage.pbfastDecode(d, v, nil, depth); err != nil {
@@ -5321,8 +5414,8 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.OptionalForeignMessage != nil {
 				if err := m.OptionalForeignMessage.pbfastDecode(d, v, nil, depth); err != nil {
@@ -5341,8 +5434,8 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.OptionalNestedEnum == nil {
 				if m.OptionalNestedEnum = oldOptionalNestedEnum; m.OptionalNestedEnum == nil {
@@ -5355,8 +5448,8 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.OptionalForeignEnum == nil {
 				if m.OptionalForeignEnum = oldOptionalForeignEnum; m.OptionalForeignEnum == nil {
@@ -5370,11 +5463,11 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			if m.OptionalStringPiece == nil {
 				if m.OptionalStringPiece = oldOptionalStringPiece; m.OptionalStringPiece == nil {
@@ -5388,11 +5481,11 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			if m.OptionalCord == nil {
 				if m.OptionalCord = oldOptionalCord; m.OptionalCord == nil {
@@ -5406,8 +5499,8 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.RecursiveMessage != nil {
 				if err := m.RecursiveMessage.pbfastDecode(d, v, nil, depth); err != nil {
@@ -5426,8 +5519,8 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.RepeatedInt32 = append(m.RepeatedInt32, int32(v))
 		case 0xfa: // repeated_int32, packed
@@ -5436,11 +5529,11 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.RepeatedInt32, err = pbfast.AppendVarints(m.RepeatedInt32, v); err != nil {
+			if m.RepeatedInt32, err = runtime.AppendVarints(m.RepeatedInt32, v); err != nil {
 				return err
 			}
 		case 0x100: // repeated_int64
@@ -5448,8 +5541,8 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.RepeatedInt64 = append(m.RepeatedInt64, int64(v))
 		case 0x102: // repeated_int64, packed
@@ -5458,11 +5551,11 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.RepeatedInt64, err = pbfast.AppendVarints(m.RepeatedInt64, v); err != nil {
+			if m.RepeatedInt64, err = runtime.AppendVarints(m.RepeatedInt64, v); err != nil {
 				return err
 			}
 		case 0x108: // repeated_uint32
@@ -5470,8 +5563,8 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.RepeatedUint32 = append(m.RepeatedUint32, uint32(v))
 		case 0x10a: // repeated_uint32, packed
@@ -5480,11 +5573,11 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.RepeatedUint32, err = pbfast.AppendVarints(m.RepeatedUint32, v); err != nil {
+			if m.RepeatedUint32, err = runtime.AppendVarints(m.RepeatedUint32, v); err != nil {
 				return err
 			}
 		case 0x110: // repeated_uint64
@@ -5492,8 +5585,8 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.RepeatedUint64 = append(m.RepeatedUint64, v)
 		case 0x112: // repeated_uint64, packed
@@ -5502,11 +5595,11 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.RepeatedUint64, err = pbfast.AppendVarints(m.RepeatedUint64, v); err != nil {
+			if m.RepeatedUint64, err = runtime.AppendVarints(m.RepeatedUint64, v); err != nil {
 				return err
 			}
 		case 0x118: // repeated_sint32
@@ -5514,21 +5607,21 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			m.RepeatedSint32 = append(m.RepeatedSint32, int32(pbfast.UnZigZag(uint64(uint32(v)))))
+			m.RepeatedSint32 = append(m.RepeatedSint32, int32(runtime.UnZigZag(uint64(uint32(v)))))
 		case 0x11a: // repeated_sint32, packed
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.RepeatedSint32, err = pbfast.AppendZigZags(m.RepeatedSint32, v); err != nil {
+			if m.RepeatedSint32, err = runtime.AppendZigZags(m.RepeatedSint32, v); err != nil {
 				return err
 			}
 		case 0x120: // repeated_sint64
@@ -5536,27 +5629,27 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			m.RepeatedSint64 = append(m.RepeatedSint64, pbfast.UnZigZag(v))
+			m.RepeatedSint64 = append(m.RepeatedSint64, runtime.UnZigZag(v))
 		case 0x122: // repeated_sint64, packed
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.RepeatedSint64, err = pbfast.AppendZigZags(m.RepeatedSint64, v); err != nil {
+			if m.RepeatedSint64, err = runtime.AppendZigZags(m.RepeatedSint64, v); err != nil {
 				return err
 			}
 		case 0x12d: // repeated_fixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.RepeatedFixed32 = append(m.RepeatedFixed32, uint32(v))
@@ -5566,17 +5659,17 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.RepeatedFixed32, err = pbfast.AppendFixed32s(m.RepeatedFixed32, v); err != nil {
+			if m.RepeatedFixed32, err = runtime.AppendFixed32s(m.RepeatedFixed32, v); err != nil {
 				return err
 			}
 		case 0x131: // repeated_fixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.RepeatedFixed64 = append(m.RepeatedFixed64, uint64(v))
@@ -5586,17 +5679,17 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.RepeatedFixed64, err = pbfast.AppendFixed64s(m.RepeatedFixed64, v); err != nil {
+			if m.RepeatedFixed64, err = runtime.AppendFixed64s(m.RepeatedFixed64, v); err != nil {
 				return err
 			}
 		case 0x13d: // repeated_sfixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.RepeatedSfixed32 = append(m.RepeatedSfixed32, int32(v))
@@ -5606,17 +5699,17 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.RepeatedSfixed32, err = pbfast.AppendFixed32s(m.RepeatedSfixed32, v); err != nil {
+			if m.RepeatedSfixed32, err = runtime.AppendFixed32s(m.RepeatedSfixed32, v); err != nil {
 				return err
 			}
 		case 0x141: // repeated_sfixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.RepeatedSfixed64 = append(m.RepeatedSfixed64, int64(v))
@@ -5626,17 +5719,17 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.RepeatedSfixed64, err = pbfast.AppendFixed64s(m.RepeatedSfixed64, v); err != nil {
+			if m.RepeatedSfixed64, err = runtime.AppendFixed64s(m.RepeatedSfixed64, v); err != nil {
 				return err
 			}
 		case 0x14d: // repeated_float
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.RepeatedFloat = append(m.RepeatedFloat, math.Float32frombits(v))
@@ -5646,17 +5739,17 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.RepeatedFloat, err = pbfast.AppendFixed32s(m.RepeatedFloat, v); err != nil {
+			if m.RepeatedFloat, err = runtime.AppendFixed32s(m.RepeatedFloat, v); err != nil {
 				return err
 			}
 		case 0x151: // repeated_double
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.RepeatedDouble = append(m.RepeatedDouble, math.Float64frombits(v))
@@ -5666,11 +5759,11 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.RepeatedDouble, err = pbfast.AppendFixed64s(m.RepeatedDouble, v); err != nil {
+			if m.RepeatedDouble, err = runtime.AppendFixed64s(m.RepeatedDouble, v); err != nil {
 				return err
 			}
 		case 0x158: // repeated_bool
@@ -5678,8 +5771,8 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.RepeatedBool = append(m.RepeatedBool, v != 0)
 		case 0x15a: // repeated_bool, packed
@@ -5688,40 +5781,40 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.RepeatedBool, err = pbfast.AppendBools(m.RepeatedBool, v); err != nil {
+			if m.RepeatedBool, err = runtime.AppendBools(m.RepeatedBool, v); err != nil {
 				return err
 			}
 		case 0x162: // repeated_string
 			if len(m.RepeatedString) == cap(m.RepeatedString) {
-				m.RepeatedString = slices.Grow(m.RepeatedString, pbfast.Run(p, i, 0x2e2))
+				m.RepeatedString = slices.Grow(m.RepeatedString, runtime.Run(p, i, 0x2e2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			m.RepeatedString = append(m.RepeatedString, d.String(v))
 		case 0x16a: // repeated_bytes
 			if len(m.RepeatedBytes) == cap(m.RepeatedBytes) {
-				m.RepeatedBytes = slices.Grow(m.RepeatedBytes, pbfast.Run(p, i, 0x2ea))
+				m.RepeatedBytes = slices.Grow(m.RepeatedBytes, runtime.Run(p, i, 0x2ea))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.RepeatedBytes = append(m.RepeatedBytes, d.PresentBytes(v))
 		case 0x182: // repeated_nested_message
@@ -5730,8 +5823,8 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			n := len(m.RepeatedNestedMessage)
 			if n < cap(m.RepeatedNestedMessage) {
@@ -5751,8 +5844,8 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			n := len(m.RepeatedForeignMessage)
 			if n < cap(m.RepeatedForeignMessage) {
@@ -5771,8 +5864,8 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.RepeatedNestedEnum = append(m.RepeatedNestedEnum, TestAllTypesEdition2023_NestedEnum(v))
 		case 0x19a: // repeated_nested_enum, packed
@@ -5781,11 +5874,11 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.RepeatedNestedEnum, err = pbfast.AppendVarints(m.RepeatedNestedEnum, v); err != nil {
+			if m.RepeatedNestedEnum, err = runtime.AppendVarints(m.RepeatedNestedEnum, v); err != nil {
 				return err
 			}
 		case 0x1a0: // repeated_foreign_enum
@@ -5793,8 +5886,8 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.RepeatedForeignEnum = append(m.RepeatedForeignEnum, ForeignEnumEdition2023(v))
 		case 0x1a2: // repeated_foreign_enum, packed
@@ -5803,328 +5896,328 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.RepeatedForeignEnum, err = pbfast.AppendVarints(m.RepeatedForeignEnum, v); err != nil {
+			if m.RepeatedForeignEnum, err = runtime.AppendVarints(m.RepeatedForeignEnum, v); err != nil {
 				return err
 			}
 		case 0x1b2: // repeated_string_piece
 			if len(m.RepeatedStringPiece) == cap(m.RepeatedStringPiece) {
-				m.RepeatedStringPiece = slices.Grow(m.RepeatedStringPiece, pbfast.Run(p, i, 0x3b2))
+				m.RepeatedStringPiece = slices.Grow(m.RepeatedStringPiece, runtime.Run(p, i, 0x3b2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			m.RepeatedStringPiece = append(m.RepeatedStringPiece, d.String(v))
 		case 0x1ba: // repeated_cord
 			if len(m.RepeatedCord) == cap(m.RepeatedCord) {
-				m.RepeatedCord = slices.Grow(m.RepeatedCord, pbfast.Run(p, i, 0x3ba))
+				m.RepeatedCord = slices.Grow(m.RepeatedCord, runtime.Run(p, i, 0x3ba))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			m.RepeatedCord = append(m.RepeatedCord, d.String(v))
 		case 0x1c2: // map_int32_int32
 			if m.MapInt32Int32 == nil {
-				m.MapInt32Int32 = make(map[int32]int32, pbfast.Run(p, i, 0x3c2))
+				m.MapInt32Int32 = make(map[int32]int32, runtime.Run(p, i, 0x3c2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapInt32Int32Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapInt32Int32(d, v, depth); err != nil {
 				return err
 			}
 		case 0x1ca: // map_int64_int64
 			if m.MapInt64Int64 == nil {
-				m.MapInt64Int64 = make(map[int64]int64, pbfast.Run(p, i, 0x3ca))
+				m.MapInt64Int64 = make(map[int64]int64, runtime.Run(p, i, 0x3ca))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapInt64Int64Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapInt64Int64(d, v, depth); err != nil {
 				return err
 			}
 		case 0x1d2: // map_uint32_uint32
 			if m.MapUint32Uint32 == nil {
-				m.MapUint32Uint32 = make(map[uint32]uint32, pbfast.Run(p, i, 0x3d2))
+				m.MapUint32Uint32 = make(map[uint32]uint32, runtime.Run(p, i, 0x3d2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapUint32Uint32Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapUint32Uint32(d, v, depth); err != nil {
 				return err
 			}
 		case 0x1da: // map_uint64_uint64
 			if m.MapUint64Uint64 == nil {
-				m.MapUint64Uint64 = make(map[uint64]uint64, pbfast.Run(p, i, 0x3da))
+				m.MapUint64Uint64 = make(map[uint64]uint64, runtime.Run(p, i, 0x3da))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapUint64Uint64Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapUint64Uint64(d, v, depth); err != nil {
 				return err
 			}
 		case 0x1e2: // map_sint32_sint32
 			if m.MapSint32Sint32 == nil {
-				m.MapSint32Sint32 = make(map[int32]int32, pbfast.Run(p, i, 0x3e2))
+				m.MapSint32Sint32 = make(map[int32]int32, runtime.Run(p, i, 0x3e2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapSint32Sint32Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapSint32Sint32(d, v, depth); err != nil {
 				return err
 			}
 		case 0x1ea: // map_sint64_sint64
 			if m.MapSint64Sint64 == nil {
-				m.MapSint64Sint64 = make(map[int64]int64, pbfast.Run(p, i, 0x3ea))
+				m.MapSint64Sint64 = make(map[int64]int64, runtime.Run(p, i, 0x3ea))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapSint64Sint64Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapSint64Sint64(d, v, depth); err != nil {
 				return err
 			}
 		case 0x1f2: // map_fixed32_fixed32
 			if m.MapFixed32Fixed32 == nil {
-				m.MapFixed32Fixed32 = make(map[uint32]uint32, pbfast.Run(p, i, 0x3f2))
+				m.MapFixed32Fixed32 = make(map[uint32]uint32, runtime.Run(p, i, 0x3f2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapFixed32Fixed32Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapFixed32Fixed32(d, v, depth); err != nil {
 				return err
 			}
 		case 0x1fa: // map_fixed64_fixed64
 			if m.MapFixed64Fixed64 == nil {
-				m.MapFixed64Fixed64 = make(map[uint64]uint64, pbfast.Run(p, i, 0x3fa))
+				m.MapFixed64Fixed64 = make(map[uint64]uint64, runtime.Run(p, i, 0x3fa))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapFixed64Fixed64Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapFixed64Fixed64(d, v, depth); err != nil {
 				return err
 			}
 		case 0x202: // map_sfixed32_sfixed32
 			if m.MapSfixed32Sfixed32 == nil {
-				m.MapSfixed32Sfixed32 = make(map[int32]int32, pbfast.Run(p, i, 0x482))
+				m.MapSfixed32Sfixed32 = make(map[int32]int32, runtime.Run(p, i, 0x482))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapSfixed32Sfixed32Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapSfixed32Sfixed32(d, v, depth); err != nil {
 				return err
 			}
 		case 0x20a: // map_sfixed64_sfixed64
 			if m.MapSfixed64Sfixed64 == nil {
-				m.MapSfixed64Sfixed64 = make(map[int64]int64, pbfast.Run(p, i, 0x48a))
+				m.MapSfixed64Sfixed64 = make(map[int64]int64, runtime.Run(p, i, 0x48a))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapSfixed64Sfixed64Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapSfixed64Sfixed64(d, v, depth); err != nil {
 				return err
 			}
 		case 0x212: // map_int32_float
 			if m.MapInt32Float == nil {
-				m.MapInt32Float = make(map[int32]float32, pbfast.Run(p, i, 0x492))
+				m.MapInt32Float = make(map[int32]float32, runtime.Run(p, i, 0x492))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapInt32FloatEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapInt32Float(d, v, depth); err != nil {
 				return err
 			}
 		case 0x21a: // map_int32_double
 			if m.MapInt32Double == nil {
-				m.MapInt32Double = make(map[int32]float64, pbfast.Run(p, i, 0x49a))
+				m.MapInt32Double = make(map[int32]float64, runtime.Run(p, i, 0x49a))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapInt32DoubleEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapInt32Double(d, v, depth); err != nil {
 				return err
 			}
 		case 0x222: // map_bool_bool
 			if m.MapBoolBool == nil {
-				m.MapBoolBool = make(map[bool]bool, pbfast.Run(p, i, 0x4a2))
+				m.MapBoolBool = make(map[bool]bool, runtime.Run(p, i, 0x4a2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapBoolBoolEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapBoolBool(d, v, depth); err != nil {
 				return err
 			}
 		case 0x22a: // map_string_string
 			if m.MapStringString == nil {
-				m.MapStringString = make(map[string]string, pbfast.Run(p, i, 0x4aa))
+				m.MapStringString = make(map[string]string, runtime.Run(p, i, 0x4aa))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapStringStringEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapStringString(d, v, depth); err != nil {
 				return err
 			}
 		case 0x232: // map_string_bytes
 			if m.MapStringBytes == nil {
-				m.MapStringBytes = make(map[string][]byte, pbfast.Run(p, i, 0x4b2))
+				m.MapStringBytes = make(map[string][]byte, runtime.Run(p, i, 0x4b2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapStringBytesEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapStringBytes(d, v, depth); err != nil {
 				return err
 			}
 		case 0x23a: // map_string_nested_message
 			if m.MapStringNestedMessage == nil {
-				m.MapStringNestedMessage = make(map[string]*TestAllTypesEdition2023_NestedMessage, pbfast.Run(p, i, 0x4ba))
+				m.MapStringNestedMessage = make(map[string]*TestAllTypesEdition2023_NestedMessage, runtime.Run(p, i, 0x4ba))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapStringNestedMessageEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapStringNestedMessage(d, v, depth); err != nil {
 				return err
 			}
 		case 0x242: // map_string_foreign_message
 			if m.MapStringForeignMessage == nil {
-				m.MapStringForeignMessage = make(map[string]*ForeignMessageEdition2023, pbfast.Run(p, i, 0x4c2))
+				m.MapStringForeignMessage = make(map[string]*ForeignMessageEdition2023, runtime.Run(p, i, 0x4c2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapStringForeignMessageEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapStringForeignMessage(d, v, depth); err != nil {
 				return err
 			}
 		case 0x24a: // map_string_nested_enum
 			if m.MapStringNestedEnum == nil {
-				m.MapStringNestedEnum = make(map[string]TestAllTypesEdition2023_NestedEnum, pbfast.Run(p, i, 0x4ca))
+				m.MapStringNestedEnum = make(map[string]TestAllTypesEdition2023_NestedEnum, runtime.Run(p, i, 0x4ca))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapStringNestedEnumEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapStringNestedEnum(d, v, depth); err != nil {
 				return err
 			}
 		case 0x252: // map_string_foreign_enum
 			if m.MapStringForeignEnum == nil {
-				m.MapStringForeignEnum = make(map[string]ForeignEnumEdition2023, pbfast.Run(p, i, 0x4d2))
+				m.MapStringForeignEnum = make(map[string]ForeignEnumEdition2023, runtime.Run(p, i, 0x4d2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapStringForeignEnumEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapStringForeignEnum(d, v, depth); err != nil {
 				return err
 			}
 		case 0x258: // packed_int32
@@ -6132,8 +6225,8 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.PackedInt32 = append(m.PackedInt32, int32(v))
 		case 0x25a: // packed_int32, packed
@@ -6142,11 +6235,11 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.PackedInt32, err = pbfast.AppendVarints(m.PackedInt32, v); err != nil {
+			if m.PackedInt32, err = runtime.AppendVarints(m.PackedInt32, v); err != nil {
 				return err
 			}
 		case 0x260: // packed_int64
@@ -6154,8 +6247,8 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.PackedInt64 = append(m.PackedInt64, int64(v))
 		case 0x262: // packed_int64, packed
@@ -6164,11 +6257,11 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.PackedInt64, err = pbfast.AppendVarints(m.PackedInt64, v); err != nil {
+			if m.PackedInt64, err = runtime.AppendVarints(m.PackedInt64, v); err != nil {
 				return err
 			}
 		case 0x268: // packed_uint32
@@ -6176,8 +6269,8 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.PackedUint32 = append(m.PackedUint32, uint32(v))
 		case 0x26a: // packed_uint32, packed
@@ -6186,11 +6279,11 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.PackedUint32, err = pbfast.AppendVarints(m.PackedUint32, v); err != nil {
+			if m.PackedUint32, err = runtime.AppendVarints(m.PackedUint32, v); err != nil {
 				return err
 			}
 		case 0x270: // packed_uint64
@@ -6198,8 +6291,8 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.PackedUint64 = append(m.PackedUint64, v)
 		case 0x272: // packed_uint64, packed
@@ -6208,11 +6301,11 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.PackedUint64, err = pbfast.AppendVarints(m.PackedUint64, v); err != nil {
+			if m.PackedUint64, err = runtime.AppendVarints(m.PackedUint64, v); err != nil {
 				return err
 			}
 		case 0x278: // packed_sint32
@@ -6220,21 +6313,21 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			m.PackedSint32 = append(m.PackedSint32, int32(pbfast.UnZigZag(uint64(uint32(v)))))
+			m.PackedSint32 = append(m.PackedSint32, int32(runtime.UnZigZag(uint64(uint32(v)))))
 		case 0x27a: // packed_sint32, packed
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.PackedSint32, err = pbfast.AppendZigZags(m.PackedSint32, v); err != nil {
+			if m.PackedSint32, err = runtime.AppendZigZags(m.PackedSint32, v); err != nil {
 				return err
 			}
 		case 0x280: // packed_sint64
@@ -6242,27 +6335,27 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			m.PackedSint64 = append(m.PackedSint64, pbfast.UnZigZag(v))
+			m.PackedSint64 = append(m.PackedSint64, runtime.UnZigZag(v))
 		case 0x282: // packed_sint64, packed
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.PackedSint64, err = pbfast.AppendZigZags(m.PackedSint64, v); err != nil {
+			if m.PackedSint64, err = runtime.AppendZigZags(m.PackedSint64, v); err != nil {
 				return err
 			}
 		case 0x28d: // packed_fixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.PackedFixed32 = append(m.PackedFixed32, uint32(v))
@@ -6272,17 +6365,17 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.PackedFixed32, err = pbfast.AppendFixed32s(m.PackedFixed32, v); err != nil {
+			if m.PackedFixed32, err = runtime.AppendFixed32s(m.PackedFixed32, v); err != nil {
 				return err
 			}
 		case 0x291: // packed_fixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.PackedFixed64 = append(m.PackedFixed64, uint64(v))
@@ -6292,17 +6385,17 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.PackedFixed64, err = pbfast.AppendFixed64s(m.PackedFixed64, v); err != nil {
+			if m.PackedFixed64, err = runtime.AppendFixed64s(m.PackedFixed64, v); err != nil {
 				return err
 			}
 		case 0x29d: // packed_sfixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.PackedSfixed32 = append(m.PackedSfixed32, int32(v))
@@ -6312,17 +6405,17 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.PackedSfixed32, err = pbfast.AppendFixed32s(m.PackedSfixed32, v); err != nil {
+			if m.PackedSfixed32, err = runtime.AppendFixed32s(m.PackedSfixed32, v); err != nil {
 				return err
 			}
 		case 0x2a1: // packed_sfixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.PackedSfixed64 = append(m.PackedSfixed64, int64(v))
@@ -6332,17 +6425,17 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.PackedSfixed64, err = pbfast.AppendFixed64s(m.PackedSfixed64, v); err != nil {
+			if m.PackedSfixed64, err = runtime.AppendFixed64s(m.PackedSfixed64, v); err != nil {
 				return err
 			}
 		case 0x2ad: // packed_float
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.PackedFloat = append(m.PackedFloat, math.Float32frombits(v))
@@ -6352,17 +6445,17 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.PackedFloat, err = pbfast.AppendFixed32s(m.PackedFloat, v); err != nil {
+			if m.PackedFloat, err = runtime.AppendFixed32s(m.PackedFloat, v); err != nil {
 				return err
 			}
 		case 0x2b1: // packed_double
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.PackedDouble = append(m.PackedDouble, math.Float64frombits(v))
@@ -6372,11 +6465,11 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.PackedDouble, err = pbfast.AppendFixed64s(m.PackedDouble, v); err != nil {
+			if m.PackedDouble, err = runtime.AppendFixed64s(m.PackedDouble, v); err != nil {
 				return err
 			}
 		case 0x2b8: // packed_bool
@@ -6384,8 +6477,8 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.PackedBool = append(m.PackedBool, v != 0)
 		case 0x2ba: // packed_bool, packed
@@ -6394,11 +6487,11 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.PackedBool, err = pbfast.AppendBools(m.PackedBool, v); err != nil {
+			if m.PackedBool, err = runtime.AppendBools(m.PackedBool, v); err != nil {
 				return err
 			}
 		case 0x2c0: // packed_nested_enum
@@ -6406,8 +6499,8 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.PackedNestedEnum = append(m.PackedNestedEnum, TestAllTypesEdition2023_NestedEnum(v))
 		case 0x2c2: // packed_nested_enum, packed
@@ -6416,11 +6509,11 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.PackedNestedEnum, err = pbfast.AppendVarints(m.PackedNestedEnum, v); err != nil {
+			if m.PackedNestedEnum, err = runtime.AppendVarints(m.PackedNestedEnum, v); err != nil {
 				return err
 			}
 		case 0x2c8: // unpacked_int32
@@ -6428,8 +6521,8 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.UnpackedInt32 = append(m.UnpackedInt32, int32(v))
 		case 0x2ca: // unpacked_int32, packed
@@ -6438,11 +6531,11 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.UnpackedInt32, err = pbfast.AppendVarints(m.UnpackedInt32, v); err != nil {
+			if m.UnpackedInt32, err = runtime.AppendVarints(m.UnpackedInt32, v); err != nil {
 				return err
 			}
 		case 0x2d0: // unpacked_int64
@@ -6450,8 +6543,8 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.UnpackedInt64 = append(m.UnpackedInt64, int64(v))
 		case 0x2d2: // unpacked_int64, packed
@@ -6460,11 +6553,11 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.UnpackedInt64, err = pbfast.AppendVarints(m.UnpackedInt64, v); err != nil {
+			if m.UnpackedInt64, err = runtime.AppendVarints(m.UnpackedInt64, v); err != nil {
 				return err
 			}
 		case 0x2d8: // unpacked_uint32
@@ -6472,8 +6565,8 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.UnpackedUint32 = append(m.UnpackedUint32, uint32(v))
 		case 0x2da: // unpacked_uint32, packed
@@ -6482,11 +6575,11 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.UnpackedUint32, err = pbfast.AppendVarints(m.UnpackedUint32, v); err != nil {
+			if m.UnpackedUint32, err = runtime.AppendVarints(m.UnpackedUint32, v); err != nil {
 				return err
 			}
 		case 0x2e0: // unpacked_uint64
@@ -6494,8 +6587,8 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.UnpackedUint64 = append(m.UnpackedUint64, v)
 		case 0x2e2: // unpacked_uint64, packed
@@ -6504,11 +6597,11 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.UnpackedUint64, err = pbfast.AppendVarints(m.UnpackedUint64, v); err != nil {
+			if m.UnpackedUint64, err = runtime.AppendVarints(m.UnpackedUint64, v); err != nil {
 				return err
 			}
 		case 0x2e8: // unpacked_sint32
@@ -6516,21 +6609,21 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			m.UnpackedSint32 = append(m.UnpackedSint32, int32(pbfast.UnZigZag(uint64(uint32(v)))))
+			m.UnpackedSint32 = append(m.UnpackedSint32, int32(runtime.UnZigZag(uint64(uint32(v)))))
 		case 0x2ea: // unpacked_sint32, packed
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.UnpackedSint32, err = pbfast.AppendZigZags(m.UnpackedSint32, v); err != nil {
+			if m.UnpackedSint32, err = runtime.AppendZigZags(m.UnpackedSint32, v); err != nil {
 				return err
 			}
 		case 0x2f0: // unpacked_sint64
@@ -6538,27 +6631,27 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			m.UnpackedSint64 = append(m.UnpackedSint64, pbfast.UnZigZag(v))
+			m.UnpackedSint64 = append(m.UnpackedSint64, runtime.UnZigZag(v))
 		case 0x2f2: // unpacked_sint64, packed
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.UnpackedSint64, err = pbfast.AppendZigZags(m.UnpackedSint64, v); err != nil {
+			if m.UnpackedSint64, err = runtime.AppendZigZags(m.UnpackedSint64, v); err != nil {
 				return err
 			}
 		case 0x2fd: // unpacked_fixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.UnpackedFixed32 = append(m.UnpackedFixed32, uint32(v))
@@ -6568,17 +6661,17 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.UnpackedFixed32, err = pbfast.AppendFixed32s(m.UnpackedFixed32, v); err != nil {
+			if m.UnpackedFixed32, err = runtime.AppendFixed32s(m.UnpackedFixed32, v); err != nil {
 				return err
 			}
 		case 0x301: // unpacked_fixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.UnpackedFixed64 = append(m.UnpackedFixed64, uint64(v))
@@ -6588,17 +6681,17 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.UnpackedFixed64, err = pbfast.AppendFixed64s(m.UnpackedFixed64, v); err != nil {
+			if m.UnpackedFixed64, err = runtime.AppendFixed64s(m.UnpackedFixed64, v); err != nil {
 				return err
 			}
 		case 0x30d: // unpacked_sfixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.UnpackedSfixed32 = append(m.UnpackedSfixed32, int32(v))
@@ -6608,17 +6701,17 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.UnpackedSfixed32, err = pbfast.AppendFixed32s(m.UnpackedSfixed32, v); err != nil {
+			if m.UnpackedSfixed32, err = runtime.AppendFixed32s(m.UnpackedSfixed32, v); err != nil {
 				return err
 			}
 		case 0x311: // unpacked_sfixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.UnpackedSfixed64 = append(m.UnpackedSfixed64, int64(v))
@@ -6628,17 +6721,17 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.UnpackedSfixed64, err = pbfast.AppendFixed64s(m.UnpackedSfixed64, v); err != nil {
+			if m.UnpackedSfixed64, err = runtime.AppendFixed64s(m.UnpackedSfixed64, v); err != nil {
 				return err
 			}
 		case 0x31d: // unpacked_float
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.UnpackedFloat = append(m.UnpackedFloat, math.Float32frombits(v))
@@ -6648,17 +6741,17 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.UnpackedFloat, err = pbfast.AppendFixed32s(m.UnpackedFloat, v); err != nil {
+			if m.UnpackedFloat, err = runtime.AppendFixed32s(m.UnpackedFloat, v); err != nil {
 				return err
 			}
 		case 0x321: // unpacked_double
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.UnpackedDouble = append(m.UnpackedDouble, math.Float64frombits(v))
@@ -6668,11 +6761,11 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.UnpackedDouble, err = pbfast.AppendFixed64s(m.UnpackedDouble, v); err != nil {
+			if m.UnpackedDouble, err = runtime.AppendFixed64s(m.UnpackedDouble, v); err != nil {
 				return err
 			}
 		case 0x328: // unpacked_bool
@@ -6680,8 +6773,8 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.UnpackedBool = append(m.UnpackedBool, v != 0)
 		case 0x32a: // unpacked_bool, packed
@@ -6690,11 +6783,11 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.UnpackedBool, err = pbfast.AppendBools(m.UnpackedBool, v); err != nil {
+			if m.UnpackedBool, err = runtime.AppendBools(m.UnpackedBool, v); err != nil {
 				return err
 			}
 		case 0x330: // unpacked_nested_enum
@@ -6702,8 +6795,8 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.UnpackedNestedEnum = append(m.UnpackedNestedEnum, TestAllTypesEdition2023_NestedEnum(v))
 		case 0x332: // unpacked_nested_enum, packed
@@ -6712,11 +6805,11 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.UnpackedNestedEnum, err = pbfast.AppendVarints(m.UnpackedNestedEnum, v); err != nil {
+			if m.UnpackedNestedEnum, err = runtime.AppendVarints(m.UnpackedNestedEnum, v); err != nil {
 				return err
 			}
 		case 0x378: // oneof_uint32
@@ -6724,8 +6817,8 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.OneofField = &TestAllTypesEdition2023_OneofUint32{OneofUint32: uint32(v)}
 		case 0x382: // oneof_nested_message
@@ -6734,8 +6827,8 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			o, _ := m.OneofField.(*TestAllTypesEdition2023_OneofNestedMessage)
 			if o == nil {
@@ -6754,11 +6847,11 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			m.OneofField = &TestAllTypesEdition2023_OneofString{OneofString: d.String(v)}
 		case 0x392: // oneof_bytes
@@ -6767,8 +6860,8 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.OneofField = &TestAllTypesEdition2023_OneofBytes{OneofBytes: d.PresentBytes(v)}
 		case 0x398: // oneof_bool
@@ -6776,8 +6869,8 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.OneofField = &TestAllTypesEdition2023_OneofBool{OneofBool: v != 0}
 		case 0x3a0: // oneof_uint64
@@ -6785,21 +6878,21 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.OneofField = &TestAllTypesEdition2023_OneofUint64{OneofUint64: v}
 		case 0x3ad: // oneof_float
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.OneofField = &TestAllTypesEdition2023_OneofFloat{OneofFloat: math.Float32frombits(v)}
 		case 0x3b1: // oneof_double
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.OneofField = &TestAllTypesEdition2023_OneofDouble{OneofDouble: math.Float64frombits(v)}
@@ -6808,8 +6901,8 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.OneofField = &TestAllTypesEdition2023_OneofEnum{OneofEnum: TestAllTypesEdition2023_NestedEnum(v)}
 		case 0x64b: // groupliketype, a group
@@ -6826,7 +6919,7 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 			if depth == 0 {
 				switch tag >> 3 {
 				case 56, 57, 58, 59, 60, 61, 62, 63, 64, 65, 66, 67, 68, 69, 70, 71, 72, 73, 74:
-					return pbfast.ErrDepth
+					return runtime.ErrDepth
 				}
 			}
 			if tag>>3 >= 120 && tag>>3 < 201 {
@@ -6837,15 +6930,12 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 				continue
 			}
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
-
-// SizeOf returns the length of the message's encoding in bytes.
-func (m *TestAllTypesEdition2023_NestedMessage) SizeOf() int { return m.PbfastSize() }
 
 // MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
 func (m *TestAllTypesEdition2023_NestedMessage) MarshalAppend(b []byte) ([]byte, error) {
@@ -6855,17 +6945,17 @@ func (m *TestAllTypesEdition2023_NestedMessage) MarshalAppend(b []byte) ([]byte,
 	if err := proto.CheckInitialized(m); err != nil {
 		return b, err
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := e.Start(b, m)
 	w, i = m.pbfastEncode(&e, w, i)
 	return e.Finish(w, i)
 }
 
-// Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
 func (m *TestAllTypesEdition2023_NestedMessage) Unmarshal(data []byte) error {
 	*m = TestAllTypesEdition2023_NestedMessage{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, pbfast.Copy(data), nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, runtime.Copy(data), nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	if err := proto.CheckInitialized(m); err != nil {
@@ -6874,11 +6964,11 @@ func (m *TestAllTypesEdition2023_NestedMessage) Unmarshal(data []byte) error {
 	return nil
 }
 
-// UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
+// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
 func (m *TestAllTypesEdition2023_NestedMessage) UnmarshalOwn(data []byte) error {
 	*m = TestAllTypesEdition2023_NestedMessage{}
-	d := pbfast.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{Own: true, Apart: true}
+	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	if err := proto.CheckInitialized(m); err != nil {
@@ -6890,8 +6980,8 @@ func (m *TestAllTypesEdition2023_NestedMessage) UnmarshalOwn(data []byte) error 
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *TestAllTypesEdition2023_NestedMessage) UnmarshalAlias(data []byte) error {
 	*m = TestAllTypesEdition2023_NestedMessage{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	if err := proto.CheckInitialized(m); err != nil {
@@ -6904,8 +6994,8 @@ func (m *TestAllTypesEdition2023_NestedMessage) UnmarshalAlias(data []byte) erro
 // values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestAllTypesEdition2023_NestedMessage) UnmarshalReuse(data []byte) error {
-	var d pbfast.Decoder
-	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
+	var d runtime.Decoder
+	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	if err := proto.CheckInitialized(m); err != nil {
@@ -6915,14 +7005,14 @@ func (m *TestAllTypesEdition2023_NestedMessage) UnmarshalReuse(data []byte) erro
 }
 
 // SizeVT is SizeOf.
-func (m *TestAllTypesEdition2023_NestedMessage) SizeVT() int { return m.PbfastSize() }
+func (m *TestAllTypesEdition2023_NestedMessage) SizeVT() int { return m.SizeOf() }
 
 // MarshalVT returns the message's encoding. It does not look for required fields.
 func (m *TestAllTypesEdition2023_NestedMessage) MarshalVT() ([]byte, error) {
 	if m == nil {
 		return nil, nil
 	}
-	size := m.PbfastSize()
+	size := m.SizeOf()
 	data := make([]byte, size)
 	n, err := m.MarshalToSizedBufferVT(data)
 	if err != nil {
@@ -6933,7 +7023,17 @@ func (m *TestAllTypesEdition2023_NestedMessage) MarshalVT() ([]byte, error) {
 
 // MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *TestAllTypesEdition2023_NestedMessage) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.PbfastSize()])
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+}
+
+// MarshalVTStrict returns the message's encoding. It does not look for required fields.
+func (m *TestAllTypesEdition2023_NestedMessage) MarshalVTStrict() ([]byte, error) {
+	return m.MarshalVT()
+}
+
+// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
+func (m *TestAllTypesEdition2023_NestedMessage) MarshalToVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
 // MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
@@ -6941,39 +7041,66 @@ func (m *TestAllTypesEdition2023_NestedMessage) MarshalToSizedBufferVT(data []by
 	if m == nil {
 		return 0, nil
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := m.pbfastEncode(&e, data, len(data))
 	return e.Written(w, i)
 }
 
+// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *TestAllTypesEdition2023_NestedMessage) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data)
+}
+
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestAllTypesEdition2023_NestedMessage) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{}
-	return m.pbfastDecode(&d, pbfast.Copy(data), nil, pbfast.DefaultDepth)
+	d := runtime.Decoder{Own: true, Apart: true}
+	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *TestAllTypesEdition2023_NestedMessage) UnmarshalVTUnsafe(data []byte) error {
-	var d pbfast.Decoder
-	return m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth)
+	var d runtime.Decoder
+	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
 }
 
-// PbfastSize is SizeOf, for the run time.
-func (m *TestAllTypesEdition2023_NestedMessage) PbfastSize() (n int) {
+// CloneVT is proto.Clone.
+func (m *TestAllTypesEdition2023_NestedMessage) CloneVT() *TestAllTypesEdition2023_NestedMessage {
+	if m == nil {
+		return nil
+	}
+	return proto.Clone(m).(*TestAllTypesEdition2023_NestedMessage)
+}
+
+// CloneMessageVT is CloneVT.
+func (m *TestAllTypesEdition2023_NestedMessage) CloneMessageVT() proto.Message { return m.CloneVT() }
+
+// EqualVT is proto.Equal.
+func (m *TestAllTypesEdition2023_NestedMessage) EqualVT(other *TestAllTypesEdition2023_NestedMessage) bool {
+	return proto.Equal(m, other)
+}
+
+// EqualMessageVT is EqualVT, and false for a message of another type.
+func (m *TestAllTypesEdition2023_NestedMessage) EqualMessageVT(other proto.Message) bool {
+	o, ok := other.(*TestAllTypesEdition2023_NestedMessage)
+	return ok && m.EqualVT(o)
+}
+
+// SizeOf returns the length of the message's encoding in bytes.
+func (m *TestAllTypesEdition2023_NestedMessage) SizeOf() (n int) {
 	if m == nil {
 		return 0
 	}
 	if m.A != nil {
-		n += 1 + pbfast.SizeVarint(uint64(int64(*m.A)))
+		n += 1 + runtime.SizeVarint(uint64(int64(*m.A)))
 	}
 	if m.Corecursive != nil {
-		l := m.Corecursive.PbfastSize()
-		n += 1 + l + pbfast.SizeVarint(uint64(l))
+		l := m.Corecursive.SizeOf()
+		n += 1 + l + runtime.SizeVarint(uint64(l))
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *TestAllTypesEdition2023_NestedMessage) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
+func (m *TestAllTypesEdition2023_NestedMessage) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
 	if m == nil {
 		return w, i
 	}
@@ -6990,7 +7117,7 @@ func (m *TestAllTypesEdition2023_NestedMessage) pbfastEncode(e *pbfast.Encoder, 
 		if i < 11 {
 			w, i = e.Grow(w, i, 11)
 		}
-		i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 		i--
 		w[i] = 0x12
 	}
@@ -6998,7 +7125,7 @@ func (m *TestAllTypesEdition2023_NestedMessage) pbfastEncode(e *pbfast.Encoder, 
 		w, i = e.Grow(w, i, 11)
 	}
 	if m.A != nil {
-		i = pbfast.PutVarint(w, i, uint64(int64(*m.A)))
+		i = runtime.PutVarint(w, i, uint64(int64(*m.A)))
 		i--
 		w[i] = 0x8
 	}
@@ -7015,16 +7142,16 @@ type pbfastTestAllTypesEdition2023_NestedMessageNode struct {
 	s pbfastTestAllTypesEdition2023_NestedMessageParts
 }
 
-func (m *TestAllTypesEdition2023_NestedMessage) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfastTestAllTypesEdition2023_NestedMessageParts, depth int) error {
+func (m *TestAllTypesEdition2023_NestedMessage) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfastTestAllTypesEdition2023_NestedMessageParts, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -7033,14 +7160,15 @@ func (m *TestAllTypesEdition2023_NestedMessage) pbfastDecode(d *pbfast.Decoder, 
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.A == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesEdition2023_NestedMessageParts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.A = &s.A
+				} else {
+					m.A = new(int32)
 				}
-				m.A = &s.A
 			}
 			*m.A = int32(v)
 		case 0x12: // corecursive
@@ -7049,8 +7177,8 @@ func (m *TestAllTypesEdition2023_NestedMessage) pbfastDecode(d *pbfast.Decoder, 
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.Corecursive == nil {
 				m.Corecursive = new(TestAllTypesEdition2023)
@@ -7060,16 +7188,16 @@ func (m *TestAllTypesEdition2023_NestedMessage) pbfastDecode(d *pbfast.Decoder, 
 			}
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
 
-func (m *TestAllTypesEdition2023_NestedMessage) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesEdition2023_NestedMessage) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	m.unknownFields = m.unknownFields[:0]
 	oldA := m.A
@@ -7080,8 +7208,8 @@ func (m *TestAllTypesEdition2023_NestedMessage) pbfastReuse(d *pbfast.Decoder, p
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -7090,8 +7218,8 @@ func (m *TestAllTypesEdition2023_NestedMessage) pbfastReuse(d *pbfast.Decoder, p
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.A == nil {
 				if m.A = oldA; m.A == nil {
@@ -7105,8 +7233,8 @@ func (m *TestAllTypesEdition2023_NestedMessage) pbfastReuse(d *pbfast.Decoder, p
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.Corecursive != nil {
 				if err := m.Corecursive.pbfastDecode(d, v, nil, depth); err != nil {
@@ -7122,15 +7250,12 @@ func (m *TestAllTypesEdition2023_NestedMessage) pbfastReuse(d *pbfast.Decoder, p
 			}
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
-
-// SizeOf returns the length of the message's encoding in bytes.
-func (m *TestAllTypesEdition2023_GroupLikeType) SizeOf() int { return m.PbfastSize() }
 
 // MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
 func (m *TestAllTypesEdition2023_GroupLikeType) MarshalAppend(b []byte) ([]byte, error) {
@@ -7142,29 +7267,29 @@ func (m *TestAllTypesEdition2023_GroupLikeType) MarshalAppend(b []byte) ([]byte,
 
 func (m *TestAllTypesEdition2023_GroupLikeType) pbfastAppend(b []byte) []byte {
 	if m.GroupInt32 != nil {
-		b = pbfast.AppendVarint(append(b, 0xd0, 0xc), uint64(int64(*m.GroupInt32)))
+		b = runtime.AppendVarint(append(b, 0xd0, 0xc), uint64(int64(*m.GroupInt32)))
 	}
 	if m.GroupUint32 != nil {
-		b = pbfast.AppendVarint(append(b, 0xd8, 0xc), uint64(*m.GroupUint32))
+		b = runtime.AppendVarint(append(b, 0xd8, 0xc), uint64(*m.GroupUint32))
 	}
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
 func (m *TestAllTypesEdition2023_GroupLikeType) Unmarshal(data []byte) error {
 	*m = TestAllTypesEdition2023_GroupLikeType{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
-// UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
+// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
 func (m *TestAllTypesEdition2023_GroupLikeType) UnmarshalOwn(data []byte) error {
 	*m = TestAllTypesEdition2023_GroupLikeType{}
-	d := pbfast.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{Own: true, Apart: true}
+	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -7173,8 +7298,8 @@ func (m *TestAllTypesEdition2023_GroupLikeType) UnmarshalOwn(data []byte) error 
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *TestAllTypesEdition2023_GroupLikeType) UnmarshalAlias(data []byte) error {
 	*m = TestAllTypesEdition2023_GroupLikeType{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -7184,22 +7309,22 @@ func (m *TestAllTypesEdition2023_GroupLikeType) UnmarshalAlias(data []byte) erro
 // values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestAllTypesEdition2023_GroupLikeType) UnmarshalReuse(data []byte) error {
-	var d pbfast.Decoder
-	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
+	var d runtime.Decoder
+	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
 // SizeVT is SizeOf.
-func (m *TestAllTypesEdition2023_GroupLikeType) SizeVT() int { return m.PbfastSize() }
+func (m *TestAllTypesEdition2023_GroupLikeType) SizeVT() int { return m.SizeOf() }
 
 // MarshalVT returns the message's encoding. It does not look for required fields.
 func (m *TestAllTypesEdition2023_GroupLikeType) MarshalVT() ([]byte, error) {
 	if m == nil {
 		return nil, nil
 	}
-	size := m.PbfastSize()
+	size := m.SizeOf()
 	data := make([]byte, size)
 	n, err := m.MarshalToSizedBufferVT(data)
 	if err != nil {
@@ -7210,7 +7335,17 @@ func (m *TestAllTypesEdition2023_GroupLikeType) MarshalVT() ([]byte, error) {
 
 // MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *TestAllTypesEdition2023_GroupLikeType) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.PbfastSize()])
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+}
+
+// MarshalVTStrict returns the message's encoding. It does not look for required fields.
+func (m *TestAllTypesEdition2023_GroupLikeType) MarshalVTStrict() ([]byte, error) {
+	return m.MarshalVT()
+}
+
+// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
+func (m *TestAllTypesEdition2023_GroupLikeType) MarshalToVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
 // MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
@@ -7218,38 +7353,65 @@ func (m *TestAllTypesEdition2023_GroupLikeType) MarshalToSizedBufferVT(data []by
 	if m == nil {
 		return 0, nil
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := m.pbfastEncode(&e, data, len(data))
 	return e.Written(w, i)
 }
 
+// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *TestAllTypesEdition2023_GroupLikeType) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data)
+}
+
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestAllTypesEdition2023_GroupLikeType) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{}
-	return m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth)
+	d := runtime.Decoder{Own: true, Apart: true}
+	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *TestAllTypesEdition2023_GroupLikeType) UnmarshalVTUnsafe(data []byte) error {
-	var d pbfast.Decoder
-	return m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth)
+	var d runtime.Decoder
+	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
 }
 
-// PbfastSize is SizeOf, for the run time.
-func (m *TestAllTypesEdition2023_GroupLikeType) PbfastSize() (n int) {
+// CloneVT is proto.Clone.
+func (m *TestAllTypesEdition2023_GroupLikeType) CloneVT() *TestAllTypesEdition2023_GroupLikeType {
+	if m == nil {
+		return nil
+	}
+	return proto.Clone(m).(*TestAllTypesEdition2023_GroupLikeType)
+}
+
+// CloneMessageVT is CloneVT.
+func (m *TestAllTypesEdition2023_GroupLikeType) CloneMessageVT() proto.Message { return m.CloneVT() }
+
+// EqualVT is proto.Equal.
+func (m *TestAllTypesEdition2023_GroupLikeType) EqualVT(other *TestAllTypesEdition2023_GroupLikeType) bool {
+	return proto.Equal(m, other)
+}
+
+// EqualMessageVT is EqualVT, and false for a message of another type.
+func (m *TestAllTypesEdition2023_GroupLikeType) EqualMessageVT(other proto.Message) bool {
+	o, ok := other.(*TestAllTypesEdition2023_GroupLikeType)
+	return ok && m.EqualVT(o)
+}
+
+// SizeOf returns the length of the message's encoding in bytes.
+func (m *TestAllTypesEdition2023_GroupLikeType) SizeOf() (n int) {
 	if m == nil {
 		return 0
 	}
 	if m.GroupInt32 != nil {
-		n += 2 + pbfast.SizeVarint(uint64(int64(*m.GroupInt32)))
+		n += 2 + runtime.SizeVarint(uint64(int64(*m.GroupInt32)))
 	}
 	if m.GroupUint32 != nil {
-		n += 2 + pbfast.SizeVarint(uint64(*m.GroupUint32))
+		n += 2 + runtime.SizeVarint(uint64(*m.GroupUint32))
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *TestAllTypesEdition2023_GroupLikeType) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
+func (m *TestAllTypesEdition2023_GroupLikeType) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
 	if m == nil {
 		return w, i
 	}
@@ -7264,14 +7426,14 @@ func (m *TestAllTypesEdition2023_GroupLikeType) pbfastEncode(e *pbfast.Encoder, 
 		w, i = e.Grow(w, i, 19)
 	}
 	if m.GroupUint32 != nil {
-		i = pbfast.PutVarint(w, i, uint64(*m.GroupUint32))
+		i = runtime.PutVarint(w, i, uint64(*m.GroupUint32))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xd8
 		w[i+1] = 0xc
 	}
 	if m.GroupInt32 != nil {
-		i = pbfast.PutVarint(w, i, uint64(int64(*m.GroupInt32)))
+		i = runtime.PutVarint(w, i, uint64(int64(*m.GroupInt32)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xd0
@@ -7291,16 +7453,16 @@ type pbfastTestAllTypesEdition2023_GroupLikeTypeNode struct {
 	s pbfastTestAllTypesEdition2023_GroupLikeTypeParts
 }
 
-func (m *TestAllTypesEdition2023_GroupLikeType) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfastTestAllTypesEdition2023_GroupLikeTypeParts, depth int) error {
+func (m *TestAllTypesEdition2023_GroupLikeType) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfastTestAllTypesEdition2023_GroupLikeTypeParts, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -7309,14 +7471,15 @@ func (m *TestAllTypesEdition2023_GroupLikeType) pbfastDecode(d *pbfast.Decoder, 
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.GroupInt32 == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesEdition2023_GroupLikeTypeParts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.GroupInt32 = &s.GroupInt32
+				} else {
+					m.GroupInt32 = new(int32)
 				}
-				m.GroupInt32 = &s.GroupInt32
 			}
 			*m.GroupInt32 = int32(v)
 		case 0x658: // group_uint32
@@ -7324,28 +7487,29 @@ func (m *TestAllTypesEdition2023_GroupLikeType) pbfastDecode(d *pbfast.Decoder, 
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.GroupUint32 == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesEdition2023_GroupLikeTypeParts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.GroupUint32 = &s.GroupUint32
+				} else {
+					m.GroupUint32 = new(uint32)
 				}
-				m.GroupUint32 = &s.GroupUint32
 			}
 			*m.GroupUint32 = uint32(v)
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
 
-func (m *TestAllTypesEdition2023_GroupLikeType) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesEdition2023_GroupLikeType) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	m.unknownFields = m.unknownFields[:0]
 	oldGroupInt32 := m.GroupInt32
@@ -7356,8 +7520,8 @@ func (m *TestAllTypesEdition2023_GroupLikeType) pbfastReuse(d *pbfast.Decoder, p
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -7366,8 +7530,8 @@ func (m *TestAllTypesEdition2023_GroupLikeType) pbfastReuse(d *pbfast.Decoder, p
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.GroupInt32 == nil {
 				if m.GroupInt32 = oldGroupInt32; m.GroupInt32 == nil {
@@ -7380,8 +7544,8 @@ func (m *TestAllTypesEdition2023_GroupLikeType) pbfastReuse(d *pbfast.Decoder, p
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.GroupUint32 == nil {
 				if m.GroupUint32 = oldGroupUint32; m.GroupUint32 == nil {
@@ -7391,15 +7555,12 @@ func (m *TestAllTypesEdition2023_GroupLikeType) pbfastReuse(d *pbfast.Decoder, p
 			*m.GroupUint32 = uint32(v)
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
-
-// SizeOf returns the length of the message's encoding in bytes.
-func (m *ForeignMessageEdition2023) SizeOf() int { return m.PbfastSize() }
 
 // MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
 func (m *ForeignMessageEdition2023) MarshalAppend(b []byte) ([]byte, error) {
@@ -7411,26 +7572,26 @@ func (m *ForeignMessageEdition2023) MarshalAppend(b []byte) ([]byte, error) {
 
 func (m *ForeignMessageEdition2023) pbfastAppend(b []byte) []byte {
 	if m.C != nil {
-		b = pbfast.AppendVarint(append(b, 0x8), uint64(int64(*m.C)))
+		b = runtime.AppendVarint(append(b, 0x8), uint64(int64(*m.C)))
 	}
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
 func (m *ForeignMessageEdition2023) Unmarshal(data []byte) error {
 	*m = ForeignMessageEdition2023{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
-// UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
+// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
 func (m *ForeignMessageEdition2023) UnmarshalOwn(data []byte) error {
 	*m = ForeignMessageEdition2023{}
-	d := pbfast.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{Own: true, Apart: true}
+	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -7439,8 +7600,8 @@ func (m *ForeignMessageEdition2023) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *ForeignMessageEdition2023) UnmarshalAlias(data []byte) error {
 	*m = ForeignMessageEdition2023{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -7450,22 +7611,22 @@ func (m *ForeignMessageEdition2023) UnmarshalAlias(data []byte) error {
 // values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *ForeignMessageEdition2023) UnmarshalReuse(data []byte) error {
-	var d pbfast.Decoder
-	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
+	var d runtime.Decoder
+	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
 // SizeVT is SizeOf.
-func (m *ForeignMessageEdition2023) SizeVT() int { return m.PbfastSize() }
+func (m *ForeignMessageEdition2023) SizeVT() int { return m.SizeOf() }
 
 // MarshalVT returns the message's encoding. It does not look for required fields.
 func (m *ForeignMessageEdition2023) MarshalVT() ([]byte, error) {
 	if m == nil {
 		return nil, nil
 	}
-	size := m.PbfastSize()
+	size := m.SizeOf()
 	data := make([]byte, size)
 	n, err := m.MarshalToSizedBufferVT(data)
 	if err != nil {
@@ -7476,7 +7637,15 @@ func (m *ForeignMessageEdition2023) MarshalVT() ([]byte, error) {
 
 // MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *ForeignMessageEdition2023) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.PbfastSize()])
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+}
+
+// MarshalVTStrict returns the message's encoding. It does not look for required fields.
+func (m *ForeignMessageEdition2023) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
+
+// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
+func (m *ForeignMessageEdition2023) MarshalToVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
 // MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
@@ -7484,35 +7653,62 @@ func (m *ForeignMessageEdition2023) MarshalToSizedBufferVT(data []byte) (int, er
 	if m == nil {
 		return 0, nil
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := m.pbfastEncode(&e, data, len(data))
 	return e.Written(w, i)
 }
 
+// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *ForeignMessageEdition2023) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data)
+}
+
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *ForeignMessageEdition2023) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{}
-	return m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth)
+	d := runtime.Decoder{Own: true, Apart: true}
+	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *ForeignMessageEdition2023) UnmarshalVTUnsafe(data []byte) error {
-	var d pbfast.Decoder
-	return m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth)
+	var d runtime.Decoder
+	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
 }
 
-// PbfastSize is SizeOf, for the run time.
-func (m *ForeignMessageEdition2023) PbfastSize() (n int) {
+// CloneVT is proto.Clone.
+func (m *ForeignMessageEdition2023) CloneVT() *ForeignMessageEdition2023 {
+	if m == nil {
+		return nil
+	}
+	return proto.Clone(m).(*ForeignMessageEdition2023)
+}
+
+// CloneMessageVT is CloneVT.
+func (m *ForeignMessageEdition2023) CloneMessageVT() proto.Message { return m.CloneVT() }
+
+// EqualVT is proto.Equal.
+func (m *ForeignMessageEdition2023) EqualVT(other *ForeignMessageEdition2023) bool {
+	return proto.Equal(m, other)
+}
+
+// EqualMessageVT is EqualVT, and false for a message of another type.
+func (m *ForeignMessageEdition2023) EqualMessageVT(other proto.Message) bool {
+	o, ok := other.(*ForeignMessageEdition2023)
+	return ok && m.EqualVT(o)
+}
+
+// SizeOf returns the length of the message's encoding in bytes.
+func (m *ForeignMessageEdition2023) SizeOf() (n int) {
 	if m == nil {
 		return 0
 	}
 	if m.C != nil {
-		n += 1 + pbfast.SizeVarint(uint64(int64(*m.C)))
+		n += 1 + runtime.SizeVarint(uint64(int64(*m.C)))
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *ForeignMessageEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
+func (m *ForeignMessageEdition2023) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
 	if m == nil {
 		return w, i
 	}
@@ -7527,7 +7723,7 @@ func (m *ForeignMessageEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i 
 		w, i = e.Grow(w, i, 11)
 	}
 	if m.C != nil {
-		i = pbfast.PutVarint(w, i, uint64(int64(*m.C)))
+		i = runtime.PutVarint(w, i, uint64(int64(*m.C)))
 		i--
 		w[i] = 0x8
 	}
@@ -7544,16 +7740,16 @@ type pbfastForeignMessageEdition2023Node struct {
 	s pbfastForeignMessageEdition2023Parts
 }
 
-func (m *ForeignMessageEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfastForeignMessageEdition2023Parts, depth int) error {
+func (m *ForeignMessageEdition2023) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfastForeignMessageEdition2023Parts, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -7562,28 +7758,29 @@ func (m *ForeignMessageEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s 
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.C == nil {
-				if s == nil {
-					s = new(pbfastForeignMessageEdition2023Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.C = &s.C
+				} else {
+					m.C = new(int32)
 				}
-				m.C = &s.C
 			}
 			*m.C = int32(v)
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
 
-func (m *ForeignMessageEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *ForeignMessageEdition2023) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	m.unknownFields = m.unknownFields[:0]
 	oldC := m.C
@@ -7592,8 +7789,8 @@ func (m *ForeignMessageEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, dep
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -7602,8 +7799,8 @@ func (m *ForeignMessageEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, dep
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.C == nil {
 				if m.C = oldC; m.C == nil {
@@ -7613,15 +7810,12 @@ func (m *ForeignMessageEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, dep
 			*m.C = int32(v)
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
-
-// SizeOf returns the length of the message's encoding in bytes.
-func (m *GroupLikeType) SizeOf() int { return m.PbfastSize() }
 
 // MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
 func (m *GroupLikeType) MarshalAppend(b []byte) ([]byte, error) {
@@ -7633,26 +7827,26 @@ func (m *GroupLikeType) MarshalAppend(b []byte) ([]byte, error) {
 
 func (m *GroupLikeType) pbfastAppend(b []byte) []byte {
 	if m.C != nil {
-		b = pbfast.AppendVarint(append(b, 0x8), uint64(int64(*m.C)))
+		b = runtime.AppendVarint(append(b, 0x8), uint64(int64(*m.C)))
 	}
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
 func (m *GroupLikeType) Unmarshal(data []byte) error {
 	*m = GroupLikeType{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
-// UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
+// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
 func (m *GroupLikeType) UnmarshalOwn(data []byte) error {
 	*m = GroupLikeType{}
-	d := pbfast.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{Own: true, Apart: true}
+	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -7661,8 +7855,8 @@ func (m *GroupLikeType) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *GroupLikeType) UnmarshalAlias(data []byte) error {
 	*m = GroupLikeType{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -7672,22 +7866,22 @@ func (m *GroupLikeType) UnmarshalAlias(data []byte) error {
 // values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *GroupLikeType) UnmarshalReuse(data []byte) error {
-	var d pbfast.Decoder
-	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
+	var d runtime.Decoder
+	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
 // SizeVT is SizeOf.
-func (m *GroupLikeType) SizeVT() int { return m.PbfastSize() }
+func (m *GroupLikeType) SizeVT() int { return m.SizeOf() }
 
 // MarshalVT returns the message's encoding. It does not look for required fields.
 func (m *GroupLikeType) MarshalVT() ([]byte, error) {
 	if m == nil {
 		return nil, nil
 	}
-	size := m.PbfastSize()
+	size := m.SizeOf()
 	data := make([]byte, size)
 	n, err := m.MarshalToSizedBufferVT(data)
 	if err != nil {
@@ -7698,7 +7892,15 @@ func (m *GroupLikeType) MarshalVT() ([]byte, error) {
 
 // MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *GroupLikeType) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.PbfastSize()])
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+}
+
+// MarshalVTStrict returns the message's encoding. It does not look for required fields.
+func (m *GroupLikeType) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
+
+// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
+func (m *GroupLikeType) MarshalToVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
 // MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
@@ -7706,35 +7908,60 @@ func (m *GroupLikeType) MarshalToSizedBufferVT(data []byte) (int, error) {
 	if m == nil {
 		return 0, nil
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := m.pbfastEncode(&e, data, len(data))
 	return e.Written(w, i)
 }
 
+// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *GroupLikeType) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data)
+}
+
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *GroupLikeType) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{}
-	return m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth)
+	d := runtime.Decoder{Own: true, Apart: true}
+	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *GroupLikeType) UnmarshalVTUnsafe(data []byte) error {
-	var d pbfast.Decoder
-	return m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth)
+	var d runtime.Decoder
+	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
 }
 
-// PbfastSize is SizeOf, for the run time.
-func (m *GroupLikeType) PbfastSize() (n int) {
+// CloneVT is proto.Clone.
+func (m *GroupLikeType) CloneVT() *GroupLikeType {
+	if m == nil {
+		return nil
+	}
+	return proto.Clone(m).(*GroupLikeType)
+}
+
+// CloneMessageVT is CloneVT.
+func (m *GroupLikeType) CloneMessageVT() proto.Message { return m.CloneVT() }
+
+// EqualVT is proto.Equal.
+func (m *GroupLikeType) EqualVT(other *GroupLikeType) bool { return proto.Equal(m, other) }
+
+// EqualMessageVT is EqualVT, and false for a message of another type.
+func (m *GroupLikeType) EqualMessageVT(other proto.Message) bool {
+	o, ok := other.(*GroupLikeType)
+	return ok && m.EqualVT(o)
+}
+
+// SizeOf returns the length of the message's encoding in bytes.
+func (m *GroupLikeType) SizeOf() (n int) {
 	if m == nil {
 		return 0
 	}
 	if m.C != nil {
-		n += 1 + pbfast.SizeVarint(uint64(int64(*m.C)))
+		n += 1 + runtime.SizeVarint(uint64(int64(*m.C)))
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *GroupLikeType) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
+func (m *GroupLikeType) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
 	if m == nil {
 		return w, i
 	}
@@ -7749,7 +7976,7 @@ func (m *GroupLikeType) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte
 		w, i = e.Grow(w, i, 11)
 	}
 	if m.C != nil {
-		i = pbfast.PutVarint(w, i, uint64(int64(*m.C)))
+		i = runtime.PutVarint(w, i, uint64(int64(*m.C)))
 		i--
 		w[i] = 0x8
 	}
@@ -7766,16 +7993,16 @@ type pbfastGroupLikeTypeNode struct {
 	s pbfastGroupLikeTypeParts
 }
 
-func (m *GroupLikeType) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfastGroupLikeTypeParts, depth int) error {
+func (m *GroupLikeType) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfastGroupLikeTypeParts, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -7784,28 +8011,29 @@ func (m *GroupLikeType) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfastGroup
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.C == nil {
-				if s == nil {
-					s = new(pbfastGroupLikeTypeParts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.C = &s.C
+				} else {
+					m.C = new(int32)
 				}
-				m.C = &s.C
 			}
 			*m.C = int32(v)
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
 
-func (m *GroupLikeType) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *GroupLikeType) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	m.unknownFields = m.unknownFields[:0]
 	oldC := m.C
@@ -7814,8 +8042,8 @@ func (m *GroupLikeType) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) erro
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -7824,8 +8052,8 @@ func (m *GroupLikeType) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) erro
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.C == nil {
 				if m.C = oldC; m.C == nil {
@@ -7835,7 +8063,7 @@ func (m *GroupLikeType) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) erro
 			*m.C = int32(v)
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -7844,16 +8072,16 @@ func (m *GroupLikeType) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) erro
 
 func init() {
 	file_test_messages_edition2023_proto_init()
-	pbfast.Hook((*ComplexMessage)(nil), &protoiface.Methods{
+	runtime.Hook((*ComplexMessage)(nil), &protoiface.Methods{
 		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
 			m := in.Message.Interface().(*ComplexMessage)
 			if m == nil {
 				return protoiface.SizeOutput{}
 			}
-			n, ok := pbfast.CachedSize(&m.sizeCache, in.Flags)
+			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
 			if !ok {
-				n = m.PbfastSize()
-				pbfast.CacheSize(&m.sizeCache, n)
+				n = m.SizeOf()
+				runtime.CacheSize(&m.sizeCache, n)
 			}
 			return protoiface.SizeOutput{Size: n}
 		},
@@ -7868,22 +8096,22 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*ComplexMessage)
-			d := pbfast.Decoder{In: &in}
-			err = m.pbfastDecode(&d, in.Buf, nil, in.Depth)
+			d := runtime.Decoder{In: &in, Own: true, Apart: true}
+			err = m.pbfastDecode(&d, in.Buf, nil, runtime.Depth(&in))
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
 		},
 	})
-	pbfast.Hook((*TestAllTypesEdition2023)(nil), &protoiface.Methods{
+	runtime.Hook((*TestAllTypesEdition2023)(nil), &protoiface.Methods{
 		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
 			m := in.Message.Interface().(*TestAllTypesEdition2023)
 			if m == nil {
 				return protoiface.SizeOutput{}
 			}
-			n, ok := pbfast.CachedSize(&m.sizeCache, in.Flags)
+			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
 			if !ok {
-				n = m.PbfastSize()
-				pbfast.CacheSize(&m.sizeCache, n)
+				n = m.SizeOf()
+				runtime.CacheSize(&m.sizeCache, n)
 			}
 			return protoiface.SizeOutput{Size: n}
 		},
@@ -7893,7 +8121,7 @@ func init() {
 				out.Buf = in.Buf
 				return out, nil
 			}
-			e := pbfast.Encoder{Flags: in.Flags}
+			e := runtime.Encoder{Flags: in.Flags}
 			w, i := e.StartCached(in.Buf, m, &m.sizeCache)
 			w, i = m.pbfastEncode(&e, w, i)
 			out.Buf, err = e.Finish(w, i)
@@ -7901,21 +8129,21 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*TestAllTypesEdition2023)
-			d := pbfast.Decoder{In: &in}
-			err = m.pbfastDecode(&d, pbfast.Copy(in.Buf), nil, in.Depth)
+			d := runtime.Decoder{In: &in, Own: true, Apart: true}
+			err = m.pbfastDecode(&d, in.Buf, nil, runtime.Depth(&in))
 			return out, err
 		},
 	})
-	pbfast.Hook((*TestAllTypesEdition2023_NestedMessage)(nil), &protoiface.Methods{
+	runtime.Hook((*TestAllTypesEdition2023_NestedMessage)(nil), &protoiface.Methods{
 		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
 			m := in.Message.Interface().(*TestAllTypesEdition2023_NestedMessage)
 			if m == nil {
 				return protoiface.SizeOutput{}
 			}
-			n, ok := pbfast.CachedSize(&m.sizeCache, in.Flags)
+			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
 			if !ok {
-				n = m.PbfastSize()
-				pbfast.CacheSize(&m.sizeCache, n)
+				n = m.SizeOf()
+				runtime.CacheSize(&m.sizeCache, n)
 			}
 			return protoiface.SizeOutput{Size: n}
 		},
@@ -7925,7 +8153,7 @@ func init() {
 				out.Buf = in.Buf
 				return out, nil
 			}
-			e := pbfast.Encoder{Flags: in.Flags}
+			e := runtime.Encoder{Flags: in.Flags}
 			w, i := e.StartCached(in.Buf, m, &m.sizeCache)
 			w, i = m.pbfastEncode(&e, w, i)
 			out.Buf, err = e.Finish(w, i)
@@ -7933,21 +8161,21 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*TestAllTypesEdition2023_NestedMessage)
-			d := pbfast.Decoder{In: &in}
-			err = m.pbfastDecode(&d, pbfast.Copy(in.Buf), nil, in.Depth)
+			d := runtime.Decoder{In: &in, Own: true, Apart: true}
+			err = m.pbfastDecode(&d, in.Buf, nil, runtime.Depth(&in))
 			return out, err
 		},
 	})
-	pbfast.Hook((*TestAllTypesEdition2023_GroupLikeType)(nil), &protoiface.Methods{
+	runtime.Hook((*TestAllTypesEdition2023_GroupLikeType)(nil), &protoiface.Methods{
 		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
 			m := in.Message.Interface().(*TestAllTypesEdition2023_GroupLikeType)
 			if m == nil {
 				return protoiface.SizeOutput{}
 			}
-			n, ok := pbfast.CachedSize(&m.sizeCache, in.Flags)
+			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
 			if !ok {
-				n = m.PbfastSize()
-				pbfast.CacheSize(&m.sizeCache, n)
+				n = m.SizeOf()
+				runtime.CacheSize(&m.sizeCache, n)
 			}
 			return protoiface.SizeOutput{Size: n}
 		},
@@ -7962,22 +8190,22 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*TestAllTypesEdition2023_GroupLikeType)
-			d := pbfast.Decoder{In: &in}
-			err = m.pbfastDecode(&d, in.Buf, nil, in.Depth)
+			d := runtime.Decoder{In: &in, Own: true, Apart: true}
+			err = m.pbfastDecode(&d, in.Buf, nil, runtime.Depth(&in))
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
 		},
 	})
-	pbfast.Hook((*ForeignMessageEdition2023)(nil), &protoiface.Methods{
+	runtime.Hook((*ForeignMessageEdition2023)(nil), &protoiface.Methods{
 		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
 			m := in.Message.Interface().(*ForeignMessageEdition2023)
 			if m == nil {
 				return protoiface.SizeOutput{}
 			}
-			n, ok := pbfast.CachedSize(&m.sizeCache, in.Flags)
+			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
 			if !ok {
-				n = m.PbfastSize()
-				pbfast.CacheSize(&m.sizeCache, n)
+				n = m.SizeOf()
+				runtime.CacheSize(&m.sizeCache, n)
 			}
 			return protoiface.SizeOutput{Size: n}
 		},
@@ -7992,22 +8220,22 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*ForeignMessageEdition2023)
-			d := pbfast.Decoder{In: &in}
-			err = m.pbfastDecode(&d, in.Buf, nil, in.Depth)
+			d := runtime.Decoder{In: &in, Own: true, Apart: true}
+			err = m.pbfastDecode(&d, in.Buf, nil, runtime.Depth(&in))
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
 		},
 	})
-	pbfast.Hook((*GroupLikeType)(nil), &protoiface.Methods{
+	runtime.Hook((*GroupLikeType)(nil), &protoiface.Methods{
 		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
 			m := in.Message.Interface().(*GroupLikeType)
 			if m == nil {
 				return protoiface.SizeOutput{}
 			}
-			n, ok := pbfast.CachedSize(&m.sizeCache, in.Flags)
+			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
 			if !ok {
-				n = m.PbfastSize()
-				pbfast.CacheSize(&m.sizeCache, n)
+				n = m.SizeOf()
+				runtime.CacheSize(&m.sizeCache, n)
 			}
 			return protoiface.SizeOutput{Size: n}
 		},
@@ -8022,8 +8250,8 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*GroupLikeType)
-			d := pbfast.Decoder{In: &in}
-			err = m.pbfastDecode(&d, in.Buf, nil, in.Depth)
+			d := runtime.Decoder{In: &in, Own: true, Apart: true}
+			err = m.pbfastDecode(&d, in.Buf, nil, runtime.Depth(&in))
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
 		},

@@ -8,13 +8,10 @@ import (
 	protoiface "google.golang.org/protobuf/runtime/protoiface"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	math "math"
-	pbfast "postage/pbfast"
+	runtime "postage/pbfast/runtime"
 	validutf8 "postage/pbfast/validutf8"
 	slices "slices"
 )
-
-// SizeOf returns the length of the message's encoding in bytes.
-func (m *ComplexMessage) SizeOf() int { return m.PbfastSize() }
 
 // MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
 func (m *ComplexMessage) MarshalAppend(b []byte) ([]byte, error) {
@@ -26,26 +23,26 @@ func (m *ComplexMessage) MarshalAppend(b []byte) ([]byte, error) {
 
 func (m *ComplexMessage) pbfastAppend(b []byte) []byte {
 	if protoimpl.X.Present(&m.XXX_presence[0], 0) {
-		b = pbfast.AppendVarint(append(b, 0x8), uint64(int64(m.xxx_hidden_D)))
+		b = runtime.AppendVarint(append(b, 0x8), uint64(int64(m.xxx_hidden_D)))
 	}
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
 func (m *ComplexMessage) Unmarshal(data []byte) error {
 	*m = ComplexMessage{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
-// UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
+// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
 func (m *ComplexMessage) UnmarshalOwn(data []byte) error {
 	*m = ComplexMessage{}
-	d := pbfast.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{Own: true, Apart: true}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -54,8 +51,8 @@ func (m *ComplexMessage) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *ComplexMessage) UnmarshalAlias(data []byte) error {
 	*m = ComplexMessage{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -65,22 +62,22 @@ func (m *ComplexMessage) UnmarshalAlias(data []byte) error {
 // values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *ComplexMessage) UnmarshalReuse(data []byte) error {
-	var d pbfast.Decoder
-	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
+	var d runtime.Decoder
+	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
 // SizeVT is SizeOf.
-func (m *ComplexMessage) SizeVT() int { return m.PbfastSize() }
+func (m *ComplexMessage) SizeVT() int { return m.SizeOf() }
 
 // MarshalVT returns the message's encoding. It does not look for required fields.
 func (m *ComplexMessage) MarshalVT() ([]byte, error) {
 	if m == nil {
 		return nil, nil
 	}
-	size := m.PbfastSize()
+	size := m.SizeOf()
 	data := make([]byte, size)
 	n, err := m.MarshalToSizedBufferVT(data)
 	if err != nil {
@@ -91,7 +88,15 @@ func (m *ComplexMessage) MarshalVT() ([]byte, error) {
 
 // MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *ComplexMessage) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.PbfastSize()])
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+}
+
+// MarshalVTStrict returns the message's encoding. It does not look for required fields.
+func (m *ComplexMessage) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
+
+// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
+func (m *ComplexMessage) MarshalToVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
 // MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
@@ -99,35 +104,60 @@ func (m *ComplexMessage) MarshalToSizedBufferVT(data []byte) (int, error) {
 	if m == nil {
 		return 0, nil
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := m.pbfastEncode(&e, data, len(data))
 	return e.Written(w, i)
 }
 
+// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *ComplexMessage) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data)
+}
+
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *ComplexMessage) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{}
-	return m.pbfastDecode(&d, data, pbfast.DefaultDepth)
+	d := runtime.Decoder{Own: true, Apart: true}
+	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *ComplexMessage) UnmarshalVTUnsafe(data []byte) error {
-	var d pbfast.Decoder
-	return m.pbfastDecode(&d, data, pbfast.DefaultDepth)
+	var d runtime.Decoder
+	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
 }
 
-// PbfastSize is SizeOf, for the run time.
-func (m *ComplexMessage) PbfastSize() (n int) {
+// CloneVT is proto.Clone.
+func (m *ComplexMessage) CloneVT() *ComplexMessage {
+	if m == nil {
+		return nil
+	}
+	return proto.Clone(m).(*ComplexMessage)
+}
+
+// CloneMessageVT is CloneVT.
+func (m *ComplexMessage) CloneMessageVT() proto.Message { return m.CloneVT() }
+
+// EqualVT is proto.Equal.
+func (m *ComplexMessage) EqualVT(other *ComplexMessage) bool { return proto.Equal(m, other) }
+
+// EqualMessageVT is EqualVT, and false for a message of another type.
+func (m *ComplexMessage) EqualMessageVT(other proto.Message) bool {
+	o, ok := other.(*ComplexMessage)
+	return ok && m.EqualVT(o)
+}
+
+// SizeOf returns the length of the message's encoding in bytes.
+func (m *ComplexMessage) SizeOf() (n int) {
 	if m == nil {
 		return 0
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 0) {
-		n += 1 + pbfast.SizeVarint(uint64(int64(m.xxx_hidden_D)))
+		n += 1 + runtime.SizeVarint(uint64(int64(m.xxx_hidden_D)))
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *ComplexMessage) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
+func (m *ComplexMessage) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
 	if m == nil {
 		return w, i
 	}
@@ -142,23 +172,23 @@ func (m *ComplexMessage) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byt
 		w, i = e.Grow(w, i, 11)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 0) {
-		i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_D)))
+		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_D)))
 		i--
 		w[i] = 0x8
 	}
 	return w, i
 }
 
-func (m *ComplexMessage) pbfastDecode(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *ComplexMessage) pbfastDecode(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -167,23 +197,23 @@ func (m *ComplexMessage) pbfastDecode(d *pbfast.Decoder, p []byte, depth int) er
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_D = int32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 1)
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
 
-func (m *ComplexMessage) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *ComplexMessage) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	m.unknownFields = m.unknownFields[:0]
 	clear(m.XXX_presence[:])
@@ -192,8 +222,8 @@ func (m *ComplexMessage) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) err
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -202,22 +232,19 @@ func (m *ComplexMessage) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) err
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_D = int32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 1)
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
-
-// SizeOf returns the length of the message's encoding in bytes.
-func (m *TestAllTypesEdition2023) SizeOf() int { return m.PbfastSize() }
 
 // MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
 func (m *TestAllTypesEdition2023) MarshalAppend(b []byte) ([]byte, error) {
@@ -227,17 +254,17 @@ func (m *TestAllTypesEdition2023) MarshalAppend(b []byte) ([]byte, error) {
 	if err := proto.CheckInitialized(m); err != nil {
 		return b, err
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := e.Start(b, m)
 	w, i = m.pbfastEncode(&e, w, i)
 	return e.Finish(w, i)
 }
 
-// Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
 func (m *TestAllTypesEdition2023) Unmarshal(data []byte) error {
 	*m = TestAllTypesEdition2023{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, pbfast.Copy(data), nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, runtime.Copy(data), nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	if err := proto.CheckInitialized(m); err != nil {
@@ -246,11 +273,11 @@ func (m *TestAllTypesEdition2023) Unmarshal(data []byte) error {
 	return nil
 }
 
-// UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
+// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
 func (m *TestAllTypesEdition2023) UnmarshalOwn(data []byte) error {
 	*m = TestAllTypesEdition2023{}
-	d := pbfast.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{Own: true, Apart: true}
+	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	if err := proto.CheckInitialized(m); err != nil {
@@ -262,8 +289,8 @@ func (m *TestAllTypesEdition2023) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *TestAllTypesEdition2023) UnmarshalAlias(data []byte) error {
 	*m = TestAllTypesEdition2023{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	if err := proto.CheckInitialized(m); err != nil {
@@ -276,8 +303,8 @@ func (m *TestAllTypesEdition2023) UnmarshalAlias(data []byte) error {
 // values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestAllTypesEdition2023) UnmarshalReuse(data []byte) error {
-	var d pbfast.Decoder
-	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
+	var d runtime.Decoder
+	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	if err := proto.CheckInitialized(m); err != nil {
@@ -287,14 +314,14 @@ func (m *TestAllTypesEdition2023) UnmarshalReuse(data []byte) error {
 }
 
 // SizeVT is SizeOf.
-func (m *TestAllTypesEdition2023) SizeVT() int { return m.PbfastSize() }
+func (m *TestAllTypesEdition2023) SizeVT() int { return m.SizeOf() }
 
 // MarshalVT returns the message's encoding. It does not look for required fields.
 func (m *TestAllTypesEdition2023) MarshalVT() ([]byte, error) {
 	if m == nil {
 		return nil, nil
 	}
-	size := m.PbfastSize()
+	size := m.SizeOf()
 	data := make([]byte, size)
 	n, err := m.MarshalToSizedBufferVT(data)
 	if err != nil {
@@ -305,7 +332,15 @@ func (m *TestAllTypesEdition2023) MarshalVT() ([]byte, error) {
 
 // MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *TestAllTypesEdition2023) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.PbfastSize()])
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+}
+
+// MarshalVTStrict returns the message's encoding. It does not look for required fields.
+func (m *TestAllTypesEdition2023) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
+
+// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
+func (m *TestAllTypesEdition2023) MarshalToVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
 // MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
@@ -313,48 +348,75 @@ func (m *TestAllTypesEdition2023) MarshalToSizedBufferVT(data []byte) (int, erro
 	if m == nil {
 		return 0, nil
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := m.pbfastEncode(&e, data, len(data))
 	return e.Written(w, i)
 }
 
+// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *TestAllTypesEdition2023) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data)
+}
+
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestAllTypesEdition2023) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{}
-	return m.pbfastDecode(&d, pbfast.Copy(data), nil, pbfast.DefaultDepth)
+	d := runtime.Decoder{Own: true, Apart: true}
+	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *TestAllTypesEdition2023) UnmarshalVTUnsafe(data []byte) error {
-	var d pbfast.Decoder
-	return m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth)
+	var d runtime.Decoder
+	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
 }
 
-// PbfastSize is SizeOf, for the run time.
-func (m *TestAllTypesEdition2023) PbfastSize() (n int) {
+// CloneVT is proto.Clone.
+func (m *TestAllTypesEdition2023) CloneVT() *TestAllTypesEdition2023 {
+	if m == nil {
+		return nil
+	}
+	return proto.Clone(m).(*TestAllTypesEdition2023)
+}
+
+// CloneMessageVT is CloneVT.
+func (m *TestAllTypesEdition2023) CloneMessageVT() proto.Message { return m.CloneVT() }
+
+// EqualVT is proto.Equal.
+func (m *TestAllTypesEdition2023) EqualVT(other *TestAllTypesEdition2023) bool {
+	return proto.Equal(m, other)
+}
+
+// EqualMessageVT is EqualVT, and false for a message of another type.
+func (m *TestAllTypesEdition2023) EqualMessageVT(other proto.Message) bool {
+	o, ok := other.(*TestAllTypesEdition2023)
+	return ok && m.EqualVT(o)
+}
+
+// SizeOf returns the length of the message's encoding in bytes.
+func (m *TestAllTypesEdition2023) SizeOf() (n int) {
 	if m == nil {
 		return 0
 	}
 	if len(m.extensionFields) > 0 {
-		return pbfast.FallbackSize(m)
+		return runtime.FallbackSize(m)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 0) {
-		n += 1 + pbfast.SizeVarint(uint64(int64(m.xxx_hidden_OptionalInt32)))
+		n += 1 + runtime.SizeVarint(uint64(int64(m.xxx_hidden_OptionalInt32)))
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 1) {
-		n += 1 + pbfast.SizeVarint(uint64(m.xxx_hidden_OptionalInt64))
+		n += 1 + runtime.SizeVarint(uint64(m.xxx_hidden_OptionalInt64))
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 2) {
-		n += 1 + pbfast.SizeVarint(uint64(m.xxx_hidden_OptionalUint32))
+		n += 1 + runtime.SizeVarint(uint64(m.xxx_hidden_OptionalUint32))
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 3) {
-		n += 1 + pbfast.SizeVarint(m.xxx_hidden_OptionalUint64)
+		n += 1 + runtime.SizeVarint(m.xxx_hidden_OptionalUint64)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 4) {
-		n += 1 + pbfast.SizeVarint(pbfast.ZigZag(int64(m.xxx_hidden_OptionalSint32)))
+		n += 1 + runtime.SizeVarint(runtime.ZigZag(int64(m.xxx_hidden_OptionalSint32)))
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 5) {
-		n += 1 + pbfast.SizeVarint(pbfast.ZigZag(int64(m.xxx_hidden_OptionalSint64)))
+		n += 1 + runtime.SizeVarint(runtime.ZigZag(int64(m.xxx_hidden_OptionalSint64)))
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 6) {
 		n += 1 + 4
@@ -379,286 +441,286 @@ func (m *TestAllTypesEdition2023) PbfastSize() (n int) {
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 13) {
 		l := len(*m.xxx_hidden_OptionalString)
-		n += 1 + l + pbfast.SizeVarint(uint64(l))
+		n += 1 + l + runtime.SizeVarint(uint64(l))
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 14) {
 		l := len(m.xxx_hidden_OptionalBytes)
-		n += 1 + l + pbfast.SizeVarint(uint64(l))
+		n += 1 + l + runtime.SizeVarint(uint64(l))
 	}
 	if m.xxx_hidden_OptionalNestedMessage != nil {
-		l := m.xxx_hidden_OptionalNestedMessage.PbfastSize()
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := m.xxx_hidden_OptionalNestedMessage.SizeOf()
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if m.xxx_hidden_OptionalForeignMessage != nil {
-		l := m.xxx_hidden_OptionalForeignMessage.PbfastSize()
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := m.xxx_hidden_OptionalForeignMessage.SizeOf()
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 17) {
-		n += 2 + pbfast.SizeVarint(uint64(int64(m.xxx_hidden_OptionalNestedEnum)))
+		n += 2 + runtime.SizeVarint(uint64(int64(m.xxx_hidden_OptionalNestedEnum)))
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 18) {
-		n += 2 + pbfast.SizeVarint(uint64(int64(m.xxx_hidden_OptionalForeignEnum)))
+		n += 2 + runtime.SizeVarint(uint64(int64(m.xxx_hidden_OptionalForeignEnum)))
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 19) {
 		l := len(*m.xxx_hidden_OptionalStringPiece)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 20) {
 		l := len(*m.xxx_hidden_OptionalCord)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if m.xxx_hidden_RecursiveMessage != nil {
-		l := m.xxx_hidden_RecursiveMessage.PbfastSize()
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := m.xxx_hidden_RecursiveMessage.SizeOf()
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.xxx_hidden_RepeatedInt32) > 0 {
-		l := pbfast.SizeVarints(m.xxx_hidden_RepeatedInt32)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.SizeVarints(m.xxx_hidden_RepeatedInt32)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.xxx_hidden_RepeatedInt64) > 0 {
-		l := pbfast.SizeVarints(m.xxx_hidden_RepeatedInt64)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.SizeVarints(m.xxx_hidden_RepeatedInt64)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.xxx_hidden_RepeatedUint32) > 0 {
-		l := pbfast.SizeVarints(m.xxx_hidden_RepeatedUint32)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.SizeVarints(m.xxx_hidden_RepeatedUint32)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.xxx_hidden_RepeatedUint64) > 0 {
-		l := pbfast.SizeVarints(m.xxx_hidden_RepeatedUint64)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.SizeVarints(m.xxx_hidden_RepeatedUint64)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.xxx_hidden_RepeatedSint32) > 0 {
-		l := pbfast.SizeZigZags(m.xxx_hidden_RepeatedSint32)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.SizeZigZags(m.xxx_hidden_RepeatedSint32)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.xxx_hidden_RepeatedSint64) > 0 {
-		l := pbfast.SizeZigZags(m.xxx_hidden_RepeatedSint64)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.SizeZigZags(m.xxx_hidden_RepeatedSint64)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.xxx_hidden_RepeatedFixed32) > 0 {
 		l := 4 * len(m.xxx_hidden_RepeatedFixed32)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.xxx_hidden_RepeatedFixed64) > 0 {
 		l := 8 * len(m.xxx_hidden_RepeatedFixed64)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.xxx_hidden_RepeatedSfixed32) > 0 {
 		l := 4 * len(m.xxx_hidden_RepeatedSfixed32)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.xxx_hidden_RepeatedSfixed64) > 0 {
 		l := 8 * len(m.xxx_hidden_RepeatedSfixed64)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.xxx_hidden_RepeatedFloat) > 0 {
 		l := 4 * len(m.xxx_hidden_RepeatedFloat)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.xxx_hidden_RepeatedDouble) > 0 {
 		l := 8 * len(m.xxx_hidden_RepeatedDouble)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.xxx_hidden_RepeatedBool) > 0 {
 		l := len(m.xxx_hidden_RepeatedBool)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	for _, v := range m.xxx_hidden_RepeatedString {
 		l := len(v)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	for _, v := range m.xxx_hidden_RepeatedBytes {
 		l := len(v)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if m.xxx_hidden_RepeatedNestedMessage != nil {
 		for _, v := range *m.xxx_hidden_RepeatedNestedMessage {
-			l := v.PbfastSize()
-			n += 2 + l + pbfast.SizeVarint(uint64(l))
+			l := v.SizeOf()
+			n += 2 + l + runtime.SizeVarint(uint64(l))
 		}
 	}
 	if m.xxx_hidden_RepeatedForeignMessage != nil {
 		for _, v := range *m.xxx_hidden_RepeatedForeignMessage {
-			l := v.PbfastSize()
-			n += 2 + l + pbfast.SizeVarint(uint64(l))
+			l := v.SizeOf()
+			n += 2 + l + runtime.SizeVarint(uint64(l))
 		}
 	}
 	if len(m.xxx_hidden_RepeatedNestedEnum) > 0 {
-		l := pbfast.SizeVarints(m.xxx_hidden_RepeatedNestedEnum)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.SizeVarints(m.xxx_hidden_RepeatedNestedEnum)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.xxx_hidden_RepeatedForeignEnum) > 0 {
-		l := pbfast.SizeVarints(m.xxx_hidden_RepeatedForeignEnum)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.SizeVarints(m.xxx_hidden_RepeatedForeignEnum)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	for _, v := range m.xxx_hidden_RepeatedStringPiece {
 		l := len(v)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	for _, v := range m.xxx_hidden_RepeatedCord {
 		l := len(v)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	for k, v := range m.xxx_hidden_MapInt32Int32 {
-		e := 2 + pbfast.SizeVarint(uint64(int64(k)))
-		e += pbfast.SizeVarint(uint64(int64(v)))
-		n += 2 + e + pbfast.SizeVarint(uint64(e))
+		e := 2 + runtime.SizeVarint(uint64(int64(k)))
+		e += runtime.SizeVarint(uint64(int64(v)))
+		n += 2 + e + runtime.SizeVarint(uint64(e))
 	}
 	for k, v := range m.xxx_hidden_MapInt64Int64 {
-		e := 2 + pbfast.SizeVarint(uint64(k))
-		e += pbfast.SizeVarint(uint64(v))
-		n += 2 + e + pbfast.SizeVarint(uint64(e))
+		e := 2 + runtime.SizeVarint(uint64(k))
+		e += runtime.SizeVarint(uint64(v))
+		n += 2 + e + runtime.SizeVarint(uint64(e))
 	}
 	for k, v := range m.xxx_hidden_MapUint32Uint32 {
-		e := 2 + pbfast.SizeVarint(uint64(k))
-		e += pbfast.SizeVarint(uint64(v))
-		n += 2 + e + pbfast.SizeVarint(uint64(e))
+		e := 2 + runtime.SizeVarint(uint64(k))
+		e += runtime.SizeVarint(uint64(v))
+		n += 2 + e + runtime.SizeVarint(uint64(e))
 	}
 	for k, v := range m.xxx_hidden_MapUint64Uint64 {
-		e := 2 + pbfast.SizeVarint(k)
-		e += pbfast.SizeVarint(v)
-		n += 2 + e + pbfast.SizeVarint(uint64(e))
+		e := 2 + runtime.SizeVarint(k)
+		e += runtime.SizeVarint(v)
+		n += 2 + e + runtime.SizeVarint(uint64(e))
 	}
 	for k, v := range m.xxx_hidden_MapSint32Sint32 {
-		e := 2 + pbfast.SizeVarint(pbfast.ZigZag(int64(k)))
-		e += pbfast.SizeVarint(pbfast.ZigZag(int64(v)))
-		n += 2 + e + pbfast.SizeVarint(uint64(e))
+		e := 2 + runtime.SizeVarint(runtime.ZigZag(int64(k)))
+		e += runtime.SizeVarint(runtime.ZigZag(int64(v)))
+		n += 2 + e + runtime.SizeVarint(uint64(e))
 	}
 	for k, v := range m.xxx_hidden_MapSint64Sint64 {
-		e := 2 + pbfast.SizeVarint(pbfast.ZigZag(int64(k)))
-		e += pbfast.SizeVarint(pbfast.ZigZag(int64(v)))
-		n += 2 + e + pbfast.SizeVarint(uint64(e))
+		e := 2 + runtime.SizeVarint(runtime.ZigZag(int64(k)))
+		e += runtime.SizeVarint(runtime.ZigZag(int64(v)))
+		n += 2 + e + runtime.SizeVarint(uint64(e))
 	}
 	if len(m.xxx_hidden_MapFixed32Fixed32) > 0 {
-		n += len(m.xxx_hidden_MapFixed32Fixed32) * (2 + (2 + 4 + 4) + pbfast.SizeVarint(uint64((2 + 4 + 4))))
+		n += len(m.xxx_hidden_MapFixed32Fixed32) * (2 + (2 + 4 + 4) + runtime.SizeVarint(uint64((2 + 4 + 4))))
 	}
 	if len(m.xxx_hidden_MapFixed64Fixed64) > 0 {
-		n += len(m.xxx_hidden_MapFixed64Fixed64) * (2 + (2 + 8 + 8) + pbfast.SizeVarint(uint64((2 + 8 + 8))))
+		n += len(m.xxx_hidden_MapFixed64Fixed64) * (2 + (2 + 8 + 8) + runtime.SizeVarint(uint64((2 + 8 + 8))))
 	}
 	if len(m.xxx_hidden_MapSfixed32Sfixed32) > 0 {
-		n += len(m.xxx_hidden_MapSfixed32Sfixed32) * (2 + (2 + 4 + 4) + pbfast.SizeVarint(uint64((2 + 4 + 4))))
+		n += len(m.xxx_hidden_MapSfixed32Sfixed32) * (2 + (2 + 4 + 4) + runtime.SizeVarint(uint64((2 + 4 + 4))))
 	}
 	if len(m.xxx_hidden_MapSfixed64Sfixed64) > 0 {
-		n += len(m.xxx_hidden_MapSfixed64Sfixed64) * (2 + (2 + 8 + 8) + pbfast.SizeVarint(uint64((2 + 8 + 8))))
+		n += len(m.xxx_hidden_MapSfixed64Sfixed64) * (2 + (2 + 8 + 8) + runtime.SizeVarint(uint64((2 + 8 + 8))))
 	}
 	for k, _ := range m.xxx_hidden_MapInt32Float {
-		e := 2 + pbfast.SizeVarint(uint64(int64(k)))
+		e := 2 + runtime.SizeVarint(uint64(int64(k)))
 		e += 4
-		n += 2 + e + pbfast.SizeVarint(uint64(e))
+		n += 2 + e + runtime.SizeVarint(uint64(e))
 	}
 	for k, _ := range m.xxx_hidden_MapInt32Double {
-		e := 2 + pbfast.SizeVarint(uint64(int64(k)))
+		e := 2 + runtime.SizeVarint(uint64(int64(k)))
 		e += 8
-		n += 2 + e + pbfast.SizeVarint(uint64(e))
+		n += 2 + e + runtime.SizeVarint(uint64(e))
 	}
 	if len(m.xxx_hidden_MapBoolBool) > 0 {
-		n += len(m.xxx_hidden_MapBoolBool) * (2 + (2 + 1 + 1) + pbfast.SizeVarint(uint64((2 + 1 + 1))))
+		n += len(m.xxx_hidden_MapBoolBool) * (2 + (2 + 1 + 1) + runtime.SizeVarint(uint64((2 + 1 + 1))))
 	}
 	for k, v := range m.xxx_hidden_MapStringString {
-		e := 2 + len(k) + pbfast.SizeVarint(uint64(len(k)))
-		e += len(v) + pbfast.SizeVarint(uint64(len(v)))
-		n += 2 + e + pbfast.SizeVarint(uint64(e))
+		e := 2 + len(k) + runtime.SizeVarint(uint64(len(k)))
+		e += len(v) + runtime.SizeVarint(uint64(len(v)))
+		n += 2 + e + runtime.SizeVarint(uint64(e))
 	}
 	for k, v := range m.xxx_hidden_MapStringBytes {
-		e := 2 + len(k) + pbfast.SizeVarint(uint64(len(k)))
-		e += len(v) + pbfast.SizeVarint(uint64(len(v)))
-		n += 2 + e + pbfast.SizeVarint(uint64(e))
+		e := 2 + len(k) + runtime.SizeVarint(uint64(len(k)))
+		e += len(v) + runtime.SizeVarint(uint64(len(v)))
+		n += 2 + e + runtime.SizeVarint(uint64(e))
 	}
 	for k, v := range m.xxx_hidden_MapStringNestedMessage {
-		e := 2 + len(k) + pbfast.SizeVarint(uint64(len(k)))
-		l := v.PbfastSize()
-		e += l + pbfast.SizeVarint(uint64(l))
-		n += 2 + e + pbfast.SizeVarint(uint64(e))
+		e := 2 + len(k) + runtime.SizeVarint(uint64(len(k)))
+		l := v.SizeOf()
+		e += l + runtime.SizeVarint(uint64(l))
+		n += 2 + e + runtime.SizeVarint(uint64(e))
 	}
 	for k, v := range m.xxx_hidden_MapStringForeignMessage {
-		e := 2 + len(k) + pbfast.SizeVarint(uint64(len(k)))
-		l := v.PbfastSize()
-		e += l + pbfast.SizeVarint(uint64(l))
-		n += 2 + e + pbfast.SizeVarint(uint64(e))
+		e := 2 + len(k) + runtime.SizeVarint(uint64(len(k)))
+		l := v.SizeOf()
+		e += l + runtime.SizeVarint(uint64(l))
+		n += 2 + e + runtime.SizeVarint(uint64(e))
 	}
 	for k, v := range m.xxx_hidden_MapStringNestedEnum {
-		e := 2 + len(k) + pbfast.SizeVarint(uint64(len(k)))
-		e += pbfast.SizeVarint(uint64(int64(v)))
-		n += 2 + e + pbfast.SizeVarint(uint64(e))
+		e := 2 + len(k) + runtime.SizeVarint(uint64(len(k)))
+		e += runtime.SizeVarint(uint64(int64(v)))
+		n += 2 + e + runtime.SizeVarint(uint64(e))
 	}
 	for k, v := range m.xxx_hidden_MapStringForeignEnum {
-		e := 2 + len(k) + pbfast.SizeVarint(uint64(len(k)))
-		e += pbfast.SizeVarint(uint64(int64(v)))
-		n += 2 + e + pbfast.SizeVarint(uint64(e))
+		e := 2 + len(k) + runtime.SizeVarint(uint64(len(k)))
+		e += runtime.SizeVarint(uint64(int64(v)))
+		n += 2 + e + runtime.SizeVarint(uint64(e))
 	}
 	if len(m.xxx_hidden_PackedInt32) > 0 {
-		l := pbfast.SizeVarints(m.xxx_hidden_PackedInt32)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.SizeVarints(m.xxx_hidden_PackedInt32)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.xxx_hidden_PackedInt64) > 0 {
-		l := pbfast.SizeVarints(m.xxx_hidden_PackedInt64)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.SizeVarints(m.xxx_hidden_PackedInt64)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.xxx_hidden_PackedUint32) > 0 {
-		l := pbfast.SizeVarints(m.xxx_hidden_PackedUint32)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.SizeVarints(m.xxx_hidden_PackedUint32)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.xxx_hidden_PackedUint64) > 0 {
-		l := pbfast.SizeVarints(m.xxx_hidden_PackedUint64)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.SizeVarints(m.xxx_hidden_PackedUint64)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.xxx_hidden_PackedSint32) > 0 {
-		l := pbfast.SizeZigZags(m.xxx_hidden_PackedSint32)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.SizeZigZags(m.xxx_hidden_PackedSint32)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.xxx_hidden_PackedSint64) > 0 {
-		l := pbfast.SizeZigZags(m.xxx_hidden_PackedSint64)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.SizeZigZags(m.xxx_hidden_PackedSint64)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.xxx_hidden_PackedFixed32) > 0 {
 		l := 4 * len(m.xxx_hidden_PackedFixed32)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.xxx_hidden_PackedFixed64) > 0 {
 		l := 8 * len(m.xxx_hidden_PackedFixed64)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.xxx_hidden_PackedSfixed32) > 0 {
 		l := 4 * len(m.xxx_hidden_PackedSfixed32)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.xxx_hidden_PackedSfixed64) > 0 {
 		l := 8 * len(m.xxx_hidden_PackedSfixed64)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.xxx_hidden_PackedFloat) > 0 {
 		l := 4 * len(m.xxx_hidden_PackedFloat)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.xxx_hidden_PackedDouble) > 0 {
 		l := 8 * len(m.xxx_hidden_PackedDouble)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.xxx_hidden_PackedBool) > 0 {
 		l := len(m.xxx_hidden_PackedBool)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.xxx_hidden_PackedNestedEnum) > 0 {
-		l := pbfast.SizeVarints(m.xxx_hidden_PackedNestedEnum)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.SizeVarints(m.xxx_hidden_PackedNestedEnum)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.xxx_hidden_UnpackedInt32) > 0 {
-		n += 2*len(m.xxx_hidden_UnpackedInt32) + pbfast.SizeVarints(m.xxx_hidden_UnpackedInt32)
+		n += 2*len(m.xxx_hidden_UnpackedInt32) + runtime.SizeVarints(m.xxx_hidden_UnpackedInt32)
 	}
 	if len(m.xxx_hidden_UnpackedInt64) > 0 {
-		n += 2*len(m.xxx_hidden_UnpackedInt64) + pbfast.SizeVarints(m.xxx_hidden_UnpackedInt64)
+		n += 2*len(m.xxx_hidden_UnpackedInt64) + runtime.SizeVarints(m.xxx_hidden_UnpackedInt64)
 	}
 	if len(m.xxx_hidden_UnpackedUint32) > 0 {
-		n += 2*len(m.xxx_hidden_UnpackedUint32) + pbfast.SizeVarints(m.xxx_hidden_UnpackedUint32)
+		n += 2*len(m.xxx_hidden_UnpackedUint32) + runtime.SizeVarints(m.xxx_hidden_UnpackedUint32)
 	}
 	if len(m.xxx_hidden_UnpackedUint64) > 0 {
-		n += 2*len(m.xxx_hidden_UnpackedUint64) + pbfast.SizeVarints(m.xxx_hidden_UnpackedUint64)
+		n += 2*len(m.xxx_hidden_UnpackedUint64) + runtime.SizeVarints(m.xxx_hidden_UnpackedUint64)
 	}
 	if len(m.xxx_hidden_UnpackedSint32) > 0 {
-		n += 2*len(m.xxx_hidden_UnpackedSint32) + pbfast.SizeZigZags(m.xxx_hidden_UnpackedSint32)
+		n += 2*len(m.xxx_hidden_UnpackedSint32) + runtime.SizeZigZags(m.xxx_hidden_UnpackedSint32)
 	}
 	if len(m.xxx_hidden_UnpackedSint64) > 0 {
-		n += 2*len(m.xxx_hidden_UnpackedSint64) + pbfast.SizeZigZags(m.xxx_hidden_UnpackedSint64)
+		n += 2*len(m.xxx_hidden_UnpackedSint64) + runtime.SizeZigZags(m.xxx_hidden_UnpackedSint64)
 	}
 	if len(m.xxx_hidden_UnpackedFixed32) > 0 {
 		n += 2*len(m.xxx_hidden_UnpackedFixed32) + 4*len(m.xxx_hidden_UnpackedFixed32)
@@ -682,33 +744,33 @@ func (m *TestAllTypesEdition2023) PbfastSize() (n int) {
 		n += 2*len(m.xxx_hidden_UnpackedBool) + len(m.xxx_hidden_UnpackedBool)
 	}
 	if len(m.xxx_hidden_UnpackedNestedEnum) > 0 {
-		n += 2*len(m.xxx_hidden_UnpackedNestedEnum) + pbfast.SizeVarints(m.xxx_hidden_UnpackedNestedEnum)
+		n += 2*len(m.xxx_hidden_UnpackedNestedEnum) + runtime.SizeVarints(m.xxx_hidden_UnpackedNestedEnum)
 	}
 	if m.xxx_hidden_Groupliketype != nil {
-		n += 4 + m.xxx_hidden_Groupliketype.PbfastSize()
+		n += 4 + m.xxx_hidden_Groupliketype.SizeOf()
 	}
 	if m.xxx_hidden_DelimitedField != nil {
-		n += 4 + m.xxx_hidden_DelimitedField.PbfastSize()
+		n += 4 + m.xxx_hidden_DelimitedField.SizeOf()
 	}
 	switch v := m.xxx_hidden_OneofField.(type) {
 	case *testAllTypesEdition2023_OneofUint32:
 		if v != nil {
-			n += 2 + pbfast.SizeVarint(uint64(v.OneofUint32))
+			n += 2 + runtime.SizeVarint(uint64(v.OneofUint32))
 		}
 	case *testAllTypesEdition2023_OneofNestedMessage:
 		if v != nil {
-			l := v.OneofNestedMessage.PbfastSize()
-			n += 2 + l + pbfast.SizeVarint(uint64(l))
+			l := v.OneofNestedMessage.SizeOf()
+			n += 2 + l + runtime.SizeVarint(uint64(l))
 		}
 	case *testAllTypesEdition2023_OneofString:
 		if v != nil {
 			l := len(v.OneofString)
-			n += 2 + l + pbfast.SizeVarint(uint64(l))
+			n += 2 + l + runtime.SizeVarint(uint64(l))
 		}
 	case *testAllTypesEdition2023_OneofBytes:
 		if v != nil {
 			l := len(v.OneofBytes)
-			n += 2 + l + pbfast.SizeVarint(uint64(l))
+			n += 2 + l + runtime.SizeVarint(uint64(l))
 		}
 	case *testAllTypesEdition2023_OneofBool:
 		if v != nil {
@@ -716,7 +778,7 @@ func (m *TestAllTypesEdition2023) PbfastSize() (n int) {
 		}
 	case *testAllTypesEdition2023_OneofUint64:
 		if v != nil {
-			n += 2 + pbfast.SizeVarint(v.OneofUint64)
+			n += 2 + runtime.SizeVarint(v.OneofUint64)
 		}
 	case *testAllTypesEdition2023_OneofFloat:
 		if v != nil {
@@ -728,13 +790,13 @@ func (m *TestAllTypesEdition2023) PbfastSize() (n int) {
 		}
 	case *testAllTypesEdition2023_OneofEnum:
 		if v != nil {
-			n += 2 + pbfast.SizeVarint(uint64(int64(v.OneofEnum)))
+			n += 2 + runtime.SizeVarint(uint64(int64(v.OneofEnum)))
 		}
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
+func (m *TestAllTypesEdition2023) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
 	if m == nil {
 		return w, i
 	}
@@ -754,7 +816,7 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 			if i < 7 {
 				w, i = e.Grow(w, i, 7)
 			}
-			i = pbfast.PutVarint(w, i, uint64(v.OneofUint32))
+			i = runtime.PutVarint(w, i, uint64(v.OneofUint32))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xf8
@@ -767,7 +829,7 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 			if i < 12 {
 				w, i = e.Grow(w, i, 12)
 			}
-			i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+			i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0x82
@@ -791,7 +853,7 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 			}
 			i -= len(v.OneofBytes)
 			copy(w[i:], v.OneofBytes)
-			i = pbfast.PutVarint(w, i, uint64(len(v.OneofBytes)))
+			i = runtime.PutVarint(w, i, uint64(len(v.OneofBytes)))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0x92
@@ -803,7 +865,7 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 				w, i = e.Grow(w, i, 3)
 			}
 			i--
-			w[i] = byte(pbfast.Bit(v.OneofBool))
+			w[i] = byte(runtime.Bit(v.OneofBool))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0x98
@@ -814,7 +876,7 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 			if i < 12 {
 				w, i = e.Grow(w, i, 12)
 			}
-			i = pbfast.PutVarint(w, i, v.OneofUint64)
+			i = runtime.PutVarint(w, i, v.OneofUint64)
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xa0
@@ -825,7 +887,7 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 			if i < 6 {
 				w, i = e.Grow(w, i, 6)
 			}
-			i = pbfast.PutFixed32(w, i, math.Float32bits(v.OneofFloat))
+			i = runtime.PutFixed32(w, i, math.Float32bits(v.OneofFloat))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xad
@@ -836,7 +898,7 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 			if i < 10 {
 				w, i = e.Grow(w, i, 10)
 			}
-			i = pbfast.PutFixed64(w, i, math.Float64bits(v.OneofDouble))
+			i = runtime.PutFixed64(w, i, math.Float64bits(v.OneofDouble))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xb1
@@ -847,7 +909,7 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 			if i < 12 {
 				w, i = e.Grow(w, i, 12)
 			}
-			i = pbfast.PutVarint(w, i, uint64(int64(v.OneofEnum)))
+			i = runtime.PutVarint(w, i, uint64(int64(v.OneofEnum)))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xb8
@@ -874,14 +936,14 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 				w, i = e.Grow(w, i, 19)
 			}
 			if protoimpl.X.Present(&m.XXX_presence[0], 1) {
-				i = pbfast.PutVarint(w, i, uint64(m.xxx_hidden_GroupUint32))
+				i = runtime.PutVarint(w, i, uint64(m.xxx_hidden_GroupUint32))
 				i -= 2
 				_ = w[i+1]
 				w[i] = 0xd8
 				w[i+1] = 0xc
 			}
 			if protoimpl.X.Present(&m.XXX_presence[0], 0) {
-				i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_GroupInt32)))
+				i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_GroupInt32)))
 				i -= 2
 				_ = w[i+1]
 				w[i] = 0xd0
@@ -916,14 +978,14 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 				w, i = e.Grow(w, i, 19)
 			}
 			if protoimpl.X.Present(&m.XXX_presence[0], 1) {
-				i = pbfast.PutVarint(w, i, uint64(m.xxx_hidden_GroupUint32))
+				i = runtime.PutVarint(w, i, uint64(m.xxx_hidden_GroupUint32))
 				i -= 2
 				_ = w[i+1]
 				w[i] = 0xd8
 				w[i+1] = 0xc
 			}
 			if protoimpl.X.Present(&m.XXX_presence[0], 0) {
-				i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_GroupInt32)))
+				i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_GroupInt32)))
 				i -= 2
 				_ = w[i+1]
 				w[i] = 0xd0
@@ -943,7 +1005,7 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 			w, i = e.Grow(w, i, 12*n)
 		}
 		for k := n - 1; k >= 0; k-- {
-			i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_UnpackedNestedEnum[k])))
+			i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_UnpackedNestedEnum[k])))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xb0
@@ -956,7 +1018,7 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 		}
 		for k := n - 1; k >= 0; k-- {
 			i--
-			w[i] = byte(pbfast.Bit(m.xxx_hidden_UnpackedBool[k]))
+			w[i] = byte(runtime.Bit(m.xxx_hidden_UnpackedBool[k]))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xa8
@@ -968,7 +1030,7 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 			w, i = e.Grow(w, i, 10*n)
 		}
 		for k := n - 1; k >= 0; k-- {
-			i = pbfast.PutFixed64(w, i, math.Float64bits(m.xxx_hidden_UnpackedDouble[k]))
+			i = runtime.PutFixed64(w, i, math.Float64bits(m.xxx_hidden_UnpackedDouble[k]))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xa1
@@ -980,7 +1042,7 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 			w, i = e.Grow(w, i, 6*n)
 		}
 		for k := n - 1; k >= 0; k-- {
-			i = pbfast.PutFixed32(w, i, math.Float32bits(m.xxx_hidden_UnpackedFloat[k]))
+			i = runtime.PutFixed32(w, i, math.Float32bits(m.xxx_hidden_UnpackedFloat[k]))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0x9d
@@ -992,7 +1054,7 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 			w, i = e.Grow(w, i, 10*n)
 		}
 		for k := n - 1; k >= 0; k-- {
-			i = pbfast.PutFixed64(w, i, uint64(m.xxx_hidden_UnpackedSfixed64[k]))
+			i = runtime.PutFixed64(w, i, uint64(m.xxx_hidden_UnpackedSfixed64[k]))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0x91
@@ -1004,7 +1066,7 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 			w, i = e.Grow(w, i, 6*n)
 		}
 		for k := n - 1; k >= 0; k-- {
-			i = pbfast.PutFixed32(w, i, uint32(m.xxx_hidden_UnpackedSfixed32[k]))
+			i = runtime.PutFixed32(w, i, uint32(m.xxx_hidden_UnpackedSfixed32[k]))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0x8d
@@ -1016,7 +1078,7 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 			w, i = e.Grow(w, i, 10*n)
 		}
 		for k := n - 1; k >= 0; k-- {
-			i = pbfast.PutFixed64(w, i, uint64(m.xxx_hidden_UnpackedFixed64[k]))
+			i = runtime.PutFixed64(w, i, uint64(m.xxx_hidden_UnpackedFixed64[k]))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0x81
@@ -1028,7 +1090,7 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 			w, i = e.Grow(w, i, 6*n)
 		}
 		for k := n - 1; k >= 0; k-- {
-			i = pbfast.PutFixed32(w, i, uint32(m.xxx_hidden_UnpackedFixed32[k]))
+			i = runtime.PutFixed32(w, i, uint32(m.xxx_hidden_UnpackedFixed32[k]))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xfd
@@ -1040,7 +1102,7 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 			w, i = e.Grow(w, i, 12*n)
 		}
 		for k := n - 1; k >= 0; k-- {
-			i = pbfast.PutVarint(w, i, pbfast.ZigZag(int64(m.xxx_hidden_UnpackedSint64[k])))
+			i = runtime.PutVarint(w, i, runtime.ZigZag(int64(m.xxx_hidden_UnpackedSint64[k])))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xf0
@@ -1052,7 +1114,7 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 			w, i = e.Grow(w, i, 7*n)
 		}
 		for k := n - 1; k >= 0; k-- {
-			i = pbfast.PutVarint(w, i, pbfast.ZigZag(int64(m.xxx_hidden_UnpackedSint32[k])))
+			i = runtime.PutVarint(w, i, runtime.ZigZag(int64(m.xxx_hidden_UnpackedSint32[k])))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xe8
@@ -1064,7 +1126,7 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 			w, i = e.Grow(w, i, 12*n)
 		}
 		for k := n - 1; k >= 0; k-- {
-			i = pbfast.PutVarint(w, i, m.xxx_hidden_UnpackedUint64[k])
+			i = runtime.PutVarint(w, i, m.xxx_hidden_UnpackedUint64[k])
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xe0
@@ -1076,7 +1138,7 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 			w, i = e.Grow(w, i, 7*n)
 		}
 		for k := n - 1; k >= 0; k-- {
-			i = pbfast.PutVarint(w, i, uint64(m.xxx_hidden_UnpackedUint32[k]))
+			i = runtime.PutVarint(w, i, uint64(m.xxx_hidden_UnpackedUint32[k]))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xd8
@@ -1088,7 +1150,7 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 			w, i = e.Grow(w, i, 12*n)
 		}
 		for k := n - 1; k >= 0; k-- {
-			i = pbfast.PutVarint(w, i, uint64(m.xxx_hidden_UnpackedInt64[k]))
+			i = runtime.PutVarint(w, i, uint64(m.xxx_hidden_UnpackedInt64[k]))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xd0
@@ -1100,7 +1162,7 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 			w, i = e.Grow(w, i, 12*n)
 		}
 		for k := n - 1; k >= 0; k-- {
-			i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_UnpackedInt32[k])))
+			i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_UnpackedInt32[k])))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xc8
@@ -1112,8 +1174,8 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 			w, i = e.Grow(w, i, 12+10*n)
 		}
 		end := i
-		i = pbfast.PutVarints(w, i, m.xxx_hidden_PackedNestedEnum)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutVarints(w, i, m.xxx_hidden_PackedNestedEnum)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xc2
@@ -1124,8 +1186,8 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 			w, i = e.Grow(w, i, 12+1*n)
 		}
 		end := i
-		i = pbfast.PutBools(w, i, m.xxx_hidden_PackedBool)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutBools(w, i, m.xxx_hidden_PackedBool)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xba
@@ -1136,8 +1198,8 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 			w, i = e.Grow(w, i, 12+8*n)
 		}
 		end := i
-		i = pbfast.PutFixed64s(w, i, m.xxx_hidden_PackedDouble)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutFixed64s(w, i, m.xxx_hidden_PackedDouble)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xb2
@@ -1148,8 +1210,8 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 			w, i = e.Grow(w, i, 12+4*n)
 		}
 		end := i
-		i = pbfast.PutFixed32s(w, i, m.xxx_hidden_PackedFloat)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutFixed32s(w, i, m.xxx_hidden_PackedFloat)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xaa
@@ -1160,8 +1222,8 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 			w, i = e.Grow(w, i, 12+8*n)
 		}
 		end := i
-		i = pbfast.PutFixed64s(w, i, m.xxx_hidden_PackedSfixed64)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutFixed64s(w, i, m.xxx_hidden_PackedSfixed64)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xa2
@@ -1172,8 +1234,8 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 			w, i = e.Grow(w, i, 12+4*n)
 		}
 		end := i
-		i = pbfast.PutFixed32s(w, i, m.xxx_hidden_PackedSfixed32)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutFixed32s(w, i, m.xxx_hidden_PackedSfixed32)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x9a
@@ -1184,8 +1246,8 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 			w, i = e.Grow(w, i, 12+8*n)
 		}
 		end := i
-		i = pbfast.PutFixed64s(w, i, m.xxx_hidden_PackedFixed64)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutFixed64s(w, i, m.xxx_hidden_PackedFixed64)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x92
@@ -1196,8 +1258,8 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 			w, i = e.Grow(w, i, 12+4*n)
 		}
 		end := i
-		i = pbfast.PutFixed32s(w, i, m.xxx_hidden_PackedFixed32)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutFixed32s(w, i, m.xxx_hidden_PackedFixed32)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x8a
@@ -1208,8 +1270,8 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 			w, i = e.Grow(w, i, 12+10*n)
 		}
 		end := i
-		i = pbfast.PutZigZags(w, i, m.xxx_hidden_PackedSint64)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutZigZags(w, i, m.xxx_hidden_PackedSint64)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x82
@@ -1220,8 +1282,8 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 			w, i = e.Grow(w, i, 12+5*n)
 		}
 		end := i
-		i = pbfast.PutZigZags(w, i, m.xxx_hidden_PackedSint32)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutZigZags(w, i, m.xxx_hidden_PackedSint32)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xfa
@@ -1232,8 +1294,8 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 			w, i = e.Grow(w, i, 12+10*n)
 		}
 		end := i
-		i = pbfast.PutVarints(w, i, m.xxx_hidden_PackedUint64)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutVarints(w, i, m.xxx_hidden_PackedUint64)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xf2
@@ -1244,8 +1306,8 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 			w, i = e.Grow(w, i, 12+5*n)
 		}
 		end := i
-		i = pbfast.PutVarints(w, i, m.xxx_hidden_PackedUint32)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutVarints(w, i, m.xxx_hidden_PackedUint32)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xea
@@ -1256,8 +1318,8 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 			w, i = e.Grow(w, i, 12+10*n)
 		}
 		end := i
-		i = pbfast.PutVarints(w, i, m.xxx_hidden_PackedInt64)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutVarints(w, i, m.xxx_hidden_PackedInt64)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xe2
@@ -1268,8 +1330,8 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 			w, i = e.Grow(w, i, 12+10*n)
 		}
 		end := i
-		i = pbfast.PutVarints(w, i, m.xxx_hidden_PackedInt32)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutVarints(w, i, m.xxx_hidden_PackedInt32)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xda
@@ -1277,229 +1339,229 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 	}
 	if len(m.xxx_hidden_MapStringForeignEnum) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.xxx_hidden_MapStringForeignEnum)
+			keys := runtime.SortedKeys(m.xxx_hidden_MapStringForeignEnum)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesEdition2023MapStringForeignEnumEncode(e, w, i, keys[n], m.xxx_hidden_MapStringForeignEnum[keys[n]])
+				w, i = m.pbfastPutMapStringForeignEnum(e, w, i, keys[n], m.xxx_hidden_MapStringForeignEnum[keys[n]])
 			}
 		} else {
 			for k, v := range m.xxx_hidden_MapStringForeignEnum {
-				w, i = pbfastTestAllTypesEdition2023MapStringForeignEnumEncode(e, w, i, k, v)
+				w, i = m.pbfastPutMapStringForeignEnum(e, w, i, k, v)
 			}
 		}
 	}
 	if len(m.xxx_hidden_MapStringNestedEnum) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.xxx_hidden_MapStringNestedEnum)
+			keys := runtime.SortedKeys(m.xxx_hidden_MapStringNestedEnum)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesEdition2023MapStringNestedEnumEncode(e, w, i, keys[n], m.xxx_hidden_MapStringNestedEnum[keys[n]])
+				w, i = m.pbfastPutMapStringNestedEnum(e, w, i, keys[n], m.xxx_hidden_MapStringNestedEnum[keys[n]])
 			}
 		} else {
 			for k, v := range m.xxx_hidden_MapStringNestedEnum {
-				w, i = pbfastTestAllTypesEdition2023MapStringNestedEnumEncode(e, w, i, k, v)
+				w, i = m.pbfastPutMapStringNestedEnum(e, w, i, k, v)
 			}
 		}
 	}
 	if len(m.xxx_hidden_MapStringForeignMessage) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.xxx_hidden_MapStringForeignMessage)
+			keys := runtime.SortedKeys(m.xxx_hidden_MapStringForeignMessage)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesEdition2023MapStringForeignMessageEncode(e, w, i, keys[n], m.xxx_hidden_MapStringForeignMessage[keys[n]])
+				w, i = m.pbfastPutMapStringForeignMessage(e, w, i, keys[n], m.xxx_hidden_MapStringForeignMessage[keys[n]])
 			}
 		} else {
 			for k, v := range m.xxx_hidden_MapStringForeignMessage {
-				w, i = pbfastTestAllTypesEdition2023MapStringForeignMessageEncode(e, w, i, k, v)
+				w, i = m.pbfastPutMapStringForeignMessage(e, w, i, k, v)
 			}
 		}
 	}
 	if len(m.xxx_hidden_MapStringNestedMessage) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.xxx_hidden_MapStringNestedMessage)
+			keys := runtime.SortedKeys(m.xxx_hidden_MapStringNestedMessage)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesEdition2023MapStringNestedMessageEncode(e, w, i, keys[n], m.xxx_hidden_MapStringNestedMessage[keys[n]])
+				w, i = m.pbfastPutMapStringNestedMessage(e, w, i, keys[n], m.xxx_hidden_MapStringNestedMessage[keys[n]])
 			}
 		} else {
 			for k, v := range m.xxx_hidden_MapStringNestedMessage {
-				w, i = pbfastTestAllTypesEdition2023MapStringNestedMessageEncode(e, w, i, k, v)
+				w, i = m.pbfastPutMapStringNestedMessage(e, w, i, k, v)
 			}
 		}
 	}
 	if len(m.xxx_hidden_MapStringBytes) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.xxx_hidden_MapStringBytes)
+			keys := runtime.SortedKeys(m.xxx_hidden_MapStringBytes)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesEdition2023MapStringBytesEncode(e, w, i, keys[n], m.xxx_hidden_MapStringBytes[keys[n]])
+				w, i = m.pbfastPutMapStringBytes(e, w, i, keys[n], m.xxx_hidden_MapStringBytes[keys[n]])
 			}
 		} else {
 			for k, v := range m.xxx_hidden_MapStringBytes {
-				w, i = pbfastTestAllTypesEdition2023MapStringBytesEncode(e, w, i, k, v)
+				w, i = m.pbfastPutMapStringBytes(e, w, i, k, v)
 			}
 		}
 	}
 	if len(m.xxx_hidden_MapStringString) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.xxx_hidden_MapStringString)
+			keys := runtime.SortedKeys(m.xxx_hidden_MapStringString)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesEdition2023MapStringStringEncode(e, w, i, keys[n], m.xxx_hidden_MapStringString[keys[n]])
+				w, i = m.pbfastPutMapStringString(e, w, i, keys[n], m.xxx_hidden_MapStringString[keys[n]])
 			}
 		} else {
 			for k, v := range m.xxx_hidden_MapStringString {
-				w, i = pbfastTestAllTypesEdition2023MapStringStringEncode(e, w, i, k, v)
+				w, i = m.pbfastPutMapStringString(e, w, i, k, v)
 			}
 		}
 	}
 	if len(m.xxx_hidden_MapBoolBool) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedBools(m.xxx_hidden_MapBoolBool)
+			keys := runtime.SortedBools(m.xxx_hidden_MapBoolBool)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesEdition2023MapBoolBoolEncode(e, w, i, keys[n], m.xxx_hidden_MapBoolBool[keys[n]])
+				w, i = m.pbfastPutMapBoolBool(e, w, i, keys[n], m.xxx_hidden_MapBoolBool[keys[n]])
 			}
 		} else {
 			for k, v := range m.xxx_hidden_MapBoolBool {
-				w, i = pbfastTestAllTypesEdition2023MapBoolBoolEncode(e, w, i, k, v)
+				w, i = m.pbfastPutMapBoolBool(e, w, i, k, v)
 			}
 		}
 	}
 	if len(m.xxx_hidden_MapInt32Double) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.xxx_hidden_MapInt32Double)
+			keys := runtime.SortedKeys(m.xxx_hidden_MapInt32Double)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesEdition2023MapInt32DoubleEncode(e, w, i, keys[n], m.xxx_hidden_MapInt32Double[keys[n]])
+				w, i = m.pbfastPutMapInt32Double(e, w, i, keys[n], m.xxx_hidden_MapInt32Double[keys[n]])
 			}
 		} else {
 			for k, v := range m.xxx_hidden_MapInt32Double {
-				w, i = pbfastTestAllTypesEdition2023MapInt32DoubleEncode(e, w, i, k, v)
+				w, i = m.pbfastPutMapInt32Double(e, w, i, k, v)
 			}
 		}
 	}
 	if len(m.xxx_hidden_MapInt32Float) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.xxx_hidden_MapInt32Float)
+			keys := runtime.SortedKeys(m.xxx_hidden_MapInt32Float)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesEdition2023MapInt32FloatEncode(e, w, i, keys[n], m.xxx_hidden_MapInt32Float[keys[n]])
+				w, i = m.pbfastPutMapInt32Float(e, w, i, keys[n], m.xxx_hidden_MapInt32Float[keys[n]])
 			}
 		} else {
 			for k, v := range m.xxx_hidden_MapInt32Float {
-				w, i = pbfastTestAllTypesEdition2023MapInt32FloatEncode(e, w, i, k, v)
+				w, i = m.pbfastPutMapInt32Float(e, w, i, k, v)
 			}
 		}
 	}
 	if len(m.xxx_hidden_MapSfixed64Sfixed64) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.xxx_hidden_MapSfixed64Sfixed64)
+			keys := runtime.SortedKeys(m.xxx_hidden_MapSfixed64Sfixed64)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesEdition2023MapSfixed64Sfixed64Encode(e, w, i, keys[n], m.xxx_hidden_MapSfixed64Sfixed64[keys[n]])
+				w, i = m.pbfastPutMapSfixed64Sfixed64(e, w, i, keys[n], m.xxx_hidden_MapSfixed64Sfixed64[keys[n]])
 			}
 		} else {
 			for k, v := range m.xxx_hidden_MapSfixed64Sfixed64 {
-				w, i = pbfastTestAllTypesEdition2023MapSfixed64Sfixed64Encode(e, w, i, k, v)
+				w, i = m.pbfastPutMapSfixed64Sfixed64(e, w, i, k, v)
 			}
 		}
 	}
 	if len(m.xxx_hidden_MapSfixed32Sfixed32) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.xxx_hidden_MapSfixed32Sfixed32)
+			keys := runtime.SortedKeys(m.xxx_hidden_MapSfixed32Sfixed32)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesEdition2023MapSfixed32Sfixed32Encode(e, w, i, keys[n], m.xxx_hidden_MapSfixed32Sfixed32[keys[n]])
+				w, i = m.pbfastPutMapSfixed32Sfixed32(e, w, i, keys[n], m.xxx_hidden_MapSfixed32Sfixed32[keys[n]])
 			}
 		} else {
 			for k, v := range m.xxx_hidden_MapSfixed32Sfixed32 {
-				w, i = pbfastTestAllTypesEdition2023MapSfixed32Sfixed32Encode(e, w, i, k, v)
+				w, i = m.pbfastPutMapSfixed32Sfixed32(e, w, i, k, v)
 			}
 		}
 	}
 	if len(m.xxx_hidden_MapFixed64Fixed64) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.xxx_hidden_MapFixed64Fixed64)
+			keys := runtime.SortedKeys(m.xxx_hidden_MapFixed64Fixed64)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesEdition2023MapFixed64Fixed64Encode(e, w, i, keys[n], m.xxx_hidden_MapFixed64Fixed64[keys[n]])
+				w, i = m.pbfastPutMapFixed64Fixed64(e, w, i, keys[n], m.xxx_hidden_MapFixed64Fixed64[keys[n]])
 			}
 		} else {
 			for k, v := range m.xxx_hidden_MapFixed64Fixed64 {
-				w, i = pbfastTestAllTypesEdition2023MapFixed64Fixed64Encode(e, w, i, k, v)
+				w, i = m.pbfastPutMapFixed64Fixed64(e, w, i, k, v)
 			}
 		}
 	}
 	if len(m.xxx_hidden_MapFixed32Fixed32) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.xxx_hidden_MapFixed32Fixed32)
+			keys := runtime.SortedKeys(m.xxx_hidden_MapFixed32Fixed32)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesEdition2023MapFixed32Fixed32Encode(e, w, i, keys[n], m.xxx_hidden_MapFixed32Fixed32[keys[n]])
+				w, i = m.pbfastPutMapFixed32Fixed32(e, w, i, keys[n], m.xxx_hidden_MapFixed32Fixed32[keys[n]])
 			}
 		} else {
 			for k, v := range m.xxx_hidden_MapFixed32Fixed32 {
-				w, i = pbfastTestAllTypesEdition2023MapFixed32Fixed32Encode(e, w, i, k, v)
+				w, i = m.pbfastPutMapFixed32Fixed32(e, w, i, k, v)
 			}
 		}
 	}
 	if len(m.xxx_hidden_MapSint64Sint64) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.xxx_hidden_MapSint64Sint64)
+			keys := runtime.SortedKeys(m.xxx_hidden_MapSint64Sint64)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesEdition2023MapSint64Sint64Encode(e, w, i, keys[n], m.xxx_hidden_MapSint64Sint64[keys[n]])
+				w, i = m.pbfastPutMapSint64Sint64(e, w, i, keys[n], m.xxx_hidden_MapSint64Sint64[keys[n]])
 			}
 		} else {
 			for k, v := range m.xxx_hidden_MapSint64Sint64 {
-				w, i = pbfastTestAllTypesEdition2023MapSint64Sint64Encode(e, w, i, k, v)
+				w, i = m.pbfastPutMapSint64Sint64(e, w, i, k, v)
 			}
 		}
 	}
 	if len(m.xxx_hidden_MapSint32Sint32) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.xxx_hidden_MapSint32Sint32)
+			keys := runtime.SortedKeys(m.xxx_hidden_MapSint32Sint32)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesEdition2023MapSint32Sint32Encode(e, w, i, keys[n], m.xxx_hidden_MapSint32Sint32[keys[n]])
+				w, i = m.pbfastPutMapSint32Sint32(e, w, i, keys[n], m.xxx_hidden_MapSint32Sint32[keys[n]])
 			}
 		} else {
 			for k, v := range m.xxx_hidden_MapSint32Sint32 {
-				w, i = pbfastTestAllTypesEdition2023MapSint32Sint32Encode(e, w, i, k, v)
+				w, i = m.pbfastPutMapSint32Sint32(e, w, i, k, v)
 			}
 		}
 	}
 	if len(m.xxx_hidden_MapUint64Uint64) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.xxx_hidden_MapUint64Uint64)
+			keys := runtime.SortedKeys(m.xxx_hidden_MapUint64Uint64)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesEdition2023MapUint64Uint64Encode(e, w, i, keys[n], m.xxx_hidden_MapUint64Uint64[keys[n]])
+				w, i = m.pbfastPutMapUint64Uint64(e, w, i, keys[n], m.xxx_hidden_MapUint64Uint64[keys[n]])
 			}
 		} else {
 			for k, v := range m.xxx_hidden_MapUint64Uint64 {
-				w, i = pbfastTestAllTypesEdition2023MapUint64Uint64Encode(e, w, i, k, v)
+				w, i = m.pbfastPutMapUint64Uint64(e, w, i, k, v)
 			}
 		}
 	}
 	if len(m.xxx_hidden_MapUint32Uint32) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.xxx_hidden_MapUint32Uint32)
+			keys := runtime.SortedKeys(m.xxx_hidden_MapUint32Uint32)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesEdition2023MapUint32Uint32Encode(e, w, i, keys[n], m.xxx_hidden_MapUint32Uint32[keys[n]])
+				w, i = m.pbfastPutMapUint32Uint32(e, w, i, keys[n], m.xxx_hidden_MapUint32Uint32[keys[n]])
 			}
 		} else {
 			for k, v := range m.xxx_hidden_MapUint32Uint32 {
-				w, i = pbfastTestAllTypesEdition2023MapUint32Uint32Encode(e, w, i, k, v)
+				w, i = m.pbfastPutMapUint32Uint32(e, w, i, k, v)
 			}
 		}
 	}
 	if len(m.xxx_hidden_MapInt64Int64) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.xxx_hidden_MapInt64Int64)
+			keys := runtime.SortedKeys(m.xxx_hidden_MapInt64Int64)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesEdition2023MapInt64Int64Encode(e, w, i, keys[n], m.xxx_hidden_MapInt64Int64[keys[n]])
+				w, i = m.pbfastPutMapInt64Int64(e, w, i, keys[n], m.xxx_hidden_MapInt64Int64[keys[n]])
 			}
 		} else {
 			for k, v := range m.xxx_hidden_MapInt64Int64 {
-				w, i = pbfastTestAllTypesEdition2023MapInt64Int64Encode(e, w, i, k, v)
+				w, i = m.pbfastPutMapInt64Int64(e, w, i, k, v)
 			}
 		}
 	}
 	if len(m.xxx_hidden_MapInt32Int32) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.xxx_hidden_MapInt32Int32)
+			keys := runtime.SortedKeys(m.xxx_hidden_MapInt32Int32)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesEdition2023MapInt32Int32Encode(e, w, i, keys[n], m.xxx_hidden_MapInt32Int32[keys[n]])
+				w, i = m.pbfastPutMapInt32Int32(e, w, i, keys[n], m.xxx_hidden_MapInt32Int32[keys[n]])
 			}
 		} else {
 			for k, v := range m.xxx_hidden_MapInt32Int32 {
-				w, i = pbfastTestAllTypesEdition2023MapInt32Int32Encode(e, w, i, k, v)
+				w, i = m.pbfastPutMapInt32Int32(e, w, i, k, v)
 			}
 		}
 	}
@@ -1530,8 +1592,8 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 			w, i = e.Grow(w, i, 12+10*n)
 		}
 		end := i
-		i = pbfast.PutVarints(w, i, m.xxx_hidden_RepeatedForeignEnum)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutVarints(w, i, m.xxx_hidden_RepeatedForeignEnum)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xa2
@@ -1542,8 +1604,8 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 			w, i = e.Grow(w, i, 12+10*n)
 		}
 		end := i
-		i = pbfast.PutVarints(w, i, m.xxx_hidden_RepeatedNestedEnum)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutVarints(w, i, m.xxx_hidden_RepeatedNestedEnum)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x9a
@@ -1564,7 +1626,7 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 					w, i = e.Grow(w, i, 11)
 				}
 				if protoimpl.X.Present(&m.XXX_presence[0], 0) {
-					i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_C)))
+					i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_C)))
 					i--
 					w[i] = 0x8
 				}
@@ -1572,7 +1634,7 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 			if i < 12 {
 				w, i = e.Grow(w, i, 12)
 			}
-			i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+			i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0x8a
@@ -1586,7 +1648,7 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 			if i < 12 {
 				w, i = e.Grow(w, i, 12)
 			}
-			i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+			i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0x82
@@ -1600,7 +1662,7 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 		}
 		i -= len(v)
 		copy(w[i:], v)
-		i = pbfast.PutVarint(w, i, uint64(len(v)))
+		i = runtime.PutVarint(w, i, uint64(len(v)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xea
@@ -1622,8 +1684,8 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 			w, i = e.Grow(w, i, 12+1*n)
 		}
 		end := i
-		i = pbfast.PutBools(w, i, m.xxx_hidden_RepeatedBool)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutBools(w, i, m.xxx_hidden_RepeatedBool)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xda
@@ -1634,8 +1696,8 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 			w, i = e.Grow(w, i, 12+8*n)
 		}
 		end := i
-		i = pbfast.PutFixed64s(w, i, m.xxx_hidden_RepeatedDouble)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutFixed64s(w, i, m.xxx_hidden_RepeatedDouble)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xd2
@@ -1646,8 +1708,8 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 			w, i = e.Grow(w, i, 12+4*n)
 		}
 		end := i
-		i = pbfast.PutFixed32s(w, i, m.xxx_hidden_RepeatedFloat)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutFixed32s(w, i, m.xxx_hidden_RepeatedFloat)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xca
@@ -1658,8 +1720,8 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 			w, i = e.Grow(w, i, 12+8*n)
 		}
 		end := i
-		i = pbfast.PutFixed64s(w, i, m.xxx_hidden_RepeatedSfixed64)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutFixed64s(w, i, m.xxx_hidden_RepeatedSfixed64)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xc2
@@ -1670,8 +1732,8 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 			w, i = e.Grow(w, i, 12+4*n)
 		}
 		end := i
-		i = pbfast.PutFixed32s(w, i, m.xxx_hidden_RepeatedSfixed32)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutFixed32s(w, i, m.xxx_hidden_RepeatedSfixed32)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xba
@@ -1682,8 +1744,8 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 			w, i = e.Grow(w, i, 12+8*n)
 		}
 		end := i
-		i = pbfast.PutFixed64s(w, i, m.xxx_hidden_RepeatedFixed64)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutFixed64s(w, i, m.xxx_hidden_RepeatedFixed64)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xb2
@@ -1694,8 +1756,8 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 			w, i = e.Grow(w, i, 12+4*n)
 		}
 		end := i
-		i = pbfast.PutFixed32s(w, i, m.xxx_hidden_RepeatedFixed32)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutFixed32s(w, i, m.xxx_hidden_RepeatedFixed32)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xaa
@@ -1706,8 +1768,8 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 			w, i = e.Grow(w, i, 12+10*n)
 		}
 		end := i
-		i = pbfast.PutZigZags(w, i, m.xxx_hidden_RepeatedSint64)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutZigZags(w, i, m.xxx_hidden_RepeatedSint64)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xa2
@@ -1718,8 +1780,8 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 			w, i = e.Grow(w, i, 12+5*n)
 		}
 		end := i
-		i = pbfast.PutZigZags(w, i, m.xxx_hidden_RepeatedSint32)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutZigZags(w, i, m.xxx_hidden_RepeatedSint32)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x9a
@@ -1730,8 +1792,8 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 			w, i = e.Grow(w, i, 12+10*n)
 		}
 		end := i
-		i = pbfast.PutVarints(w, i, m.xxx_hidden_RepeatedUint64)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutVarints(w, i, m.xxx_hidden_RepeatedUint64)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x92
@@ -1742,8 +1804,8 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 			w, i = e.Grow(w, i, 12+5*n)
 		}
 		end := i
-		i = pbfast.PutVarints(w, i, m.xxx_hidden_RepeatedUint32)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutVarints(w, i, m.xxx_hidden_RepeatedUint32)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x8a
@@ -1754,8 +1816,8 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 			w, i = e.Grow(w, i, 12+10*n)
 		}
 		end := i
-		i = pbfast.PutVarints(w, i, m.xxx_hidden_RepeatedInt64)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutVarints(w, i, m.xxx_hidden_RepeatedInt64)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x82
@@ -1766,8 +1828,8 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 			w, i = e.Grow(w, i, 12+10*n)
 		}
 		end := i
-		i = pbfast.PutVarints(w, i, m.xxx_hidden_RepeatedInt32)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutVarints(w, i, m.xxx_hidden_RepeatedInt32)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xfa
@@ -1779,7 +1841,7 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 		if i < 12 {
 			w, i = e.Grow(w, i, 12)
 		}
-		i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xda
@@ -1811,14 +1873,14 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 		w[i+1] = 0x1
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 18) {
-		i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_OptionalForeignEnum)))
+		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_OptionalForeignEnum)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xb0
 		w[i+1] = 0x1
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 17) {
-		i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_OptionalNestedEnum)))
+		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_OptionalNestedEnum)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xa8
@@ -1838,7 +1900,7 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 				w, i = e.Grow(w, i, 11)
 			}
 			if protoimpl.X.Present(&m.XXX_presence[0], 0) {
-				i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_C)))
+				i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_C)))
 				i--
 				w[i] = 0x8
 			}
@@ -1846,7 +1908,7 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 		if i < 12 {
 			w, i = e.Grow(w, i, 12)
 		}
-		i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x9a
@@ -1858,7 +1920,7 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 		if i < 12 {
 			w, i = e.Grow(w, i, 12)
 		}
-		i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x92
@@ -1870,7 +1932,7 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 	if protoimpl.X.Present(&m.XXX_presence[0], 14) {
 		i -= len(m.xxx_hidden_OptionalBytes)
 		copy(w[i:], m.xxx_hidden_OptionalBytes)
-		i = pbfast.PutVarint(w, i, uint64(len(m.xxx_hidden_OptionalBytes)))
+		i = runtime.PutVarint(w, i, uint64(len(m.xxx_hidden_OptionalBytes)))
 		i--
 		w[i] = 0x7a
 	}
@@ -1883,85 +1945,85 @@ func (m *TestAllTypesEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 12) {
 		i--
-		w[i] = byte(pbfast.Bit(m.xxx_hidden_OptionalBool))
+		w[i] = byte(runtime.Bit(m.xxx_hidden_OptionalBool))
 		i--
 		w[i] = 0x68
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 11) {
-		i = pbfast.PutFixed64(w, i, math.Float64bits(m.xxx_hidden_OptionalDouble))
+		i = runtime.PutFixed64(w, i, math.Float64bits(m.xxx_hidden_OptionalDouble))
 		i--
 		w[i] = 0x61
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 10) {
-		i = pbfast.PutFixed32(w, i, math.Float32bits(m.xxx_hidden_OptionalFloat))
+		i = runtime.PutFixed32(w, i, math.Float32bits(m.xxx_hidden_OptionalFloat))
 		i--
 		w[i] = 0x5d
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 9) {
-		i = pbfast.PutFixed64(w, i, uint64(m.xxx_hidden_OptionalSfixed64))
+		i = runtime.PutFixed64(w, i, uint64(m.xxx_hidden_OptionalSfixed64))
 		i--
 		w[i] = 0x51
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 8) {
-		i = pbfast.PutFixed32(w, i, uint32(m.xxx_hidden_OptionalSfixed32))
+		i = runtime.PutFixed32(w, i, uint32(m.xxx_hidden_OptionalSfixed32))
 		i--
 		w[i] = 0x4d
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 7) {
-		i = pbfast.PutFixed64(w, i, uint64(m.xxx_hidden_OptionalFixed64))
+		i = runtime.PutFixed64(w, i, uint64(m.xxx_hidden_OptionalFixed64))
 		i--
 		w[i] = 0x41
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 6) {
-		i = pbfast.PutFixed32(w, i, uint32(m.xxx_hidden_OptionalFixed32))
+		i = runtime.PutFixed32(w, i, uint32(m.xxx_hidden_OptionalFixed32))
 		i--
 		w[i] = 0x3d
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 5) {
-		i = pbfast.PutVarint(w, i, pbfast.ZigZag(int64(m.xxx_hidden_OptionalSint64)))
+		i = runtime.PutVarint(w, i, runtime.ZigZag(int64(m.xxx_hidden_OptionalSint64)))
 		i--
 		w[i] = 0x30
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 4) {
-		i = pbfast.PutVarint(w, i, pbfast.ZigZag(int64(m.xxx_hidden_OptionalSint32)))
+		i = runtime.PutVarint(w, i, runtime.ZigZag(int64(m.xxx_hidden_OptionalSint32)))
 		i--
 		w[i] = 0x28
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 3) {
-		i = pbfast.PutVarint(w, i, m.xxx_hidden_OptionalUint64)
+		i = runtime.PutVarint(w, i, m.xxx_hidden_OptionalUint64)
 		i--
 		w[i] = 0x20
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 2) {
-		i = pbfast.PutVarint(w, i, uint64(m.xxx_hidden_OptionalUint32))
+		i = runtime.PutVarint(w, i, uint64(m.xxx_hidden_OptionalUint32))
 		i--
 		w[i] = 0x18
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 1) {
-		i = pbfast.PutVarint(w, i, uint64(m.xxx_hidden_OptionalInt64))
+		i = runtime.PutVarint(w, i, uint64(m.xxx_hidden_OptionalInt64))
 		i--
 		w[i] = 0x10
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 0) {
-		i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_OptionalInt32)))
+		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_OptionalInt32)))
 		i--
 		w[i] = 0x8
 	}
 	return w, i
 }
 
-func pbfastTestAllTypesEdition2023MapInt32Int32Encode(e *pbfast.Encoder, w []byte, i int, k int32, v int32) ([]byte, int) {
+func (*TestAllTypesEdition2023) pbfastPutMapInt32Int32(e *runtime.Encoder, w []byte, i int, k int32, v int32) ([]byte, int) {
 	if i < 34 {
 		w, i = e.Grow(w, i, 34)
 	}
 	last := i
-	i = pbfast.PutVarint(w, i, uint64(int64(v)))
+	i = runtime.PutVarint(w, i, uint64(int64(v)))
 	i--
 	w[i] = 0x10
-	i = pbfast.PutVarint(w, i, uint64(int64(k)))
+	i = runtime.PutVarint(w, i, uint64(int64(k)))
 	i--
 	w[i] = 0x8
-	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i = runtime.PutVarint(w, i, uint64(last-i))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0xc2
@@ -1969,18 +2031,18 @@ func pbfastTestAllTypesEdition2023MapInt32Int32Encode(e *pbfast.Encoder, w []byt
 	return w, i
 }
 
-func pbfastTestAllTypesEdition2023MapInt64Int64Encode(e *pbfast.Encoder, w []byte, i int, k int64, v int64) ([]byte, int) {
+func (*TestAllTypesEdition2023) pbfastPutMapInt64Int64(e *runtime.Encoder, w []byte, i int, k int64, v int64) ([]byte, int) {
 	if i < 34 {
 		w, i = e.Grow(w, i, 34)
 	}
 	last := i
-	i = pbfast.PutVarint(w, i, uint64(v))
+	i = runtime.PutVarint(w, i, uint64(v))
 	i--
 	w[i] = 0x10
-	i = pbfast.PutVarint(w, i, uint64(k))
+	i = runtime.PutVarint(w, i, uint64(k))
 	i--
 	w[i] = 0x8
-	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i = runtime.PutVarint(w, i, uint64(last-i))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0xca
@@ -1988,18 +2050,18 @@ func pbfastTestAllTypesEdition2023MapInt64Int64Encode(e *pbfast.Encoder, w []byt
 	return w, i
 }
 
-func pbfastTestAllTypesEdition2023MapUint32Uint32Encode(e *pbfast.Encoder, w []byte, i int, k uint32, v uint32) ([]byte, int) {
+func (*TestAllTypesEdition2023) pbfastPutMapUint32Uint32(e *runtime.Encoder, w []byte, i int, k uint32, v uint32) ([]byte, int) {
 	if i < 24 {
 		w, i = e.Grow(w, i, 24)
 	}
 	last := i
-	i = pbfast.PutVarint(w, i, uint64(v))
+	i = runtime.PutVarint(w, i, uint64(v))
 	i--
 	w[i] = 0x10
-	i = pbfast.PutVarint(w, i, uint64(k))
+	i = runtime.PutVarint(w, i, uint64(k))
 	i--
 	w[i] = 0x8
-	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i = runtime.PutVarint(w, i, uint64(last-i))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0xd2
@@ -2007,18 +2069,18 @@ func pbfastTestAllTypesEdition2023MapUint32Uint32Encode(e *pbfast.Encoder, w []b
 	return w, i
 }
 
-func pbfastTestAllTypesEdition2023MapUint64Uint64Encode(e *pbfast.Encoder, w []byte, i int, k uint64, v uint64) ([]byte, int) {
+func (*TestAllTypesEdition2023) pbfastPutMapUint64Uint64(e *runtime.Encoder, w []byte, i int, k uint64, v uint64) ([]byte, int) {
 	if i < 34 {
 		w, i = e.Grow(w, i, 34)
 	}
 	last := i
-	i = pbfast.PutVarint(w, i, v)
+	i = runtime.PutVarint(w, i, v)
 	i--
 	w[i] = 0x10
-	i = pbfast.PutVarint(w, i, k)
+	i = runtime.PutVarint(w, i, k)
 	i--
 	w[i] = 0x8
-	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i = runtime.PutVarint(w, i, uint64(last-i))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0xda
@@ -2026,18 +2088,18 @@ func pbfastTestAllTypesEdition2023MapUint64Uint64Encode(e *pbfast.Encoder, w []b
 	return w, i
 }
 
-func pbfastTestAllTypesEdition2023MapSint32Sint32Encode(e *pbfast.Encoder, w []byte, i int, k int32, v int32) ([]byte, int) {
+func (*TestAllTypesEdition2023) pbfastPutMapSint32Sint32(e *runtime.Encoder, w []byte, i int, k int32, v int32) ([]byte, int) {
 	if i < 24 {
 		w, i = e.Grow(w, i, 24)
 	}
 	last := i
-	i = pbfast.PutVarint(w, i, pbfast.ZigZag(int64(v)))
+	i = runtime.PutVarint(w, i, runtime.ZigZag(int64(v)))
 	i--
 	w[i] = 0x10
-	i = pbfast.PutVarint(w, i, pbfast.ZigZag(int64(k)))
+	i = runtime.PutVarint(w, i, runtime.ZigZag(int64(k)))
 	i--
 	w[i] = 0x8
-	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i = runtime.PutVarint(w, i, uint64(last-i))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0xe2
@@ -2045,18 +2107,18 @@ func pbfastTestAllTypesEdition2023MapSint32Sint32Encode(e *pbfast.Encoder, w []b
 	return w, i
 }
 
-func pbfastTestAllTypesEdition2023MapSint64Sint64Encode(e *pbfast.Encoder, w []byte, i int, k int64, v int64) ([]byte, int) {
+func (*TestAllTypesEdition2023) pbfastPutMapSint64Sint64(e *runtime.Encoder, w []byte, i int, k int64, v int64) ([]byte, int) {
 	if i < 34 {
 		w, i = e.Grow(w, i, 34)
 	}
 	last := i
-	i = pbfast.PutVarint(w, i, pbfast.ZigZag(int64(v)))
+	i = runtime.PutVarint(w, i, runtime.ZigZag(int64(v)))
 	i--
 	w[i] = 0x10
-	i = pbfast.PutVarint(w, i, pbfast.ZigZag(int64(k)))
+	i = runtime.PutVarint(w, i, runtime.ZigZag(int64(k)))
 	i--
 	w[i] = 0x8
-	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i = runtime.PutVarint(w, i, uint64(last-i))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0xea
@@ -2064,18 +2126,18 @@ func pbfastTestAllTypesEdition2023MapSint64Sint64Encode(e *pbfast.Encoder, w []b
 	return w, i
 }
 
-func pbfastTestAllTypesEdition2023MapFixed32Fixed32Encode(e *pbfast.Encoder, w []byte, i int, k uint32, v uint32) ([]byte, int) {
+func (*TestAllTypesEdition2023) pbfastPutMapFixed32Fixed32(e *runtime.Encoder, w []byte, i int, k uint32, v uint32) ([]byte, int) {
 	if i < 22 {
 		w, i = e.Grow(w, i, 22)
 	}
 	last := i
-	i = pbfast.PutFixed32(w, i, uint32(v))
+	i = runtime.PutFixed32(w, i, uint32(v))
 	i--
 	w[i] = 0x15
-	i = pbfast.PutFixed32(w, i, uint32(k))
+	i = runtime.PutFixed32(w, i, uint32(k))
 	i--
 	w[i] = 0xd
-	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i = runtime.PutVarint(w, i, uint64(last-i))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0xf2
@@ -2083,18 +2145,18 @@ func pbfastTestAllTypesEdition2023MapFixed32Fixed32Encode(e *pbfast.Encoder, w [
 	return w, i
 }
 
-func pbfastTestAllTypesEdition2023MapFixed64Fixed64Encode(e *pbfast.Encoder, w []byte, i int, k uint64, v uint64) ([]byte, int) {
+func (*TestAllTypesEdition2023) pbfastPutMapFixed64Fixed64(e *runtime.Encoder, w []byte, i int, k uint64, v uint64) ([]byte, int) {
 	if i < 30 {
 		w, i = e.Grow(w, i, 30)
 	}
 	last := i
-	i = pbfast.PutFixed64(w, i, uint64(v))
+	i = runtime.PutFixed64(w, i, uint64(v))
 	i--
 	w[i] = 0x11
-	i = pbfast.PutFixed64(w, i, uint64(k))
+	i = runtime.PutFixed64(w, i, uint64(k))
 	i--
 	w[i] = 0x9
-	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i = runtime.PutVarint(w, i, uint64(last-i))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0xfa
@@ -2102,18 +2164,18 @@ func pbfastTestAllTypesEdition2023MapFixed64Fixed64Encode(e *pbfast.Encoder, w [
 	return w, i
 }
 
-func pbfastTestAllTypesEdition2023MapSfixed32Sfixed32Encode(e *pbfast.Encoder, w []byte, i int, k int32, v int32) ([]byte, int) {
+func (*TestAllTypesEdition2023) pbfastPutMapSfixed32Sfixed32(e *runtime.Encoder, w []byte, i int, k int32, v int32) ([]byte, int) {
 	if i < 22 {
 		w, i = e.Grow(w, i, 22)
 	}
 	last := i
-	i = pbfast.PutFixed32(w, i, uint32(v))
+	i = runtime.PutFixed32(w, i, uint32(v))
 	i--
 	w[i] = 0x15
-	i = pbfast.PutFixed32(w, i, uint32(k))
+	i = runtime.PutFixed32(w, i, uint32(k))
 	i--
 	w[i] = 0xd
-	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i = runtime.PutVarint(w, i, uint64(last-i))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0x82
@@ -2121,18 +2183,18 @@ func pbfastTestAllTypesEdition2023MapSfixed32Sfixed32Encode(e *pbfast.Encoder, w
 	return w, i
 }
 
-func pbfastTestAllTypesEdition2023MapSfixed64Sfixed64Encode(e *pbfast.Encoder, w []byte, i int, k int64, v int64) ([]byte, int) {
+func (*TestAllTypesEdition2023) pbfastPutMapSfixed64Sfixed64(e *runtime.Encoder, w []byte, i int, k int64, v int64) ([]byte, int) {
 	if i < 30 {
 		w, i = e.Grow(w, i, 30)
 	}
 	last := i
-	i = pbfast.PutFixed64(w, i, uint64(v))
+	i = runtime.PutFixed64(w, i, uint64(v))
 	i--
 	w[i] = 0x11
-	i = pbfast.PutFixed64(w, i, uint64(k))
+	i = runtime.PutFixed64(w, i, uint64(k))
 	i--
 	w[i] = 0x9
-	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i = runtime.PutVarint(w, i, uint64(last-i))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0x8a
@@ -2140,18 +2202,18 @@ func pbfastTestAllTypesEdition2023MapSfixed64Sfixed64Encode(e *pbfast.Encoder, w
 	return w, i
 }
 
-func pbfastTestAllTypesEdition2023MapInt32FloatEncode(e *pbfast.Encoder, w []byte, i int, k int32, v float32) ([]byte, int) {
+func (*TestAllTypesEdition2023) pbfastPutMapInt32Float(e *runtime.Encoder, w []byte, i int, k int32, v float32) ([]byte, int) {
 	if i < 28 {
 		w, i = e.Grow(w, i, 28)
 	}
 	last := i
-	i = pbfast.PutFixed32(w, i, math.Float32bits(v))
+	i = runtime.PutFixed32(w, i, math.Float32bits(v))
 	i--
 	w[i] = 0x15
-	i = pbfast.PutVarint(w, i, uint64(int64(k)))
+	i = runtime.PutVarint(w, i, uint64(int64(k)))
 	i--
 	w[i] = 0x8
-	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i = runtime.PutVarint(w, i, uint64(last-i))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0x92
@@ -2159,18 +2221,18 @@ func pbfastTestAllTypesEdition2023MapInt32FloatEncode(e *pbfast.Encoder, w []byt
 	return w, i
 }
 
-func pbfastTestAllTypesEdition2023MapInt32DoubleEncode(e *pbfast.Encoder, w []byte, i int, k int32, v float64) ([]byte, int) {
+func (*TestAllTypesEdition2023) pbfastPutMapInt32Double(e *runtime.Encoder, w []byte, i int, k int32, v float64) ([]byte, int) {
 	if i < 32 {
 		w, i = e.Grow(w, i, 32)
 	}
 	last := i
-	i = pbfast.PutFixed64(w, i, math.Float64bits(v))
+	i = runtime.PutFixed64(w, i, math.Float64bits(v))
 	i--
 	w[i] = 0x11
-	i = pbfast.PutVarint(w, i, uint64(int64(k)))
+	i = runtime.PutVarint(w, i, uint64(int64(k)))
 	i--
 	w[i] = 0x8
-	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i = runtime.PutVarint(w, i, uint64(last-i))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0x9a
@@ -2178,20 +2240,20 @@ func pbfastTestAllTypesEdition2023MapInt32DoubleEncode(e *pbfast.Encoder, w []by
 	return w, i
 }
 
-func pbfastTestAllTypesEdition2023MapBoolBoolEncode(e *pbfast.Encoder, w []byte, i int, k bool, v bool) ([]byte, int) {
+func (*TestAllTypesEdition2023) pbfastPutMapBoolBool(e *runtime.Encoder, w []byte, i int, k bool, v bool) ([]byte, int) {
 	if i < 16 {
 		w, i = e.Grow(w, i, 16)
 	}
 	last := i
 	i--
-	w[i] = byte(pbfast.Bit(v))
+	w[i] = byte(runtime.Bit(v))
 	i--
 	w[i] = 0x10
 	i--
-	w[i] = byte(pbfast.Bit(k))
+	w[i] = byte(runtime.Bit(k))
 	i--
 	w[i] = 0x8
-	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i = runtime.PutVarint(w, i, uint64(last-i))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0xa2
@@ -2199,14 +2261,14 @@ func pbfastTestAllTypesEdition2023MapBoolBoolEncode(e *pbfast.Encoder, w []byte,
 	return w, i
 }
 
-func pbfastTestAllTypesEdition2023MapStringStringEncode(e *pbfast.Encoder, w []byte, i int, k string, v string) ([]byte, int) {
+func (*TestAllTypesEdition2023) pbfastPutMapStringString(e *runtime.Encoder, w []byte, i int, k string, v string) ([]byte, int) {
 	if need := 34 + len(k) + len(v); i < need {
 		w, i = e.Grow(w, i, need)
 	}
 	last := i
 	i = e.PutText(w, i, v, 0x12)
 	i = e.PutText(w, i, k, 0xa)
-	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i = runtime.PutVarint(w, i, uint64(last-i))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0xaa
@@ -2214,18 +2276,18 @@ func pbfastTestAllTypesEdition2023MapStringStringEncode(e *pbfast.Encoder, w []b
 	return w, i
 }
 
-func pbfastTestAllTypesEdition2023MapStringBytesEncode(e *pbfast.Encoder, w []byte, i int, k string, v []byte) ([]byte, int) {
+func (*TestAllTypesEdition2023) pbfastPutMapStringBytes(e *runtime.Encoder, w []byte, i int, k string, v []byte) ([]byte, int) {
 	if need := 34 + len(k) + len(v); i < need {
 		w, i = e.Grow(w, i, need)
 	}
 	last := i
 	i -= len(v)
 	copy(w[i:], v)
-	i = pbfast.PutVarint(w, i, uint64(len(v)))
+	i = runtime.PutVarint(w, i, uint64(len(v)))
 	i--
 	w[i] = 0x12
 	i = e.PutText(w, i, k, 0xa)
-	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i = runtime.PutVarint(w, i, uint64(last-i))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0xb2
@@ -2233,21 +2295,21 @@ func pbfastTestAllTypesEdition2023MapStringBytesEncode(e *pbfast.Encoder, w []by
 	return w, i
 }
 
-func pbfastTestAllTypesEdition2023MapStringNestedMessageEncode(e *pbfast.Encoder, w []byte, i int, k string, v *TestAllTypesEdition2023_NestedMessage) ([]byte, int) {
+func (*TestAllTypesEdition2023) pbfastPutMapStringNestedMessage(e *runtime.Encoder, w []byte, i int, k string, v *TestAllTypesEdition2023_NestedMessage) ([]byte, int) {
 	last := len(w) - i
 	end := len(w) - i
 	w, i = v.pbfastEncode(e, w, i)
 	if i < 11 {
 		w, i = e.Grow(w, i, 11)
 	}
-	i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+	i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 	i--
 	w[i] = 0x12
 	if i < 23+len(k) {
 		w, i = e.Grow(w, i, 23+len(k))
 	}
 	i = e.PutText(w, i, k, 0xa)
-	i = pbfast.PutVarint(w, i, uint64(len(w)-i-last))
+	i = runtime.PutVarint(w, i, uint64(len(w)-i-last))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0xba
@@ -2255,7 +2317,7 @@ func pbfastTestAllTypesEdition2023MapStringNestedMessageEncode(e *pbfast.Encoder
 	return w, i
 }
 
-func pbfastTestAllTypesEdition2023MapStringForeignMessageEncode(e *pbfast.Encoder, w []byte, i int, k string, v *ForeignMessageEdition2023) ([]byte, int) {
+func (*TestAllTypesEdition2023) pbfastPutMapStringForeignMessage(e *runtime.Encoder, w []byte, i int, k string, v *ForeignMessageEdition2023) ([]byte, int) {
 	last := len(w) - i
 	end := len(w) - i
 	if m := v; m != nil {
@@ -2270,7 +2332,7 @@ func pbfastTestAllTypesEdition2023MapStringForeignMessageEncode(e *pbfast.Encode
 			w, i = e.Grow(w, i, 11)
 		}
 		if protoimpl.X.Present(&m.XXX_presence[0], 0) {
-			i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_C)))
+			i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_C)))
 			i--
 			w[i] = 0x8
 		}
@@ -2278,14 +2340,14 @@ func pbfastTestAllTypesEdition2023MapStringForeignMessageEncode(e *pbfast.Encode
 	if i < 11 {
 		w, i = e.Grow(w, i, 11)
 	}
-	i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+	i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 	i--
 	w[i] = 0x12
 	if i < 23+len(k) {
 		w, i = e.Grow(w, i, 23+len(k))
 	}
 	i = e.PutText(w, i, k, 0xa)
-	i = pbfast.PutVarint(w, i, uint64(len(w)-i-last))
+	i = runtime.PutVarint(w, i, uint64(len(w)-i-last))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0xc2
@@ -2293,16 +2355,16 @@ func pbfastTestAllTypesEdition2023MapStringForeignMessageEncode(e *pbfast.Encode
 	return w, i
 }
 
-func pbfastTestAllTypesEdition2023MapStringNestedEnumEncode(e *pbfast.Encoder, w []byte, i int, k string, v TestAllTypesEdition2023_NestedEnum) ([]byte, int) {
+func (*TestAllTypesEdition2023) pbfastPutMapStringNestedEnum(e *runtime.Encoder, w []byte, i int, k string, v TestAllTypesEdition2023_NestedEnum) ([]byte, int) {
 	if i < 34+len(k) {
 		w, i = e.Grow(w, i, 34+len(k))
 	}
 	last := i
-	i = pbfast.PutVarint(w, i, uint64(int64(v)))
+	i = runtime.PutVarint(w, i, uint64(int64(v)))
 	i--
 	w[i] = 0x10
 	i = e.PutText(w, i, k, 0xa)
-	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i = runtime.PutVarint(w, i, uint64(last-i))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0xca
@@ -2310,16 +2372,16 @@ func pbfastTestAllTypesEdition2023MapStringNestedEnumEncode(e *pbfast.Encoder, w
 	return w, i
 }
 
-func pbfastTestAllTypesEdition2023MapStringForeignEnumEncode(e *pbfast.Encoder, w []byte, i int, k string, v ForeignEnumEdition2023) ([]byte, int) {
+func (*TestAllTypesEdition2023) pbfastPutMapStringForeignEnum(e *runtime.Encoder, w []byte, i int, k string, v ForeignEnumEdition2023) ([]byte, int) {
 	if i < 34+len(k) {
 		w, i = e.Grow(w, i, 34+len(k))
 	}
 	last := i
-	i = pbfast.PutVarint(w, i, uint64(int64(v)))
+	i = runtime.PutVarint(w, i, uint64(int64(v)))
 	i--
 	w[i] = 0x10
 	i = e.PutText(w, i, k, 0xa)
-	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i = runtime.PutVarint(w, i, uint64(last-i))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0xd2
@@ -2342,16 +2404,16 @@ type pbfastTestAllTypesEdition2023Node struct {
 	s pbfastTestAllTypesEdition2023Parts
 }
 
-func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfastTestAllTypesEdition2023Parts, depth int) error {
+func (m *TestAllTypesEdition2023) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfastTestAllTypesEdition2023Parts, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -2360,8 +2422,8 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_OptionalInt32 = int32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 93)
@@ -2370,8 +2432,8 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_OptionalInt64 = int64(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 1, 93)
@@ -2380,8 +2442,8 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_OptionalUint32 = uint32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 2, 93)
@@ -2390,8 +2452,8 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_OptionalUint64 = v
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 3, 93)
@@ -2400,65 +2462,65 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			m.xxx_hidden_OptionalSint32 = int32(pbfast.UnZigZag(uint64(uint32(v))))
+			m.xxx_hidden_OptionalSint32 = int32(runtime.UnZigZag(uint64(uint32(v))))
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 4, 93)
 		case 0x30: // optional_sint64
 			var v uint64
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			m.xxx_hidden_OptionalSint64 = pbfast.UnZigZag(v)
+			m.xxx_hidden_OptionalSint64 = runtime.UnZigZag(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 5, 93)
 		case 0x3d: // optional_fixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_OptionalFixed32 = uint32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 6, 93)
 		case 0x41: // optional_fixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_OptionalFixed64 = uint64(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 7, 93)
 		case 0x4d: // optional_sfixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_OptionalSfixed32 = int32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 8, 93)
 		case 0x51: // optional_sfixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_OptionalSfixed64 = int64(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 9, 93)
 		case 0x5d: // optional_float
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_OptionalFloat = math.Float32frombits(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 10, 93)
 		case 0x61: // optional_double
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_OptionalDouble = math.Float64frombits(v)
@@ -2468,8 +2530,8 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_OptionalBool = v != 0
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 12, 93)
@@ -2479,17 +2541,18 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			if m.xxx_hidden_OptionalString == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesEdition2023Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.xxx_hidden_OptionalString = &s.OptionalString
+				} else {
+					m.xxx_hidden_OptionalString = new(string)
 				}
-				m.xxx_hidden_OptionalString = &s.OptionalString
 			}
 			*m.xxx_hidden_OptionalString = d.String(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 13, 93)
@@ -2499,8 +2562,8 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_OptionalBytes = d.PresentBytes(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 14, 93)
@@ -2510,8 +2573,8 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.xxx_hidden_OptionalNestedMessage == nil {
 				m.xxx_hidden_OptionalNestedMessage = new(TestAllTypesEdition2023_NestedMessage)
@@ -2525,14 +2588,15 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.xxx_hidden_OptionalForeignMessage == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesEdition2023Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.xxx_hidden_OptionalForeignMessage = &s.OptionalForeignMessage
+				} else {
+					m.xxx_hidden_OptionalForeignMessage = new(ForeignMessageEdition2023)
 				}
-				m.xxx_hidden_OptionalForeignMessage = &s.OptionalForeignMessage
 			}
 			if err := m.xxx_hidden_OptionalForeignMessage.pbfastDecode(d, v, depth); err != nil {
 				return err
@@ -2542,8 +2606,8 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_OptionalNestedEnum = TestAllTypesEdition2023_NestedEnum(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 17, 93)
@@ -2552,8 +2616,8 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_OptionalForeignEnum = ForeignEnumEdition2023(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 18, 93)
@@ -2563,17 +2627,18 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			if m.xxx_hidden_OptionalStringPiece == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesEdition2023Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.xxx_hidden_OptionalStringPiece = &s.OptionalStringPiece
+				} else {
+					m.xxx_hidden_OptionalStringPiece = new(string)
 				}
-				m.xxx_hidden_OptionalStringPiece = &s.OptionalStringPiece
 			}
 			*m.xxx_hidden_OptionalStringPiece = d.String(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 19, 93)
@@ -2583,17 +2648,18 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			if m.xxx_hidden_OptionalCord == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesEdition2023Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.xxx_hidden_OptionalCord = &s.OptionalCord
+				} else {
+					m.xxx_hidden_OptionalCord = new(string)
 				}
-				m.xxx_hidden_OptionalCord = &s.OptionalCord
 			}
 			*m.xxx_hidden_OptionalCord = d.String(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 20, 93)
@@ -2603,8 +2669,8 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.xxx_hidden_RecursiveMessage == nil {
 				m.xxx_hidden_RecursiveMessage = new(TestAllTypesEdition2023)
@@ -2617,8 +2683,8 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_RepeatedInt32 = append(m.xxx_hidden_RepeatedInt32, int32(v))
 		case 0xfa: // repeated_int32, packed
@@ -2627,11 +2693,11 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_RepeatedInt32, err = pbfast.AppendVarints(m.xxx_hidden_RepeatedInt32, v); err != nil {
+			if m.xxx_hidden_RepeatedInt32, err = runtime.AppendVarints(m.xxx_hidden_RepeatedInt32, v); err != nil {
 				return err
 			}
 		case 0x100: // repeated_int64
@@ -2639,8 +2705,8 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_RepeatedInt64 = append(m.xxx_hidden_RepeatedInt64, int64(v))
 		case 0x102: // repeated_int64, packed
@@ -2649,11 +2715,11 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_RepeatedInt64, err = pbfast.AppendVarints(m.xxx_hidden_RepeatedInt64, v); err != nil {
+			if m.xxx_hidden_RepeatedInt64, err = runtime.AppendVarints(m.xxx_hidden_RepeatedInt64, v); err != nil {
 				return err
 			}
 		case 0x108: // repeated_uint32
@@ -2661,8 +2727,8 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_RepeatedUint32 = append(m.xxx_hidden_RepeatedUint32, uint32(v))
 		case 0x10a: // repeated_uint32, packed
@@ -2671,11 +2737,11 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_RepeatedUint32, err = pbfast.AppendVarints(m.xxx_hidden_RepeatedUint32, v); err != nil {
+			if m.xxx_hidden_RepeatedUint32, err = runtime.AppendVarints(m.xxx_hidden_RepeatedUint32, v); err != nil {
 				return err
 			}
 		case 0x110: // repeated_uint64
@@ -2683,8 +2749,8 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_RepeatedUint64 = append(m.xxx_hidden_RepeatedUint64, v)
 		case 0x112: // repeated_uint64, packed
@@ -2693,11 +2759,11 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_RepeatedUint64, err = pbfast.AppendVarints(m.xxx_hidden_RepeatedUint64, v); err != nil {
+			if m.xxx_hidden_RepeatedUint64, err = runtime.AppendVarints(m.xxx_hidden_RepeatedUint64, v); err != nil {
 				return err
 			}
 		case 0x118: // repeated_sint32
@@ -2705,21 +2771,21 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			m.xxx_hidden_RepeatedSint32 = append(m.xxx_hidden_RepeatedSint32, int32(pbfast.UnZigZag(uint64(uint32(v)))))
+			m.xxx_hidden_RepeatedSint32 = append(m.xxx_hidden_RepeatedSint32, int32(runtime.UnZigZag(uint64(uint32(v)))))
 		case 0x11a: // repeated_sint32, packed
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_RepeatedSint32, err = pbfast.AppendZigZags(m.xxx_hidden_RepeatedSint32, v); err != nil {
+			if m.xxx_hidden_RepeatedSint32, err = runtime.AppendZigZags(m.xxx_hidden_RepeatedSint32, v); err != nil {
 				return err
 			}
 		case 0x120: // repeated_sint64
@@ -2727,27 +2793,27 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			m.xxx_hidden_RepeatedSint64 = append(m.xxx_hidden_RepeatedSint64, pbfast.UnZigZag(v))
+			m.xxx_hidden_RepeatedSint64 = append(m.xxx_hidden_RepeatedSint64, runtime.UnZigZag(v))
 		case 0x122: // repeated_sint64, packed
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_RepeatedSint64, err = pbfast.AppendZigZags(m.xxx_hidden_RepeatedSint64, v); err != nil {
+			if m.xxx_hidden_RepeatedSint64, err = runtime.AppendZigZags(m.xxx_hidden_RepeatedSint64, v); err != nil {
 				return err
 			}
 		case 0x12d: // repeated_fixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_RepeatedFixed32 = append(m.xxx_hidden_RepeatedFixed32, uint32(v))
@@ -2757,17 +2823,17 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_RepeatedFixed32, err = pbfast.AppendFixed32s(m.xxx_hidden_RepeatedFixed32, v); err != nil {
+			if m.xxx_hidden_RepeatedFixed32, err = runtime.AppendFixed32s(m.xxx_hidden_RepeatedFixed32, v); err != nil {
 				return err
 			}
 		case 0x131: // repeated_fixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_RepeatedFixed64 = append(m.xxx_hidden_RepeatedFixed64, uint64(v))
@@ -2777,17 +2843,17 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_RepeatedFixed64, err = pbfast.AppendFixed64s(m.xxx_hidden_RepeatedFixed64, v); err != nil {
+			if m.xxx_hidden_RepeatedFixed64, err = runtime.AppendFixed64s(m.xxx_hidden_RepeatedFixed64, v); err != nil {
 				return err
 			}
 		case 0x13d: // repeated_sfixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_RepeatedSfixed32 = append(m.xxx_hidden_RepeatedSfixed32, int32(v))
@@ -2797,17 +2863,17 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_RepeatedSfixed32, err = pbfast.AppendFixed32s(m.xxx_hidden_RepeatedSfixed32, v); err != nil {
+			if m.xxx_hidden_RepeatedSfixed32, err = runtime.AppendFixed32s(m.xxx_hidden_RepeatedSfixed32, v); err != nil {
 				return err
 			}
 		case 0x141: // repeated_sfixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_RepeatedSfixed64 = append(m.xxx_hidden_RepeatedSfixed64, int64(v))
@@ -2817,17 +2883,17 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_RepeatedSfixed64, err = pbfast.AppendFixed64s(m.xxx_hidden_RepeatedSfixed64, v); err != nil {
+			if m.xxx_hidden_RepeatedSfixed64, err = runtime.AppendFixed64s(m.xxx_hidden_RepeatedSfixed64, v); err != nil {
 				return err
 			}
 		case 0x14d: // repeated_float
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_RepeatedFloat = append(m.xxx_hidden_RepeatedFloat, math.Float32frombits(v))
@@ -2837,17 +2903,17 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_RepeatedFloat, err = pbfast.AppendFixed32s(m.xxx_hidden_RepeatedFloat, v); err != nil {
+			if m.xxx_hidden_RepeatedFloat, err = runtime.AppendFixed32s(m.xxx_hidden_RepeatedFloat, v); err != nil {
 				return err
 			}
 		case 0x151: // repeated_double
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_RepeatedDouble = append(m.xxx_hidden_RepeatedDouble, math.Float64frombits(v))
@@ -2857,11 +2923,11 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_RepeatedDouble, err = pbfast.AppendFixed64s(m.xxx_hidden_RepeatedDouble, v); err != nil {
+			if m.xxx_hidden_RepeatedDouble, err = runtime.AppendFixed64s(m.xxx_hidden_RepeatedDouble, v); err != nil {
 				return err
 			}
 		case 0x158: // repeated_bool
@@ -2869,8 +2935,8 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_RepeatedBool = append(m.xxx_hidden_RepeatedBool, v != 0)
 		case 0x15a: // repeated_bool, packed
@@ -2879,94 +2945,106 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_RepeatedBool, err = pbfast.AppendBools(m.xxx_hidden_RepeatedBool, v); err != nil {
+			if m.xxx_hidden_RepeatedBool, err = runtime.AppendBools(m.xxx_hidden_RepeatedBool, v); err != nil {
 				return err
 			}
 		case 0x162: // repeated_string
 			if len(m.xxx_hidden_RepeatedString) == cap(m.xxx_hidden_RepeatedString) {
-				m.xxx_hidden_RepeatedString = slices.Grow(m.xxx_hidden_RepeatedString, pbfast.Run(p, i, 0x2e2))
+				m.xxx_hidden_RepeatedString = slices.Grow(m.xxx_hidden_RepeatedString, runtime.Run(p, i, 0x2e2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			m.xxx_hidden_RepeatedString = append(m.xxx_hidden_RepeatedString, d.String(v))
 		case 0x16a: // repeated_bytes
 			if len(m.xxx_hidden_RepeatedBytes) == cap(m.xxx_hidden_RepeatedBytes) {
-				m.xxx_hidden_RepeatedBytes = slices.Grow(m.xxx_hidden_RepeatedBytes, pbfast.Run(p, i, 0x2ea))
+				m.xxx_hidden_RepeatedBytes = slices.Grow(m.xxx_hidden_RepeatedBytes, runtime.Run(p, i, 0x2ea))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_RepeatedBytes = append(m.xxx_hidden_RepeatedBytes, d.PresentBytes(v))
 		case 0x182: // repeated_nested_message
 			if m.xxx_hidden_RepeatedNestedMessage == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesEdition2023Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.xxx_hidden_RepeatedNestedMessage = &s.RepeatedNestedMessage
+				} else {
+					m.xxx_hidden_RepeatedNestedMessage = new([]*TestAllTypesEdition2023_NestedMessage)
 				}
-				m.xxx_hidden_RepeatedNestedMessage = &s.RepeatedNestedMessage
 			}
-			n := pbfast.Run(p, i, 0x382)
+			n := runtime.Run(p, i, 0x382)
 			(*m.xxx_hidden_RepeatedNestedMessage) = slices.Grow((*m.xxx_hidden_RepeatedNestedMessage), n)
-			for slab := make([]TestAllTypesEdition2023_NestedMessage, n); ; {
+			for slab := runtime.Slab[TestAllTypesEdition2023_NestedMessage](d, n); ; {
 				var v []byte
 				if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 					j := i + 1 + int(p[i])
 					v = p[i+1 : j : j]
 					i = j
-				} else if v, i = pbfast.Chunk(p, i); i < 0 {
-					return pbfast.ErrMalformed
+				} else if v, i = runtime.Chunk(p, i); i < 0 {
+					return runtime.ErrMalformed
 				}
-				e := &slab[0]
+				var e *TestAllTypesEdition2023_NestedMessage
+				if slab != nil {
+					e, slab = &slab[0], slab[1:]
+				} else {
+					e = new(TestAllTypesEdition2023_NestedMessage)
+				}
 				(*m.xxx_hidden_RepeatedNestedMessage) = append((*m.xxx_hidden_RepeatedNestedMessage), e)
 				if err := e.pbfastDecode(d, v, depth); err != nil {
 					return err
 				}
-				if slab = slab[1:]; len(slab) == 0 {
+				if n--; n == 0 {
 					break
 				}
 				i += 2 // its tag, as was counted
 			}
 		case 0x18a: // repeated_foreign_message
 			if m.xxx_hidden_RepeatedForeignMessage == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesEdition2023Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.xxx_hidden_RepeatedForeignMessage = &s.RepeatedForeignMessage
+				} else {
+					m.xxx_hidden_RepeatedForeignMessage = new([]*ForeignMessageEdition2023)
 				}
-				m.xxx_hidden_RepeatedForeignMessage = &s.RepeatedForeignMessage
 			}
-			n := pbfast.Run(p, i, 0x38a)
+			n := runtime.Run(p, i, 0x38a)
 			(*m.xxx_hidden_RepeatedForeignMessage) = slices.Grow((*m.xxx_hidden_RepeatedForeignMessage), n)
-			for slab := make([]ForeignMessageEdition2023, n); ; {
+			for slab := runtime.Slab[ForeignMessageEdition2023](d, n); ; {
 				var v []byte
 				if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 					j := i + 1 + int(p[i])
 					v = p[i+1 : j : j]
 					i = j
-				} else if v, i = pbfast.Chunk(p, i); i < 0 {
-					return pbfast.ErrMalformed
+				} else if v, i = runtime.Chunk(p, i); i < 0 {
+					return runtime.ErrMalformed
 				}
-				e := &slab[0]
+				var e *ForeignMessageEdition2023
+				if slab != nil {
+					e, slab = &slab[0], slab[1:]
+				} else {
+					e = new(ForeignMessageEdition2023)
+				}
 				(*m.xxx_hidden_RepeatedForeignMessage) = append((*m.xxx_hidden_RepeatedForeignMessage), e)
 				if err := e.pbfastDecode(d, v, depth); err != nil {
 					return err
 				}
-				if slab = slab[1:]; len(slab) == 0 {
+				if n--; n == 0 {
 					break
 				}
 				i += 2 // its tag, as was counted
@@ -2976,8 +3054,8 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_RepeatedNestedEnum = append(m.xxx_hidden_RepeatedNestedEnum, TestAllTypesEdition2023_NestedEnum(v))
 		case 0x19a: // repeated_nested_enum, packed
@@ -2986,11 +3064,11 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_RepeatedNestedEnum, err = pbfast.AppendVarints(m.xxx_hidden_RepeatedNestedEnum, v); err != nil {
+			if m.xxx_hidden_RepeatedNestedEnum, err = runtime.AppendVarints(m.xxx_hidden_RepeatedNestedEnum, v); err != nil {
 				return err
 			}
 		case 0x1a0: // repeated_foreign_enum
@@ -2998,8 +3076,8 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_RepeatedForeignEnum = append(m.xxx_hidden_RepeatedForeignEnum, ForeignEnumEdition2023(v))
 		case 0x1a2: // repeated_foreign_enum, packed
@@ -3008,328 +3086,328 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_RepeatedForeignEnum, err = pbfast.AppendVarints(m.xxx_hidden_RepeatedForeignEnum, v); err != nil {
+			if m.xxx_hidden_RepeatedForeignEnum, err = runtime.AppendVarints(m.xxx_hidden_RepeatedForeignEnum, v); err != nil {
 				return err
 			}
 		case 0x1b2: // repeated_string_piece
 			if len(m.xxx_hidden_RepeatedStringPiece) == cap(m.xxx_hidden_RepeatedStringPiece) {
-				m.xxx_hidden_RepeatedStringPiece = slices.Grow(m.xxx_hidden_RepeatedStringPiece, pbfast.Run(p, i, 0x3b2))
+				m.xxx_hidden_RepeatedStringPiece = slices.Grow(m.xxx_hidden_RepeatedStringPiece, runtime.Run(p, i, 0x3b2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			m.xxx_hidden_RepeatedStringPiece = append(m.xxx_hidden_RepeatedStringPiece, d.String(v))
 		case 0x1ba: // repeated_cord
 			if len(m.xxx_hidden_RepeatedCord) == cap(m.xxx_hidden_RepeatedCord) {
-				m.xxx_hidden_RepeatedCord = slices.Grow(m.xxx_hidden_RepeatedCord, pbfast.Run(p, i, 0x3ba))
+				m.xxx_hidden_RepeatedCord = slices.Grow(m.xxx_hidden_RepeatedCord, runtime.Run(p, i, 0x3ba))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			m.xxx_hidden_RepeatedCord = append(m.xxx_hidden_RepeatedCord, d.String(v))
 		case 0x1c2: // map_int32_int32
 			if m.xxx_hidden_MapInt32Int32 == nil {
-				m.xxx_hidden_MapInt32Int32 = make(map[int32]int32, pbfast.Run(p, i, 0x3c2))
+				m.xxx_hidden_MapInt32Int32 = make(map[int32]int32, runtime.Run(p, i, 0x3c2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapInt32Int32Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapInt32Int32(d, v, depth); err != nil {
 				return err
 			}
 		case 0x1ca: // map_int64_int64
 			if m.xxx_hidden_MapInt64Int64 == nil {
-				m.xxx_hidden_MapInt64Int64 = make(map[int64]int64, pbfast.Run(p, i, 0x3ca))
+				m.xxx_hidden_MapInt64Int64 = make(map[int64]int64, runtime.Run(p, i, 0x3ca))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapInt64Int64Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapInt64Int64(d, v, depth); err != nil {
 				return err
 			}
 		case 0x1d2: // map_uint32_uint32
 			if m.xxx_hidden_MapUint32Uint32 == nil {
-				m.xxx_hidden_MapUint32Uint32 = make(map[uint32]uint32, pbfast.Run(p, i, 0x3d2))
+				m.xxx_hidden_MapUint32Uint32 = make(map[uint32]uint32, runtime.Run(p, i, 0x3d2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapUint32Uint32Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapUint32Uint32(d, v, depth); err != nil {
 				return err
 			}
 		case 0x1da: // map_uint64_uint64
 			if m.xxx_hidden_MapUint64Uint64 == nil {
-				m.xxx_hidden_MapUint64Uint64 = make(map[uint64]uint64, pbfast.Run(p, i, 0x3da))
+				m.xxx_hidden_MapUint64Uint64 = make(map[uint64]uint64, runtime.Run(p, i, 0x3da))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapUint64Uint64Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapUint64Uint64(d, v, depth); err != nil {
 				return err
 			}
 		case 0x1e2: // map_sint32_sint32
 			if m.xxx_hidden_MapSint32Sint32 == nil {
-				m.xxx_hidden_MapSint32Sint32 = make(map[int32]int32, pbfast.Run(p, i, 0x3e2))
+				m.xxx_hidden_MapSint32Sint32 = make(map[int32]int32, runtime.Run(p, i, 0x3e2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapSint32Sint32Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapSint32Sint32(d, v, depth); err != nil {
 				return err
 			}
 		case 0x1ea: // map_sint64_sint64
 			if m.xxx_hidden_MapSint64Sint64 == nil {
-				m.xxx_hidden_MapSint64Sint64 = make(map[int64]int64, pbfast.Run(p, i, 0x3ea))
+				m.xxx_hidden_MapSint64Sint64 = make(map[int64]int64, runtime.Run(p, i, 0x3ea))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapSint64Sint64Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapSint64Sint64(d, v, depth); err != nil {
 				return err
 			}
 		case 0x1f2: // map_fixed32_fixed32
 			if m.xxx_hidden_MapFixed32Fixed32 == nil {
-				m.xxx_hidden_MapFixed32Fixed32 = make(map[uint32]uint32, pbfast.Run(p, i, 0x3f2))
+				m.xxx_hidden_MapFixed32Fixed32 = make(map[uint32]uint32, runtime.Run(p, i, 0x3f2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapFixed32Fixed32Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapFixed32Fixed32(d, v, depth); err != nil {
 				return err
 			}
 		case 0x1fa: // map_fixed64_fixed64
 			if m.xxx_hidden_MapFixed64Fixed64 == nil {
-				m.xxx_hidden_MapFixed64Fixed64 = make(map[uint64]uint64, pbfast.Run(p, i, 0x3fa))
+				m.xxx_hidden_MapFixed64Fixed64 = make(map[uint64]uint64, runtime.Run(p, i, 0x3fa))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapFixed64Fixed64Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapFixed64Fixed64(d, v, depth); err != nil {
 				return err
 			}
 		case 0x202: // map_sfixed32_sfixed32
 			if m.xxx_hidden_MapSfixed32Sfixed32 == nil {
-				m.xxx_hidden_MapSfixed32Sfixed32 = make(map[int32]int32, pbfast.Run(p, i, 0x482))
+				m.xxx_hidden_MapSfixed32Sfixed32 = make(map[int32]int32, runtime.Run(p, i, 0x482))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapSfixed32Sfixed32Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapSfixed32Sfixed32(d, v, depth); err != nil {
 				return err
 			}
 		case 0x20a: // map_sfixed64_sfixed64
 			if m.xxx_hidden_MapSfixed64Sfixed64 == nil {
-				m.xxx_hidden_MapSfixed64Sfixed64 = make(map[int64]int64, pbfast.Run(p, i, 0x48a))
+				m.xxx_hidden_MapSfixed64Sfixed64 = make(map[int64]int64, runtime.Run(p, i, 0x48a))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapSfixed64Sfixed64Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapSfixed64Sfixed64(d, v, depth); err != nil {
 				return err
 			}
 		case 0x212: // map_int32_float
 			if m.xxx_hidden_MapInt32Float == nil {
-				m.xxx_hidden_MapInt32Float = make(map[int32]float32, pbfast.Run(p, i, 0x492))
+				m.xxx_hidden_MapInt32Float = make(map[int32]float32, runtime.Run(p, i, 0x492))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapInt32FloatEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapInt32Float(d, v, depth); err != nil {
 				return err
 			}
 		case 0x21a: // map_int32_double
 			if m.xxx_hidden_MapInt32Double == nil {
-				m.xxx_hidden_MapInt32Double = make(map[int32]float64, pbfast.Run(p, i, 0x49a))
+				m.xxx_hidden_MapInt32Double = make(map[int32]float64, runtime.Run(p, i, 0x49a))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapInt32DoubleEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapInt32Double(d, v, depth); err != nil {
 				return err
 			}
 		case 0x222: // map_bool_bool
 			if m.xxx_hidden_MapBoolBool == nil {
-				m.xxx_hidden_MapBoolBool = make(map[bool]bool, pbfast.Run(p, i, 0x4a2))
+				m.xxx_hidden_MapBoolBool = make(map[bool]bool, runtime.Run(p, i, 0x4a2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapBoolBoolEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapBoolBool(d, v, depth); err != nil {
 				return err
 			}
 		case 0x22a: // map_string_string
 			if m.xxx_hidden_MapStringString == nil {
-				m.xxx_hidden_MapStringString = make(map[string]string, pbfast.Run(p, i, 0x4aa))
+				m.xxx_hidden_MapStringString = make(map[string]string, runtime.Run(p, i, 0x4aa))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapStringStringEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapStringString(d, v, depth); err != nil {
 				return err
 			}
 		case 0x232: // map_string_bytes
 			if m.xxx_hidden_MapStringBytes == nil {
-				m.xxx_hidden_MapStringBytes = make(map[string][]byte, pbfast.Run(p, i, 0x4b2))
+				m.xxx_hidden_MapStringBytes = make(map[string][]byte, runtime.Run(p, i, 0x4b2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapStringBytesEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapStringBytes(d, v, depth); err != nil {
 				return err
 			}
 		case 0x23a: // map_string_nested_message
 			if m.xxx_hidden_MapStringNestedMessage == nil {
-				m.xxx_hidden_MapStringNestedMessage = make(map[string]*TestAllTypesEdition2023_NestedMessage, pbfast.Run(p, i, 0x4ba))
+				m.xxx_hidden_MapStringNestedMessage = make(map[string]*TestAllTypesEdition2023_NestedMessage, runtime.Run(p, i, 0x4ba))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapStringNestedMessageEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapStringNestedMessage(d, v, depth); err != nil {
 				return err
 			}
 		case 0x242: // map_string_foreign_message
 			if m.xxx_hidden_MapStringForeignMessage == nil {
-				m.xxx_hidden_MapStringForeignMessage = make(map[string]*ForeignMessageEdition2023, pbfast.Run(p, i, 0x4c2))
+				m.xxx_hidden_MapStringForeignMessage = make(map[string]*ForeignMessageEdition2023, runtime.Run(p, i, 0x4c2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapStringForeignMessageEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapStringForeignMessage(d, v, depth); err != nil {
 				return err
 			}
 		case 0x24a: // map_string_nested_enum
 			if m.xxx_hidden_MapStringNestedEnum == nil {
-				m.xxx_hidden_MapStringNestedEnum = make(map[string]TestAllTypesEdition2023_NestedEnum, pbfast.Run(p, i, 0x4ca))
+				m.xxx_hidden_MapStringNestedEnum = make(map[string]TestAllTypesEdition2023_NestedEnum, runtime.Run(p, i, 0x4ca))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapStringNestedEnumEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapStringNestedEnum(d, v, depth); err != nil {
 				return err
 			}
 		case 0x252: // map_string_foreign_enum
 			if m.xxx_hidden_MapStringForeignEnum == nil {
-				m.xxx_hidden_MapStringForeignEnum = make(map[string]ForeignEnumEdition2023, pbfast.Run(p, i, 0x4d2))
+				m.xxx_hidden_MapStringForeignEnum = make(map[string]ForeignEnumEdition2023, runtime.Run(p, i, 0x4d2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapStringForeignEnumEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapStringForeignEnum(d, v, depth); err != nil {
 				return err
 			}
 		case 0x258: // packed_int32
@@ -3337,8 +3415,8 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_PackedInt32 = append(m.xxx_hidden_PackedInt32, int32(v))
 		case 0x25a: // packed_int32, packed
@@ -3347,11 +3425,11 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_PackedInt32, err = pbfast.AppendVarints(m.xxx_hidden_PackedInt32, v); err != nil {
+			if m.xxx_hidden_PackedInt32, err = runtime.AppendVarints(m.xxx_hidden_PackedInt32, v); err != nil {
 				return err
 			}
 		case 0x260: // packed_int64
@@ -3359,8 +3437,8 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_PackedInt64 = append(m.xxx_hidden_PackedInt64, int64(v))
 		case 0x262: // packed_int64, packed
@@ -3369,11 +3447,11 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_PackedInt64, err = pbfast.AppendVarints(m.xxx_hidden_PackedInt64, v); err != nil {
+			if m.xxx_hidden_PackedInt64, err = runtime.AppendVarints(m.xxx_hidden_PackedInt64, v); err != nil {
 				return err
 			}
 		case 0x268: // packed_uint32
@@ -3381,8 +3459,8 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_PackedUint32 = append(m.xxx_hidden_PackedUint32, uint32(v))
 		case 0x26a: // packed_uint32, packed
@@ -3391,11 +3469,11 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_PackedUint32, err = pbfast.AppendVarints(m.xxx_hidden_PackedUint32, v); err != nil {
+			if m.xxx_hidden_PackedUint32, err = runtime.AppendVarints(m.xxx_hidden_PackedUint32, v); err != nil {
 				return err
 			}
 		case 0x270: // packed_uint64
@@ -3403,8 +3481,8 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_PackedUint64 = append(m.xxx_hidden_PackedUint64, v)
 		case 0x272: // packed_uint64, packed
@@ -3413,11 +3491,11 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_PackedUint64, err = pbfast.AppendVarints(m.xxx_hidden_PackedUint64, v); err != nil {
+			if m.xxx_hidden_PackedUint64, err = runtime.AppendVarints(m.xxx_hidden_PackedUint64, v); err != nil {
 				return err
 			}
 		case 0x278: // packed_sint32
@@ -3425,21 +3503,21 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			m.xxx_hidden_PackedSint32 = append(m.xxx_hidden_PackedSint32, int32(pbfast.UnZigZag(uint64(uint32(v)))))
+			m.xxx_hidden_PackedSint32 = append(m.xxx_hidden_PackedSint32, int32(runtime.UnZigZag(uint64(uint32(v)))))
 		case 0x27a: // packed_sint32, packed
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_PackedSint32, err = pbfast.AppendZigZags(m.xxx_hidden_PackedSint32, v); err != nil {
+			if m.xxx_hidden_PackedSint32, err = runtime.AppendZigZags(m.xxx_hidden_PackedSint32, v); err != nil {
 				return err
 			}
 		case 0x280: // packed_sint64
@@ -3447,27 +3525,27 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			m.xxx_hidden_PackedSint64 = append(m.xxx_hidden_PackedSint64, pbfast.UnZigZag(v))
+			m.xxx_hidden_PackedSint64 = append(m.xxx_hidden_PackedSint64, runtime.UnZigZag(v))
 		case 0x282: // packed_sint64, packed
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_PackedSint64, err = pbfast.AppendZigZags(m.xxx_hidden_PackedSint64, v); err != nil {
+			if m.xxx_hidden_PackedSint64, err = runtime.AppendZigZags(m.xxx_hidden_PackedSint64, v); err != nil {
 				return err
 			}
 		case 0x28d: // packed_fixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_PackedFixed32 = append(m.xxx_hidden_PackedFixed32, uint32(v))
@@ -3477,17 +3555,17 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_PackedFixed32, err = pbfast.AppendFixed32s(m.xxx_hidden_PackedFixed32, v); err != nil {
+			if m.xxx_hidden_PackedFixed32, err = runtime.AppendFixed32s(m.xxx_hidden_PackedFixed32, v); err != nil {
 				return err
 			}
 		case 0x291: // packed_fixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_PackedFixed64 = append(m.xxx_hidden_PackedFixed64, uint64(v))
@@ -3497,17 +3575,17 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_PackedFixed64, err = pbfast.AppendFixed64s(m.xxx_hidden_PackedFixed64, v); err != nil {
+			if m.xxx_hidden_PackedFixed64, err = runtime.AppendFixed64s(m.xxx_hidden_PackedFixed64, v); err != nil {
 				return err
 			}
 		case 0x29d: // packed_sfixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_PackedSfixed32 = append(m.xxx_hidden_PackedSfixed32, int32(v))
@@ -3517,17 +3595,17 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_PackedSfixed32, err = pbfast.AppendFixed32s(m.xxx_hidden_PackedSfixed32, v); err != nil {
+			if m.xxx_hidden_PackedSfixed32, err = runtime.AppendFixed32s(m.xxx_hidden_PackedSfixed32, v); err != nil {
 				return err
 			}
 		case 0x2a1: // packed_sfixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_PackedSfixed64 = append(m.xxx_hidden_PackedSfixed64, int64(v))
@@ -3537,17 +3615,17 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_PackedSfixed64, err = pbfast.AppendFixed64s(m.xxx_hidden_PackedSfixed64, v); err != nil {
+			if m.xxx_hidden_PackedSfixed64, err = runtime.AppendFixed64s(m.xxx_hidden_PackedSfixed64, v); err != nil {
 				return err
 			}
 		case 0x2ad: // packed_float
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_PackedFloat = append(m.xxx_hidden_PackedFloat, math.Float32frombits(v))
@@ -3557,17 +3635,17 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_PackedFloat, err = pbfast.AppendFixed32s(m.xxx_hidden_PackedFloat, v); err != nil {
+			if m.xxx_hidden_PackedFloat, err = runtime.AppendFixed32s(m.xxx_hidden_PackedFloat, v); err != nil {
 				return err
 			}
 		case 0x2b1: // packed_double
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_PackedDouble = append(m.xxx_hidden_PackedDouble, math.Float64frombits(v))
@@ -3577,11 +3655,11 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_PackedDouble, err = pbfast.AppendFixed64s(m.xxx_hidden_PackedDouble, v); err != nil {
+			if m.xxx_hidden_PackedDouble, err = runtime.AppendFixed64s(m.xxx_hidden_PackedDouble, v); err != nil {
 				return err
 			}
 		case 0x2b8: // packed_bool
@@ -3589,8 +3667,8 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_PackedBool = append(m.xxx_hidden_PackedBool, v != 0)
 		case 0x2ba: // packed_bool, packed
@@ -3599,11 +3677,11 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_PackedBool, err = pbfast.AppendBools(m.xxx_hidden_PackedBool, v); err != nil {
+			if m.xxx_hidden_PackedBool, err = runtime.AppendBools(m.xxx_hidden_PackedBool, v); err != nil {
 				return err
 			}
 		case 0x2c0: // packed_nested_enum
@@ -3611,8 +3689,8 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_PackedNestedEnum = append(m.xxx_hidden_PackedNestedEnum, TestAllTypesEdition2023_NestedEnum(v))
 		case 0x2c2: // packed_nested_enum, packed
@@ -3621,11 +3699,11 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_PackedNestedEnum, err = pbfast.AppendVarints(m.xxx_hidden_PackedNestedEnum, v); err != nil {
+			if m.xxx_hidden_PackedNestedEnum, err = runtime.AppendVarints(m.xxx_hidden_PackedNestedEnum, v); err != nil {
 				return err
 			}
 		case 0x2c8: // unpacked_int32
@@ -3633,8 +3711,8 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_UnpackedInt32 = append(m.xxx_hidden_UnpackedInt32, int32(v))
 		case 0x2ca: // unpacked_int32, packed
@@ -3643,11 +3721,11 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_UnpackedInt32, err = pbfast.AppendVarints(m.xxx_hidden_UnpackedInt32, v); err != nil {
+			if m.xxx_hidden_UnpackedInt32, err = runtime.AppendVarints(m.xxx_hidden_UnpackedInt32, v); err != nil {
 				return err
 			}
 		case 0x2d0: // unpacked_int64
@@ -3655,8 +3733,8 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_UnpackedInt64 = append(m.xxx_hidden_UnpackedInt64, int64(v))
 		case 0x2d2: // unpacked_int64, packed
@@ -3665,11 +3743,11 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_UnpackedInt64, err = pbfast.AppendVarints(m.xxx_hidden_UnpackedInt64, v); err != nil {
+			if m.xxx_hidden_UnpackedInt64, err = runtime.AppendVarints(m.xxx_hidden_UnpackedInt64, v); err != nil {
 				return err
 			}
 		case 0x2d8: // unpacked_uint32
@@ -3677,8 +3755,8 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_UnpackedUint32 = append(m.xxx_hidden_UnpackedUint32, uint32(v))
 		case 0x2da: // unpacked_uint32, packed
@@ -3687,11 +3765,11 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_UnpackedUint32, err = pbfast.AppendVarints(m.xxx_hidden_UnpackedUint32, v); err != nil {
+			if m.xxx_hidden_UnpackedUint32, err = runtime.AppendVarints(m.xxx_hidden_UnpackedUint32, v); err != nil {
 				return err
 			}
 		case 0x2e0: // unpacked_uint64
@@ -3699,8 +3777,8 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_UnpackedUint64 = append(m.xxx_hidden_UnpackedUint64, v)
 		case 0x2e2: // unpacked_uint64, packed
@@ -3709,11 +3787,11 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_UnpackedUint64, err = pbfast.AppendVarints(m.xxx_hidden_UnpackedUint64, v); err != nil {
+			if m.xxx_hidden_UnpackedUint64, err = runtime.AppendVarints(m.xxx_hidden_UnpackedUint64, v); err != nil {
 				return err
 			}
 		case 0x2e8: // unpacked_sint32
@@ -3721,21 +3799,21 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			m.xxx_hidden_UnpackedSint32 = append(m.xxx_hidden_UnpackedSint32, int32(pbfast.UnZigZag(uint64(uint32(v)))))
+			m.xxx_hidden_UnpackedSint32 = append(m.xxx_hidden_UnpackedSint32, int32(runtime.UnZigZag(uint64(uint32(v)))))
 		case 0x2ea: // unpacked_sint32, packed
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_UnpackedSint32, err = pbfast.AppendZigZags(m.xxx_hidden_UnpackedSint32, v); err != nil {
+			if m.xxx_hidden_UnpackedSint32, err = runtime.AppendZigZags(m.xxx_hidden_UnpackedSint32, v); err != nil {
 				return err
 			}
 		case 0x2f0: // unpacked_sint64
@@ -3743,27 +3821,27 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			m.xxx_hidden_UnpackedSint64 = append(m.xxx_hidden_UnpackedSint64, pbfast.UnZigZag(v))
+			m.xxx_hidden_UnpackedSint64 = append(m.xxx_hidden_UnpackedSint64, runtime.UnZigZag(v))
 		case 0x2f2: // unpacked_sint64, packed
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_UnpackedSint64, err = pbfast.AppendZigZags(m.xxx_hidden_UnpackedSint64, v); err != nil {
+			if m.xxx_hidden_UnpackedSint64, err = runtime.AppendZigZags(m.xxx_hidden_UnpackedSint64, v); err != nil {
 				return err
 			}
 		case 0x2fd: // unpacked_fixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_UnpackedFixed32 = append(m.xxx_hidden_UnpackedFixed32, uint32(v))
@@ -3773,17 +3851,17 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_UnpackedFixed32, err = pbfast.AppendFixed32s(m.xxx_hidden_UnpackedFixed32, v); err != nil {
+			if m.xxx_hidden_UnpackedFixed32, err = runtime.AppendFixed32s(m.xxx_hidden_UnpackedFixed32, v); err != nil {
 				return err
 			}
 		case 0x301: // unpacked_fixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_UnpackedFixed64 = append(m.xxx_hidden_UnpackedFixed64, uint64(v))
@@ -3793,17 +3871,17 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_UnpackedFixed64, err = pbfast.AppendFixed64s(m.xxx_hidden_UnpackedFixed64, v); err != nil {
+			if m.xxx_hidden_UnpackedFixed64, err = runtime.AppendFixed64s(m.xxx_hidden_UnpackedFixed64, v); err != nil {
 				return err
 			}
 		case 0x30d: // unpacked_sfixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_UnpackedSfixed32 = append(m.xxx_hidden_UnpackedSfixed32, int32(v))
@@ -3813,17 +3891,17 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_UnpackedSfixed32, err = pbfast.AppendFixed32s(m.xxx_hidden_UnpackedSfixed32, v); err != nil {
+			if m.xxx_hidden_UnpackedSfixed32, err = runtime.AppendFixed32s(m.xxx_hidden_UnpackedSfixed32, v); err != nil {
 				return err
 			}
 		case 0x311: // unpacked_sfixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_UnpackedSfixed64 = append(m.xxx_hidden_UnpackedSfixed64, int64(v))
@@ -3833,17 +3911,17 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_UnpackedSfixed64, err = pbfast.AppendFixed64s(m.xxx_hidden_UnpackedSfixed64, v); err != nil {
+			if m.xxx_hidden_UnpackedSfixed64, err = runtime.AppendFixed64s(m.xxx_hidden_UnpackedSfixed64, v); err != nil {
 				return err
 			}
 		case 0x31d: // unpacked_float
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_UnpackedFloat = append(m.xxx_hidden_UnpackedFloat, math.Float32frombits(v))
@@ -3853,17 +3931,17 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_UnpackedFloat, err = pbfast.AppendFixed32s(m.xxx_hidden_UnpackedFloat, v); err != nil {
+			if m.xxx_hidden_UnpackedFloat, err = runtime.AppendFixed32s(m.xxx_hidden_UnpackedFloat, v); err != nil {
 				return err
 			}
 		case 0x321: // unpacked_double
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_UnpackedDouble = append(m.xxx_hidden_UnpackedDouble, math.Float64frombits(v))
@@ -3873,11 +3951,11 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_UnpackedDouble, err = pbfast.AppendFixed64s(m.xxx_hidden_UnpackedDouble, v); err != nil {
+			if m.xxx_hidden_UnpackedDouble, err = runtime.AppendFixed64s(m.xxx_hidden_UnpackedDouble, v); err != nil {
 				return err
 			}
 		case 0x328: // unpacked_bool
@@ -3885,8 +3963,8 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_UnpackedBool = append(m.xxx_hidden_UnpackedBool, v != 0)
 		case 0x32a: // unpacked_bool, packed
@@ -3895,11 +3973,11 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_UnpackedBool, err = pbfast.AppendBools(m.xxx_hidden_UnpackedBool, v); err != nil {
+			if m.xxx_hidden_UnpackedBool, err = runtime.AppendBools(m.xxx_hidden_UnpackedBool, v); err != nil {
 				return err
 			}
 		case 0x330: // unpacked_nested_enum
@@ -3907,8 +3985,8 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_UnpackedNestedEnum = append(m.xxx_hidden_UnpackedNestedEnum, TestAllTypesEdition2023_NestedEnum(v))
 		case 0x332: // unpacked_nested_enum, packed
@@ -3917,11 +3995,11 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_UnpackedNestedEnum, err = pbfast.AppendVarints(m.xxx_hidden_UnpackedNestedEnum, v); err != nil {
+			if m.xxx_hidden_UnpackedNestedEnum, err = runtime.AppendVarints(m.xxx_hidden_UnpackedNestedEnum, v); err != nil {
 				return err
 			}
 		case 0x378: // oneof_uint32
@@ -3929,8 +4007,8 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_OneofField = &testAllTypesEdition2023_OneofUint32{OneofUint32: uint32(v)}
 		case 0x382: // oneof_nested_message
@@ -3939,8 +4017,8 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			o, _ := m.xxx_hidden_OneofField.(*testAllTypesEdition2023_OneofNestedMessage)
 			if o == nil {
@@ -3959,11 +4037,11 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			m.xxx_hidden_OneofField = &testAllTypesEdition2023_OneofString{OneofString: d.String(v)}
 		case 0x392: // oneof_bytes
@@ -3972,8 +4050,8 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_OneofField = &testAllTypesEdition2023_OneofBytes{OneofBytes: d.PresentBytes(v)}
 		case 0x398: // oneof_bool
@@ -3981,8 +4059,8 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_OneofField = &testAllTypesEdition2023_OneofBool{OneofBool: v != 0}
 		case 0x3a0: // oneof_uint64
@@ -3990,21 +4068,21 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_OneofField = &testAllTypesEdition2023_OneofUint64{OneofUint64: v}
 		case 0x3ad: // oneof_float
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_OneofField = &testAllTypesEdition2023_OneofFloat{OneofFloat: math.Float32frombits(v)}
 		case 0x3b1: // oneof_double
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_OneofField = &testAllTypesEdition2023_OneofDouble{OneofDouble: math.Float64frombits(v)}
@@ -4013,8 +4091,8 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_OneofField = &testAllTypesEdition2023_OneofEnum{OneofEnum: TestAllTypesEdition2023_NestedEnum(v)}
 		case 0x64b: // groupliketype, a group
@@ -4031,7 +4109,7 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 			if depth == 0 {
 				switch tag >> 3 {
 				case 56, 57, 58, 59, 60, 61, 62, 63, 64, 65, 66, 67, 68, 69, 70, 71, 72, 73, 74:
-					return pbfast.ErrDepth
+					return runtime.ErrDepth
 				}
 			}
 			if tag>>3 >= 120 && tag>>3 < 201 {
@@ -4042,16 +4120,16 @@ func (m *TestAllTypesEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 				continue
 			}
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
 
-func (m *TestAllTypesEdition2023) pbfastMapInt32Int32Entry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesEdition2023) pbfastEntryMapInt32Int32(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key int32
 	var value int32
@@ -4059,8 +4137,8 @@ func (m *TestAllTypesEdition2023) pbfastMapInt32Int32Entry(d *pbfast.Decoder, p 
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -4069,8 +4147,8 @@ func (m *TestAllTypesEdition2023) pbfastMapInt32Int32Entry(d *pbfast.Decoder, p 
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			key = int32(v)
 		case 0x10:
@@ -4078,13 +4156,13 @@ func (m *TestAllTypesEdition2023) pbfastMapInt32Int32Entry(d *pbfast.Decoder, p 
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			value = int32(v)
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -4092,9 +4170,9 @@ func (m *TestAllTypesEdition2023) pbfastMapInt32Int32Entry(d *pbfast.Decoder, p 
 	return nil
 }
 
-func (m *TestAllTypesEdition2023) pbfastMapInt64Int64Entry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesEdition2023) pbfastEntryMapInt64Int64(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key int64
 	var value int64
@@ -4102,8 +4180,8 @@ func (m *TestAllTypesEdition2023) pbfastMapInt64Int64Entry(d *pbfast.Decoder, p 
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -4112,8 +4190,8 @@ func (m *TestAllTypesEdition2023) pbfastMapInt64Int64Entry(d *pbfast.Decoder, p 
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			key = int64(v)
 		case 0x10:
@@ -4121,13 +4199,13 @@ func (m *TestAllTypesEdition2023) pbfastMapInt64Int64Entry(d *pbfast.Decoder, p 
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			value = int64(v)
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -4135,9 +4213,9 @@ func (m *TestAllTypesEdition2023) pbfastMapInt64Int64Entry(d *pbfast.Decoder, p 
 	return nil
 }
 
-func (m *TestAllTypesEdition2023) pbfastMapUint32Uint32Entry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesEdition2023) pbfastEntryMapUint32Uint32(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key uint32
 	var value uint32
@@ -4145,8 +4223,8 @@ func (m *TestAllTypesEdition2023) pbfastMapUint32Uint32Entry(d *pbfast.Decoder, 
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -4155,8 +4233,8 @@ func (m *TestAllTypesEdition2023) pbfastMapUint32Uint32Entry(d *pbfast.Decoder, 
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			key = uint32(v)
 		case 0x10:
@@ -4164,13 +4242,13 @@ func (m *TestAllTypesEdition2023) pbfastMapUint32Uint32Entry(d *pbfast.Decoder, 
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			value = uint32(v)
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -4178,9 +4256,9 @@ func (m *TestAllTypesEdition2023) pbfastMapUint32Uint32Entry(d *pbfast.Decoder, 
 	return nil
 }
 
-func (m *TestAllTypesEdition2023) pbfastMapUint64Uint64Entry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesEdition2023) pbfastEntryMapUint64Uint64(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key uint64
 	var value uint64
@@ -4188,8 +4266,8 @@ func (m *TestAllTypesEdition2023) pbfastMapUint64Uint64Entry(d *pbfast.Decoder, 
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -4198,8 +4276,8 @@ func (m *TestAllTypesEdition2023) pbfastMapUint64Uint64Entry(d *pbfast.Decoder, 
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			key = v
 		case 0x10:
@@ -4207,13 +4285,13 @@ func (m *TestAllTypesEdition2023) pbfastMapUint64Uint64Entry(d *pbfast.Decoder, 
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			value = v
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -4221,9 +4299,9 @@ func (m *TestAllTypesEdition2023) pbfastMapUint64Uint64Entry(d *pbfast.Decoder, 
 	return nil
 }
 
-func (m *TestAllTypesEdition2023) pbfastMapSint32Sint32Entry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesEdition2023) pbfastEntryMapSint32Sint32(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key int32
 	var value int32
@@ -4231,8 +4309,8 @@ func (m *TestAllTypesEdition2023) pbfastMapSint32Sint32Entry(d *pbfast.Decoder, 
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -4241,22 +4319,22 @@ func (m *TestAllTypesEdition2023) pbfastMapSint32Sint32Entry(d *pbfast.Decoder, 
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			key = int32(pbfast.UnZigZag(uint64(uint32(v))))
+			key = int32(runtime.UnZigZag(uint64(uint32(v))))
 		case 0x10:
 			var v uint64
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			value = int32(pbfast.UnZigZag(uint64(uint32(v))))
+			value = int32(runtime.UnZigZag(uint64(uint32(v))))
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -4264,9 +4342,9 @@ func (m *TestAllTypesEdition2023) pbfastMapSint32Sint32Entry(d *pbfast.Decoder, 
 	return nil
 }
 
-func (m *TestAllTypesEdition2023) pbfastMapSint64Sint64Entry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesEdition2023) pbfastEntryMapSint64Sint64(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key int64
 	var value int64
@@ -4274,8 +4352,8 @@ func (m *TestAllTypesEdition2023) pbfastMapSint64Sint64Entry(d *pbfast.Decoder, 
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -4284,22 +4362,22 @@ func (m *TestAllTypesEdition2023) pbfastMapSint64Sint64Entry(d *pbfast.Decoder, 
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			key = pbfast.UnZigZag(v)
+			key = runtime.UnZigZag(v)
 		case 0x10:
 			var v uint64
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			value = pbfast.UnZigZag(v)
+			value = runtime.UnZigZag(v)
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -4307,9 +4385,9 @@ func (m *TestAllTypesEdition2023) pbfastMapSint64Sint64Entry(d *pbfast.Decoder, 
 	return nil
 }
 
-func (m *TestAllTypesEdition2023) pbfastMapFixed32Fixed32Entry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesEdition2023) pbfastEntryMapFixed32Fixed32(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key uint32
 	var value uint32
@@ -4317,28 +4395,28 @@ func (m *TestAllTypesEdition2023) pbfastMapFixed32Fixed32Entry(d *pbfast.Decoder
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
 		case 0xd:
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			key = uint32(v)
 		case 0x15:
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			value = uint32(v)
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -4346,9 +4424,9 @@ func (m *TestAllTypesEdition2023) pbfastMapFixed32Fixed32Entry(d *pbfast.Decoder
 	return nil
 }
 
-func (m *TestAllTypesEdition2023) pbfastMapFixed64Fixed64Entry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesEdition2023) pbfastEntryMapFixed64Fixed64(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key uint64
 	var value uint64
@@ -4356,28 +4434,28 @@ func (m *TestAllTypesEdition2023) pbfastMapFixed64Fixed64Entry(d *pbfast.Decoder
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
 		case 0x9:
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			key = uint64(v)
 		case 0x11:
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			value = uint64(v)
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -4385,9 +4463,9 @@ func (m *TestAllTypesEdition2023) pbfastMapFixed64Fixed64Entry(d *pbfast.Decoder
 	return nil
 }
 
-func (m *TestAllTypesEdition2023) pbfastMapSfixed32Sfixed32Entry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesEdition2023) pbfastEntryMapSfixed32Sfixed32(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key int32
 	var value int32
@@ -4395,28 +4473,28 @@ func (m *TestAllTypesEdition2023) pbfastMapSfixed32Sfixed32Entry(d *pbfast.Decod
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
 		case 0xd:
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			key = int32(v)
 		case 0x15:
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			value = int32(v)
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -4424,9 +4502,9 @@ func (m *TestAllTypesEdition2023) pbfastMapSfixed32Sfixed32Entry(d *pbfast.Decod
 	return nil
 }
 
-func (m *TestAllTypesEdition2023) pbfastMapSfixed64Sfixed64Entry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesEdition2023) pbfastEntryMapSfixed64Sfixed64(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key int64
 	var value int64
@@ -4434,28 +4512,28 @@ func (m *TestAllTypesEdition2023) pbfastMapSfixed64Sfixed64Entry(d *pbfast.Decod
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
 		case 0x9:
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			key = int64(v)
 		case 0x11:
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			value = int64(v)
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -4463,9 +4541,9 @@ func (m *TestAllTypesEdition2023) pbfastMapSfixed64Sfixed64Entry(d *pbfast.Decod
 	return nil
 }
 
-func (m *TestAllTypesEdition2023) pbfastMapInt32FloatEntry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesEdition2023) pbfastEntryMapInt32Float(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key int32
 	var value float32
@@ -4473,8 +4551,8 @@ func (m *TestAllTypesEdition2023) pbfastMapInt32FloatEntry(d *pbfast.Decoder, p 
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -4483,20 +4561,20 @@ func (m *TestAllTypesEdition2023) pbfastMapInt32FloatEntry(d *pbfast.Decoder, p 
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			key = int32(v)
 		case 0x15:
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			value = math.Float32frombits(v)
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -4504,9 +4582,9 @@ func (m *TestAllTypesEdition2023) pbfastMapInt32FloatEntry(d *pbfast.Decoder, p 
 	return nil
 }
 
-func (m *TestAllTypesEdition2023) pbfastMapInt32DoubleEntry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesEdition2023) pbfastEntryMapInt32Double(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key int32
 	var value float64
@@ -4514,8 +4592,8 @@ func (m *TestAllTypesEdition2023) pbfastMapInt32DoubleEntry(d *pbfast.Decoder, p
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -4524,20 +4602,20 @@ func (m *TestAllTypesEdition2023) pbfastMapInt32DoubleEntry(d *pbfast.Decoder, p
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			key = int32(v)
 		case 0x11:
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			value = math.Float64frombits(v)
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -4545,9 +4623,9 @@ func (m *TestAllTypesEdition2023) pbfastMapInt32DoubleEntry(d *pbfast.Decoder, p
 	return nil
 }
 
-func (m *TestAllTypesEdition2023) pbfastMapBoolBoolEntry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesEdition2023) pbfastEntryMapBoolBool(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key bool
 	var value bool
@@ -4555,8 +4633,8 @@ func (m *TestAllTypesEdition2023) pbfastMapBoolBoolEntry(d *pbfast.Decoder, p []
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -4565,8 +4643,8 @@ func (m *TestAllTypesEdition2023) pbfastMapBoolBoolEntry(d *pbfast.Decoder, p []
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			key = v != 0
 		case 0x10:
@@ -4574,13 +4652,13 @@ func (m *TestAllTypesEdition2023) pbfastMapBoolBoolEntry(d *pbfast.Decoder, p []
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			value = v != 0
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -4588,9 +4666,9 @@ func (m *TestAllTypesEdition2023) pbfastMapBoolBoolEntry(d *pbfast.Decoder, p []
 	return nil
 }
 
-func (m *TestAllTypesEdition2023) pbfastMapStringStringEntry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesEdition2023) pbfastEntryMapStringString(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key string
 	var value string
@@ -4598,8 +4676,8 @@ func (m *TestAllTypesEdition2023) pbfastMapStringStringEntry(d *pbfast.Decoder, 
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -4609,11 +4687,11 @@ func (m *TestAllTypesEdition2023) pbfastMapStringStringEntry(d *pbfast.Decoder, 
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			key = d.String(v)
 		case 0x12:
@@ -4622,16 +4700,16 @@ func (m *TestAllTypesEdition2023) pbfastMapStringStringEntry(d *pbfast.Decoder, 
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			value = d.String(v)
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -4639,9 +4717,9 @@ func (m *TestAllTypesEdition2023) pbfastMapStringStringEntry(d *pbfast.Decoder, 
 	return nil
 }
 
-func (m *TestAllTypesEdition2023) pbfastMapStringBytesEntry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesEdition2023) pbfastEntryMapStringBytes(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key string
 	var value []byte
@@ -4649,8 +4727,8 @@ func (m *TestAllTypesEdition2023) pbfastMapStringBytesEntry(d *pbfast.Decoder, p
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -4660,11 +4738,11 @@ func (m *TestAllTypesEdition2023) pbfastMapStringBytesEntry(d *pbfast.Decoder, p
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			key = d.String(v)
 		case 0x12:
@@ -4673,13 +4751,13 @@ func (m *TestAllTypesEdition2023) pbfastMapStringBytesEntry(d *pbfast.Decoder, p
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			value = d.PresentBytes(v)
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -4687,9 +4765,9 @@ func (m *TestAllTypesEdition2023) pbfastMapStringBytesEntry(d *pbfast.Decoder, p
 	return nil
 }
 
-func (m *TestAllTypesEdition2023) pbfastMapStringNestedMessageEntry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesEdition2023) pbfastEntryMapStringNestedMessage(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key string
 	value := new(TestAllTypesEdition2023_NestedMessage)
@@ -4697,8 +4775,8 @@ func (m *TestAllTypesEdition2023) pbfastMapStringNestedMessageEntry(d *pbfast.De
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -4708,11 +4786,11 @@ func (m *TestAllTypesEdition2023) pbfastMapStringNestedMessageEntry(d *pbfast.De
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			key = d.String(v)
 		case 0x12:
@@ -4721,15 +4799,15 @@ func (m *TestAllTypesEdition2023) pbfastMapStringNestedMessageEntry(d *pbfast.De
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if err := value.pbfastDecode(d, v, depth); err != nil {
 				return err
 			}
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -4737,9 +4815,9 @@ func (m *TestAllTypesEdition2023) pbfastMapStringNestedMessageEntry(d *pbfast.De
 	return nil
 }
 
-func (m *TestAllTypesEdition2023) pbfastMapStringForeignMessageEntry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesEdition2023) pbfastEntryMapStringForeignMessage(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key string
 	value := new(ForeignMessageEdition2023)
@@ -4747,8 +4825,8 @@ func (m *TestAllTypesEdition2023) pbfastMapStringForeignMessageEntry(d *pbfast.D
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -4758,11 +4836,11 @@ func (m *TestAllTypesEdition2023) pbfastMapStringForeignMessageEntry(d *pbfast.D
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			key = d.String(v)
 		case 0x12:
@@ -4771,15 +4849,15 @@ func (m *TestAllTypesEdition2023) pbfastMapStringForeignMessageEntry(d *pbfast.D
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if err := value.pbfastDecode(d, v, depth); err != nil {
 				return err
 			}
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -4787,9 +4865,9 @@ func (m *TestAllTypesEdition2023) pbfastMapStringForeignMessageEntry(d *pbfast.D
 	return nil
 }
 
-func (m *TestAllTypesEdition2023) pbfastMapStringNestedEnumEntry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesEdition2023) pbfastEntryMapStringNestedEnum(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key string
 	var value TestAllTypesEdition2023_NestedEnum
@@ -4797,8 +4875,8 @@ func (m *TestAllTypesEdition2023) pbfastMapStringNestedEnumEntry(d *pbfast.Decod
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -4808,11 +4886,11 @@ func (m *TestAllTypesEdition2023) pbfastMapStringNestedEnumEntry(d *pbfast.Decod
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			key = d.String(v)
 		case 0x10:
@@ -4820,13 +4898,13 @@ func (m *TestAllTypesEdition2023) pbfastMapStringNestedEnumEntry(d *pbfast.Decod
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			value = TestAllTypesEdition2023_NestedEnum(v)
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -4834,9 +4912,9 @@ func (m *TestAllTypesEdition2023) pbfastMapStringNestedEnumEntry(d *pbfast.Decod
 	return nil
 }
 
-func (m *TestAllTypesEdition2023) pbfastMapStringForeignEnumEntry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesEdition2023) pbfastEntryMapStringForeignEnum(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key string
 	var value ForeignEnumEdition2023
@@ -4844,8 +4922,8 @@ func (m *TestAllTypesEdition2023) pbfastMapStringForeignEnumEntry(d *pbfast.Deco
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -4855,11 +4933,11 @@ func (m *TestAllTypesEdition2023) pbfastMapStringForeignEnumEntry(d *pbfast.Deco
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			key = d.String(v)
 		case 0x10:
@@ -4867,13 +4945,13 @@ func (m *TestAllTypesEdition2023) pbfastMapStringForeignEnumEntry(d *pbfast.Deco
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			value = ForeignEnumEdition2023(v)
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -4881,9 +4959,9 @@ func (m *TestAllTypesEdition2023) pbfastMapStringForeignEnumEntry(d *pbfast.Deco
 	return nil
 }
 
-func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesEdition2023) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	m.unknownFields = m.unknownFields[:0]
 	m.extensionFields = nil
@@ -4995,8 +5073,8 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -5005,8 +5083,8 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_OptionalInt32 = int32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 93)
@@ -5015,8 +5093,8 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_OptionalInt64 = int64(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 1, 93)
@@ -5025,8 +5103,8 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_OptionalUint32 = uint32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 2, 93)
@@ -5035,8 +5113,8 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_OptionalUint64 = v
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 3, 93)
@@ -5045,65 +5123,65 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			m.xxx_hidden_OptionalSint32 = int32(pbfast.UnZigZag(uint64(uint32(v))))
+			m.xxx_hidden_OptionalSint32 = int32(runtime.UnZigZag(uint64(uint32(v))))
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 4, 93)
 		case 0x30: // optional_sint64
 			var v uint64
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			m.xxx_hidden_OptionalSint64 = pbfast.UnZigZag(v)
+			m.xxx_hidden_OptionalSint64 = runtime.UnZigZag(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 5, 93)
 		case 0x3d: // optional_fixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_OptionalFixed32 = uint32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 6, 93)
 		case 0x41: // optional_fixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_OptionalFixed64 = uint64(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 7, 93)
 		case 0x4d: // optional_sfixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_OptionalSfixed32 = int32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 8, 93)
 		case 0x51: // optional_sfixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_OptionalSfixed64 = int64(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 9, 93)
 		case 0x5d: // optional_float
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_OptionalFloat = math.Float32frombits(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 10, 93)
 		case 0x61: // optional_double
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_OptionalDouble = math.Float64frombits(v)
@@ -5113,8 +5191,8 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_OptionalBool = v != 0
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 12, 93)
@@ -5124,11 +5202,11 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			if m.xxx_hidden_OptionalString == nil {
 				if m.xxx_hidden_OptionalString = oldOptionalString; m.xxx_hidden_OptionalString == nil {
@@ -5143,8 +5221,8 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_OptionalBytes = d.PresentBytes(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 14, 93)
@@ -5154,8 +5232,8 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.xxx_hidden_OptionalNestedMessage != nil {
 				if err := m.xxx_hidden_OptionalNestedMessage.pbfastDecode(d, v, depth); err != nil {
@@ -5175,8 +5253,8 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.xxx_hidden_OptionalForeignMessage != nil {
 				if err := m.xxx_hidden_OptionalForeignMessage.pbfastDecode(d, v, depth); err != nil {
@@ -5189,7 +5267,7 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 				{
 					m, p, depth := m.xxx_hidden_OptionalForeignMessage, v, depth-1
 					if depth < 0 {
-						return pbfast.ErrDepth
+						return runtime.ErrDepth
 					}
 					m.unknownFields = m.unknownFields[:0]
 					clear(m.XXX_presence[:])
@@ -5198,8 +5276,8 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 						tag := uint64(p[i])
 						i++
 						if tag >= 0x80 {
-							if tag, i = pbfast.Varint(p, i-1); i < 0 {
-								return pbfast.ErrMalformed
+							if tag, i = runtime.Varint(p, i-1); i < 0 {
+								return runtime.ErrMalformed
 							}
 						}
 						switch tag {
@@ -5208,14 +5286,14 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 							if i < len(p) && p[i] < 0x80 {
 								v = uint64(p[i])
 								i++
-							} else if v, i = pbfast.Varint(p, i); i < 0 {
-								return pbfast.ErrMalformed
+							} else if v, i = runtime.Varint(p, i); i < 0 {
+								return runtime.ErrMalformed
 							}
 							m.xxx_hidden_C = int32(v)
 							protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 1)
 						default:
 							if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-								return pbfast.ErrMalformed
+								return runtime.ErrMalformed
 							}
 						}
 					}
@@ -5226,8 +5304,8 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_OptionalNestedEnum = TestAllTypesEdition2023_NestedEnum(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 17, 93)
@@ -5236,8 +5314,8 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_OptionalForeignEnum = ForeignEnumEdition2023(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 18, 93)
@@ -5247,11 +5325,11 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			if m.xxx_hidden_OptionalStringPiece == nil {
 				if m.xxx_hidden_OptionalStringPiece = oldOptionalStringPiece; m.xxx_hidden_OptionalStringPiece == nil {
@@ -5266,11 +5344,11 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			if m.xxx_hidden_OptionalCord == nil {
 				if m.xxx_hidden_OptionalCord = oldOptionalCord; m.xxx_hidden_OptionalCord == nil {
@@ -5285,8 +5363,8 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.xxx_hidden_RecursiveMessage != nil {
 				if err := m.xxx_hidden_RecursiveMessage.pbfastDecode(d, v, nil, depth); err != nil {
@@ -5305,8 +5383,8 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_RepeatedInt32 = append(m.xxx_hidden_RepeatedInt32, int32(v))
 		case 0xfa: // repeated_int32, packed
@@ -5315,11 +5393,11 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_RepeatedInt32, err = pbfast.AppendVarints(m.xxx_hidden_RepeatedInt32, v); err != nil {
+			if m.xxx_hidden_RepeatedInt32, err = runtime.AppendVarints(m.xxx_hidden_RepeatedInt32, v); err != nil {
 				return err
 			}
 		case 0x100: // repeated_int64
@@ -5327,8 +5405,8 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_RepeatedInt64 = append(m.xxx_hidden_RepeatedInt64, int64(v))
 		case 0x102: // repeated_int64, packed
@@ -5337,11 +5415,11 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_RepeatedInt64, err = pbfast.AppendVarints(m.xxx_hidden_RepeatedInt64, v); err != nil {
+			if m.xxx_hidden_RepeatedInt64, err = runtime.AppendVarints(m.xxx_hidden_RepeatedInt64, v); err != nil {
 				return err
 			}
 		case 0x108: // repeated_uint32
@@ -5349,8 +5427,8 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_RepeatedUint32 = append(m.xxx_hidden_RepeatedUint32, uint32(v))
 		case 0x10a: // repeated_uint32, packed
@@ -5359,11 +5437,11 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_RepeatedUint32, err = pbfast.AppendVarints(m.xxx_hidden_RepeatedUint32, v); err != nil {
+			if m.xxx_hidden_RepeatedUint32, err = runtime.AppendVarints(m.xxx_hidden_RepeatedUint32, v); err != nil {
 				return err
 			}
 		case 0x110: // repeated_uint64
@@ -5371,8 +5449,8 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_RepeatedUint64 = append(m.xxx_hidden_RepeatedUint64, v)
 		case 0x112: // repeated_uint64, packed
@@ -5381,11 +5459,11 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_RepeatedUint64, err = pbfast.AppendVarints(m.xxx_hidden_RepeatedUint64, v); err != nil {
+			if m.xxx_hidden_RepeatedUint64, err = runtime.AppendVarints(m.xxx_hidden_RepeatedUint64, v); err != nil {
 				return err
 			}
 		case 0x118: // repeated_sint32
@@ -5393,21 +5471,21 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			m.xxx_hidden_RepeatedSint32 = append(m.xxx_hidden_RepeatedSint32, int32(pbfast.UnZigZag(uint64(uint32(v)))))
+			m.xxx_hidden_RepeatedSint32 = append(m.xxx_hidden_RepeatedSint32, int32(runtime.UnZigZag(uint64(uint32(v)))))
 		case 0x11a: // repeated_sint32, packed
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_RepeatedSint32, err = pbfast.AppendZigZags(m.xxx_hidden_RepeatedSint32, v); err != nil {
+			if m.xxx_hidden_RepeatedSint32, err = runtime.AppendZigZags(m.xxx_hidden_RepeatedSint32, v); err != nil {
 				return err
 			}
 		case 0x120: // repeated_sint64
@@ -5415,27 +5493,27 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			m.xxx_hidden_RepeatedSint64 = append(m.xxx_hidden_RepeatedSint64, pbfast.UnZigZag(v))
+			m.xxx_hidden_RepeatedSint64 = append(m.xxx_hidden_RepeatedSint64, runtime.UnZigZag(v))
 		case 0x122: // repeated_sint64, packed
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_RepeatedSint64, err = pbfast.AppendZigZags(m.xxx_hidden_RepeatedSint64, v); err != nil {
+			if m.xxx_hidden_RepeatedSint64, err = runtime.AppendZigZags(m.xxx_hidden_RepeatedSint64, v); err != nil {
 				return err
 			}
 		case 0x12d: // repeated_fixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_RepeatedFixed32 = append(m.xxx_hidden_RepeatedFixed32, uint32(v))
@@ -5445,17 +5523,17 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_RepeatedFixed32, err = pbfast.AppendFixed32s(m.xxx_hidden_RepeatedFixed32, v); err != nil {
+			if m.xxx_hidden_RepeatedFixed32, err = runtime.AppendFixed32s(m.xxx_hidden_RepeatedFixed32, v); err != nil {
 				return err
 			}
 		case 0x131: // repeated_fixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_RepeatedFixed64 = append(m.xxx_hidden_RepeatedFixed64, uint64(v))
@@ -5465,17 +5543,17 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_RepeatedFixed64, err = pbfast.AppendFixed64s(m.xxx_hidden_RepeatedFixed64, v); err != nil {
+			if m.xxx_hidden_RepeatedFixed64, err = runtime.AppendFixed64s(m.xxx_hidden_RepeatedFixed64, v); err != nil {
 				return err
 			}
 		case 0x13d: // repeated_sfixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_RepeatedSfixed32 = append(m.xxx_hidden_RepeatedSfixed32, int32(v))
@@ -5485,17 +5563,17 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_RepeatedSfixed32, err = pbfast.AppendFixed32s(m.xxx_hidden_RepeatedSfixed32, v); err != nil {
+			if m.xxx_hidden_RepeatedSfixed32, err = runtime.AppendFixed32s(m.xxx_hidden_RepeatedSfixed32, v); err != nil {
 				return err
 			}
 		case 0x141: // repeated_sfixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_RepeatedSfixed64 = append(m.xxx_hidden_RepeatedSfixed64, int64(v))
@@ -5505,17 +5583,17 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_RepeatedSfixed64, err = pbfast.AppendFixed64s(m.xxx_hidden_RepeatedSfixed64, v); err != nil {
+			if m.xxx_hidden_RepeatedSfixed64, err = runtime.AppendFixed64s(m.xxx_hidden_RepeatedSfixed64, v); err != nil {
 				return err
 			}
 		case 0x14d: // repeated_float
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_RepeatedFloat = append(m.xxx_hidden_RepeatedFloat, math.Float32frombits(v))
@@ -5525,17 +5603,17 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_RepeatedFloat, err = pbfast.AppendFixed32s(m.xxx_hidden_RepeatedFloat, v); err != nil {
+			if m.xxx_hidden_RepeatedFloat, err = runtime.AppendFixed32s(m.xxx_hidden_RepeatedFloat, v); err != nil {
 				return err
 			}
 		case 0x151: // repeated_double
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_RepeatedDouble = append(m.xxx_hidden_RepeatedDouble, math.Float64frombits(v))
@@ -5545,11 +5623,11 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_RepeatedDouble, err = pbfast.AppendFixed64s(m.xxx_hidden_RepeatedDouble, v); err != nil {
+			if m.xxx_hidden_RepeatedDouble, err = runtime.AppendFixed64s(m.xxx_hidden_RepeatedDouble, v); err != nil {
 				return err
 			}
 		case 0x158: // repeated_bool
@@ -5557,8 +5635,8 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_RepeatedBool = append(m.xxx_hidden_RepeatedBool, v != 0)
 		case 0x15a: // repeated_bool, packed
@@ -5567,40 +5645,40 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_RepeatedBool, err = pbfast.AppendBools(m.xxx_hidden_RepeatedBool, v); err != nil {
+			if m.xxx_hidden_RepeatedBool, err = runtime.AppendBools(m.xxx_hidden_RepeatedBool, v); err != nil {
 				return err
 			}
 		case 0x162: // repeated_string
 			if len(m.xxx_hidden_RepeatedString) == cap(m.xxx_hidden_RepeatedString) {
-				m.xxx_hidden_RepeatedString = slices.Grow(m.xxx_hidden_RepeatedString, pbfast.Run(p, i, 0x2e2))
+				m.xxx_hidden_RepeatedString = slices.Grow(m.xxx_hidden_RepeatedString, runtime.Run(p, i, 0x2e2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			m.xxx_hidden_RepeatedString = append(m.xxx_hidden_RepeatedString, d.String(v))
 		case 0x16a: // repeated_bytes
 			if len(m.xxx_hidden_RepeatedBytes) == cap(m.xxx_hidden_RepeatedBytes) {
-				m.xxx_hidden_RepeatedBytes = slices.Grow(m.xxx_hidden_RepeatedBytes, pbfast.Run(p, i, 0x2ea))
+				m.xxx_hidden_RepeatedBytes = slices.Grow(m.xxx_hidden_RepeatedBytes, runtime.Run(p, i, 0x2ea))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_RepeatedBytes = append(m.xxx_hidden_RepeatedBytes, d.PresentBytes(v))
 		case 0x182: // repeated_nested_message
@@ -5612,8 +5690,8 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			n := len((*m.xxx_hidden_RepeatedNestedMessage))
 			if n < cap((*m.xxx_hidden_RepeatedNestedMessage)) {
@@ -5636,8 +5714,8 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			n := len((*m.xxx_hidden_RepeatedForeignMessage))
 			if n < cap((*m.xxx_hidden_RepeatedForeignMessage)) {
@@ -5651,7 +5729,7 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 			{
 				m, p, depth := (*m.xxx_hidden_RepeatedForeignMessage)[n], v, depth-1
 				if depth < 0 {
-					return pbfast.ErrDepth
+					return runtime.ErrDepth
 				}
 				m.unknownFields = m.unknownFields[:0]
 				clear(m.XXX_presence[:])
@@ -5660,8 +5738,8 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 					tag := uint64(p[i])
 					i++
 					if tag >= 0x80 {
-						if tag, i = pbfast.Varint(p, i-1); i < 0 {
-							return pbfast.ErrMalformed
+						if tag, i = runtime.Varint(p, i-1); i < 0 {
+							return runtime.ErrMalformed
 						}
 					}
 					switch tag {
@@ -5670,14 +5748,14 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 						if i < len(p) && p[i] < 0x80 {
 							v = uint64(p[i])
 							i++
-						} else if v, i = pbfast.Varint(p, i); i < 0 {
-							return pbfast.ErrMalformed
+						} else if v, i = runtime.Varint(p, i); i < 0 {
+							return runtime.ErrMalformed
 						}
 						m.xxx_hidden_C = int32(v)
 						protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 1)
 					default:
 						if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-							return pbfast.ErrMalformed
+							return runtime.ErrMalformed
 						}
 					}
 				}
@@ -5687,8 +5765,8 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_RepeatedNestedEnum = append(m.xxx_hidden_RepeatedNestedEnum, TestAllTypesEdition2023_NestedEnum(v))
 		case 0x19a: // repeated_nested_enum, packed
@@ -5697,11 +5775,11 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_RepeatedNestedEnum, err = pbfast.AppendVarints(m.xxx_hidden_RepeatedNestedEnum, v); err != nil {
+			if m.xxx_hidden_RepeatedNestedEnum, err = runtime.AppendVarints(m.xxx_hidden_RepeatedNestedEnum, v); err != nil {
 				return err
 			}
 		case 0x1a0: // repeated_foreign_enum
@@ -5709,8 +5787,8 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_RepeatedForeignEnum = append(m.xxx_hidden_RepeatedForeignEnum, ForeignEnumEdition2023(v))
 		case 0x1a2: // repeated_foreign_enum, packed
@@ -5719,328 +5797,328 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_RepeatedForeignEnum, err = pbfast.AppendVarints(m.xxx_hidden_RepeatedForeignEnum, v); err != nil {
+			if m.xxx_hidden_RepeatedForeignEnum, err = runtime.AppendVarints(m.xxx_hidden_RepeatedForeignEnum, v); err != nil {
 				return err
 			}
 		case 0x1b2: // repeated_string_piece
 			if len(m.xxx_hidden_RepeatedStringPiece) == cap(m.xxx_hidden_RepeatedStringPiece) {
-				m.xxx_hidden_RepeatedStringPiece = slices.Grow(m.xxx_hidden_RepeatedStringPiece, pbfast.Run(p, i, 0x3b2))
+				m.xxx_hidden_RepeatedStringPiece = slices.Grow(m.xxx_hidden_RepeatedStringPiece, runtime.Run(p, i, 0x3b2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			m.xxx_hidden_RepeatedStringPiece = append(m.xxx_hidden_RepeatedStringPiece, d.String(v))
 		case 0x1ba: // repeated_cord
 			if len(m.xxx_hidden_RepeatedCord) == cap(m.xxx_hidden_RepeatedCord) {
-				m.xxx_hidden_RepeatedCord = slices.Grow(m.xxx_hidden_RepeatedCord, pbfast.Run(p, i, 0x3ba))
+				m.xxx_hidden_RepeatedCord = slices.Grow(m.xxx_hidden_RepeatedCord, runtime.Run(p, i, 0x3ba))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			m.xxx_hidden_RepeatedCord = append(m.xxx_hidden_RepeatedCord, d.String(v))
 		case 0x1c2: // map_int32_int32
 			if m.xxx_hidden_MapInt32Int32 == nil {
-				m.xxx_hidden_MapInt32Int32 = make(map[int32]int32, pbfast.Run(p, i, 0x3c2))
+				m.xxx_hidden_MapInt32Int32 = make(map[int32]int32, runtime.Run(p, i, 0x3c2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapInt32Int32Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapInt32Int32(d, v, depth); err != nil {
 				return err
 			}
 		case 0x1ca: // map_int64_int64
 			if m.xxx_hidden_MapInt64Int64 == nil {
-				m.xxx_hidden_MapInt64Int64 = make(map[int64]int64, pbfast.Run(p, i, 0x3ca))
+				m.xxx_hidden_MapInt64Int64 = make(map[int64]int64, runtime.Run(p, i, 0x3ca))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapInt64Int64Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapInt64Int64(d, v, depth); err != nil {
 				return err
 			}
 		case 0x1d2: // map_uint32_uint32
 			if m.xxx_hidden_MapUint32Uint32 == nil {
-				m.xxx_hidden_MapUint32Uint32 = make(map[uint32]uint32, pbfast.Run(p, i, 0x3d2))
+				m.xxx_hidden_MapUint32Uint32 = make(map[uint32]uint32, runtime.Run(p, i, 0x3d2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapUint32Uint32Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapUint32Uint32(d, v, depth); err != nil {
 				return err
 			}
 		case 0x1da: // map_uint64_uint64
 			if m.xxx_hidden_MapUint64Uint64 == nil {
-				m.xxx_hidden_MapUint64Uint64 = make(map[uint64]uint64, pbfast.Run(p, i, 0x3da))
+				m.xxx_hidden_MapUint64Uint64 = make(map[uint64]uint64, runtime.Run(p, i, 0x3da))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapUint64Uint64Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapUint64Uint64(d, v, depth); err != nil {
 				return err
 			}
 		case 0x1e2: // map_sint32_sint32
 			if m.xxx_hidden_MapSint32Sint32 == nil {
-				m.xxx_hidden_MapSint32Sint32 = make(map[int32]int32, pbfast.Run(p, i, 0x3e2))
+				m.xxx_hidden_MapSint32Sint32 = make(map[int32]int32, runtime.Run(p, i, 0x3e2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapSint32Sint32Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapSint32Sint32(d, v, depth); err != nil {
 				return err
 			}
 		case 0x1ea: // map_sint64_sint64
 			if m.xxx_hidden_MapSint64Sint64 == nil {
-				m.xxx_hidden_MapSint64Sint64 = make(map[int64]int64, pbfast.Run(p, i, 0x3ea))
+				m.xxx_hidden_MapSint64Sint64 = make(map[int64]int64, runtime.Run(p, i, 0x3ea))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapSint64Sint64Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapSint64Sint64(d, v, depth); err != nil {
 				return err
 			}
 		case 0x1f2: // map_fixed32_fixed32
 			if m.xxx_hidden_MapFixed32Fixed32 == nil {
-				m.xxx_hidden_MapFixed32Fixed32 = make(map[uint32]uint32, pbfast.Run(p, i, 0x3f2))
+				m.xxx_hidden_MapFixed32Fixed32 = make(map[uint32]uint32, runtime.Run(p, i, 0x3f2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapFixed32Fixed32Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapFixed32Fixed32(d, v, depth); err != nil {
 				return err
 			}
 		case 0x1fa: // map_fixed64_fixed64
 			if m.xxx_hidden_MapFixed64Fixed64 == nil {
-				m.xxx_hidden_MapFixed64Fixed64 = make(map[uint64]uint64, pbfast.Run(p, i, 0x3fa))
+				m.xxx_hidden_MapFixed64Fixed64 = make(map[uint64]uint64, runtime.Run(p, i, 0x3fa))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapFixed64Fixed64Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapFixed64Fixed64(d, v, depth); err != nil {
 				return err
 			}
 		case 0x202: // map_sfixed32_sfixed32
 			if m.xxx_hidden_MapSfixed32Sfixed32 == nil {
-				m.xxx_hidden_MapSfixed32Sfixed32 = make(map[int32]int32, pbfast.Run(p, i, 0x482))
+				m.xxx_hidden_MapSfixed32Sfixed32 = make(map[int32]int32, runtime.Run(p, i, 0x482))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapSfixed32Sfixed32Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapSfixed32Sfixed32(d, v, depth); err != nil {
 				return err
 			}
 		case 0x20a: // map_sfixed64_sfixed64
 			if m.xxx_hidden_MapSfixed64Sfixed64 == nil {
-				m.xxx_hidden_MapSfixed64Sfixed64 = make(map[int64]int64, pbfast.Run(p, i, 0x48a))
+				m.xxx_hidden_MapSfixed64Sfixed64 = make(map[int64]int64, runtime.Run(p, i, 0x48a))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapSfixed64Sfixed64Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapSfixed64Sfixed64(d, v, depth); err != nil {
 				return err
 			}
 		case 0x212: // map_int32_float
 			if m.xxx_hidden_MapInt32Float == nil {
-				m.xxx_hidden_MapInt32Float = make(map[int32]float32, pbfast.Run(p, i, 0x492))
+				m.xxx_hidden_MapInt32Float = make(map[int32]float32, runtime.Run(p, i, 0x492))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapInt32FloatEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapInt32Float(d, v, depth); err != nil {
 				return err
 			}
 		case 0x21a: // map_int32_double
 			if m.xxx_hidden_MapInt32Double == nil {
-				m.xxx_hidden_MapInt32Double = make(map[int32]float64, pbfast.Run(p, i, 0x49a))
+				m.xxx_hidden_MapInt32Double = make(map[int32]float64, runtime.Run(p, i, 0x49a))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapInt32DoubleEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapInt32Double(d, v, depth); err != nil {
 				return err
 			}
 		case 0x222: // map_bool_bool
 			if m.xxx_hidden_MapBoolBool == nil {
-				m.xxx_hidden_MapBoolBool = make(map[bool]bool, pbfast.Run(p, i, 0x4a2))
+				m.xxx_hidden_MapBoolBool = make(map[bool]bool, runtime.Run(p, i, 0x4a2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapBoolBoolEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapBoolBool(d, v, depth); err != nil {
 				return err
 			}
 		case 0x22a: // map_string_string
 			if m.xxx_hidden_MapStringString == nil {
-				m.xxx_hidden_MapStringString = make(map[string]string, pbfast.Run(p, i, 0x4aa))
+				m.xxx_hidden_MapStringString = make(map[string]string, runtime.Run(p, i, 0x4aa))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapStringStringEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapStringString(d, v, depth); err != nil {
 				return err
 			}
 		case 0x232: // map_string_bytes
 			if m.xxx_hidden_MapStringBytes == nil {
-				m.xxx_hidden_MapStringBytes = make(map[string][]byte, pbfast.Run(p, i, 0x4b2))
+				m.xxx_hidden_MapStringBytes = make(map[string][]byte, runtime.Run(p, i, 0x4b2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapStringBytesEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapStringBytes(d, v, depth); err != nil {
 				return err
 			}
 		case 0x23a: // map_string_nested_message
 			if m.xxx_hidden_MapStringNestedMessage == nil {
-				m.xxx_hidden_MapStringNestedMessage = make(map[string]*TestAllTypesEdition2023_NestedMessage, pbfast.Run(p, i, 0x4ba))
+				m.xxx_hidden_MapStringNestedMessage = make(map[string]*TestAllTypesEdition2023_NestedMessage, runtime.Run(p, i, 0x4ba))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapStringNestedMessageEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapStringNestedMessage(d, v, depth); err != nil {
 				return err
 			}
 		case 0x242: // map_string_foreign_message
 			if m.xxx_hidden_MapStringForeignMessage == nil {
-				m.xxx_hidden_MapStringForeignMessage = make(map[string]*ForeignMessageEdition2023, pbfast.Run(p, i, 0x4c2))
+				m.xxx_hidden_MapStringForeignMessage = make(map[string]*ForeignMessageEdition2023, runtime.Run(p, i, 0x4c2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapStringForeignMessageEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapStringForeignMessage(d, v, depth); err != nil {
 				return err
 			}
 		case 0x24a: // map_string_nested_enum
 			if m.xxx_hidden_MapStringNestedEnum == nil {
-				m.xxx_hidden_MapStringNestedEnum = make(map[string]TestAllTypesEdition2023_NestedEnum, pbfast.Run(p, i, 0x4ca))
+				m.xxx_hidden_MapStringNestedEnum = make(map[string]TestAllTypesEdition2023_NestedEnum, runtime.Run(p, i, 0x4ca))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapStringNestedEnumEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapStringNestedEnum(d, v, depth); err != nil {
 				return err
 			}
 		case 0x252: // map_string_foreign_enum
 			if m.xxx_hidden_MapStringForeignEnum == nil {
-				m.xxx_hidden_MapStringForeignEnum = make(map[string]ForeignEnumEdition2023, pbfast.Run(p, i, 0x4d2))
+				m.xxx_hidden_MapStringForeignEnum = make(map[string]ForeignEnumEdition2023, runtime.Run(p, i, 0x4d2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapStringForeignEnumEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapStringForeignEnum(d, v, depth); err != nil {
 				return err
 			}
 		case 0x258: // packed_int32
@@ -6048,8 +6126,8 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_PackedInt32 = append(m.xxx_hidden_PackedInt32, int32(v))
 		case 0x25a: // packed_int32, packed
@@ -6058,11 +6136,11 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_PackedInt32, err = pbfast.AppendVarints(m.xxx_hidden_PackedInt32, v); err != nil {
+			if m.xxx_hidden_PackedInt32, err = runtime.AppendVarints(m.xxx_hidden_PackedInt32, v); err != nil {
 				return err
 			}
 		case 0x260: // packed_int64
@@ -6070,8 +6148,8 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_PackedInt64 = append(m.xxx_hidden_PackedInt64, int64(v))
 		case 0x262: // packed_int64, packed
@@ -6080,11 +6158,11 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_PackedInt64, err = pbfast.AppendVarints(m.xxx_hidden_PackedInt64, v); err != nil {
+			if m.xxx_hidden_PackedInt64, err = runtime.AppendVarints(m.xxx_hidden_PackedInt64, v); err != nil {
 				return err
 			}
 		case 0x268: // packed_uint32
@@ -6092,8 +6170,8 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_PackedUint32 = append(m.xxx_hidden_PackedUint32, uint32(v))
 		case 0x26a: // packed_uint32, packed
@@ -6102,11 +6180,11 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_PackedUint32, err = pbfast.AppendVarints(m.xxx_hidden_PackedUint32, v); err != nil {
+			if m.xxx_hidden_PackedUint32, err = runtime.AppendVarints(m.xxx_hidden_PackedUint32, v); err != nil {
 				return err
 			}
 		case 0x270: // packed_uint64
@@ -6114,8 +6192,8 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_PackedUint64 = append(m.xxx_hidden_PackedUint64, v)
 		case 0x272: // packed_uint64, packed
@@ -6124,11 +6202,11 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_PackedUint64, err = pbfast.AppendVarints(m.xxx_hidden_PackedUint64, v); err != nil {
+			if m.xxx_hidden_PackedUint64, err = runtime.AppendVarints(m.xxx_hidden_PackedUint64, v); err != nil {
 				return err
 			}
 		case 0x278: // packed_sint32
@@ -6136,21 +6214,21 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			m.xxx_hidden_PackedSint32 = append(m.xxx_hidden_PackedSint32, int32(pbfast.UnZigZag(uint64(uint32(v)))))
+			m.xxx_hidden_PackedSint32 = append(m.xxx_hidden_PackedSint32, int32(runtime.UnZigZag(uint64(uint32(v)))))
 		case 0x27a: // packed_sint32, packed
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_PackedSint32, err = pbfast.AppendZigZags(m.xxx_hidden_PackedSint32, v); err != nil {
+			if m.xxx_hidden_PackedSint32, err = runtime.AppendZigZags(m.xxx_hidden_PackedSint32, v); err != nil {
 				return err
 			}
 		case 0x280: // packed_sint64
@@ -6158,27 +6236,27 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			m.xxx_hidden_PackedSint64 = append(m.xxx_hidden_PackedSint64, pbfast.UnZigZag(v))
+			m.xxx_hidden_PackedSint64 = append(m.xxx_hidden_PackedSint64, runtime.UnZigZag(v))
 		case 0x282: // packed_sint64, packed
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_PackedSint64, err = pbfast.AppendZigZags(m.xxx_hidden_PackedSint64, v); err != nil {
+			if m.xxx_hidden_PackedSint64, err = runtime.AppendZigZags(m.xxx_hidden_PackedSint64, v); err != nil {
 				return err
 			}
 		case 0x28d: // packed_fixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_PackedFixed32 = append(m.xxx_hidden_PackedFixed32, uint32(v))
@@ -6188,17 +6266,17 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_PackedFixed32, err = pbfast.AppendFixed32s(m.xxx_hidden_PackedFixed32, v); err != nil {
+			if m.xxx_hidden_PackedFixed32, err = runtime.AppendFixed32s(m.xxx_hidden_PackedFixed32, v); err != nil {
 				return err
 			}
 		case 0x291: // packed_fixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_PackedFixed64 = append(m.xxx_hidden_PackedFixed64, uint64(v))
@@ -6208,17 +6286,17 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_PackedFixed64, err = pbfast.AppendFixed64s(m.xxx_hidden_PackedFixed64, v); err != nil {
+			if m.xxx_hidden_PackedFixed64, err = runtime.AppendFixed64s(m.xxx_hidden_PackedFixed64, v); err != nil {
 				return err
 			}
 		case 0x29d: // packed_sfixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_PackedSfixed32 = append(m.xxx_hidden_PackedSfixed32, int32(v))
@@ -6228,17 +6306,17 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_PackedSfixed32, err = pbfast.AppendFixed32s(m.xxx_hidden_PackedSfixed32, v); err != nil {
+			if m.xxx_hidden_PackedSfixed32, err = runtime.AppendFixed32s(m.xxx_hidden_PackedSfixed32, v); err != nil {
 				return err
 			}
 		case 0x2a1: // packed_sfixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_PackedSfixed64 = append(m.xxx_hidden_PackedSfixed64, int64(v))
@@ -6248,17 +6326,17 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_PackedSfixed64, err = pbfast.AppendFixed64s(m.xxx_hidden_PackedSfixed64, v); err != nil {
+			if m.xxx_hidden_PackedSfixed64, err = runtime.AppendFixed64s(m.xxx_hidden_PackedSfixed64, v); err != nil {
 				return err
 			}
 		case 0x2ad: // packed_float
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_PackedFloat = append(m.xxx_hidden_PackedFloat, math.Float32frombits(v))
@@ -6268,17 +6346,17 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_PackedFloat, err = pbfast.AppendFixed32s(m.xxx_hidden_PackedFloat, v); err != nil {
+			if m.xxx_hidden_PackedFloat, err = runtime.AppendFixed32s(m.xxx_hidden_PackedFloat, v); err != nil {
 				return err
 			}
 		case 0x2b1: // packed_double
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_PackedDouble = append(m.xxx_hidden_PackedDouble, math.Float64frombits(v))
@@ -6288,11 +6366,11 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_PackedDouble, err = pbfast.AppendFixed64s(m.xxx_hidden_PackedDouble, v); err != nil {
+			if m.xxx_hidden_PackedDouble, err = runtime.AppendFixed64s(m.xxx_hidden_PackedDouble, v); err != nil {
 				return err
 			}
 		case 0x2b8: // packed_bool
@@ -6300,8 +6378,8 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_PackedBool = append(m.xxx_hidden_PackedBool, v != 0)
 		case 0x2ba: // packed_bool, packed
@@ -6310,11 +6388,11 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_PackedBool, err = pbfast.AppendBools(m.xxx_hidden_PackedBool, v); err != nil {
+			if m.xxx_hidden_PackedBool, err = runtime.AppendBools(m.xxx_hidden_PackedBool, v); err != nil {
 				return err
 			}
 		case 0x2c0: // packed_nested_enum
@@ -6322,8 +6400,8 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_PackedNestedEnum = append(m.xxx_hidden_PackedNestedEnum, TestAllTypesEdition2023_NestedEnum(v))
 		case 0x2c2: // packed_nested_enum, packed
@@ -6332,11 +6410,11 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_PackedNestedEnum, err = pbfast.AppendVarints(m.xxx_hidden_PackedNestedEnum, v); err != nil {
+			if m.xxx_hidden_PackedNestedEnum, err = runtime.AppendVarints(m.xxx_hidden_PackedNestedEnum, v); err != nil {
 				return err
 			}
 		case 0x2c8: // unpacked_int32
@@ -6344,8 +6422,8 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_UnpackedInt32 = append(m.xxx_hidden_UnpackedInt32, int32(v))
 		case 0x2ca: // unpacked_int32, packed
@@ -6354,11 +6432,11 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_UnpackedInt32, err = pbfast.AppendVarints(m.xxx_hidden_UnpackedInt32, v); err != nil {
+			if m.xxx_hidden_UnpackedInt32, err = runtime.AppendVarints(m.xxx_hidden_UnpackedInt32, v); err != nil {
 				return err
 			}
 		case 0x2d0: // unpacked_int64
@@ -6366,8 +6444,8 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_UnpackedInt64 = append(m.xxx_hidden_UnpackedInt64, int64(v))
 		case 0x2d2: // unpacked_int64, packed
@@ -6376,11 +6454,11 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_UnpackedInt64, err = pbfast.AppendVarints(m.xxx_hidden_UnpackedInt64, v); err != nil {
+			if m.xxx_hidden_UnpackedInt64, err = runtime.AppendVarints(m.xxx_hidden_UnpackedInt64, v); err != nil {
 				return err
 			}
 		case 0x2d8: // unpacked_uint32
@@ -6388,8 +6466,8 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_UnpackedUint32 = append(m.xxx_hidden_UnpackedUint32, uint32(v))
 		case 0x2da: // unpacked_uint32, packed
@@ -6398,11 +6476,11 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_UnpackedUint32, err = pbfast.AppendVarints(m.xxx_hidden_UnpackedUint32, v); err != nil {
+			if m.xxx_hidden_UnpackedUint32, err = runtime.AppendVarints(m.xxx_hidden_UnpackedUint32, v); err != nil {
 				return err
 			}
 		case 0x2e0: // unpacked_uint64
@@ -6410,8 +6488,8 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_UnpackedUint64 = append(m.xxx_hidden_UnpackedUint64, v)
 		case 0x2e2: // unpacked_uint64, packed
@@ -6420,11 +6498,11 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_UnpackedUint64, err = pbfast.AppendVarints(m.xxx_hidden_UnpackedUint64, v); err != nil {
+			if m.xxx_hidden_UnpackedUint64, err = runtime.AppendVarints(m.xxx_hidden_UnpackedUint64, v); err != nil {
 				return err
 			}
 		case 0x2e8: // unpacked_sint32
@@ -6432,21 +6510,21 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			m.xxx_hidden_UnpackedSint32 = append(m.xxx_hidden_UnpackedSint32, int32(pbfast.UnZigZag(uint64(uint32(v)))))
+			m.xxx_hidden_UnpackedSint32 = append(m.xxx_hidden_UnpackedSint32, int32(runtime.UnZigZag(uint64(uint32(v)))))
 		case 0x2ea: // unpacked_sint32, packed
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_UnpackedSint32, err = pbfast.AppendZigZags(m.xxx_hidden_UnpackedSint32, v); err != nil {
+			if m.xxx_hidden_UnpackedSint32, err = runtime.AppendZigZags(m.xxx_hidden_UnpackedSint32, v); err != nil {
 				return err
 			}
 		case 0x2f0: // unpacked_sint64
@@ -6454,27 +6532,27 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			m.xxx_hidden_UnpackedSint64 = append(m.xxx_hidden_UnpackedSint64, pbfast.UnZigZag(v))
+			m.xxx_hidden_UnpackedSint64 = append(m.xxx_hidden_UnpackedSint64, runtime.UnZigZag(v))
 		case 0x2f2: // unpacked_sint64, packed
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_UnpackedSint64, err = pbfast.AppendZigZags(m.xxx_hidden_UnpackedSint64, v); err != nil {
+			if m.xxx_hidden_UnpackedSint64, err = runtime.AppendZigZags(m.xxx_hidden_UnpackedSint64, v); err != nil {
 				return err
 			}
 		case 0x2fd: // unpacked_fixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_UnpackedFixed32 = append(m.xxx_hidden_UnpackedFixed32, uint32(v))
@@ -6484,17 +6562,17 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_UnpackedFixed32, err = pbfast.AppendFixed32s(m.xxx_hidden_UnpackedFixed32, v); err != nil {
+			if m.xxx_hidden_UnpackedFixed32, err = runtime.AppendFixed32s(m.xxx_hidden_UnpackedFixed32, v); err != nil {
 				return err
 			}
 		case 0x301: // unpacked_fixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_UnpackedFixed64 = append(m.xxx_hidden_UnpackedFixed64, uint64(v))
@@ -6504,17 +6582,17 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_UnpackedFixed64, err = pbfast.AppendFixed64s(m.xxx_hidden_UnpackedFixed64, v); err != nil {
+			if m.xxx_hidden_UnpackedFixed64, err = runtime.AppendFixed64s(m.xxx_hidden_UnpackedFixed64, v); err != nil {
 				return err
 			}
 		case 0x30d: // unpacked_sfixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_UnpackedSfixed32 = append(m.xxx_hidden_UnpackedSfixed32, int32(v))
@@ -6524,17 +6602,17 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_UnpackedSfixed32, err = pbfast.AppendFixed32s(m.xxx_hidden_UnpackedSfixed32, v); err != nil {
+			if m.xxx_hidden_UnpackedSfixed32, err = runtime.AppendFixed32s(m.xxx_hidden_UnpackedSfixed32, v); err != nil {
 				return err
 			}
 		case 0x311: // unpacked_sfixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_UnpackedSfixed64 = append(m.xxx_hidden_UnpackedSfixed64, int64(v))
@@ -6544,17 +6622,17 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_UnpackedSfixed64, err = pbfast.AppendFixed64s(m.xxx_hidden_UnpackedSfixed64, v); err != nil {
+			if m.xxx_hidden_UnpackedSfixed64, err = runtime.AppendFixed64s(m.xxx_hidden_UnpackedSfixed64, v); err != nil {
 				return err
 			}
 		case 0x31d: // unpacked_float
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_UnpackedFloat = append(m.xxx_hidden_UnpackedFloat, math.Float32frombits(v))
@@ -6564,17 +6642,17 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_UnpackedFloat, err = pbfast.AppendFixed32s(m.xxx_hidden_UnpackedFloat, v); err != nil {
+			if m.xxx_hidden_UnpackedFloat, err = runtime.AppendFixed32s(m.xxx_hidden_UnpackedFloat, v); err != nil {
 				return err
 			}
 		case 0x321: // unpacked_double
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_UnpackedDouble = append(m.xxx_hidden_UnpackedDouble, math.Float64frombits(v))
@@ -6584,11 +6662,11 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_UnpackedDouble, err = pbfast.AppendFixed64s(m.xxx_hidden_UnpackedDouble, v); err != nil {
+			if m.xxx_hidden_UnpackedDouble, err = runtime.AppendFixed64s(m.xxx_hidden_UnpackedDouble, v); err != nil {
 				return err
 			}
 		case 0x328: // unpacked_bool
@@ -6596,8 +6674,8 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_UnpackedBool = append(m.xxx_hidden_UnpackedBool, v != 0)
 		case 0x32a: // unpacked_bool, packed
@@ -6606,11 +6684,11 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_UnpackedBool, err = pbfast.AppendBools(m.xxx_hidden_UnpackedBool, v); err != nil {
+			if m.xxx_hidden_UnpackedBool, err = runtime.AppendBools(m.xxx_hidden_UnpackedBool, v); err != nil {
 				return err
 			}
 		case 0x330: // unpacked_nested_enum
@@ -6618,8 +6696,8 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_UnpackedNestedEnum = append(m.xxx_hidden_UnpackedNestedEnum, TestAllTypesEdition2023_NestedEnum(v))
 		case 0x332: // unpacked_nested_enum, packed
@@ -6628,11 +6706,11 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_UnpackedNestedEnum, err = pbfast.AppendVarints(m.xxx_hidden_UnpackedNestedEnum, v); err != nil {
+			if m.xxx_hidden_UnpackedNestedEnum, err = runtime.AppendVarints(m.xxx_hidden_UnpackedNestedEnum, v); err != nil {
 				return err
 			}
 		case 0x378: // oneof_uint32
@@ -6640,8 +6718,8 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_OneofField = &testAllTypesEdition2023_OneofUint32{OneofUint32: uint32(v)}
 		case 0x382: // oneof_nested_message
@@ -6650,8 +6728,8 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			o, _ := m.xxx_hidden_OneofField.(*testAllTypesEdition2023_OneofNestedMessage)
 			if o == nil {
@@ -6670,11 +6748,11 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			m.xxx_hidden_OneofField = &testAllTypesEdition2023_OneofString{OneofString: d.String(v)}
 		case 0x392: // oneof_bytes
@@ -6683,8 +6761,8 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_OneofField = &testAllTypesEdition2023_OneofBytes{OneofBytes: d.PresentBytes(v)}
 		case 0x398: // oneof_bool
@@ -6692,8 +6770,8 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_OneofField = &testAllTypesEdition2023_OneofBool{OneofBool: v != 0}
 		case 0x3a0: // oneof_uint64
@@ -6701,21 +6779,21 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_OneofField = &testAllTypesEdition2023_OneofUint64{OneofUint64: v}
 		case 0x3ad: // oneof_float
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_OneofField = &testAllTypesEdition2023_OneofFloat{OneofFloat: math.Float32frombits(v)}
 		case 0x3b1: // oneof_double
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_OneofField = &testAllTypesEdition2023_OneofDouble{OneofDouble: math.Float64frombits(v)}
@@ -6724,8 +6802,8 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_OneofField = &testAllTypesEdition2023_OneofEnum{OneofEnum: TestAllTypesEdition2023_NestedEnum(v)}
 		case 0x64b: // groupliketype, a group
@@ -6742,7 +6820,7 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 			if depth == 0 {
 				switch tag >> 3 {
 				case 56, 57, 58, 59, 60, 61, 62, 63, 64, 65, 66, 67, 68, 69, 70, 71, 72, 73, 74:
-					return pbfast.ErrDepth
+					return runtime.ErrDepth
 				}
 			}
 			if tag>>3 >= 120 && tag>>3 < 201 {
@@ -6753,15 +6831,12 @@ func (m *TestAllTypesEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 				continue
 			}
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
-
-// SizeOf returns the length of the message's encoding in bytes.
-func (m *TestAllTypesEdition2023_NestedMessage) SizeOf() int { return m.PbfastSize() }
 
 // MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
 func (m *TestAllTypesEdition2023_NestedMessage) MarshalAppend(b []byte) ([]byte, error) {
@@ -6771,17 +6846,17 @@ func (m *TestAllTypesEdition2023_NestedMessage) MarshalAppend(b []byte) ([]byte,
 	if err := proto.CheckInitialized(m); err != nil {
 		return b, err
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := e.Start(b, m)
 	w, i = m.pbfastEncode(&e, w, i)
 	return e.Finish(w, i)
 }
 
-// Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
 func (m *TestAllTypesEdition2023_NestedMessage) Unmarshal(data []byte) error {
 	*m = TestAllTypesEdition2023_NestedMessage{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, pbfast.Copy(data), pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, runtime.Copy(data), runtime.DefaultDepth); err != nil {
 		return err
 	}
 	if err := proto.CheckInitialized(m); err != nil {
@@ -6790,11 +6865,11 @@ func (m *TestAllTypesEdition2023_NestedMessage) Unmarshal(data []byte) error {
 	return nil
 }
 
-// UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
+// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
 func (m *TestAllTypesEdition2023_NestedMessage) UnmarshalOwn(data []byte) error {
 	*m = TestAllTypesEdition2023_NestedMessage{}
-	d := pbfast.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{Own: true, Apart: true}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	if err := proto.CheckInitialized(m); err != nil {
@@ -6806,8 +6881,8 @@ func (m *TestAllTypesEdition2023_NestedMessage) UnmarshalOwn(data []byte) error 
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *TestAllTypesEdition2023_NestedMessage) UnmarshalAlias(data []byte) error {
 	*m = TestAllTypesEdition2023_NestedMessage{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	if err := proto.CheckInitialized(m); err != nil {
@@ -6820,8 +6895,8 @@ func (m *TestAllTypesEdition2023_NestedMessage) UnmarshalAlias(data []byte) erro
 // values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestAllTypesEdition2023_NestedMessage) UnmarshalReuse(data []byte) error {
-	var d pbfast.Decoder
-	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
+	var d runtime.Decoder
+	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	if err := proto.CheckInitialized(m); err != nil {
@@ -6831,14 +6906,14 @@ func (m *TestAllTypesEdition2023_NestedMessage) UnmarshalReuse(data []byte) erro
 }
 
 // SizeVT is SizeOf.
-func (m *TestAllTypesEdition2023_NestedMessage) SizeVT() int { return m.PbfastSize() }
+func (m *TestAllTypesEdition2023_NestedMessage) SizeVT() int { return m.SizeOf() }
 
 // MarshalVT returns the message's encoding. It does not look for required fields.
 func (m *TestAllTypesEdition2023_NestedMessage) MarshalVT() ([]byte, error) {
 	if m == nil {
 		return nil, nil
 	}
-	size := m.PbfastSize()
+	size := m.SizeOf()
 	data := make([]byte, size)
 	n, err := m.MarshalToSizedBufferVT(data)
 	if err != nil {
@@ -6849,7 +6924,17 @@ func (m *TestAllTypesEdition2023_NestedMessage) MarshalVT() ([]byte, error) {
 
 // MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *TestAllTypesEdition2023_NestedMessage) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.PbfastSize()])
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+}
+
+// MarshalVTStrict returns the message's encoding. It does not look for required fields.
+func (m *TestAllTypesEdition2023_NestedMessage) MarshalVTStrict() ([]byte, error) {
+	return m.MarshalVT()
+}
+
+// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
+func (m *TestAllTypesEdition2023_NestedMessage) MarshalToVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
 // MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
@@ -6857,39 +6942,66 @@ func (m *TestAllTypesEdition2023_NestedMessage) MarshalToSizedBufferVT(data []by
 	if m == nil {
 		return 0, nil
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := m.pbfastEncode(&e, data, len(data))
 	return e.Written(w, i)
 }
 
+// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *TestAllTypesEdition2023_NestedMessage) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data)
+}
+
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestAllTypesEdition2023_NestedMessage) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{}
-	return m.pbfastDecode(&d, pbfast.Copy(data), pbfast.DefaultDepth)
+	d := runtime.Decoder{Own: true, Apart: true}
+	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *TestAllTypesEdition2023_NestedMessage) UnmarshalVTUnsafe(data []byte) error {
-	var d pbfast.Decoder
-	return m.pbfastDecode(&d, data, pbfast.DefaultDepth)
+	var d runtime.Decoder
+	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
 }
 
-// PbfastSize is SizeOf, for the run time.
-func (m *TestAllTypesEdition2023_NestedMessage) PbfastSize() (n int) {
+// CloneVT is proto.Clone.
+func (m *TestAllTypesEdition2023_NestedMessage) CloneVT() *TestAllTypesEdition2023_NestedMessage {
+	if m == nil {
+		return nil
+	}
+	return proto.Clone(m).(*TestAllTypesEdition2023_NestedMessage)
+}
+
+// CloneMessageVT is CloneVT.
+func (m *TestAllTypesEdition2023_NestedMessage) CloneMessageVT() proto.Message { return m.CloneVT() }
+
+// EqualVT is proto.Equal.
+func (m *TestAllTypesEdition2023_NestedMessage) EqualVT(other *TestAllTypesEdition2023_NestedMessage) bool {
+	return proto.Equal(m, other)
+}
+
+// EqualMessageVT is EqualVT, and false for a message of another type.
+func (m *TestAllTypesEdition2023_NestedMessage) EqualMessageVT(other proto.Message) bool {
+	o, ok := other.(*TestAllTypesEdition2023_NestedMessage)
+	return ok && m.EqualVT(o)
+}
+
+// SizeOf returns the length of the message's encoding in bytes.
+func (m *TestAllTypesEdition2023_NestedMessage) SizeOf() (n int) {
 	if m == nil {
 		return 0
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 0) {
-		n += 1 + pbfast.SizeVarint(uint64(int64(m.xxx_hidden_A)))
+		n += 1 + runtime.SizeVarint(uint64(int64(m.xxx_hidden_A)))
 	}
 	if m.xxx_hidden_Corecursive != nil {
-		l := m.xxx_hidden_Corecursive.PbfastSize()
-		n += 1 + l + pbfast.SizeVarint(uint64(l))
+		l := m.xxx_hidden_Corecursive.SizeOf()
+		n += 1 + l + runtime.SizeVarint(uint64(l))
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *TestAllTypesEdition2023_NestedMessage) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
+func (m *TestAllTypesEdition2023_NestedMessage) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
 	if m == nil {
 		return w, i
 	}
@@ -6906,7 +7018,7 @@ func (m *TestAllTypesEdition2023_NestedMessage) pbfastEncode(e *pbfast.Encoder, 
 		if i < 11 {
 			w, i = e.Grow(w, i, 11)
 		}
-		i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 		i--
 		w[i] = 0x12
 	}
@@ -6914,23 +7026,23 @@ func (m *TestAllTypesEdition2023_NestedMessage) pbfastEncode(e *pbfast.Encoder, 
 		w, i = e.Grow(w, i, 11)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 0) {
-		i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_A)))
+		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_A)))
 		i--
 		w[i] = 0x8
 	}
 	return w, i
 }
 
-func (m *TestAllTypesEdition2023_NestedMessage) pbfastDecode(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesEdition2023_NestedMessage) pbfastDecode(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -6939,8 +7051,8 @@ func (m *TestAllTypesEdition2023_NestedMessage) pbfastDecode(d *pbfast.Decoder, 
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_A = int32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 2)
@@ -6950,8 +7062,8 @@ func (m *TestAllTypesEdition2023_NestedMessage) pbfastDecode(d *pbfast.Decoder, 
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.xxx_hidden_Corecursive == nil {
 				m.xxx_hidden_Corecursive = new(TestAllTypesEdition2023)
@@ -6961,16 +7073,16 @@ func (m *TestAllTypesEdition2023_NestedMessage) pbfastDecode(d *pbfast.Decoder, 
 			}
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
 
-func (m *TestAllTypesEdition2023_NestedMessage) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesEdition2023_NestedMessage) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	m.unknownFields = m.unknownFields[:0]
 	clear(m.XXX_presence[:])
@@ -6981,8 +7093,8 @@ func (m *TestAllTypesEdition2023_NestedMessage) pbfastReuse(d *pbfast.Decoder, p
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -6991,8 +7103,8 @@ func (m *TestAllTypesEdition2023_NestedMessage) pbfastReuse(d *pbfast.Decoder, p
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_A = int32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 2)
@@ -7002,8 +7114,8 @@ func (m *TestAllTypesEdition2023_NestedMessage) pbfastReuse(d *pbfast.Decoder, p
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.xxx_hidden_Corecursive != nil {
 				if err := m.xxx_hidden_Corecursive.pbfastDecode(d, v, nil, depth); err != nil {
@@ -7019,15 +7131,12 @@ func (m *TestAllTypesEdition2023_NestedMessage) pbfastReuse(d *pbfast.Decoder, p
 			}
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
-
-// SizeOf returns the length of the message's encoding in bytes.
-func (m *TestAllTypesEdition2023_GroupLikeType) SizeOf() int { return m.PbfastSize() }
 
 // MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
 func (m *TestAllTypesEdition2023_GroupLikeType) MarshalAppend(b []byte) ([]byte, error) {
@@ -7039,29 +7148,29 @@ func (m *TestAllTypesEdition2023_GroupLikeType) MarshalAppend(b []byte) ([]byte,
 
 func (m *TestAllTypesEdition2023_GroupLikeType) pbfastAppend(b []byte) []byte {
 	if protoimpl.X.Present(&m.XXX_presence[0], 0) {
-		b = pbfast.AppendVarint(append(b, 0xd0, 0xc), uint64(int64(m.xxx_hidden_GroupInt32)))
+		b = runtime.AppendVarint(append(b, 0xd0, 0xc), uint64(int64(m.xxx_hidden_GroupInt32)))
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 1) {
-		b = pbfast.AppendVarint(append(b, 0xd8, 0xc), uint64(m.xxx_hidden_GroupUint32))
+		b = runtime.AppendVarint(append(b, 0xd8, 0xc), uint64(m.xxx_hidden_GroupUint32))
 	}
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
 func (m *TestAllTypesEdition2023_GroupLikeType) Unmarshal(data []byte) error {
 	*m = TestAllTypesEdition2023_GroupLikeType{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
-// UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
+// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
 func (m *TestAllTypesEdition2023_GroupLikeType) UnmarshalOwn(data []byte) error {
 	*m = TestAllTypesEdition2023_GroupLikeType{}
-	d := pbfast.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{Own: true, Apart: true}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -7070,8 +7179,8 @@ func (m *TestAllTypesEdition2023_GroupLikeType) UnmarshalOwn(data []byte) error 
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *TestAllTypesEdition2023_GroupLikeType) UnmarshalAlias(data []byte) error {
 	*m = TestAllTypesEdition2023_GroupLikeType{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -7081,22 +7190,22 @@ func (m *TestAllTypesEdition2023_GroupLikeType) UnmarshalAlias(data []byte) erro
 // values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestAllTypesEdition2023_GroupLikeType) UnmarshalReuse(data []byte) error {
-	var d pbfast.Decoder
-	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
+	var d runtime.Decoder
+	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
 // SizeVT is SizeOf.
-func (m *TestAllTypesEdition2023_GroupLikeType) SizeVT() int { return m.PbfastSize() }
+func (m *TestAllTypesEdition2023_GroupLikeType) SizeVT() int { return m.SizeOf() }
 
 // MarshalVT returns the message's encoding. It does not look for required fields.
 func (m *TestAllTypesEdition2023_GroupLikeType) MarshalVT() ([]byte, error) {
 	if m == nil {
 		return nil, nil
 	}
-	size := m.PbfastSize()
+	size := m.SizeOf()
 	data := make([]byte, size)
 	n, err := m.MarshalToSizedBufferVT(data)
 	if err != nil {
@@ -7107,7 +7216,17 @@ func (m *TestAllTypesEdition2023_GroupLikeType) MarshalVT() ([]byte, error) {
 
 // MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *TestAllTypesEdition2023_GroupLikeType) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.PbfastSize()])
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+}
+
+// MarshalVTStrict returns the message's encoding. It does not look for required fields.
+func (m *TestAllTypesEdition2023_GroupLikeType) MarshalVTStrict() ([]byte, error) {
+	return m.MarshalVT()
+}
+
+// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
+func (m *TestAllTypesEdition2023_GroupLikeType) MarshalToVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
 // MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
@@ -7115,38 +7234,65 @@ func (m *TestAllTypesEdition2023_GroupLikeType) MarshalToSizedBufferVT(data []by
 	if m == nil {
 		return 0, nil
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := m.pbfastEncode(&e, data, len(data))
 	return e.Written(w, i)
 }
 
+// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *TestAllTypesEdition2023_GroupLikeType) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data)
+}
+
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestAllTypesEdition2023_GroupLikeType) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{}
-	return m.pbfastDecode(&d, data, pbfast.DefaultDepth)
+	d := runtime.Decoder{Own: true, Apart: true}
+	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *TestAllTypesEdition2023_GroupLikeType) UnmarshalVTUnsafe(data []byte) error {
-	var d pbfast.Decoder
-	return m.pbfastDecode(&d, data, pbfast.DefaultDepth)
+	var d runtime.Decoder
+	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
 }
 
-// PbfastSize is SizeOf, for the run time.
-func (m *TestAllTypesEdition2023_GroupLikeType) PbfastSize() (n int) {
+// CloneVT is proto.Clone.
+func (m *TestAllTypesEdition2023_GroupLikeType) CloneVT() *TestAllTypesEdition2023_GroupLikeType {
+	if m == nil {
+		return nil
+	}
+	return proto.Clone(m).(*TestAllTypesEdition2023_GroupLikeType)
+}
+
+// CloneMessageVT is CloneVT.
+func (m *TestAllTypesEdition2023_GroupLikeType) CloneMessageVT() proto.Message { return m.CloneVT() }
+
+// EqualVT is proto.Equal.
+func (m *TestAllTypesEdition2023_GroupLikeType) EqualVT(other *TestAllTypesEdition2023_GroupLikeType) bool {
+	return proto.Equal(m, other)
+}
+
+// EqualMessageVT is EqualVT, and false for a message of another type.
+func (m *TestAllTypesEdition2023_GroupLikeType) EqualMessageVT(other proto.Message) bool {
+	o, ok := other.(*TestAllTypesEdition2023_GroupLikeType)
+	return ok && m.EqualVT(o)
+}
+
+// SizeOf returns the length of the message's encoding in bytes.
+func (m *TestAllTypesEdition2023_GroupLikeType) SizeOf() (n int) {
 	if m == nil {
 		return 0
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 0) {
-		n += 2 + pbfast.SizeVarint(uint64(int64(m.xxx_hidden_GroupInt32)))
+		n += 2 + runtime.SizeVarint(uint64(int64(m.xxx_hidden_GroupInt32)))
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 1) {
-		n += 2 + pbfast.SizeVarint(uint64(m.xxx_hidden_GroupUint32))
+		n += 2 + runtime.SizeVarint(uint64(m.xxx_hidden_GroupUint32))
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *TestAllTypesEdition2023_GroupLikeType) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
+func (m *TestAllTypesEdition2023_GroupLikeType) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
 	if m == nil {
 		return w, i
 	}
@@ -7161,14 +7307,14 @@ func (m *TestAllTypesEdition2023_GroupLikeType) pbfastEncode(e *pbfast.Encoder, 
 		w, i = e.Grow(w, i, 19)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 1) {
-		i = pbfast.PutVarint(w, i, uint64(m.xxx_hidden_GroupUint32))
+		i = runtime.PutVarint(w, i, uint64(m.xxx_hidden_GroupUint32))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xd8
 		w[i+1] = 0xc
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 0) {
-		i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_GroupInt32)))
+		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_GroupInt32)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xd0
@@ -7177,16 +7323,16 @@ func (m *TestAllTypesEdition2023_GroupLikeType) pbfastEncode(e *pbfast.Encoder, 
 	return w, i
 }
 
-func (m *TestAllTypesEdition2023_GroupLikeType) pbfastDecode(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesEdition2023_GroupLikeType) pbfastDecode(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -7195,8 +7341,8 @@ func (m *TestAllTypesEdition2023_GroupLikeType) pbfastDecode(d *pbfast.Decoder, 
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_GroupInt32 = int32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 2)
@@ -7205,23 +7351,23 @@ func (m *TestAllTypesEdition2023_GroupLikeType) pbfastDecode(d *pbfast.Decoder, 
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_GroupUint32 = uint32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 1, 2)
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
 
-func (m *TestAllTypesEdition2023_GroupLikeType) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesEdition2023_GroupLikeType) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	m.unknownFields = m.unknownFields[:0]
 	clear(m.XXX_presence[:])
@@ -7231,8 +7377,8 @@ func (m *TestAllTypesEdition2023_GroupLikeType) pbfastReuse(d *pbfast.Decoder, p
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -7241,8 +7387,8 @@ func (m *TestAllTypesEdition2023_GroupLikeType) pbfastReuse(d *pbfast.Decoder, p
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_GroupInt32 = int32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 2)
@@ -7251,22 +7397,19 @@ func (m *TestAllTypesEdition2023_GroupLikeType) pbfastReuse(d *pbfast.Decoder, p
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_GroupUint32 = uint32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 1, 2)
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
-
-// SizeOf returns the length of the message's encoding in bytes.
-func (m *ForeignMessageEdition2023) SizeOf() int { return m.PbfastSize() }
 
 // MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
 func (m *ForeignMessageEdition2023) MarshalAppend(b []byte) ([]byte, error) {
@@ -7278,26 +7421,26 @@ func (m *ForeignMessageEdition2023) MarshalAppend(b []byte) ([]byte, error) {
 
 func (m *ForeignMessageEdition2023) pbfastAppend(b []byte) []byte {
 	if protoimpl.X.Present(&m.XXX_presence[0], 0) {
-		b = pbfast.AppendVarint(append(b, 0x8), uint64(int64(m.xxx_hidden_C)))
+		b = runtime.AppendVarint(append(b, 0x8), uint64(int64(m.xxx_hidden_C)))
 	}
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
 func (m *ForeignMessageEdition2023) Unmarshal(data []byte) error {
 	*m = ForeignMessageEdition2023{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
-// UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
+// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
 func (m *ForeignMessageEdition2023) UnmarshalOwn(data []byte) error {
 	*m = ForeignMessageEdition2023{}
-	d := pbfast.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{Own: true, Apart: true}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -7306,8 +7449,8 @@ func (m *ForeignMessageEdition2023) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *ForeignMessageEdition2023) UnmarshalAlias(data []byte) error {
 	*m = ForeignMessageEdition2023{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -7317,22 +7460,22 @@ func (m *ForeignMessageEdition2023) UnmarshalAlias(data []byte) error {
 // values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *ForeignMessageEdition2023) UnmarshalReuse(data []byte) error {
-	var d pbfast.Decoder
-	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
+	var d runtime.Decoder
+	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
 // SizeVT is SizeOf.
-func (m *ForeignMessageEdition2023) SizeVT() int { return m.PbfastSize() }
+func (m *ForeignMessageEdition2023) SizeVT() int { return m.SizeOf() }
 
 // MarshalVT returns the message's encoding. It does not look for required fields.
 func (m *ForeignMessageEdition2023) MarshalVT() ([]byte, error) {
 	if m == nil {
 		return nil, nil
 	}
-	size := m.PbfastSize()
+	size := m.SizeOf()
 	data := make([]byte, size)
 	n, err := m.MarshalToSizedBufferVT(data)
 	if err != nil {
@@ -7343,7 +7486,15 @@ func (m *ForeignMessageEdition2023) MarshalVT() ([]byte, error) {
 
 // MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *ForeignMessageEdition2023) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.PbfastSize()])
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+}
+
+// MarshalVTStrict returns the message's encoding. It does not look for required fields.
+func (m *ForeignMessageEdition2023) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
+
+// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
+func (m *ForeignMessageEdition2023) MarshalToVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
 // MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
@@ -7351,35 +7502,62 @@ func (m *ForeignMessageEdition2023) MarshalToSizedBufferVT(data []byte) (int, er
 	if m == nil {
 		return 0, nil
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := m.pbfastEncode(&e, data, len(data))
 	return e.Written(w, i)
 }
 
+// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *ForeignMessageEdition2023) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data)
+}
+
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *ForeignMessageEdition2023) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{}
-	return m.pbfastDecode(&d, data, pbfast.DefaultDepth)
+	d := runtime.Decoder{Own: true, Apart: true}
+	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *ForeignMessageEdition2023) UnmarshalVTUnsafe(data []byte) error {
-	var d pbfast.Decoder
-	return m.pbfastDecode(&d, data, pbfast.DefaultDepth)
+	var d runtime.Decoder
+	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
 }
 
-// PbfastSize is SizeOf, for the run time.
-func (m *ForeignMessageEdition2023) PbfastSize() (n int) {
+// CloneVT is proto.Clone.
+func (m *ForeignMessageEdition2023) CloneVT() *ForeignMessageEdition2023 {
+	if m == nil {
+		return nil
+	}
+	return proto.Clone(m).(*ForeignMessageEdition2023)
+}
+
+// CloneMessageVT is CloneVT.
+func (m *ForeignMessageEdition2023) CloneMessageVT() proto.Message { return m.CloneVT() }
+
+// EqualVT is proto.Equal.
+func (m *ForeignMessageEdition2023) EqualVT(other *ForeignMessageEdition2023) bool {
+	return proto.Equal(m, other)
+}
+
+// EqualMessageVT is EqualVT, and false for a message of another type.
+func (m *ForeignMessageEdition2023) EqualMessageVT(other proto.Message) bool {
+	o, ok := other.(*ForeignMessageEdition2023)
+	return ok && m.EqualVT(o)
+}
+
+// SizeOf returns the length of the message's encoding in bytes.
+func (m *ForeignMessageEdition2023) SizeOf() (n int) {
 	if m == nil {
 		return 0
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 0) {
-		n += 1 + pbfast.SizeVarint(uint64(int64(m.xxx_hidden_C)))
+		n += 1 + runtime.SizeVarint(uint64(int64(m.xxx_hidden_C)))
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *ForeignMessageEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
+func (m *ForeignMessageEdition2023) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
 	if m == nil {
 		return w, i
 	}
@@ -7394,23 +7572,23 @@ func (m *ForeignMessageEdition2023) pbfastEncode(e *pbfast.Encoder, w []byte, i 
 		w, i = e.Grow(w, i, 11)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 0) {
-		i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_C)))
+		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_C)))
 		i--
 		w[i] = 0x8
 	}
 	return w, i
 }
 
-func (m *ForeignMessageEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *ForeignMessageEdition2023) pbfastDecode(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -7419,23 +7597,23 @@ func (m *ForeignMessageEdition2023) pbfastDecode(d *pbfast.Decoder, p []byte, de
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_C = int32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 1)
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
 
-func (m *ForeignMessageEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *ForeignMessageEdition2023) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	m.unknownFields = m.unknownFields[:0]
 	clear(m.XXX_presence[:])
@@ -7444,8 +7622,8 @@ func (m *ForeignMessageEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, dep
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -7454,22 +7632,19 @@ func (m *ForeignMessageEdition2023) pbfastReuse(d *pbfast.Decoder, p []byte, dep
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_C = int32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 1)
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
-
-// SizeOf returns the length of the message's encoding in bytes.
-func (m *GroupLikeType) SizeOf() int { return m.PbfastSize() }
 
 // MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
 func (m *GroupLikeType) MarshalAppend(b []byte) ([]byte, error) {
@@ -7481,26 +7656,26 @@ func (m *GroupLikeType) MarshalAppend(b []byte) ([]byte, error) {
 
 func (m *GroupLikeType) pbfastAppend(b []byte) []byte {
 	if protoimpl.X.Present(&m.XXX_presence[0], 0) {
-		b = pbfast.AppendVarint(append(b, 0x8), uint64(int64(m.xxx_hidden_C)))
+		b = runtime.AppendVarint(append(b, 0x8), uint64(int64(m.xxx_hidden_C)))
 	}
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
 func (m *GroupLikeType) Unmarshal(data []byte) error {
 	*m = GroupLikeType{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
-// UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
+// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
 func (m *GroupLikeType) UnmarshalOwn(data []byte) error {
 	*m = GroupLikeType{}
-	d := pbfast.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{Own: true, Apart: true}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -7509,8 +7684,8 @@ func (m *GroupLikeType) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *GroupLikeType) UnmarshalAlias(data []byte) error {
 	*m = GroupLikeType{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -7520,22 +7695,22 @@ func (m *GroupLikeType) UnmarshalAlias(data []byte) error {
 // values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *GroupLikeType) UnmarshalReuse(data []byte) error {
-	var d pbfast.Decoder
-	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
+	var d runtime.Decoder
+	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
 // SizeVT is SizeOf.
-func (m *GroupLikeType) SizeVT() int { return m.PbfastSize() }
+func (m *GroupLikeType) SizeVT() int { return m.SizeOf() }
 
 // MarshalVT returns the message's encoding. It does not look for required fields.
 func (m *GroupLikeType) MarshalVT() ([]byte, error) {
 	if m == nil {
 		return nil, nil
 	}
-	size := m.PbfastSize()
+	size := m.SizeOf()
 	data := make([]byte, size)
 	n, err := m.MarshalToSizedBufferVT(data)
 	if err != nil {
@@ -7546,7 +7721,15 @@ func (m *GroupLikeType) MarshalVT() ([]byte, error) {
 
 // MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *GroupLikeType) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.PbfastSize()])
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+}
+
+// MarshalVTStrict returns the message's encoding. It does not look for required fields.
+func (m *GroupLikeType) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
+
+// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
+func (m *GroupLikeType) MarshalToVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
 // MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
@@ -7554,35 +7737,60 @@ func (m *GroupLikeType) MarshalToSizedBufferVT(data []byte) (int, error) {
 	if m == nil {
 		return 0, nil
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := m.pbfastEncode(&e, data, len(data))
 	return e.Written(w, i)
 }
 
+// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *GroupLikeType) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data)
+}
+
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *GroupLikeType) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{}
-	return m.pbfastDecode(&d, data, pbfast.DefaultDepth)
+	d := runtime.Decoder{Own: true, Apart: true}
+	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *GroupLikeType) UnmarshalVTUnsafe(data []byte) error {
-	var d pbfast.Decoder
-	return m.pbfastDecode(&d, data, pbfast.DefaultDepth)
+	var d runtime.Decoder
+	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
 }
 
-// PbfastSize is SizeOf, for the run time.
-func (m *GroupLikeType) PbfastSize() (n int) {
+// CloneVT is proto.Clone.
+func (m *GroupLikeType) CloneVT() *GroupLikeType {
+	if m == nil {
+		return nil
+	}
+	return proto.Clone(m).(*GroupLikeType)
+}
+
+// CloneMessageVT is CloneVT.
+func (m *GroupLikeType) CloneMessageVT() proto.Message { return m.CloneVT() }
+
+// EqualVT is proto.Equal.
+func (m *GroupLikeType) EqualVT(other *GroupLikeType) bool { return proto.Equal(m, other) }
+
+// EqualMessageVT is EqualVT, and false for a message of another type.
+func (m *GroupLikeType) EqualMessageVT(other proto.Message) bool {
+	o, ok := other.(*GroupLikeType)
+	return ok && m.EqualVT(o)
+}
+
+// SizeOf returns the length of the message's encoding in bytes.
+func (m *GroupLikeType) SizeOf() (n int) {
 	if m == nil {
 		return 0
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 0) {
-		n += 1 + pbfast.SizeVarint(uint64(int64(m.xxx_hidden_C)))
+		n += 1 + runtime.SizeVarint(uint64(int64(m.xxx_hidden_C)))
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *GroupLikeType) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
+func (m *GroupLikeType) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
 	if m == nil {
 		return w, i
 	}
@@ -7597,23 +7805,23 @@ func (m *GroupLikeType) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte
 		w, i = e.Grow(w, i, 11)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 0) {
-		i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_C)))
+		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_C)))
 		i--
 		w[i] = 0x8
 	}
 	return w, i
 }
 
-func (m *GroupLikeType) pbfastDecode(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *GroupLikeType) pbfastDecode(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -7622,23 +7830,23 @@ func (m *GroupLikeType) pbfastDecode(d *pbfast.Decoder, p []byte, depth int) err
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_C = int32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 1)
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
 
-func (m *GroupLikeType) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *GroupLikeType) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	m.unknownFields = m.unknownFields[:0]
 	clear(m.XXX_presence[:])
@@ -7647,8 +7855,8 @@ func (m *GroupLikeType) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) erro
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -7657,14 +7865,14 @@ func (m *GroupLikeType) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) erro
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_C = int32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 1)
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -7673,16 +7881,16 @@ func (m *GroupLikeType) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) erro
 
 func init() {
 	file_test_messages_edition2023_opaque_proto_init()
-	pbfast.Hook((*ComplexMessage)(nil), &protoiface.Methods{
+	runtime.Hook((*ComplexMessage)(nil), &protoiface.Methods{
 		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
 			m := in.Message.Interface().(*ComplexMessage)
 			if m == nil {
 				return protoiface.SizeOutput{}
 			}
-			n, ok := pbfast.CachedSize(&m.sizeCache, in.Flags)
+			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
 			if !ok {
-				n = m.PbfastSize()
-				pbfast.CacheSize(&m.sizeCache, n)
+				n = m.SizeOf()
+				runtime.CacheSize(&m.sizeCache, n)
 			}
 			return protoiface.SizeOutput{Size: n}
 		},
@@ -7697,22 +7905,22 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*ComplexMessage)
-			d := pbfast.Decoder{In: &in}
-			err = m.pbfastDecode(&d, in.Buf, in.Depth)
+			d := runtime.Decoder{In: &in, Own: true, Apart: true}
+			err = m.pbfastDecode(&d, in.Buf, runtime.Depth(&in))
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
 		},
 	})
-	pbfast.Hook((*TestAllTypesEdition2023)(nil), &protoiface.Methods{
+	runtime.Hook((*TestAllTypesEdition2023)(nil), &protoiface.Methods{
 		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
 			m := in.Message.Interface().(*TestAllTypesEdition2023)
 			if m == nil {
 				return protoiface.SizeOutput{}
 			}
-			n, ok := pbfast.CachedSize(&m.sizeCache, in.Flags)
+			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
 			if !ok {
-				n = m.PbfastSize()
-				pbfast.CacheSize(&m.sizeCache, n)
+				n = m.SizeOf()
+				runtime.CacheSize(&m.sizeCache, n)
 			}
 			return protoiface.SizeOutput{Size: n}
 		},
@@ -7722,7 +7930,7 @@ func init() {
 				out.Buf = in.Buf
 				return out, nil
 			}
-			e := pbfast.Encoder{Flags: in.Flags}
+			e := runtime.Encoder{Flags: in.Flags}
 			w, i := e.StartCached(in.Buf, m, &m.sizeCache)
 			w, i = m.pbfastEncode(&e, w, i)
 			out.Buf, err = e.Finish(w, i)
@@ -7730,21 +7938,21 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*TestAllTypesEdition2023)
-			d := pbfast.Decoder{In: &in}
-			err = m.pbfastDecode(&d, pbfast.Copy(in.Buf), nil, in.Depth)
+			d := runtime.Decoder{In: &in, Own: true, Apart: true}
+			err = m.pbfastDecode(&d, in.Buf, nil, runtime.Depth(&in))
 			return out, err
 		},
 	})
-	pbfast.Hook((*TestAllTypesEdition2023_NestedMessage)(nil), &protoiface.Methods{
+	runtime.Hook((*TestAllTypesEdition2023_NestedMessage)(nil), &protoiface.Methods{
 		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
 			m := in.Message.Interface().(*TestAllTypesEdition2023_NestedMessage)
 			if m == nil {
 				return protoiface.SizeOutput{}
 			}
-			n, ok := pbfast.CachedSize(&m.sizeCache, in.Flags)
+			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
 			if !ok {
-				n = m.PbfastSize()
-				pbfast.CacheSize(&m.sizeCache, n)
+				n = m.SizeOf()
+				runtime.CacheSize(&m.sizeCache, n)
 			}
 			return protoiface.SizeOutput{Size: n}
 		},
@@ -7754,7 +7962,7 @@ func init() {
 				out.Buf = in.Buf
 				return out, nil
 			}
-			e := pbfast.Encoder{Flags: in.Flags}
+			e := runtime.Encoder{Flags: in.Flags}
 			w, i := e.StartCached(in.Buf, m, &m.sizeCache)
 			w, i = m.pbfastEncode(&e, w, i)
 			out.Buf, err = e.Finish(w, i)
@@ -7762,21 +7970,21 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*TestAllTypesEdition2023_NestedMessage)
-			d := pbfast.Decoder{In: &in}
-			err = m.pbfastDecode(&d, pbfast.Copy(in.Buf), in.Depth)
+			d := runtime.Decoder{In: &in, Own: true, Apart: true}
+			err = m.pbfastDecode(&d, in.Buf, runtime.Depth(&in))
 			return out, err
 		},
 	})
-	pbfast.Hook((*TestAllTypesEdition2023_GroupLikeType)(nil), &protoiface.Methods{
+	runtime.Hook((*TestAllTypesEdition2023_GroupLikeType)(nil), &protoiface.Methods{
 		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
 			m := in.Message.Interface().(*TestAllTypesEdition2023_GroupLikeType)
 			if m == nil {
 				return protoiface.SizeOutput{}
 			}
-			n, ok := pbfast.CachedSize(&m.sizeCache, in.Flags)
+			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
 			if !ok {
-				n = m.PbfastSize()
-				pbfast.CacheSize(&m.sizeCache, n)
+				n = m.SizeOf()
+				runtime.CacheSize(&m.sizeCache, n)
 			}
 			return protoiface.SizeOutput{Size: n}
 		},
@@ -7791,22 +7999,22 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*TestAllTypesEdition2023_GroupLikeType)
-			d := pbfast.Decoder{In: &in}
-			err = m.pbfastDecode(&d, in.Buf, in.Depth)
+			d := runtime.Decoder{In: &in, Own: true, Apart: true}
+			err = m.pbfastDecode(&d, in.Buf, runtime.Depth(&in))
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
 		},
 	})
-	pbfast.Hook((*ForeignMessageEdition2023)(nil), &protoiface.Methods{
+	runtime.Hook((*ForeignMessageEdition2023)(nil), &protoiface.Methods{
 		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
 			m := in.Message.Interface().(*ForeignMessageEdition2023)
 			if m == nil {
 				return protoiface.SizeOutput{}
 			}
-			n, ok := pbfast.CachedSize(&m.sizeCache, in.Flags)
+			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
 			if !ok {
-				n = m.PbfastSize()
-				pbfast.CacheSize(&m.sizeCache, n)
+				n = m.SizeOf()
+				runtime.CacheSize(&m.sizeCache, n)
 			}
 			return protoiface.SizeOutput{Size: n}
 		},
@@ -7821,22 +8029,22 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*ForeignMessageEdition2023)
-			d := pbfast.Decoder{In: &in}
-			err = m.pbfastDecode(&d, in.Buf, in.Depth)
+			d := runtime.Decoder{In: &in, Own: true, Apart: true}
+			err = m.pbfastDecode(&d, in.Buf, runtime.Depth(&in))
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
 		},
 	})
-	pbfast.Hook((*GroupLikeType)(nil), &protoiface.Methods{
+	runtime.Hook((*GroupLikeType)(nil), &protoiface.Methods{
 		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
 			m := in.Message.Interface().(*GroupLikeType)
 			if m == nil {
 				return protoiface.SizeOutput{}
 			}
-			n, ok := pbfast.CachedSize(&m.sizeCache, in.Flags)
+			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
 			if !ok {
-				n = m.PbfastSize()
-				pbfast.CacheSize(&m.sizeCache, n)
+				n = m.SizeOf()
+				runtime.CacheSize(&m.sizeCache, n)
 			}
 			return protoiface.SizeOutput{Size: n}
 		},
@@ -7851,8 +8059,8 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*GroupLikeType)
-			d := pbfast.Decoder{In: &in}
-			err = m.pbfastDecode(&d, in.Buf, in.Depth)
+			d := runtime.Decoder{In: &in, Own: true, Apart: true}
+			err = m.pbfastDecode(&d, in.Buf, runtime.Depth(&in))
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
 		},

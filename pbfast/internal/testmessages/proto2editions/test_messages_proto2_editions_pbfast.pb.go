@@ -7,12 +7,9 @@ import (
 	proto "google.golang.org/protobuf/proto"
 	protoiface "google.golang.org/protobuf/runtime/protoiface"
 	math "math"
-	pbfast "postage/pbfast"
+	runtime "postage/pbfast/runtime"
 	slices "slices"
 )
-
-// SizeOf returns the length of the message's encoding in bytes.
-func (m *TestAllTypesProto2) SizeOf() int { return m.PbfastSize() }
 
 // MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
 func (m *TestAllTypesProto2) MarshalAppend(b []byte) ([]byte, error) {
@@ -22,17 +19,17 @@ func (m *TestAllTypesProto2) MarshalAppend(b []byte) ([]byte, error) {
 	if err := proto.CheckInitialized(m); err != nil {
 		return b, err
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := e.Start(b, m)
 	w, i = m.pbfastEncode(&e, w, i)
 	return e.Finish(w, i)
 }
 
-// Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
 func (m *TestAllTypesProto2) Unmarshal(data []byte) error {
 	*m = TestAllTypesProto2{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, pbfast.Copy(data), nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, runtime.Copy(data), nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	if err := proto.CheckInitialized(m); err != nil {
@@ -41,11 +38,11 @@ func (m *TestAllTypesProto2) Unmarshal(data []byte) error {
 	return nil
 }
 
-// UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
+// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
 func (m *TestAllTypesProto2) UnmarshalOwn(data []byte) error {
 	*m = TestAllTypesProto2{}
-	d := pbfast.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{Own: true, Apart: true}
+	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	if err := proto.CheckInitialized(m); err != nil {
@@ -57,8 +54,8 @@ func (m *TestAllTypesProto2) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *TestAllTypesProto2) UnmarshalAlias(data []byte) error {
 	*m = TestAllTypesProto2{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	if err := proto.CheckInitialized(m); err != nil {
@@ -71,8 +68,8 @@ func (m *TestAllTypesProto2) UnmarshalAlias(data []byte) error {
 // values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestAllTypesProto2) UnmarshalReuse(data []byte) error {
-	var d pbfast.Decoder
-	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
+	var d runtime.Decoder
+	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	if err := proto.CheckInitialized(m); err != nil {
@@ -82,14 +79,14 @@ func (m *TestAllTypesProto2) UnmarshalReuse(data []byte) error {
 }
 
 // SizeVT is SizeOf.
-func (m *TestAllTypesProto2) SizeVT() int { return m.PbfastSize() }
+func (m *TestAllTypesProto2) SizeVT() int { return m.SizeOf() }
 
 // MarshalVT returns the message's encoding. It does not look for required fields.
 func (m *TestAllTypesProto2) MarshalVT() ([]byte, error) {
 	if m == nil {
 		return nil, nil
 	}
-	size := m.PbfastSize()
+	size := m.SizeOf()
 	data := make([]byte, size)
 	n, err := m.MarshalToSizedBufferVT(data)
 	if err != nil {
@@ -100,7 +97,15 @@ func (m *TestAllTypesProto2) MarshalVT() ([]byte, error) {
 
 // MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *TestAllTypesProto2) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.PbfastSize()])
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+}
+
+// MarshalVTStrict returns the message's encoding. It does not look for required fields.
+func (m *TestAllTypesProto2) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
+
+// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
+func (m *TestAllTypesProto2) MarshalToVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
 // MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
@@ -108,48 +113,73 @@ func (m *TestAllTypesProto2) MarshalToSizedBufferVT(data []byte) (int, error) {
 	if m == nil {
 		return 0, nil
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := m.pbfastEncode(&e, data, len(data))
 	return e.Written(w, i)
 }
 
+// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *TestAllTypesProto2) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data)
+}
+
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestAllTypesProto2) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{}
-	return m.pbfastDecode(&d, pbfast.Copy(data), nil, pbfast.DefaultDepth)
+	d := runtime.Decoder{Own: true, Apart: true}
+	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *TestAllTypesProto2) UnmarshalVTUnsafe(data []byte) error {
-	var d pbfast.Decoder
-	return m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth)
+	var d runtime.Decoder
+	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
 }
 
-// PbfastSize is SizeOf, for the run time.
-func (m *TestAllTypesProto2) PbfastSize() (n int) {
+// CloneVT is proto.Clone.
+func (m *TestAllTypesProto2) CloneVT() *TestAllTypesProto2 {
+	if m == nil {
+		return nil
+	}
+	return proto.Clone(m).(*TestAllTypesProto2)
+}
+
+// CloneMessageVT is CloneVT.
+func (m *TestAllTypesProto2) CloneMessageVT() proto.Message { return m.CloneVT() }
+
+// EqualVT is proto.Equal.
+func (m *TestAllTypesProto2) EqualVT(other *TestAllTypesProto2) bool { return proto.Equal(m, other) }
+
+// EqualMessageVT is EqualVT, and false for a message of another type.
+func (m *TestAllTypesProto2) EqualMessageVT(other proto.Message) bool {
+	o, ok := other.(*TestAllTypesProto2)
+	return ok && m.EqualVT(o)
+}
+
+// SizeOf returns the length of the message's encoding in bytes.
+func (m *TestAllTypesProto2) SizeOf() (n int) {
 	if m == nil {
 		return 0
 	}
 	if len(m.extensionFields) > 0 {
-		return pbfast.FallbackSize(m)
+		return runtime.FallbackSize(m)
 	}
 	if m.OptionalInt32 != nil {
-		n += 1 + pbfast.SizeVarint(uint64(int64(*m.OptionalInt32)))
+		n += 1 + runtime.SizeVarint(uint64(int64(*m.OptionalInt32)))
 	}
 	if m.OptionalInt64 != nil {
-		n += 1 + pbfast.SizeVarint(uint64(*m.OptionalInt64))
+		n += 1 + runtime.SizeVarint(uint64(*m.OptionalInt64))
 	}
 	if m.OptionalUint32 != nil {
-		n += 1 + pbfast.SizeVarint(uint64(*m.OptionalUint32))
+		n += 1 + runtime.SizeVarint(uint64(*m.OptionalUint32))
 	}
 	if m.OptionalUint64 != nil {
-		n += 1 + pbfast.SizeVarint(*m.OptionalUint64)
+		n += 1 + runtime.SizeVarint(*m.OptionalUint64)
 	}
 	if m.OptionalSint32 != nil {
-		n += 1 + pbfast.SizeVarint(pbfast.ZigZag(int64(*m.OptionalSint32)))
+		n += 1 + runtime.SizeVarint(runtime.ZigZag(int64(*m.OptionalSint32)))
 	}
 	if m.OptionalSint64 != nil {
-		n += 1 + pbfast.SizeVarint(pbfast.ZigZag(int64(*m.OptionalSint64)))
+		n += 1 + runtime.SizeVarint(runtime.ZigZag(int64(*m.OptionalSint64)))
 	}
 	if m.OptionalFixed32 != nil {
 		n += 1 + 4
@@ -174,55 +204,55 @@ func (m *TestAllTypesProto2) PbfastSize() (n int) {
 	}
 	if m.OptionalString != nil {
 		l := len(*m.OptionalString)
-		n += 1 + l + pbfast.SizeVarint(uint64(l))
+		n += 1 + l + runtime.SizeVarint(uint64(l))
 	}
 	if m.OptionalBytes != nil {
 		l := len(m.OptionalBytes)
-		n += 1 + l + pbfast.SizeVarint(uint64(l))
+		n += 1 + l + runtime.SizeVarint(uint64(l))
 	}
 	if m.OptionalNestedMessage != nil {
-		l := m.OptionalNestedMessage.PbfastSize()
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := m.OptionalNestedMessage.SizeOf()
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if m.OptionalForeignMessage != nil {
-		l := m.OptionalForeignMessage.PbfastSize()
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := m.OptionalForeignMessage.SizeOf()
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if m.OptionalNestedEnum != nil {
-		n += 2 + pbfast.SizeVarint(uint64(int64(*m.OptionalNestedEnum)))
+		n += 2 + runtime.SizeVarint(uint64(int64(*m.OptionalNestedEnum)))
 	}
 	if m.OptionalForeignEnum != nil {
-		n += 2 + pbfast.SizeVarint(uint64(int64(*m.OptionalForeignEnum)))
+		n += 2 + runtime.SizeVarint(uint64(int64(*m.OptionalForeignEnum)))
 	}
 	if m.OptionalStringPiece != nil {
 		l := len(*m.OptionalStringPiece)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if m.OptionalCord != nil {
 		l := len(*m.OptionalCord)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if m.RecursiveMessage != nil {
-		l := m.RecursiveMessage.PbfastSize()
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := m.RecursiveMessage.SizeOf()
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.RepeatedInt32) > 0 {
-		n += 2*len(m.RepeatedInt32) + pbfast.SizeVarints(m.RepeatedInt32)
+		n += 2*len(m.RepeatedInt32) + runtime.SizeVarints(m.RepeatedInt32)
 	}
 	if len(m.RepeatedInt64) > 0 {
-		n += 2*len(m.RepeatedInt64) + pbfast.SizeVarints(m.RepeatedInt64)
+		n += 2*len(m.RepeatedInt64) + runtime.SizeVarints(m.RepeatedInt64)
 	}
 	if len(m.RepeatedUint32) > 0 {
-		n += 2*len(m.RepeatedUint32) + pbfast.SizeVarints(m.RepeatedUint32)
+		n += 2*len(m.RepeatedUint32) + runtime.SizeVarints(m.RepeatedUint32)
 	}
 	if len(m.RepeatedUint64) > 0 {
-		n += 2*len(m.RepeatedUint64) + pbfast.SizeVarints(m.RepeatedUint64)
+		n += 2*len(m.RepeatedUint64) + runtime.SizeVarints(m.RepeatedUint64)
 	}
 	if len(m.RepeatedSint32) > 0 {
-		n += 2*len(m.RepeatedSint32) + pbfast.SizeZigZags(m.RepeatedSint32)
+		n += 2*len(m.RepeatedSint32) + runtime.SizeZigZags(m.RepeatedSint32)
 	}
 	if len(m.RepeatedSint64) > 0 {
-		n += 2*len(m.RepeatedSint64) + pbfast.SizeZigZags(m.RepeatedSint64)
+		n += 2*len(m.RepeatedSint64) + runtime.SizeZigZags(m.RepeatedSint64)
 	}
 	if len(m.RepeatedFixed32) > 0 {
 		n += 2*len(m.RepeatedFixed32) + 4*len(m.RepeatedFixed32)
@@ -247,194 +277,194 @@ func (m *TestAllTypesProto2) PbfastSize() (n int) {
 	}
 	for _, v := range m.RepeatedString {
 		l := len(v)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	for _, v := range m.RepeatedBytes {
 		l := len(v)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	for _, v := range m.RepeatedNestedMessage {
-		l := v.PbfastSize()
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := v.SizeOf()
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	for _, v := range m.RepeatedForeignMessage {
-		l := v.PbfastSize()
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := v.SizeOf()
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.RepeatedNestedEnum) > 0 {
-		n += 2*len(m.RepeatedNestedEnum) + pbfast.SizeVarints(m.RepeatedNestedEnum)
+		n += 2*len(m.RepeatedNestedEnum) + runtime.SizeVarints(m.RepeatedNestedEnum)
 	}
 	if len(m.RepeatedForeignEnum) > 0 {
-		n += 2*len(m.RepeatedForeignEnum) + pbfast.SizeVarints(m.RepeatedForeignEnum)
+		n += 2*len(m.RepeatedForeignEnum) + runtime.SizeVarints(m.RepeatedForeignEnum)
 	}
 	for _, v := range m.RepeatedStringPiece {
 		l := len(v)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	for _, v := range m.RepeatedCord {
 		l := len(v)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	for k, v := range m.MapInt32Int32 {
-		e := 2 + pbfast.SizeVarint(uint64(int64(k)))
-		e += pbfast.SizeVarint(uint64(int64(v)))
-		n += 2 + e + pbfast.SizeVarint(uint64(e))
+		e := 2 + runtime.SizeVarint(uint64(int64(k)))
+		e += runtime.SizeVarint(uint64(int64(v)))
+		n += 2 + e + runtime.SizeVarint(uint64(e))
 	}
 	for k, v := range m.MapInt64Int64 {
-		e := 2 + pbfast.SizeVarint(uint64(k))
-		e += pbfast.SizeVarint(uint64(v))
-		n += 2 + e + pbfast.SizeVarint(uint64(e))
+		e := 2 + runtime.SizeVarint(uint64(k))
+		e += runtime.SizeVarint(uint64(v))
+		n += 2 + e + runtime.SizeVarint(uint64(e))
 	}
 	for k, v := range m.MapUint32Uint32 {
-		e := 2 + pbfast.SizeVarint(uint64(k))
-		e += pbfast.SizeVarint(uint64(v))
-		n += 2 + e + pbfast.SizeVarint(uint64(e))
+		e := 2 + runtime.SizeVarint(uint64(k))
+		e += runtime.SizeVarint(uint64(v))
+		n += 2 + e + runtime.SizeVarint(uint64(e))
 	}
 	for k, v := range m.MapUint64Uint64 {
-		e := 2 + pbfast.SizeVarint(k)
-		e += pbfast.SizeVarint(v)
-		n += 2 + e + pbfast.SizeVarint(uint64(e))
+		e := 2 + runtime.SizeVarint(k)
+		e += runtime.SizeVarint(v)
+		n += 2 + e + runtime.SizeVarint(uint64(e))
 	}
 	for k, v := range m.MapSint32Sint32 {
-		e := 2 + pbfast.SizeVarint(pbfast.ZigZag(int64(k)))
-		e += pbfast.SizeVarint(pbfast.ZigZag(int64(v)))
-		n += 2 + e + pbfast.SizeVarint(uint64(e))
+		e := 2 + runtime.SizeVarint(runtime.ZigZag(int64(k)))
+		e += runtime.SizeVarint(runtime.ZigZag(int64(v)))
+		n += 2 + e + runtime.SizeVarint(uint64(e))
 	}
 	for k, v := range m.MapSint64Sint64 {
-		e := 2 + pbfast.SizeVarint(pbfast.ZigZag(int64(k)))
-		e += pbfast.SizeVarint(pbfast.ZigZag(int64(v)))
-		n += 2 + e + pbfast.SizeVarint(uint64(e))
+		e := 2 + runtime.SizeVarint(runtime.ZigZag(int64(k)))
+		e += runtime.SizeVarint(runtime.ZigZag(int64(v)))
+		n += 2 + e + runtime.SizeVarint(uint64(e))
 	}
 	if len(m.MapFixed32Fixed32) > 0 {
-		n += len(m.MapFixed32Fixed32) * (2 + (2 + 4 + 4) + pbfast.SizeVarint(uint64((2 + 4 + 4))))
+		n += len(m.MapFixed32Fixed32) * (2 + (2 + 4 + 4) + runtime.SizeVarint(uint64((2 + 4 + 4))))
 	}
 	if len(m.MapFixed64Fixed64) > 0 {
-		n += len(m.MapFixed64Fixed64) * (2 + (2 + 8 + 8) + pbfast.SizeVarint(uint64((2 + 8 + 8))))
+		n += len(m.MapFixed64Fixed64) * (2 + (2 + 8 + 8) + runtime.SizeVarint(uint64((2 + 8 + 8))))
 	}
 	if len(m.MapSfixed32Sfixed32) > 0 {
-		n += len(m.MapSfixed32Sfixed32) * (2 + (2 + 4 + 4) + pbfast.SizeVarint(uint64((2 + 4 + 4))))
+		n += len(m.MapSfixed32Sfixed32) * (2 + (2 + 4 + 4) + runtime.SizeVarint(uint64((2 + 4 + 4))))
 	}
 	if len(m.MapSfixed64Sfixed64) > 0 {
-		n += len(m.MapSfixed64Sfixed64) * (2 + (2 + 8 + 8) + pbfast.SizeVarint(uint64((2 + 8 + 8))))
+		n += len(m.MapSfixed64Sfixed64) * (2 + (2 + 8 + 8) + runtime.SizeVarint(uint64((2 + 8 + 8))))
 	}
 	for k, _ := range m.MapInt32Float {
-		e := 2 + pbfast.SizeVarint(uint64(int64(k)))
+		e := 2 + runtime.SizeVarint(uint64(int64(k)))
 		e += 4
-		n += 2 + e + pbfast.SizeVarint(uint64(e))
+		n += 2 + e + runtime.SizeVarint(uint64(e))
 	}
 	for k, _ := range m.MapInt32Double {
-		e := 2 + pbfast.SizeVarint(uint64(int64(k)))
+		e := 2 + runtime.SizeVarint(uint64(int64(k)))
 		e += 8
-		n += 2 + e + pbfast.SizeVarint(uint64(e))
+		n += 2 + e + runtime.SizeVarint(uint64(e))
 	}
 	if len(m.MapBoolBool) > 0 {
-		n += len(m.MapBoolBool) * (2 + (2 + 1 + 1) + pbfast.SizeVarint(uint64((2 + 1 + 1))))
+		n += len(m.MapBoolBool) * (2 + (2 + 1 + 1) + runtime.SizeVarint(uint64((2 + 1 + 1))))
 	}
 	for k, v := range m.MapStringString {
-		e := 2 + len(k) + pbfast.SizeVarint(uint64(len(k)))
-		e += len(v) + pbfast.SizeVarint(uint64(len(v)))
-		n += 2 + e + pbfast.SizeVarint(uint64(e))
+		e := 2 + len(k) + runtime.SizeVarint(uint64(len(k)))
+		e += len(v) + runtime.SizeVarint(uint64(len(v)))
+		n += 2 + e + runtime.SizeVarint(uint64(e))
 	}
 	for k, v := range m.MapStringBytes {
-		e := 2 + len(k) + pbfast.SizeVarint(uint64(len(k)))
-		e += len(v) + pbfast.SizeVarint(uint64(len(v)))
-		n += 2 + e + pbfast.SizeVarint(uint64(e))
+		e := 2 + len(k) + runtime.SizeVarint(uint64(len(k)))
+		e += len(v) + runtime.SizeVarint(uint64(len(v)))
+		n += 2 + e + runtime.SizeVarint(uint64(e))
 	}
 	for k, v := range m.MapStringNestedMessage {
-		e := 2 + len(k) + pbfast.SizeVarint(uint64(len(k)))
-		l := v.PbfastSize()
-		e += l + pbfast.SizeVarint(uint64(l))
-		n += 2 + e + pbfast.SizeVarint(uint64(e))
+		e := 2 + len(k) + runtime.SizeVarint(uint64(len(k)))
+		l := v.SizeOf()
+		e += l + runtime.SizeVarint(uint64(l))
+		n += 2 + e + runtime.SizeVarint(uint64(e))
 	}
 	for k, v := range m.MapStringForeignMessage {
-		e := 2 + len(k) + pbfast.SizeVarint(uint64(len(k)))
-		l := v.PbfastSize()
-		e += l + pbfast.SizeVarint(uint64(l))
-		n += 2 + e + pbfast.SizeVarint(uint64(e))
+		e := 2 + len(k) + runtime.SizeVarint(uint64(len(k)))
+		l := v.SizeOf()
+		e += l + runtime.SizeVarint(uint64(l))
+		n += 2 + e + runtime.SizeVarint(uint64(e))
 	}
 	for k, v := range m.MapStringNestedEnum {
-		e := 2 + len(k) + pbfast.SizeVarint(uint64(len(k)))
-		e += pbfast.SizeVarint(uint64(int64(v)))
-		n += 2 + e + pbfast.SizeVarint(uint64(e))
+		e := 2 + len(k) + runtime.SizeVarint(uint64(len(k)))
+		e += runtime.SizeVarint(uint64(int64(v)))
+		n += 2 + e + runtime.SizeVarint(uint64(e))
 	}
 	for k, v := range m.MapStringForeignEnum {
-		e := 2 + len(k) + pbfast.SizeVarint(uint64(len(k)))
-		e += pbfast.SizeVarint(uint64(int64(v)))
-		n += 2 + e + pbfast.SizeVarint(uint64(e))
+		e := 2 + len(k) + runtime.SizeVarint(uint64(len(k)))
+		e += runtime.SizeVarint(uint64(int64(v)))
+		n += 2 + e + runtime.SizeVarint(uint64(e))
 	}
 	if len(m.PackedInt32) > 0 {
-		l := pbfast.SizeVarints(m.PackedInt32)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.SizeVarints(m.PackedInt32)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.PackedInt64) > 0 {
-		l := pbfast.SizeVarints(m.PackedInt64)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.SizeVarints(m.PackedInt64)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.PackedUint32) > 0 {
-		l := pbfast.SizeVarints(m.PackedUint32)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.SizeVarints(m.PackedUint32)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.PackedUint64) > 0 {
-		l := pbfast.SizeVarints(m.PackedUint64)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.SizeVarints(m.PackedUint64)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.PackedSint32) > 0 {
-		l := pbfast.SizeZigZags(m.PackedSint32)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.SizeZigZags(m.PackedSint32)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.PackedSint64) > 0 {
-		l := pbfast.SizeZigZags(m.PackedSint64)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.SizeZigZags(m.PackedSint64)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.PackedFixed32) > 0 {
 		l := 4 * len(m.PackedFixed32)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.PackedFixed64) > 0 {
 		l := 8 * len(m.PackedFixed64)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.PackedSfixed32) > 0 {
 		l := 4 * len(m.PackedSfixed32)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.PackedSfixed64) > 0 {
 		l := 8 * len(m.PackedSfixed64)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.PackedFloat) > 0 {
 		l := 4 * len(m.PackedFloat)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.PackedDouble) > 0 {
 		l := 8 * len(m.PackedDouble)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.PackedBool) > 0 {
 		l := len(m.PackedBool)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.PackedNestedEnum) > 0 {
-		l := pbfast.SizeVarints(m.PackedNestedEnum)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.SizeVarints(m.PackedNestedEnum)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.UnpackedInt32) > 0 {
-		n += 2*len(m.UnpackedInt32) + pbfast.SizeVarints(m.UnpackedInt32)
+		n += 2*len(m.UnpackedInt32) + runtime.SizeVarints(m.UnpackedInt32)
 	}
 	if len(m.UnpackedInt64) > 0 {
-		n += 2*len(m.UnpackedInt64) + pbfast.SizeVarints(m.UnpackedInt64)
+		n += 2*len(m.UnpackedInt64) + runtime.SizeVarints(m.UnpackedInt64)
 	}
 	if len(m.UnpackedUint32) > 0 {
-		n += 2*len(m.UnpackedUint32) + pbfast.SizeVarints(m.UnpackedUint32)
+		n += 2*len(m.UnpackedUint32) + runtime.SizeVarints(m.UnpackedUint32)
 	}
 	if len(m.UnpackedUint64) > 0 {
-		n += 2*len(m.UnpackedUint64) + pbfast.SizeVarints(m.UnpackedUint64)
+		n += 2*len(m.UnpackedUint64) + runtime.SizeVarints(m.UnpackedUint64)
 	}
 	if len(m.UnpackedSint32) > 0 {
-		n += 2*len(m.UnpackedSint32) + pbfast.SizeZigZags(m.UnpackedSint32)
+		n += 2*len(m.UnpackedSint32) + runtime.SizeZigZags(m.UnpackedSint32)
 	}
 	if len(m.UnpackedSint64) > 0 {
-		n += 2*len(m.UnpackedSint64) + pbfast.SizeZigZags(m.UnpackedSint64)
+		n += 2*len(m.UnpackedSint64) + runtime.SizeZigZags(m.UnpackedSint64)
 	}
 	if len(m.UnpackedFixed32) > 0 {
 		n += 2*len(m.UnpackedFixed32) + 4*len(m.UnpackedFixed32)
@@ -458,42 +488,42 @@ func (m *TestAllTypesProto2) PbfastSize() (n int) {
 		n += 2*len(m.UnpackedBool) + len(m.UnpackedBool)
 	}
 	if len(m.UnpackedNestedEnum) > 0 {
-		n += 2*len(m.UnpackedNestedEnum) + pbfast.SizeVarints(m.UnpackedNestedEnum)
+		n += 2*len(m.UnpackedNestedEnum) + runtime.SizeVarints(m.UnpackedNestedEnum)
 	}
 	for k, v := range m.MapInt32NestedMessage {
-		e := 2 + pbfast.SizeVarint(uint64(int64(k)))
-		l := v.PbfastSize()
-		e += l + pbfast.SizeVarint(uint64(l))
-		n += 2 + e + pbfast.SizeVarint(uint64(e))
+		e := 2 + runtime.SizeVarint(uint64(int64(k)))
+		l := v.SizeOf()
+		e += l + runtime.SizeVarint(uint64(l))
+		n += 2 + e + runtime.SizeVarint(uint64(e))
 	}
 	for k, _ := range m.MapInt32Bool {
-		e := 2 + pbfast.SizeVarint(uint64(int64(k)))
+		e := 2 + runtime.SizeVarint(uint64(int64(k)))
 		e += 1
-		n += 2 + e + pbfast.SizeVarint(uint64(e))
+		n += 2 + e + runtime.SizeVarint(uint64(e))
 	}
 	if m.Data != nil {
-		n += 4 + m.Data.PbfastSize()
+		n += 4 + m.Data.SizeOf()
 	}
 	if m.Multiwordgroupfield != nil {
-		n += 4 + m.Multiwordgroupfield.PbfastSize()
+		n += 4 + m.Multiwordgroupfield.SizeOf()
 	}
 	if m.DefaultInt32 != nil {
-		n += 2 + pbfast.SizeVarint(uint64(int64(*m.DefaultInt32)))
+		n += 2 + runtime.SizeVarint(uint64(int64(*m.DefaultInt32)))
 	}
 	if m.DefaultInt64 != nil {
-		n += 2 + pbfast.SizeVarint(uint64(*m.DefaultInt64))
+		n += 2 + runtime.SizeVarint(uint64(*m.DefaultInt64))
 	}
 	if m.DefaultUint32 != nil {
-		n += 2 + pbfast.SizeVarint(uint64(*m.DefaultUint32))
+		n += 2 + runtime.SizeVarint(uint64(*m.DefaultUint32))
 	}
 	if m.DefaultUint64 != nil {
-		n += 2 + pbfast.SizeVarint(*m.DefaultUint64)
+		n += 2 + runtime.SizeVarint(*m.DefaultUint64)
 	}
 	if m.DefaultSint32 != nil {
-		n += 2 + pbfast.SizeVarint(pbfast.ZigZag(int64(*m.DefaultSint32)))
+		n += 2 + runtime.SizeVarint(runtime.ZigZag(int64(*m.DefaultSint32)))
 	}
 	if m.DefaultSint64 != nil {
-		n += 2 + pbfast.SizeVarint(pbfast.ZigZag(int64(*m.DefaultSint64)))
+		n += 2 + runtime.SizeVarint(runtime.ZigZag(int64(*m.DefaultSint64)))
 	}
 	if m.DefaultFixed32 != nil {
 		n += 2 + 4
@@ -518,89 +548,89 @@ func (m *TestAllTypesProto2) PbfastSize() (n int) {
 	}
 	if m.DefaultString != nil {
 		l := len(*m.DefaultString)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if m.DefaultBytes != nil {
 		l := len(m.DefaultBytes)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if m.Fieldname1 != nil {
-		n += 2 + pbfast.SizeVarint(uint64(int64(*m.Fieldname1)))
+		n += 2 + runtime.SizeVarint(uint64(int64(*m.Fieldname1)))
 	}
 	if m.FieldName2 != nil {
-		n += 2 + pbfast.SizeVarint(uint64(int64(*m.FieldName2)))
+		n += 2 + runtime.SizeVarint(uint64(int64(*m.FieldName2)))
 	}
 	if m.XFieldName3 != nil {
-		n += 2 + pbfast.SizeVarint(uint64(int64(*m.XFieldName3)))
+		n += 2 + runtime.SizeVarint(uint64(int64(*m.XFieldName3)))
 	}
 	if m.Field_Name4_ != nil {
-		n += 2 + pbfast.SizeVarint(uint64(int64(*m.Field_Name4_)))
+		n += 2 + runtime.SizeVarint(uint64(int64(*m.Field_Name4_)))
 	}
 	if m.Field0Name5 != nil {
-		n += 2 + pbfast.SizeVarint(uint64(int64(*m.Field0Name5)))
+		n += 2 + runtime.SizeVarint(uint64(int64(*m.Field0Name5)))
 	}
 	if m.Field_0Name6 != nil {
-		n += 2 + pbfast.SizeVarint(uint64(int64(*m.Field_0Name6)))
+		n += 2 + runtime.SizeVarint(uint64(int64(*m.Field_0Name6)))
 	}
 	if m.FieldName7 != nil {
-		n += 2 + pbfast.SizeVarint(uint64(int64(*m.FieldName7)))
+		n += 2 + runtime.SizeVarint(uint64(int64(*m.FieldName7)))
 	}
 	if m.FieldName8 != nil {
-		n += 2 + pbfast.SizeVarint(uint64(int64(*m.FieldName8)))
+		n += 2 + runtime.SizeVarint(uint64(int64(*m.FieldName8)))
 	}
 	if m.Field_Name9 != nil {
-		n += 2 + pbfast.SizeVarint(uint64(int64(*m.Field_Name9)))
+		n += 2 + runtime.SizeVarint(uint64(int64(*m.Field_Name9)))
 	}
 	if m.Field_Name10 != nil {
-		n += 2 + pbfast.SizeVarint(uint64(int64(*m.Field_Name10)))
+		n += 2 + runtime.SizeVarint(uint64(int64(*m.Field_Name10)))
 	}
 	if m.FIELD_NAME11 != nil {
-		n += 2 + pbfast.SizeVarint(uint64(int64(*m.FIELD_NAME11)))
+		n += 2 + runtime.SizeVarint(uint64(int64(*m.FIELD_NAME11)))
 	}
 	if m.FIELDName12 != nil {
-		n += 2 + pbfast.SizeVarint(uint64(int64(*m.FIELDName12)))
+		n += 2 + runtime.SizeVarint(uint64(int64(*m.FIELDName12)))
 	}
 	if m.XFieldName13 != nil {
-		n += 2 + pbfast.SizeVarint(uint64(int64(*m.XFieldName13)))
+		n += 2 + runtime.SizeVarint(uint64(int64(*m.XFieldName13)))
 	}
 	if m.X_FieldName14 != nil {
-		n += 2 + pbfast.SizeVarint(uint64(int64(*m.X_FieldName14)))
+		n += 2 + runtime.SizeVarint(uint64(int64(*m.X_FieldName14)))
 	}
 	if m.Field_Name15 != nil {
-		n += 2 + pbfast.SizeVarint(uint64(int64(*m.Field_Name15)))
+		n += 2 + runtime.SizeVarint(uint64(int64(*m.Field_Name15)))
 	}
 	if m.Field__Name16 != nil {
-		n += 2 + pbfast.SizeVarint(uint64(int64(*m.Field__Name16)))
+		n += 2 + runtime.SizeVarint(uint64(int64(*m.Field__Name16)))
 	}
 	if m.FieldName17__ != nil {
-		n += 2 + pbfast.SizeVarint(uint64(int64(*m.FieldName17__)))
+		n += 2 + runtime.SizeVarint(uint64(int64(*m.FieldName17__)))
 	}
 	if m.FieldName18__ != nil {
-		n += 2 + pbfast.SizeVarint(uint64(int64(*m.FieldName18__)))
+		n += 2 + runtime.SizeVarint(uint64(int64(*m.FieldName18__)))
 	}
 	if m.MessageSetCorrect != nil {
-		l := pbfast.ForeignSize(m.MessageSetCorrect)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.ForeignSize(m.MessageSetCorrect)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	switch v := m.OneofField.(type) {
 	case *TestAllTypesProto2_OneofUint32:
 		if v != nil {
-			n += 2 + pbfast.SizeVarint(uint64(v.OneofUint32))
+			n += 2 + runtime.SizeVarint(uint64(v.OneofUint32))
 		}
 	case *TestAllTypesProto2_OneofNestedMessage:
 		if v != nil {
-			l := v.OneofNestedMessage.PbfastSize()
-			n += 2 + l + pbfast.SizeVarint(uint64(l))
+			l := v.OneofNestedMessage.SizeOf()
+			n += 2 + l + runtime.SizeVarint(uint64(l))
 		}
 	case *TestAllTypesProto2_OneofString:
 		if v != nil {
 			l := len(v.OneofString)
-			n += 2 + l + pbfast.SizeVarint(uint64(l))
+			n += 2 + l + runtime.SizeVarint(uint64(l))
 		}
 	case *TestAllTypesProto2_OneofBytes:
 		if v != nil {
 			l := len(v.OneofBytes)
-			n += 2 + l + pbfast.SizeVarint(uint64(l))
+			n += 2 + l + runtime.SizeVarint(uint64(l))
 		}
 	case *TestAllTypesProto2_OneofBool:
 		if v != nil {
@@ -608,7 +638,7 @@ func (m *TestAllTypesProto2) PbfastSize() (n int) {
 		}
 	case *TestAllTypesProto2_OneofUint64:
 		if v != nil {
-			n += 2 + pbfast.SizeVarint(v.OneofUint64)
+			n += 2 + runtime.SizeVarint(v.OneofUint64)
 		}
 	case *TestAllTypesProto2_OneofFloat:
 		if v != nil {
@@ -620,13 +650,13 @@ func (m *TestAllTypesProto2) PbfastSize() (n int) {
 		}
 	case *TestAllTypesProto2_OneofEnum:
 		if v != nil {
-			n += 2 + pbfast.SizeVarint(uint64(int64(v.OneofEnum)))
+			n += 2 + runtime.SizeVarint(uint64(int64(v.OneofEnum)))
 		}
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
+func (m *TestAllTypesProto2) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
 	if m == nil {
 		return w, i
 	}
@@ -646,7 +676,7 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			if i < 7 {
 				w, i = e.Grow(w, i, 7)
 			}
-			i = pbfast.PutVarint(w, i, uint64(v.OneofUint32))
+			i = runtime.PutVarint(w, i, uint64(v.OneofUint32))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xf8
@@ -659,7 +689,7 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			if i < 12 {
 				w, i = e.Grow(w, i, 12)
 			}
-			i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+			i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0x82
@@ -672,7 +702,7 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			}
 			i -= len(v.OneofString)
 			copy(w[i:], v.OneofString)
-			i = pbfast.PutVarint(w, i, uint64(len(v.OneofString)))
+			i = runtime.PutVarint(w, i, uint64(len(v.OneofString)))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0x8a
@@ -685,7 +715,7 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			}
 			i -= len(v.OneofBytes)
 			copy(w[i:], v.OneofBytes)
-			i = pbfast.PutVarint(w, i, uint64(len(v.OneofBytes)))
+			i = runtime.PutVarint(w, i, uint64(len(v.OneofBytes)))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0x92
@@ -697,7 +727,7 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 				w, i = e.Grow(w, i, 3)
 			}
 			i--
-			w[i] = byte(pbfast.Bit(v.OneofBool))
+			w[i] = byte(runtime.Bit(v.OneofBool))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0x98
@@ -708,7 +738,7 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			if i < 12 {
 				w, i = e.Grow(w, i, 12)
 			}
-			i = pbfast.PutVarint(w, i, v.OneofUint64)
+			i = runtime.PutVarint(w, i, v.OneofUint64)
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xa0
@@ -719,7 +749,7 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			if i < 6 {
 				w, i = e.Grow(w, i, 6)
 			}
-			i = pbfast.PutFixed32(w, i, math.Float32bits(v.OneofFloat))
+			i = runtime.PutFixed32(w, i, math.Float32bits(v.OneofFloat))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xad
@@ -730,7 +760,7 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			if i < 10 {
 				w, i = e.Grow(w, i, 10)
 			}
-			i = pbfast.PutFixed64(w, i, math.Float64bits(v.OneofDouble))
+			i = runtime.PutFixed64(w, i, math.Float64bits(v.OneofDouble))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xb1
@@ -741,7 +771,7 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			if i < 12 {
 				w, i = e.Grow(w, i, 12)
 			}
-			i = pbfast.PutVarint(w, i, uint64(int64(v.OneofEnum)))
+			i = runtime.PutVarint(w, i, uint64(int64(v.OneofEnum)))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xb8
@@ -754,7 +784,7 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		if i < 12 {
 			w, i = e.Grow(w, i, 12)
 		}
-		i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xa2
@@ -764,126 +794,126 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		w, i = e.Grow(w, i, 353+len(m.DefaultBytes))
 	}
 	if m.FieldName18__ != nil {
-		i = pbfast.PutVarint(w, i, uint64(int64(*m.FieldName18__)))
+		i = runtime.PutVarint(w, i, uint64(int64(*m.FieldName18__)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x90
 		w[i+1] = 0x1a
 	}
 	if m.FieldName17__ != nil {
-		i = pbfast.PutVarint(w, i, uint64(int64(*m.FieldName17__)))
+		i = runtime.PutVarint(w, i, uint64(int64(*m.FieldName17__)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x88
 		w[i+1] = 0x1a
 	}
 	if m.Field__Name16 != nil {
-		i = pbfast.PutVarint(w, i, uint64(int64(*m.Field__Name16)))
+		i = runtime.PutVarint(w, i, uint64(int64(*m.Field__Name16)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x80
 		w[i+1] = 0x1a
 	}
 	if m.Field_Name15 != nil {
-		i = pbfast.PutVarint(w, i, uint64(int64(*m.Field_Name15)))
+		i = runtime.PutVarint(w, i, uint64(int64(*m.Field_Name15)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xf8
 		w[i+1] = 0x19
 	}
 	if m.X_FieldName14 != nil {
-		i = pbfast.PutVarint(w, i, uint64(int64(*m.X_FieldName14)))
+		i = runtime.PutVarint(w, i, uint64(int64(*m.X_FieldName14)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xf0
 		w[i+1] = 0x19
 	}
 	if m.XFieldName13 != nil {
-		i = pbfast.PutVarint(w, i, uint64(int64(*m.XFieldName13)))
+		i = runtime.PutVarint(w, i, uint64(int64(*m.XFieldName13)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xe8
 		w[i+1] = 0x19
 	}
 	if m.FIELDName12 != nil {
-		i = pbfast.PutVarint(w, i, uint64(int64(*m.FIELDName12)))
+		i = runtime.PutVarint(w, i, uint64(int64(*m.FIELDName12)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xe0
 		w[i+1] = 0x19
 	}
 	if m.FIELD_NAME11 != nil {
-		i = pbfast.PutVarint(w, i, uint64(int64(*m.FIELD_NAME11)))
+		i = runtime.PutVarint(w, i, uint64(int64(*m.FIELD_NAME11)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xd8
 		w[i+1] = 0x19
 	}
 	if m.Field_Name10 != nil {
-		i = pbfast.PutVarint(w, i, uint64(int64(*m.Field_Name10)))
+		i = runtime.PutVarint(w, i, uint64(int64(*m.Field_Name10)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xd0
 		w[i+1] = 0x19
 	}
 	if m.Field_Name9 != nil {
-		i = pbfast.PutVarint(w, i, uint64(int64(*m.Field_Name9)))
+		i = runtime.PutVarint(w, i, uint64(int64(*m.Field_Name9)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xc8
 		w[i+1] = 0x19
 	}
 	if m.FieldName8 != nil {
-		i = pbfast.PutVarint(w, i, uint64(int64(*m.FieldName8)))
+		i = runtime.PutVarint(w, i, uint64(int64(*m.FieldName8)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xc0
 		w[i+1] = 0x19
 	}
 	if m.FieldName7 != nil {
-		i = pbfast.PutVarint(w, i, uint64(int64(*m.FieldName7)))
+		i = runtime.PutVarint(w, i, uint64(int64(*m.FieldName7)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xb8
 		w[i+1] = 0x19
 	}
 	if m.Field_0Name6 != nil {
-		i = pbfast.PutVarint(w, i, uint64(int64(*m.Field_0Name6)))
+		i = runtime.PutVarint(w, i, uint64(int64(*m.Field_0Name6)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xb0
 		w[i+1] = 0x19
 	}
 	if m.Field0Name5 != nil {
-		i = pbfast.PutVarint(w, i, uint64(int64(*m.Field0Name5)))
+		i = runtime.PutVarint(w, i, uint64(int64(*m.Field0Name5)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xa8
 		w[i+1] = 0x19
 	}
 	if m.Field_Name4_ != nil {
-		i = pbfast.PutVarint(w, i, uint64(int64(*m.Field_Name4_)))
+		i = runtime.PutVarint(w, i, uint64(int64(*m.Field_Name4_)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xa0
 		w[i+1] = 0x19
 	}
 	if m.XFieldName3 != nil {
-		i = pbfast.PutVarint(w, i, uint64(int64(*m.XFieldName3)))
+		i = runtime.PutVarint(w, i, uint64(int64(*m.XFieldName3)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x98
 		w[i+1] = 0x19
 	}
 	if m.FieldName2 != nil {
-		i = pbfast.PutVarint(w, i, uint64(int64(*m.FieldName2)))
+		i = runtime.PutVarint(w, i, uint64(int64(*m.FieldName2)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x90
 		w[i+1] = 0x19
 	}
 	if m.Fieldname1 != nil {
-		i = pbfast.PutVarint(w, i, uint64(int64(*m.Fieldname1)))
+		i = runtime.PutVarint(w, i, uint64(int64(*m.Fieldname1)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x88
@@ -892,7 +922,7 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 	if m.DefaultBytes != nil {
 		i -= len(m.DefaultBytes)
 		copy(w[i:], m.DefaultBytes)
-		i = pbfast.PutVarint(w, i, uint64(len(m.DefaultBytes)))
+		i = runtime.PutVarint(w, i, uint64(len(m.DefaultBytes)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xfa
@@ -905,7 +935,7 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		}
 		i -= len(v)
 		copy(w[i:], v)
-		i = pbfast.PutVarint(w, i, uint64(len(v)))
+		i = runtime.PutVarint(w, i, uint64(len(v)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xf2
@@ -913,91 +943,91 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 	}
 	if m.DefaultBool != nil {
 		i--
-		w[i] = byte(pbfast.Bit(*m.DefaultBool))
+		w[i] = byte(runtime.Bit(*m.DefaultBool))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xe8
 		w[i+1] = 0xf
 	}
 	if m.DefaultDouble != nil {
-		i = pbfast.PutFixed64(w, i, math.Float64bits(*m.DefaultDouble))
+		i = runtime.PutFixed64(w, i, math.Float64bits(*m.DefaultDouble))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xe1
 		w[i+1] = 0xf
 	}
 	if m.DefaultFloat != nil {
-		i = pbfast.PutFixed32(w, i, math.Float32bits(*m.DefaultFloat))
+		i = runtime.PutFixed32(w, i, math.Float32bits(*m.DefaultFloat))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xdd
 		w[i+1] = 0xf
 	}
 	if m.DefaultSfixed64 != nil {
-		i = pbfast.PutFixed64(w, i, uint64(*m.DefaultSfixed64))
+		i = runtime.PutFixed64(w, i, uint64(*m.DefaultSfixed64))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xd1
 		w[i+1] = 0xf
 	}
 	if m.DefaultSfixed32 != nil {
-		i = pbfast.PutFixed32(w, i, uint32(*m.DefaultSfixed32))
+		i = runtime.PutFixed32(w, i, uint32(*m.DefaultSfixed32))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xcd
 		w[i+1] = 0xf
 	}
 	if m.DefaultFixed64 != nil {
-		i = pbfast.PutFixed64(w, i, uint64(*m.DefaultFixed64))
+		i = runtime.PutFixed64(w, i, uint64(*m.DefaultFixed64))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xc1
 		w[i+1] = 0xf
 	}
 	if m.DefaultFixed32 != nil {
-		i = pbfast.PutFixed32(w, i, uint32(*m.DefaultFixed32))
+		i = runtime.PutFixed32(w, i, uint32(*m.DefaultFixed32))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xbd
 		w[i+1] = 0xf
 	}
 	if m.DefaultSint64 != nil {
-		i = pbfast.PutVarint(w, i, pbfast.ZigZag(int64(*m.DefaultSint64)))
+		i = runtime.PutVarint(w, i, runtime.ZigZag(int64(*m.DefaultSint64)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xb0
 		w[i+1] = 0xf
 	}
 	if m.DefaultSint32 != nil {
-		i = pbfast.PutVarint(w, i, pbfast.ZigZag(int64(*m.DefaultSint32)))
+		i = runtime.PutVarint(w, i, runtime.ZigZag(int64(*m.DefaultSint32)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xa8
 		w[i+1] = 0xf
 	}
 	if m.DefaultUint64 != nil {
-		i = pbfast.PutVarint(w, i, *m.DefaultUint64)
+		i = runtime.PutVarint(w, i, *m.DefaultUint64)
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xa0
 		w[i+1] = 0xf
 	}
 	if m.DefaultUint32 != nil {
-		i = pbfast.PutVarint(w, i, uint64(*m.DefaultUint32))
+		i = runtime.PutVarint(w, i, uint64(*m.DefaultUint32))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x98
 		w[i+1] = 0xf
 	}
 	if m.DefaultInt64 != nil {
-		i = pbfast.PutVarint(w, i, uint64(*m.DefaultInt64))
+		i = runtime.PutVarint(w, i, uint64(*m.DefaultInt64))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x90
 		w[i+1] = 0xf
 	}
 	if m.DefaultInt32 != nil {
-		i = pbfast.PutVarint(w, i, uint64(int64(*m.DefaultInt32)))
+		i = runtime.PutVarint(w, i, uint64(int64(*m.DefaultInt32)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x88
@@ -1023,14 +1053,14 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 				w, i = e.Grow(w, i, 19)
 			}
 			if m.GroupUint32 != nil {
-				i = pbfast.PutVarint(w, i, uint64(*m.GroupUint32))
+				i = runtime.PutVarint(w, i, uint64(*m.GroupUint32))
 				i -= 2
 				_ = w[i+1]
 				w[i] = 0xf0
 				w[i+1] = 0xc
 			}
 			if m.GroupInt32 != nil {
-				i = pbfast.PutVarint(w, i, uint64(int64(*m.GroupInt32)))
+				i = runtime.PutVarint(w, i, uint64(int64(*m.GroupInt32)))
 				i -= 2
 				_ = w[i+1]
 				w[i] = 0xe8
@@ -1065,14 +1095,14 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 				w, i = e.Grow(w, i, 19)
 			}
 			if m.GroupUint32 != nil {
-				i = pbfast.PutVarint(w, i, uint64(*m.GroupUint32))
+				i = runtime.PutVarint(w, i, uint64(*m.GroupUint32))
 				i -= 2
 				_ = w[i+1]
 				w[i] = 0xd8
 				w[i+1] = 0xc
 			}
 			if m.GroupInt32 != nil {
-				i = pbfast.PutVarint(w, i, uint64(int64(*m.GroupInt32)))
+				i = runtime.PutVarint(w, i, uint64(int64(*m.GroupInt32)))
 				i -= 2
 				_ = w[i+1]
 				w[i] = 0xd0
@@ -1089,25 +1119,25 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 	}
 	if len(m.MapInt32Bool) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.MapInt32Bool)
+			keys := runtime.SortedKeys(m.MapInt32Bool)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesProto2MapInt32BoolEncode(e, w, i, keys[n], m.MapInt32Bool[keys[n]])
+				w, i = m.pbfastPutMapInt32Bool(e, w, i, keys[n], m.MapInt32Bool[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapInt32Bool {
-				w, i = pbfastTestAllTypesProto2MapInt32BoolEncode(e, w, i, k, v)
+				w, i = m.pbfastPutMapInt32Bool(e, w, i, k, v)
 			}
 		}
 	}
 	if len(m.MapInt32NestedMessage) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.MapInt32NestedMessage)
+			keys := runtime.SortedKeys(m.MapInt32NestedMessage)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesProto2MapInt32NestedMessageEncode(e, w, i, keys[n], m.MapInt32NestedMessage[keys[n]])
+				w, i = m.pbfastPutMapInt32NestedMessage(e, w, i, keys[n], m.MapInt32NestedMessage[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapInt32NestedMessage {
-				w, i = pbfastTestAllTypesProto2MapInt32NestedMessageEncode(e, w, i, k, v)
+				w, i = m.pbfastPutMapInt32NestedMessage(e, w, i, k, v)
 			}
 		}
 	}
@@ -1116,7 +1146,7 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12*n)
 		}
 		for k := n - 1; k >= 0; k-- {
-			i = pbfast.PutVarint(w, i, uint64(int64(m.UnpackedNestedEnum[k])))
+			i = runtime.PutVarint(w, i, uint64(int64(m.UnpackedNestedEnum[k])))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xb0
@@ -1129,7 +1159,7 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		}
 		for k := n - 1; k >= 0; k-- {
 			i--
-			w[i] = byte(pbfast.Bit(m.UnpackedBool[k]))
+			w[i] = byte(runtime.Bit(m.UnpackedBool[k]))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xa8
@@ -1141,7 +1171,7 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 10*n)
 		}
 		for k := n - 1; k >= 0; k-- {
-			i = pbfast.PutFixed64(w, i, math.Float64bits(m.UnpackedDouble[k]))
+			i = runtime.PutFixed64(w, i, math.Float64bits(m.UnpackedDouble[k]))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xa1
@@ -1153,7 +1183,7 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 6*n)
 		}
 		for k := n - 1; k >= 0; k-- {
-			i = pbfast.PutFixed32(w, i, math.Float32bits(m.UnpackedFloat[k]))
+			i = runtime.PutFixed32(w, i, math.Float32bits(m.UnpackedFloat[k]))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0x9d
@@ -1165,7 +1195,7 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 10*n)
 		}
 		for k := n - 1; k >= 0; k-- {
-			i = pbfast.PutFixed64(w, i, uint64(m.UnpackedSfixed64[k]))
+			i = runtime.PutFixed64(w, i, uint64(m.UnpackedSfixed64[k]))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0x91
@@ -1177,7 +1207,7 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 6*n)
 		}
 		for k := n - 1; k >= 0; k-- {
-			i = pbfast.PutFixed32(w, i, uint32(m.UnpackedSfixed32[k]))
+			i = runtime.PutFixed32(w, i, uint32(m.UnpackedSfixed32[k]))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0x8d
@@ -1189,7 +1219,7 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 10*n)
 		}
 		for k := n - 1; k >= 0; k-- {
-			i = pbfast.PutFixed64(w, i, uint64(m.UnpackedFixed64[k]))
+			i = runtime.PutFixed64(w, i, uint64(m.UnpackedFixed64[k]))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0x81
@@ -1201,7 +1231,7 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 6*n)
 		}
 		for k := n - 1; k >= 0; k-- {
-			i = pbfast.PutFixed32(w, i, uint32(m.UnpackedFixed32[k]))
+			i = runtime.PutFixed32(w, i, uint32(m.UnpackedFixed32[k]))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xfd
@@ -1213,7 +1243,7 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12*n)
 		}
 		for k := n - 1; k >= 0; k-- {
-			i = pbfast.PutVarint(w, i, pbfast.ZigZag(int64(m.UnpackedSint64[k])))
+			i = runtime.PutVarint(w, i, runtime.ZigZag(int64(m.UnpackedSint64[k])))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xf0
@@ -1225,7 +1255,7 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 7*n)
 		}
 		for k := n - 1; k >= 0; k-- {
-			i = pbfast.PutVarint(w, i, pbfast.ZigZag(int64(m.UnpackedSint32[k])))
+			i = runtime.PutVarint(w, i, runtime.ZigZag(int64(m.UnpackedSint32[k])))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xe8
@@ -1237,7 +1267,7 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12*n)
 		}
 		for k := n - 1; k >= 0; k-- {
-			i = pbfast.PutVarint(w, i, m.UnpackedUint64[k])
+			i = runtime.PutVarint(w, i, m.UnpackedUint64[k])
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xe0
@@ -1249,7 +1279,7 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 7*n)
 		}
 		for k := n - 1; k >= 0; k-- {
-			i = pbfast.PutVarint(w, i, uint64(m.UnpackedUint32[k]))
+			i = runtime.PutVarint(w, i, uint64(m.UnpackedUint32[k]))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xd8
@@ -1261,7 +1291,7 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12*n)
 		}
 		for k := n - 1; k >= 0; k-- {
-			i = pbfast.PutVarint(w, i, uint64(m.UnpackedInt64[k]))
+			i = runtime.PutVarint(w, i, uint64(m.UnpackedInt64[k]))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xd0
@@ -1273,7 +1303,7 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12*n)
 		}
 		for k := n - 1; k >= 0; k-- {
-			i = pbfast.PutVarint(w, i, uint64(int64(m.UnpackedInt32[k])))
+			i = runtime.PutVarint(w, i, uint64(int64(m.UnpackedInt32[k])))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xc8
@@ -1285,8 +1315,8 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12+10*n)
 		}
 		end := i
-		i = pbfast.PutVarints(w, i, m.PackedNestedEnum)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutVarints(w, i, m.PackedNestedEnum)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xc2
@@ -1297,8 +1327,8 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12+1*n)
 		}
 		end := i
-		i = pbfast.PutBools(w, i, m.PackedBool)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutBools(w, i, m.PackedBool)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xba
@@ -1309,8 +1339,8 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12+8*n)
 		}
 		end := i
-		i = pbfast.PutFixed64s(w, i, m.PackedDouble)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutFixed64s(w, i, m.PackedDouble)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xb2
@@ -1321,8 +1351,8 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12+4*n)
 		}
 		end := i
-		i = pbfast.PutFixed32s(w, i, m.PackedFloat)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutFixed32s(w, i, m.PackedFloat)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xaa
@@ -1333,8 +1363,8 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12+8*n)
 		}
 		end := i
-		i = pbfast.PutFixed64s(w, i, m.PackedSfixed64)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutFixed64s(w, i, m.PackedSfixed64)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xa2
@@ -1345,8 +1375,8 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12+4*n)
 		}
 		end := i
-		i = pbfast.PutFixed32s(w, i, m.PackedSfixed32)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutFixed32s(w, i, m.PackedSfixed32)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x9a
@@ -1357,8 +1387,8 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12+8*n)
 		}
 		end := i
-		i = pbfast.PutFixed64s(w, i, m.PackedFixed64)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutFixed64s(w, i, m.PackedFixed64)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x92
@@ -1369,8 +1399,8 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12+4*n)
 		}
 		end := i
-		i = pbfast.PutFixed32s(w, i, m.PackedFixed32)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutFixed32s(w, i, m.PackedFixed32)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x8a
@@ -1381,8 +1411,8 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12+10*n)
 		}
 		end := i
-		i = pbfast.PutZigZags(w, i, m.PackedSint64)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutZigZags(w, i, m.PackedSint64)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x82
@@ -1393,8 +1423,8 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12+5*n)
 		}
 		end := i
-		i = pbfast.PutZigZags(w, i, m.PackedSint32)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutZigZags(w, i, m.PackedSint32)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xfa
@@ -1405,8 +1435,8 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12+10*n)
 		}
 		end := i
-		i = pbfast.PutVarints(w, i, m.PackedUint64)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutVarints(w, i, m.PackedUint64)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xf2
@@ -1417,8 +1447,8 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12+5*n)
 		}
 		end := i
-		i = pbfast.PutVarints(w, i, m.PackedUint32)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutVarints(w, i, m.PackedUint32)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xea
@@ -1429,8 +1459,8 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12+10*n)
 		}
 		end := i
-		i = pbfast.PutVarints(w, i, m.PackedInt64)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutVarints(w, i, m.PackedInt64)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xe2
@@ -1441,8 +1471,8 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12+10*n)
 		}
 		end := i
-		i = pbfast.PutVarints(w, i, m.PackedInt32)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutVarints(w, i, m.PackedInt32)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xda
@@ -1450,229 +1480,229 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 	}
 	if len(m.MapStringForeignEnum) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.MapStringForeignEnum)
+			keys := runtime.SortedKeys(m.MapStringForeignEnum)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesProto2MapStringForeignEnumEncode(e, w, i, keys[n], m.MapStringForeignEnum[keys[n]])
+				w, i = m.pbfastPutMapStringForeignEnum(e, w, i, keys[n], m.MapStringForeignEnum[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapStringForeignEnum {
-				w, i = pbfastTestAllTypesProto2MapStringForeignEnumEncode(e, w, i, k, v)
+				w, i = m.pbfastPutMapStringForeignEnum(e, w, i, k, v)
 			}
 		}
 	}
 	if len(m.MapStringNestedEnum) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.MapStringNestedEnum)
+			keys := runtime.SortedKeys(m.MapStringNestedEnum)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesProto2MapStringNestedEnumEncode(e, w, i, keys[n], m.MapStringNestedEnum[keys[n]])
+				w, i = m.pbfastPutMapStringNestedEnum(e, w, i, keys[n], m.MapStringNestedEnum[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapStringNestedEnum {
-				w, i = pbfastTestAllTypesProto2MapStringNestedEnumEncode(e, w, i, k, v)
+				w, i = m.pbfastPutMapStringNestedEnum(e, w, i, k, v)
 			}
 		}
 	}
 	if len(m.MapStringForeignMessage) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.MapStringForeignMessage)
+			keys := runtime.SortedKeys(m.MapStringForeignMessage)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesProto2MapStringForeignMessageEncode(e, w, i, keys[n], m.MapStringForeignMessage[keys[n]])
+				w, i = m.pbfastPutMapStringForeignMessage(e, w, i, keys[n], m.MapStringForeignMessage[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapStringForeignMessage {
-				w, i = pbfastTestAllTypesProto2MapStringForeignMessageEncode(e, w, i, k, v)
+				w, i = m.pbfastPutMapStringForeignMessage(e, w, i, k, v)
 			}
 		}
 	}
 	if len(m.MapStringNestedMessage) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.MapStringNestedMessage)
+			keys := runtime.SortedKeys(m.MapStringNestedMessage)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesProto2MapStringNestedMessageEncode(e, w, i, keys[n], m.MapStringNestedMessage[keys[n]])
+				w, i = m.pbfastPutMapStringNestedMessage(e, w, i, keys[n], m.MapStringNestedMessage[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapStringNestedMessage {
-				w, i = pbfastTestAllTypesProto2MapStringNestedMessageEncode(e, w, i, k, v)
+				w, i = m.pbfastPutMapStringNestedMessage(e, w, i, k, v)
 			}
 		}
 	}
 	if len(m.MapStringBytes) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.MapStringBytes)
+			keys := runtime.SortedKeys(m.MapStringBytes)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesProto2MapStringBytesEncode(e, w, i, keys[n], m.MapStringBytes[keys[n]])
+				w, i = m.pbfastPutMapStringBytes(e, w, i, keys[n], m.MapStringBytes[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapStringBytes {
-				w, i = pbfastTestAllTypesProto2MapStringBytesEncode(e, w, i, k, v)
+				w, i = m.pbfastPutMapStringBytes(e, w, i, k, v)
 			}
 		}
 	}
 	if len(m.MapStringString) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.MapStringString)
+			keys := runtime.SortedKeys(m.MapStringString)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesProto2MapStringStringEncode(e, w, i, keys[n], m.MapStringString[keys[n]])
+				w, i = m.pbfastPutMapStringString(e, w, i, keys[n], m.MapStringString[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapStringString {
-				w, i = pbfastTestAllTypesProto2MapStringStringEncode(e, w, i, k, v)
+				w, i = m.pbfastPutMapStringString(e, w, i, k, v)
 			}
 		}
 	}
 	if len(m.MapBoolBool) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedBools(m.MapBoolBool)
+			keys := runtime.SortedBools(m.MapBoolBool)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesProto2MapBoolBoolEncode(e, w, i, keys[n], m.MapBoolBool[keys[n]])
+				w, i = m.pbfastPutMapBoolBool(e, w, i, keys[n], m.MapBoolBool[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapBoolBool {
-				w, i = pbfastTestAllTypesProto2MapBoolBoolEncode(e, w, i, k, v)
+				w, i = m.pbfastPutMapBoolBool(e, w, i, k, v)
 			}
 		}
 	}
 	if len(m.MapInt32Double) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.MapInt32Double)
+			keys := runtime.SortedKeys(m.MapInt32Double)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesProto2MapInt32DoubleEncode(e, w, i, keys[n], m.MapInt32Double[keys[n]])
+				w, i = m.pbfastPutMapInt32Double(e, w, i, keys[n], m.MapInt32Double[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapInt32Double {
-				w, i = pbfastTestAllTypesProto2MapInt32DoubleEncode(e, w, i, k, v)
+				w, i = m.pbfastPutMapInt32Double(e, w, i, k, v)
 			}
 		}
 	}
 	if len(m.MapInt32Float) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.MapInt32Float)
+			keys := runtime.SortedKeys(m.MapInt32Float)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesProto2MapInt32FloatEncode(e, w, i, keys[n], m.MapInt32Float[keys[n]])
+				w, i = m.pbfastPutMapInt32Float(e, w, i, keys[n], m.MapInt32Float[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapInt32Float {
-				w, i = pbfastTestAllTypesProto2MapInt32FloatEncode(e, w, i, k, v)
+				w, i = m.pbfastPutMapInt32Float(e, w, i, k, v)
 			}
 		}
 	}
 	if len(m.MapSfixed64Sfixed64) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.MapSfixed64Sfixed64)
+			keys := runtime.SortedKeys(m.MapSfixed64Sfixed64)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesProto2MapSfixed64Sfixed64Encode(e, w, i, keys[n], m.MapSfixed64Sfixed64[keys[n]])
+				w, i = m.pbfastPutMapSfixed64Sfixed64(e, w, i, keys[n], m.MapSfixed64Sfixed64[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapSfixed64Sfixed64 {
-				w, i = pbfastTestAllTypesProto2MapSfixed64Sfixed64Encode(e, w, i, k, v)
+				w, i = m.pbfastPutMapSfixed64Sfixed64(e, w, i, k, v)
 			}
 		}
 	}
 	if len(m.MapSfixed32Sfixed32) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.MapSfixed32Sfixed32)
+			keys := runtime.SortedKeys(m.MapSfixed32Sfixed32)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesProto2MapSfixed32Sfixed32Encode(e, w, i, keys[n], m.MapSfixed32Sfixed32[keys[n]])
+				w, i = m.pbfastPutMapSfixed32Sfixed32(e, w, i, keys[n], m.MapSfixed32Sfixed32[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapSfixed32Sfixed32 {
-				w, i = pbfastTestAllTypesProto2MapSfixed32Sfixed32Encode(e, w, i, k, v)
+				w, i = m.pbfastPutMapSfixed32Sfixed32(e, w, i, k, v)
 			}
 		}
 	}
 	if len(m.MapFixed64Fixed64) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.MapFixed64Fixed64)
+			keys := runtime.SortedKeys(m.MapFixed64Fixed64)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesProto2MapFixed64Fixed64Encode(e, w, i, keys[n], m.MapFixed64Fixed64[keys[n]])
+				w, i = m.pbfastPutMapFixed64Fixed64(e, w, i, keys[n], m.MapFixed64Fixed64[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapFixed64Fixed64 {
-				w, i = pbfastTestAllTypesProto2MapFixed64Fixed64Encode(e, w, i, k, v)
+				w, i = m.pbfastPutMapFixed64Fixed64(e, w, i, k, v)
 			}
 		}
 	}
 	if len(m.MapFixed32Fixed32) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.MapFixed32Fixed32)
+			keys := runtime.SortedKeys(m.MapFixed32Fixed32)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesProto2MapFixed32Fixed32Encode(e, w, i, keys[n], m.MapFixed32Fixed32[keys[n]])
+				w, i = m.pbfastPutMapFixed32Fixed32(e, w, i, keys[n], m.MapFixed32Fixed32[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapFixed32Fixed32 {
-				w, i = pbfastTestAllTypesProto2MapFixed32Fixed32Encode(e, w, i, k, v)
+				w, i = m.pbfastPutMapFixed32Fixed32(e, w, i, k, v)
 			}
 		}
 	}
 	if len(m.MapSint64Sint64) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.MapSint64Sint64)
+			keys := runtime.SortedKeys(m.MapSint64Sint64)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesProto2MapSint64Sint64Encode(e, w, i, keys[n], m.MapSint64Sint64[keys[n]])
+				w, i = m.pbfastPutMapSint64Sint64(e, w, i, keys[n], m.MapSint64Sint64[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapSint64Sint64 {
-				w, i = pbfastTestAllTypesProto2MapSint64Sint64Encode(e, w, i, k, v)
+				w, i = m.pbfastPutMapSint64Sint64(e, w, i, k, v)
 			}
 		}
 	}
 	if len(m.MapSint32Sint32) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.MapSint32Sint32)
+			keys := runtime.SortedKeys(m.MapSint32Sint32)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesProto2MapSint32Sint32Encode(e, w, i, keys[n], m.MapSint32Sint32[keys[n]])
+				w, i = m.pbfastPutMapSint32Sint32(e, w, i, keys[n], m.MapSint32Sint32[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapSint32Sint32 {
-				w, i = pbfastTestAllTypesProto2MapSint32Sint32Encode(e, w, i, k, v)
+				w, i = m.pbfastPutMapSint32Sint32(e, w, i, k, v)
 			}
 		}
 	}
 	if len(m.MapUint64Uint64) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.MapUint64Uint64)
+			keys := runtime.SortedKeys(m.MapUint64Uint64)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesProto2MapUint64Uint64Encode(e, w, i, keys[n], m.MapUint64Uint64[keys[n]])
+				w, i = m.pbfastPutMapUint64Uint64(e, w, i, keys[n], m.MapUint64Uint64[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapUint64Uint64 {
-				w, i = pbfastTestAllTypesProto2MapUint64Uint64Encode(e, w, i, k, v)
+				w, i = m.pbfastPutMapUint64Uint64(e, w, i, k, v)
 			}
 		}
 	}
 	if len(m.MapUint32Uint32) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.MapUint32Uint32)
+			keys := runtime.SortedKeys(m.MapUint32Uint32)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesProto2MapUint32Uint32Encode(e, w, i, keys[n], m.MapUint32Uint32[keys[n]])
+				w, i = m.pbfastPutMapUint32Uint32(e, w, i, keys[n], m.MapUint32Uint32[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapUint32Uint32 {
-				w, i = pbfastTestAllTypesProto2MapUint32Uint32Encode(e, w, i, k, v)
+				w, i = m.pbfastPutMapUint32Uint32(e, w, i, k, v)
 			}
 		}
 	}
 	if len(m.MapInt64Int64) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.MapInt64Int64)
+			keys := runtime.SortedKeys(m.MapInt64Int64)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesProto2MapInt64Int64Encode(e, w, i, keys[n], m.MapInt64Int64[keys[n]])
+				w, i = m.pbfastPutMapInt64Int64(e, w, i, keys[n], m.MapInt64Int64[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapInt64Int64 {
-				w, i = pbfastTestAllTypesProto2MapInt64Int64Encode(e, w, i, k, v)
+				w, i = m.pbfastPutMapInt64Int64(e, w, i, k, v)
 			}
 		}
 	}
 	if len(m.MapInt32Int32) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.MapInt32Int32)
+			keys := runtime.SortedKeys(m.MapInt32Int32)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesProto2MapInt32Int32Encode(e, w, i, keys[n], m.MapInt32Int32[keys[n]])
+				w, i = m.pbfastPutMapInt32Int32(e, w, i, keys[n], m.MapInt32Int32[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapInt32Int32 {
-				w, i = pbfastTestAllTypesProto2MapInt32Int32Encode(e, w, i, k, v)
+				w, i = m.pbfastPutMapInt32Int32(e, w, i, k, v)
 			}
 		}
 	}
@@ -1683,7 +1713,7 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		}
 		i -= len(v)
 		copy(w[i:], v)
-		i = pbfast.PutVarint(w, i, uint64(len(v)))
+		i = runtime.PutVarint(w, i, uint64(len(v)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xba
@@ -1696,7 +1726,7 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		}
 		i -= len(v)
 		copy(w[i:], v)
-		i = pbfast.PutVarint(w, i, uint64(len(v)))
+		i = runtime.PutVarint(w, i, uint64(len(v)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xb2
@@ -1707,7 +1737,7 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12*n)
 		}
 		for k := n - 1; k >= 0; k-- {
-			i = pbfast.PutVarint(w, i, uint64(int64(m.RepeatedForeignEnum[k])))
+			i = runtime.PutVarint(w, i, uint64(int64(m.RepeatedForeignEnum[k])))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xa0
@@ -1719,7 +1749,7 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12*n)
 		}
 		for k := n - 1; k >= 0; k-- {
-			i = pbfast.PutVarint(w, i, uint64(int64(m.RepeatedNestedEnum[k])))
+			i = runtime.PutVarint(w, i, uint64(int64(m.RepeatedNestedEnum[k])))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0x98
@@ -1740,7 +1770,7 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 				w, i = e.Grow(w, i, 11)
 			}
 			if m.C != nil {
-				i = pbfast.PutVarint(w, i, uint64(int64(*m.C)))
+				i = runtime.PutVarint(w, i, uint64(int64(*m.C)))
 				i--
 				w[i] = 0x8
 			}
@@ -1748,7 +1778,7 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		if i < 12 {
 			w, i = e.Grow(w, i, 12)
 		}
-		i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x8a
@@ -1760,7 +1790,7 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		if i < 12 {
 			w, i = e.Grow(w, i, 12)
 		}
-		i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x82
@@ -1773,7 +1803,7 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		}
 		i -= len(v)
 		copy(w[i:], v)
-		i = pbfast.PutVarint(w, i, uint64(len(v)))
+		i = runtime.PutVarint(w, i, uint64(len(v)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xea
@@ -1786,7 +1816,7 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		}
 		i -= len(v)
 		copy(w[i:], v)
-		i = pbfast.PutVarint(w, i, uint64(len(v)))
+		i = runtime.PutVarint(w, i, uint64(len(v)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xe2
@@ -1798,7 +1828,7 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		}
 		for k := n - 1; k >= 0; k-- {
 			i--
-			w[i] = byte(pbfast.Bit(m.RepeatedBool[k]))
+			w[i] = byte(runtime.Bit(m.RepeatedBool[k]))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xd8
@@ -1810,7 +1840,7 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 10*n)
 		}
 		for k := n - 1; k >= 0; k-- {
-			i = pbfast.PutFixed64(w, i, math.Float64bits(m.RepeatedDouble[k]))
+			i = runtime.PutFixed64(w, i, math.Float64bits(m.RepeatedDouble[k]))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xd1
@@ -1822,7 +1852,7 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 6*n)
 		}
 		for k := n - 1; k >= 0; k-- {
-			i = pbfast.PutFixed32(w, i, math.Float32bits(m.RepeatedFloat[k]))
+			i = runtime.PutFixed32(w, i, math.Float32bits(m.RepeatedFloat[k]))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xcd
@@ -1834,7 +1864,7 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 10*n)
 		}
 		for k := n - 1; k >= 0; k-- {
-			i = pbfast.PutFixed64(w, i, uint64(m.RepeatedSfixed64[k]))
+			i = runtime.PutFixed64(w, i, uint64(m.RepeatedSfixed64[k]))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xc1
@@ -1846,7 +1876,7 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 6*n)
 		}
 		for k := n - 1; k >= 0; k-- {
-			i = pbfast.PutFixed32(w, i, uint32(m.RepeatedSfixed32[k]))
+			i = runtime.PutFixed32(w, i, uint32(m.RepeatedSfixed32[k]))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xbd
@@ -1858,7 +1888,7 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 10*n)
 		}
 		for k := n - 1; k >= 0; k-- {
-			i = pbfast.PutFixed64(w, i, uint64(m.RepeatedFixed64[k]))
+			i = runtime.PutFixed64(w, i, uint64(m.RepeatedFixed64[k]))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xb1
@@ -1870,7 +1900,7 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 6*n)
 		}
 		for k := n - 1; k >= 0; k-- {
-			i = pbfast.PutFixed32(w, i, uint32(m.RepeatedFixed32[k]))
+			i = runtime.PutFixed32(w, i, uint32(m.RepeatedFixed32[k]))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xad
@@ -1882,7 +1912,7 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12*n)
 		}
 		for k := n - 1; k >= 0; k-- {
-			i = pbfast.PutVarint(w, i, pbfast.ZigZag(int64(m.RepeatedSint64[k])))
+			i = runtime.PutVarint(w, i, runtime.ZigZag(int64(m.RepeatedSint64[k])))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xa0
@@ -1894,7 +1924,7 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 7*n)
 		}
 		for k := n - 1; k >= 0; k-- {
-			i = pbfast.PutVarint(w, i, pbfast.ZigZag(int64(m.RepeatedSint32[k])))
+			i = runtime.PutVarint(w, i, runtime.ZigZag(int64(m.RepeatedSint32[k])))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0x98
@@ -1906,7 +1936,7 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12*n)
 		}
 		for k := n - 1; k >= 0; k-- {
-			i = pbfast.PutVarint(w, i, m.RepeatedUint64[k])
+			i = runtime.PutVarint(w, i, m.RepeatedUint64[k])
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0x90
@@ -1918,7 +1948,7 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 7*n)
 		}
 		for k := n - 1; k >= 0; k-- {
-			i = pbfast.PutVarint(w, i, uint64(m.RepeatedUint32[k]))
+			i = runtime.PutVarint(w, i, uint64(m.RepeatedUint32[k]))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0x88
@@ -1930,7 +1960,7 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12*n)
 		}
 		for k := n - 1; k >= 0; k-- {
-			i = pbfast.PutVarint(w, i, uint64(m.RepeatedInt64[k]))
+			i = runtime.PutVarint(w, i, uint64(m.RepeatedInt64[k]))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0x80
@@ -1942,7 +1972,7 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12*n)
 		}
 		for k := n - 1; k >= 0; k-- {
-			i = pbfast.PutVarint(w, i, uint64(int64(m.RepeatedInt32[k])))
+			i = runtime.PutVarint(w, i, uint64(int64(m.RepeatedInt32[k])))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xf8
@@ -1955,7 +1985,7 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		if i < 12 {
 			w, i = e.Grow(w, i, 12)
 		}
-		i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xda
@@ -1971,7 +2001,7 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		}
 		i -= len(v)
 		copy(w[i:], v)
-		i = pbfast.PutVarint(w, i, uint64(len(v)))
+		i = runtime.PutVarint(w, i, uint64(len(v)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xca
@@ -1984,21 +2014,21 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		}
 		i -= len(v)
 		copy(w[i:], v)
-		i = pbfast.PutVarint(w, i, uint64(len(v)))
+		i = runtime.PutVarint(w, i, uint64(len(v)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xc2
 		w[i+1] = 0x1
 	}
 	if m.OptionalForeignEnum != nil {
-		i = pbfast.PutVarint(w, i, uint64(int64(*m.OptionalForeignEnum)))
+		i = runtime.PutVarint(w, i, uint64(int64(*m.OptionalForeignEnum)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xb0
 		w[i+1] = 0x1
 	}
 	if m.OptionalNestedEnum != nil {
-		i = pbfast.PutVarint(w, i, uint64(int64(*m.OptionalNestedEnum)))
+		i = runtime.PutVarint(w, i, uint64(int64(*m.OptionalNestedEnum)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xa8
@@ -2018,7 +2048,7 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 				w, i = e.Grow(w, i, 11)
 			}
 			if m.C != nil {
-				i = pbfast.PutVarint(w, i, uint64(int64(*m.C)))
+				i = runtime.PutVarint(w, i, uint64(int64(*m.C)))
 				i--
 				w[i] = 0x8
 			}
@@ -2026,7 +2056,7 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		if i < 12 {
 			w, i = e.Grow(w, i, 12)
 		}
-		i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x9a
@@ -2038,7 +2068,7 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		if i < 12 {
 			w, i = e.Grow(w, i, 12)
 		}
-		i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x92
@@ -2050,7 +2080,7 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 	if m.OptionalBytes != nil {
 		i -= len(m.OptionalBytes)
 		copy(w[i:], m.OptionalBytes)
-		i = pbfast.PutVarint(w, i, uint64(len(m.OptionalBytes)))
+		i = runtime.PutVarint(w, i, uint64(len(m.OptionalBytes)))
 		i--
 		w[i] = 0x7a
 	}
@@ -2061,91 +2091,91 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		}
 		i -= len(v)
 		copy(w[i:], v)
-		i = pbfast.PutVarint(w, i, uint64(len(v)))
+		i = runtime.PutVarint(w, i, uint64(len(v)))
 		i--
 		w[i] = 0x72
 	}
 	if m.OptionalBool != nil {
 		i--
-		w[i] = byte(pbfast.Bit(*m.OptionalBool))
+		w[i] = byte(runtime.Bit(*m.OptionalBool))
 		i--
 		w[i] = 0x68
 	}
 	if m.OptionalDouble != nil {
-		i = pbfast.PutFixed64(w, i, math.Float64bits(*m.OptionalDouble))
+		i = runtime.PutFixed64(w, i, math.Float64bits(*m.OptionalDouble))
 		i--
 		w[i] = 0x61
 	}
 	if m.OptionalFloat != nil {
-		i = pbfast.PutFixed32(w, i, math.Float32bits(*m.OptionalFloat))
+		i = runtime.PutFixed32(w, i, math.Float32bits(*m.OptionalFloat))
 		i--
 		w[i] = 0x5d
 	}
 	if m.OptionalSfixed64 != nil {
-		i = pbfast.PutFixed64(w, i, uint64(*m.OptionalSfixed64))
+		i = runtime.PutFixed64(w, i, uint64(*m.OptionalSfixed64))
 		i--
 		w[i] = 0x51
 	}
 	if m.OptionalSfixed32 != nil {
-		i = pbfast.PutFixed32(w, i, uint32(*m.OptionalSfixed32))
+		i = runtime.PutFixed32(w, i, uint32(*m.OptionalSfixed32))
 		i--
 		w[i] = 0x4d
 	}
 	if m.OptionalFixed64 != nil {
-		i = pbfast.PutFixed64(w, i, uint64(*m.OptionalFixed64))
+		i = runtime.PutFixed64(w, i, uint64(*m.OptionalFixed64))
 		i--
 		w[i] = 0x41
 	}
 	if m.OptionalFixed32 != nil {
-		i = pbfast.PutFixed32(w, i, uint32(*m.OptionalFixed32))
+		i = runtime.PutFixed32(w, i, uint32(*m.OptionalFixed32))
 		i--
 		w[i] = 0x3d
 	}
 	if m.OptionalSint64 != nil {
-		i = pbfast.PutVarint(w, i, pbfast.ZigZag(int64(*m.OptionalSint64)))
+		i = runtime.PutVarint(w, i, runtime.ZigZag(int64(*m.OptionalSint64)))
 		i--
 		w[i] = 0x30
 	}
 	if m.OptionalSint32 != nil {
-		i = pbfast.PutVarint(w, i, pbfast.ZigZag(int64(*m.OptionalSint32)))
+		i = runtime.PutVarint(w, i, runtime.ZigZag(int64(*m.OptionalSint32)))
 		i--
 		w[i] = 0x28
 	}
 	if m.OptionalUint64 != nil {
-		i = pbfast.PutVarint(w, i, *m.OptionalUint64)
+		i = runtime.PutVarint(w, i, *m.OptionalUint64)
 		i--
 		w[i] = 0x20
 	}
 	if m.OptionalUint32 != nil {
-		i = pbfast.PutVarint(w, i, uint64(*m.OptionalUint32))
+		i = runtime.PutVarint(w, i, uint64(*m.OptionalUint32))
 		i--
 		w[i] = 0x18
 	}
 	if m.OptionalInt64 != nil {
-		i = pbfast.PutVarint(w, i, uint64(*m.OptionalInt64))
+		i = runtime.PutVarint(w, i, uint64(*m.OptionalInt64))
 		i--
 		w[i] = 0x10
 	}
 	if m.OptionalInt32 != nil {
-		i = pbfast.PutVarint(w, i, uint64(int64(*m.OptionalInt32)))
+		i = runtime.PutVarint(w, i, uint64(int64(*m.OptionalInt32)))
 		i--
 		w[i] = 0x8
 	}
 	return w, i
 }
 
-func pbfastTestAllTypesProto2MapInt32Int32Encode(e *pbfast.Encoder, w []byte, i int, k int32, v int32) ([]byte, int) {
+func (*TestAllTypesProto2) pbfastPutMapInt32Int32(e *runtime.Encoder, w []byte, i int, k int32, v int32) ([]byte, int) {
 	if i < 34 {
 		w, i = e.Grow(w, i, 34)
 	}
 	last := i
-	i = pbfast.PutVarint(w, i, uint64(int64(v)))
+	i = runtime.PutVarint(w, i, uint64(int64(v)))
 	i--
 	w[i] = 0x10
-	i = pbfast.PutVarint(w, i, uint64(int64(k)))
+	i = runtime.PutVarint(w, i, uint64(int64(k)))
 	i--
 	w[i] = 0x8
-	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i = runtime.PutVarint(w, i, uint64(last-i))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0xc2
@@ -2153,18 +2183,18 @@ func pbfastTestAllTypesProto2MapInt32Int32Encode(e *pbfast.Encoder, w []byte, i 
 	return w, i
 }
 
-func pbfastTestAllTypesProto2MapInt64Int64Encode(e *pbfast.Encoder, w []byte, i int, k int64, v int64) ([]byte, int) {
+func (*TestAllTypesProto2) pbfastPutMapInt64Int64(e *runtime.Encoder, w []byte, i int, k int64, v int64) ([]byte, int) {
 	if i < 34 {
 		w, i = e.Grow(w, i, 34)
 	}
 	last := i
-	i = pbfast.PutVarint(w, i, uint64(v))
+	i = runtime.PutVarint(w, i, uint64(v))
 	i--
 	w[i] = 0x10
-	i = pbfast.PutVarint(w, i, uint64(k))
+	i = runtime.PutVarint(w, i, uint64(k))
 	i--
 	w[i] = 0x8
-	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i = runtime.PutVarint(w, i, uint64(last-i))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0xca
@@ -2172,18 +2202,18 @@ func pbfastTestAllTypesProto2MapInt64Int64Encode(e *pbfast.Encoder, w []byte, i 
 	return w, i
 }
 
-func pbfastTestAllTypesProto2MapUint32Uint32Encode(e *pbfast.Encoder, w []byte, i int, k uint32, v uint32) ([]byte, int) {
+func (*TestAllTypesProto2) pbfastPutMapUint32Uint32(e *runtime.Encoder, w []byte, i int, k uint32, v uint32) ([]byte, int) {
 	if i < 24 {
 		w, i = e.Grow(w, i, 24)
 	}
 	last := i
-	i = pbfast.PutVarint(w, i, uint64(v))
+	i = runtime.PutVarint(w, i, uint64(v))
 	i--
 	w[i] = 0x10
-	i = pbfast.PutVarint(w, i, uint64(k))
+	i = runtime.PutVarint(w, i, uint64(k))
 	i--
 	w[i] = 0x8
-	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i = runtime.PutVarint(w, i, uint64(last-i))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0xd2
@@ -2191,18 +2221,18 @@ func pbfastTestAllTypesProto2MapUint32Uint32Encode(e *pbfast.Encoder, w []byte, 
 	return w, i
 }
 
-func pbfastTestAllTypesProto2MapUint64Uint64Encode(e *pbfast.Encoder, w []byte, i int, k uint64, v uint64) ([]byte, int) {
+func (*TestAllTypesProto2) pbfastPutMapUint64Uint64(e *runtime.Encoder, w []byte, i int, k uint64, v uint64) ([]byte, int) {
 	if i < 34 {
 		w, i = e.Grow(w, i, 34)
 	}
 	last := i
-	i = pbfast.PutVarint(w, i, v)
+	i = runtime.PutVarint(w, i, v)
 	i--
 	w[i] = 0x10
-	i = pbfast.PutVarint(w, i, k)
+	i = runtime.PutVarint(w, i, k)
 	i--
 	w[i] = 0x8
-	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i = runtime.PutVarint(w, i, uint64(last-i))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0xda
@@ -2210,18 +2240,18 @@ func pbfastTestAllTypesProto2MapUint64Uint64Encode(e *pbfast.Encoder, w []byte, 
 	return w, i
 }
 
-func pbfastTestAllTypesProto2MapSint32Sint32Encode(e *pbfast.Encoder, w []byte, i int, k int32, v int32) ([]byte, int) {
+func (*TestAllTypesProto2) pbfastPutMapSint32Sint32(e *runtime.Encoder, w []byte, i int, k int32, v int32) ([]byte, int) {
 	if i < 24 {
 		w, i = e.Grow(w, i, 24)
 	}
 	last := i
-	i = pbfast.PutVarint(w, i, pbfast.ZigZag(int64(v)))
+	i = runtime.PutVarint(w, i, runtime.ZigZag(int64(v)))
 	i--
 	w[i] = 0x10
-	i = pbfast.PutVarint(w, i, pbfast.ZigZag(int64(k)))
+	i = runtime.PutVarint(w, i, runtime.ZigZag(int64(k)))
 	i--
 	w[i] = 0x8
-	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i = runtime.PutVarint(w, i, uint64(last-i))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0xe2
@@ -2229,18 +2259,18 @@ func pbfastTestAllTypesProto2MapSint32Sint32Encode(e *pbfast.Encoder, w []byte, 
 	return w, i
 }
 
-func pbfastTestAllTypesProto2MapSint64Sint64Encode(e *pbfast.Encoder, w []byte, i int, k int64, v int64) ([]byte, int) {
+func (*TestAllTypesProto2) pbfastPutMapSint64Sint64(e *runtime.Encoder, w []byte, i int, k int64, v int64) ([]byte, int) {
 	if i < 34 {
 		w, i = e.Grow(w, i, 34)
 	}
 	last := i
-	i = pbfast.PutVarint(w, i, pbfast.ZigZag(int64(v)))
+	i = runtime.PutVarint(w, i, runtime.ZigZag(int64(v)))
 	i--
 	w[i] = 0x10
-	i = pbfast.PutVarint(w, i, pbfast.ZigZag(int64(k)))
+	i = runtime.PutVarint(w, i, runtime.ZigZag(int64(k)))
 	i--
 	w[i] = 0x8
-	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i = runtime.PutVarint(w, i, uint64(last-i))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0xea
@@ -2248,18 +2278,18 @@ func pbfastTestAllTypesProto2MapSint64Sint64Encode(e *pbfast.Encoder, w []byte, 
 	return w, i
 }
 
-func pbfastTestAllTypesProto2MapFixed32Fixed32Encode(e *pbfast.Encoder, w []byte, i int, k uint32, v uint32) ([]byte, int) {
+func (*TestAllTypesProto2) pbfastPutMapFixed32Fixed32(e *runtime.Encoder, w []byte, i int, k uint32, v uint32) ([]byte, int) {
 	if i < 22 {
 		w, i = e.Grow(w, i, 22)
 	}
 	last := i
-	i = pbfast.PutFixed32(w, i, uint32(v))
+	i = runtime.PutFixed32(w, i, uint32(v))
 	i--
 	w[i] = 0x15
-	i = pbfast.PutFixed32(w, i, uint32(k))
+	i = runtime.PutFixed32(w, i, uint32(k))
 	i--
 	w[i] = 0xd
-	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i = runtime.PutVarint(w, i, uint64(last-i))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0xf2
@@ -2267,18 +2297,18 @@ func pbfastTestAllTypesProto2MapFixed32Fixed32Encode(e *pbfast.Encoder, w []byte
 	return w, i
 }
 
-func pbfastTestAllTypesProto2MapFixed64Fixed64Encode(e *pbfast.Encoder, w []byte, i int, k uint64, v uint64) ([]byte, int) {
+func (*TestAllTypesProto2) pbfastPutMapFixed64Fixed64(e *runtime.Encoder, w []byte, i int, k uint64, v uint64) ([]byte, int) {
 	if i < 30 {
 		w, i = e.Grow(w, i, 30)
 	}
 	last := i
-	i = pbfast.PutFixed64(w, i, uint64(v))
+	i = runtime.PutFixed64(w, i, uint64(v))
 	i--
 	w[i] = 0x11
-	i = pbfast.PutFixed64(w, i, uint64(k))
+	i = runtime.PutFixed64(w, i, uint64(k))
 	i--
 	w[i] = 0x9
-	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i = runtime.PutVarint(w, i, uint64(last-i))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0xfa
@@ -2286,18 +2316,18 @@ func pbfastTestAllTypesProto2MapFixed64Fixed64Encode(e *pbfast.Encoder, w []byte
 	return w, i
 }
 
-func pbfastTestAllTypesProto2MapSfixed32Sfixed32Encode(e *pbfast.Encoder, w []byte, i int, k int32, v int32) ([]byte, int) {
+func (*TestAllTypesProto2) pbfastPutMapSfixed32Sfixed32(e *runtime.Encoder, w []byte, i int, k int32, v int32) ([]byte, int) {
 	if i < 22 {
 		w, i = e.Grow(w, i, 22)
 	}
 	last := i
-	i = pbfast.PutFixed32(w, i, uint32(v))
+	i = runtime.PutFixed32(w, i, uint32(v))
 	i--
 	w[i] = 0x15
-	i = pbfast.PutFixed32(w, i, uint32(k))
+	i = runtime.PutFixed32(w, i, uint32(k))
 	i--
 	w[i] = 0xd
-	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i = runtime.PutVarint(w, i, uint64(last-i))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0x82
@@ -2305,18 +2335,18 @@ func pbfastTestAllTypesProto2MapSfixed32Sfixed32Encode(e *pbfast.Encoder, w []by
 	return w, i
 }
 
-func pbfastTestAllTypesProto2MapSfixed64Sfixed64Encode(e *pbfast.Encoder, w []byte, i int, k int64, v int64) ([]byte, int) {
+func (*TestAllTypesProto2) pbfastPutMapSfixed64Sfixed64(e *runtime.Encoder, w []byte, i int, k int64, v int64) ([]byte, int) {
 	if i < 30 {
 		w, i = e.Grow(w, i, 30)
 	}
 	last := i
-	i = pbfast.PutFixed64(w, i, uint64(v))
+	i = runtime.PutFixed64(w, i, uint64(v))
 	i--
 	w[i] = 0x11
-	i = pbfast.PutFixed64(w, i, uint64(k))
+	i = runtime.PutFixed64(w, i, uint64(k))
 	i--
 	w[i] = 0x9
-	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i = runtime.PutVarint(w, i, uint64(last-i))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0x8a
@@ -2324,18 +2354,18 @@ func pbfastTestAllTypesProto2MapSfixed64Sfixed64Encode(e *pbfast.Encoder, w []by
 	return w, i
 }
 
-func pbfastTestAllTypesProto2MapInt32FloatEncode(e *pbfast.Encoder, w []byte, i int, k int32, v float32) ([]byte, int) {
+func (*TestAllTypesProto2) pbfastPutMapInt32Float(e *runtime.Encoder, w []byte, i int, k int32, v float32) ([]byte, int) {
 	if i < 28 {
 		w, i = e.Grow(w, i, 28)
 	}
 	last := i
-	i = pbfast.PutFixed32(w, i, math.Float32bits(v))
+	i = runtime.PutFixed32(w, i, math.Float32bits(v))
 	i--
 	w[i] = 0x15
-	i = pbfast.PutVarint(w, i, uint64(int64(k)))
+	i = runtime.PutVarint(w, i, uint64(int64(k)))
 	i--
 	w[i] = 0x8
-	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i = runtime.PutVarint(w, i, uint64(last-i))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0x92
@@ -2343,18 +2373,18 @@ func pbfastTestAllTypesProto2MapInt32FloatEncode(e *pbfast.Encoder, w []byte, i 
 	return w, i
 }
 
-func pbfastTestAllTypesProto2MapInt32DoubleEncode(e *pbfast.Encoder, w []byte, i int, k int32, v float64) ([]byte, int) {
+func (*TestAllTypesProto2) pbfastPutMapInt32Double(e *runtime.Encoder, w []byte, i int, k int32, v float64) ([]byte, int) {
 	if i < 32 {
 		w, i = e.Grow(w, i, 32)
 	}
 	last := i
-	i = pbfast.PutFixed64(w, i, math.Float64bits(v))
+	i = runtime.PutFixed64(w, i, math.Float64bits(v))
 	i--
 	w[i] = 0x11
-	i = pbfast.PutVarint(w, i, uint64(int64(k)))
+	i = runtime.PutVarint(w, i, uint64(int64(k)))
 	i--
 	w[i] = 0x8
-	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i = runtime.PutVarint(w, i, uint64(last-i))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0x9a
@@ -2362,20 +2392,20 @@ func pbfastTestAllTypesProto2MapInt32DoubleEncode(e *pbfast.Encoder, w []byte, i
 	return w, i
 }
 
-func pbfastTestAllTypesProto2MapBoolBoolEncode(e *pbfast.Encoder, w []byte, i int, k bool, v bool) ([]byte, int) {
+func (*TestAllTypesProto2) pbfastPutMapBoolBool(e *runtime.Encoder, w []byte, i int, k bool, v bool) ([]byte, int) {
 	if i < 16 {
 		w, i = e.Grow(w, i, 16)
 	}
 	last := i
 	i--
-	w[i] = byte(pbfast.Bit(v))
+	w[i] = byte(runtime.Bit(v))
 	i--
 	w[i] = 0x10
 	i--
-	w[i] = byte(pbfast.Bit(k))
+	w[i] = byte(runtime.Bit(k))
 	i--
 	w[i] = 0x8
-	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i = runtime.PutVarint(w, i, uint64(last-i))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0xa2
@@ -2383,22 +2413,22 @@ func pbfastTestAllTypesProto2MapBoolBoolEncode(e *pbfast.Encoder, w []byte, i in
 	return w, i
 }
 
-func pbfastTestAllTypesProto2MapStringStringEncode(e *pbfast.Encoder, w []byte, i int, k string, v string) ([]byte, int) {
+func (*TestAllTypesProto2) pbfastPutMapStringString(e *runtime.Encoder, w []byte, i int, k string, v string) ([]byte, int) {
 	if need := 34 + len(k) + len(v); i < need {
 		w, i = e.Grow(w, i, need)
 	}
 	last := i
 	i -= len(v)
 	copy(w[i:], v)
-	i = pbfast.PutVarint(w, i, uint64(len(v)))
+	i = runtime.PutVarint(w, i, uint64(len(v)))
 	i--
 	w[i] = 0x12
 	i -= len(k)
 	copy(w[i:], k)
-	i = pbfast.PutVarint(w, i, uint64(len(k)))
+	i = runtime.PutVarint(w, i, uint64(len(k)))
 	i--
 	w[i] = 0xa
-	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i = runtime.PutVarint(w, i, uint64(last-i))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0xaa
@@ -2406,22 +2436,22 @@ func pbfastTestAllTypesProto2MapStringStringEncode(e *pbfast.Encoder, w []byte, 
 	return w, i
 }
 
-func pbfastTestAllTypesProto2MapStringBytesEncode(e *pbfast.Encoder, w []byte, i int, k string, v []byte) ([]byte, int) {
+func (*TestAllTypesProto2) pbfastPutMapStringBytes(e *runtime.Encoder, w []byte, i int, k string, v []byte) ([]byte, int) {
 	if need := 34 + len(k) + len(v); i < need {
 		w, i = e.Grow(w, i, need)
 	}
 	last := i
 	i -= len(v)
 	copy(w[i:], v)
-	i = pbfast.PutVarint(w, i, uint64(len(v)))
+	i = runtime.PutVarint(w, i, uint64(len(v)))
 	i--
 	w[i] = 0x12
 	i -= len(k)
 	copy(w[i:], k)
-	i = pbfast.PutVarint(w, i, uint64(len(k)))
+	i = runtime.PutVarint(w, i, uint64(len(k)))
 	i--
 	w[i] = 0xa
-	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i = runtime.PutVarint(w, i, uint64(last-i))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0xb2
@@ -2429,14 +2459,14 @@ func pbfastTestAllTypesProto2MapStringBytesEncode(e *pbfast.Encoder, w []byte, i
 	return w, i
 }
 
-func pbfastTestAllTypesProto2MapStringNestedMessageEncode(e *pbfast.Encoder, w []byte, i int, k string, v *TestAllTypesProto2_NestedMessage) ([]byte, int) {
+func (*TestAllTypesProto2) pbfastPutMapStringNestedMessage(e *runtime.Encoder, w []byte, i int, k string, v *TestAllTypesProto2_NestedMessage) ([]byte, int) {
 	last := len(w) - i
 	end := len(w) - i
 	w, i = v.pbfastEncode(e, w, i)
 	if i < 11 {
 		w, i = e.Grow(w, i, 11)
 	}
-	i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+	i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 	i--
 	w[i] = 0x12
 	if i < 23+len(k) {
@@ -2444,10 +2474,10 @@ func pbfastTestAllTypesProto2MapStringNestedMessageEncode(e *pbfast.Encoder, w [
 	}
 	i -= len(k)
 	copy(w[i:], k)
-	i = pbfast.PutVarint(w, i, uint64(len(k)))
+	i = runtime.PutVarint(w, i, uint64(len(k)))
 	i--
 	w[i] = 0xa
-	i = pbfast.PutVarint(w, i, uint64(len(w)-i-last))
+	i = runtime.PutVarint(w, i, uint64(len(w)-i-last))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0xba
@@ -2455,7 +2485,7 @@ func pbfastTestAllTypesProto2MapStringNestedMessageEncode(e *pbfast.Encoder, w [
 	return w, i
 }
 
-func pbfastTestAllTypesProto2MapStringForeignMessageEncode(e *pbfast.Encoder, w []byte, i int, k string, v *ForeignMessageProto2) ([]byte, int) {
+func (*TestAllTypesProto2) pbfastPutMapStringForeignMessage(e *runtime.Encoder, w []byte, i int, k string, v *ForeignMessageProto2) ([]byte, int) {
 	last := len(w) - i
 	end := len(w) - i
 	if m := v; m != nil {
@@ -2470,7 +2500,7 @@ func pbfastTestAllTypesProto2MapStringForeignMessageEncode(e *pbfast.Encoder, w 
 			w, i = e.Grow(w, i, 11)
 		}
 		if m.C != nil {
-			i = pbfast.PutVarint(w, i, uint64(int64(*m.C)))
+			i = runtime.PutVarint(w, i, uint64(int64(*m.C)))
 			i--
 			w[i] = 0x8
 		}
@@ -2478,7 +2508,7 @@ func pbfastTestAllTypesProto2MapStringForeignMessageEncode(e *pbfast.Encoder, w 
 	if i < 11 {
 		w, i = e.Grow(w, i, 11)
 	}
-	i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+	i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 	i--
 	w[i] = 0x12
 	if i < 23+len(k) {
@@ -2486,10 +2516,10 @@ func pbfastTestAllTypesProto2MapStringForeignMessageEncode(e *pbfast.Encoder, w 
 	}
 	i -= len(k)
 	copy(w[i:], k)
-	i = pbfast.PutVarint(w, i, uint64(len(k)))
+	i = runtime.PutVarint(w, i, uint64(len(k)))
 	i--
 	w[i] = 0xa
-	i = pbfast.PutVarint(w, i, uint64(len(w)-i-last))
+	i = runtime.PutVarint(w, i, uint64(len(w)-i-last))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0xc2
@@ -2497,20 +2527,20 @@ func pbfastTestAllTypesProto2MapStringForeignMessageEncode(e *pbfast.Encoder, w 
 	return w, i
 }
 
-func pbfastTestAllTypesProto2MapStringNestedEnumEncode(e *pbfast.Encoder, w []byte, i int, k string, v TestAllTypesProto2_NestedEnum) ([]byte, int) {
+func (*TestAllTypesProto2) pbfastPutMapStringNestedEnum(e *runtime.Encoder, w []byte, i int, k string, v TestAllTypesProto2_NestedEnum) ([]byte, int) {
 	if i < 34+len(k) {
 		w, i = e.Grow(w, i, 34+len(k))
 	}
 	last := i
-	i = pbfast.PutVarint(w, i, uint64(int64(v)))
+	i = runtime.PutVarint(w, i, uint64(int64(v)))
 	i--
 	w[i] = 0x10
 	i -= len(k)
 	copy(w[i:], k)
-	i = pbfast.PutVarint(w, i, uint64(len(k)))
+	i = runtime.PutVarint(w, i, uint64(len(k)))
 	i--
 	w[i] = 0xa
-	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i = runtime.PutVarint(w, i, uint64(last-i))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0xca
@@ -2518,20 +2548,20 @@ func pbfastTestAllTypesProto2MapStringNestedEnumEncode(e *pbfast.Encoder, w []by
 	return w, i
 }
 
-func pbfastTestAllTypesProto2MapStringForeignEnumEncode(e *pbfast.Encoder, w []byte, i int, k string, v ForeignEnumProto2) ([]byte, int) {
+func (*TestAllTypesProto2) pbfastPutMapStringForeignEnum(e *runtime.Encoder, w []byte, i int, k string, v ForeignEnumProto2) ([]byte, int) {
 	if i < 34+len(k) {
 		w, i = e.Grow(w, i, 34+len(k))
 	}
 	last := i
-	i = pbfast.PutVarint(w, i, uint64(int64(v)))
+	i = runtime.PutVarint(w, i, uint64(int64(v)))
 	i--
 	w[i] = 0x10
 	i -= len(k)
 	copy(w[i:], k)
-	i = pbfast.PutVarint(w, i, uint64(len(k)))
+	i = runtime.PutVarint(w, i, uint64(len(k)))
 	i--
 	w[i] = 0xa
-	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i = runtime.PutVarint(w, i, uint64(last-i))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0xd2
@@ -2539,23 +2569,23 @@ func pbfastTestAllTypesProto2MapStringForeignEnumEncode(e *pbfast.Encoder, w []b
 	return w, i
 }
 
-func pbfastTestAllTypesProto2MapInt32NestedMessageEncode(e *pbfast.Encoder, w []byte, i int, k int32, v *TestAllTypesProto2_NestedMessage) ([]byte, int) {
+func (*TestAllTypesProto2) pbfastPutMapInt32NestedMessage(e *runtime.Encoder, w []byte, i int, k int32, v *TestAllTypesProto2_NestedMessage) ([]byte, int) {
 	last := len(w) - i
 	end := len(w) - i
 	w, i = v.pbfastEncode(e, w, i)
 	if i < 11 {
 		w, i = e.Grow(w, i, 11)
 	}
-	i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+	i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 	i--
 	w[i] = 0x12
 	if i < 23 {
 		w, i = e.Grow(w, i, 23)
 	}
-	i = pbfast.PutVarint(w, i, uint64(int64(k)))
+	i = runtime.PutVarint(w, i, uint64(int64(k)))
 	i--
 	w[i] = 0x8
-	i = pbfast.PutVarint(w, i, uint64(len(w)-i-last))
+	i = runtime.PutVarint(w, i, uint64(len(w)-i-last))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0xba
@@ -2563,19 +2593,19 @@ func pbfastTestAllTypesProto2MapInt32NestedMessageEncode(e *pbfast.Encoder, w []
 	return w, i
 }
 
-func pbfastTestAllTypesProto2MapInt32BoolEncode(e *pbfast.Encoder, w []byte, i int, k int32, v bool) ([]byte, int) {
+func (*TestAllTypesProto2) pbfastPutMapInt32Bool(e *runtime.Encoder, w []byte, i int, k int32, v bool) ([]byte, int) {
 	if i < 25 {
 		w, i = e.Grow(w, i, 25)
 	}
 	last := i
 	i--
-	w[i] = byte(pbfast.Bit(v))
+	w[i] = byte(runtime.Bit(v))
 	i--
 	w[i] = 0x10
-	i = pbfast.PutVarint(w, i, uint64(int64(k)))
+	i = runtime.PutVarint(w, i, uint64(int64(k)))
 	i--
 	w[i] = 0x8
-	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i = runtime.PutVarint(w, i, uint64(last-i))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0xc2
@@ -2624,16 +2654,16 @@ type pbfastTestAllTypesProto2Node struct {
 	s pbfastTestAllTypesProto2Parts
 }
 
-func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfastTestAllTypesProto2Parts, depth int) error {
+func (m *TestAllTypesProto2) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfastTestAllTypesProto2Parts, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -2642,14 +2672,15 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.OptionalInt32 == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesProto2Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.OptionalInt32 = &s.OptionalInt32
+				} else {
+					m.OptionalInt32 = new(int32)
 				}
-				m.OptionalInt32 = &s.OptionalInt32
 			}
 			*m.OptionalInt32 = int32(v)
 		case 0x10: // optional_int64
@@ -2657,14 +2688,15 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.OptionalInt64 == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesProto2Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.OptionalInt64 = &s.OptionalInt64
+				} else {
+					m.OptionalInt64 = new(int64)
 				}
-				m.OptionalInt64 = &s.OptionalInt64
 			}
 			*m.OptionalInt64 = int64(v)
 		case 0x18: // optional_uint32
@@ -2672,14 +2704,15 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.OptionalUint32 == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesProto2Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.OptionalUint32 = &s.OptionalUint32
+				} else {
+					m.OptionalUint32 = new(uint32)
 				}
-				m.OptionalUint32 = &s.OptionalUint32
 			}
 			*m.OptionalUint32 = uint32(v)
 		case 0x20: // optional_uint64
@@ -2687,14 +2720,15 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.OptionalUint64 == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesProto2Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.OptionalUint64 = &s.OptionalUint64
+				} else {
+					m.OptionalUint64 = new(uint64)
 				}
-				m.OptionalUint64 = &s.OptionalUint64
 			}
 			*m.OptionalUint64 = v
 		case 0x28: // optional_sint32
@@ -2702,107 +2736,115 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.OptionalSint32 == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesProto2Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.OptionalSint32 = &s.OptionalSint32
+				} else {
+					m.OptionalSint32 = new(int32)
 				}
-				m.OptionalSint32 = &s.OptionalSint32
 			}
-			*m.OptionalSint32 = int32(pbfast.UnZigZag(uint64(uint32(v))))
+			*m.OptionalSint32 = int32(runtime.UnZigZag(uint64(uint32(v))))
 		case 0x30: // optional_sint64
 			var v uint64
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.OptionalSint64 == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesProto2Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.OptionalSint64 = &s.OptionalSint64
+				} else {
+					m.OptionalSint64 = new(int64)
 				}
-				m.OptionalSint64 = &s.OptionalSint64
 			}
-			*m.OptionalSint64 = pbfast.UnZigZag(v)
+			*m.OptionalSint64 = runtime.UnZigZag(v)
 		case 0x3d: // optional_fixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			if m.OptionalFixed32 == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesProto2Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.OptionalFixed32 = &s.OptionalFixed32
+				} else {
+					m.OptionalFixed32 = new(uint32)
 				}
-				m.OptionalFixed32 = &s.OptionalFixed32
 			}
 			*m.OptionalFixed32 = uint32(v)
 		case 0x41: // optional_fixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			if m.OptionalFixed64 == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesProto2Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.OptionalFixed64 = &s.OptionalFixed64
+				} else {
+					m.OptionalFixed64 = new(uint64)
 				}
-				m.OptionalFixed64 = &s.OptionalFixed64
 			}
 			*m.OptionalFixed64 = uint64(v)
 		case 0x4d: // optional_sfixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			if m.OptionalSfixed32 == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesProto2Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.OptionalSfixed32 = &s.OptionalSfixed32
+				} else {
+					m.OptionalSfixed32 = new(int32)
 				}
-				m.OptionalSfixed32 = &s.OptionalSfixed32
 			}
 			*m.OptionalSfixed32 = int32(v)
 		case 0x51: // optional_sfixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			if m.OptionalSfixed64 == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesProto2Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.OptionalSfixed64 = &s.OptionalSfixed64
+				} else {
+					m.OptionalSfixed64 = new(int64)
 				}
-				m.OptionalSfixed64 = &s.OptionalSfixed64
 			}
 			*m.OptionalSfixed64 = int64(v)
 		case 0x5d: // optional_float
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			if m.OptionalFloat == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesProto2Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.OptionalFloat = &s.OptionalFloat
+				} else {
+					m.OptionalFloat = new(float32)
 				}
-				m.OptionalFloat = &s.OptionalFloat
 			}
 			*m.OptionalFloat = math.Float32frombits(v)
 		case 0x61: // optional_double
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			if m.OptionalDouble == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesProto2Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.OptionalDouble = &s.OptionalDouble
+				} else {
+					m.OptionalDouble = new(float64)
 				}
-				m.OptionalDouble = &s.OptionalDouble
 			}
 			*m.OptionalDouble = math.Float64frombits(v)
 		case 0x68: // optional_bool
@@ -2810,14 +2852,15 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.OptionalBool == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesProto2Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.OptionalBool = &s.OptionalBool
+				} else {
+					m.OptionalBool = new(bool)
 				}
-				m.OptionalBool = &s.OptionalBool
 			}
 			*m.OptionalBool = v != 0
 		case 0x72: // optional_string
@@ -2826,14 +2869,15 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.OptionalString == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesProto2Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.OptionalString = &s.OptionalString
+				} else {
+					m.OptionalString = new(string)
 				}
-				m.OptionalString = &s.OptionalString
 			}
 			*m.OptionalString = d.String(v)
 		case 0x7a: // optional_bytes
@@ -2842,8 +2886,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.OptionalBytes = d.PresentBytes(v)
 		case 0x92: // optional_nested_message
@@ -2852,8 +2896,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.OptionalNestedMessage == nil {
 				m.OptionalNestedMessage = new(TestAllTypesProto2_NestedMessage)
@@ -2867,8 +2911,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.OptionalForeignMessage == nil {
 				m.OptionalForeignMessage = new(ForeignMessageProto2)
@@ -2881,14 +2925,15 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.OptionalNestedEnum == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesProto2Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.OptionalNestedEnum = &s.OptionalNestedEnum
+				} else {
+					m.OptionalNestedEnum = new(TestAllTypesProto2_NestedEnum)
 				}
-				m.OptionalNestedEnum = &s.OptionalNestedEnum
 			}
 			*m.OptionalNestedEnum = TestAllTypesProto2_NestedEnum(v)
 		case 0xb0: // optional_foreign_enum
@@ -2896,14 +2941,15 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.OptionalForeignEnum == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesProto2Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.OptionalForeignEnum = &s.OptionalForeignEnum
+				} else {
+					m.OptionalForeignEnum = new(ForeignEnumProto2)
 				}
-				m.OptionalForeignEnum = &s.OptionalForeignEnum
 			}
 			*m.OptionalForeignEnum = ForeignEnumProto2(v)
 		case 0xc2: // optional_string_piece
@@ -2912,14 +2958,15 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.OptionalStringPiece == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesProto2Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.OptionalStringPiece = &s.OptionalStringPiece
+				} else {
+					m.OptionalStringPiece = new(string)
 				}
-				m.OptionalStringPiece = &s.OptionalStringPiece
 			}
 			*m.OptionalStringPiece = d.String(v)
 		case 0xca: // optional_cord
@@ -2928,14 +2975,15 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.OptionalCord == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesProto2Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.OptionalCord = &s.OptionalCord
+				} else {
+					m.OptionalCord = new(string)
 				}
-				m.OptionalCord = &s.OptionalCord
 			}
 			*m.OptionalCord = d.String(v)
 		case 0xda: // recursive_message
@@ -2944,8 +2992,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.RecursiveMessage == nil {
 				m.RecursiveMessage = new(TestAllTypesProto2)
@@ -2958,8 +3006,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.RepeatedInt32 = append(m.RepeatedInt32, int32(v))
 		case 0xfa: // repeated_int32, packed
@@ -2968,11 +3016,11 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.RepeatedInt32, err = pbfast.AppendVarints(m.RepeatedInt32, v); err != nil {
+			if m.RepeatedInt32, err = runtime.AppendVarints(m.RepeatedInt32, v); err != nil {
 				return err
 			}
 		case 0x100: // repeated_int64
@@ -2980,8 +3028,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.RepeatedInt64 = append(m.RepeatedInt64, int64(v))
 		case 0x102: // repeated_int64, packed
@@ -2990,11 +3038,11 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.RepeatedInt64, err = pbfast.AppendVarints(m.RepeatedInt64, v); err != nil {
+			if m.RepeatedInt64, err = runtime.AppendVarints(m.RepeatedInt64, v); err != nil {
 				return err
 			}
 		case 0x108: // repeated_uint32
@@ -3002,8 +3050,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.RepeatedUint32 = append(m.RepeatedUint32, uint32(v))
 		case 0x10a: // repeated_uint32, packed
@@ -3012,11 +3060,11 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.RepeatedUint32, err = pbfast.AppendVarints(m.RepeatedUint32, v); err != nil {
+			if m.RepeatedUint32, err = runtime.AppendVarints(m.RepeatedUint32, v); err != nil {
 				return err
 			}
 		case 0x110: // repeated_uint64
@@ -3024,8 +3072,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.RepeatedUint64 = append(m.RepeatedUint64, v)
 		case 0x112: // repeated_uint64, packed
@@ -3034,11 +3082,11 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.RepeatedUint64, err = pbfast.AppendVarints(m.RepeatedUint64, v); err != nil {
+			if m.RepeatedUint64, err = runtime.AppendVarints(m.RepeatedUint64, v); err != nil {
 				return err
 			}
 		case 0x118: // repeated_sint32
@@ -3046,21 +3094,21 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			m.RepeatedSint32 = append(m.RepeatedSint32, int32(pbfast.UnZigZag(uint64(uint32(v)))))
+			m.RepeatedSint32 = append(m.RepeatedSint32, int32(runtime.UnZigZag(uint64(uint32(v)))))
 		case 0x11a: // repeated_sint32, packed
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.RepeatedSint32, err = pbfast.AppendZigZags(m.RepeatedSint32, v); err != nil {
+			if m.RepeatedSint32, err = runtime.AppendZigZags(m.RepeatedSint32, v); err != nil {
 				return err
 			}
 		case 0x120: // repeated_sint64
@@ -3068,27 +3116,27 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			m.RepeatedSint64 = append(m.RepeatedSint64, pbfast.UnZigZag(v))
+			m.RepeatedSint64 = append(m.RepeatedSint64, runtime.UnZigZag(v))
 		case 0x122: // repeated_sint64, packed
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.RepeatedSint64, err = pbfast.AppendZigZags(m.RepeatedSint64, v); err != nil {
+			if m.RepeatedSint64, err = runtime.AppendZigZags(m.RepeatedSint64, v); err != nil {
 				return err
 			}
 		case 0x12d: // repeated_fixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.RepeatedFixed32 = append(m.RepeatedFixed32, uint32(v))
@@ -3098,17 +3146,17 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.RepeatedFixed32, err = pbfast.AppendFixed32s(m.RepeatedFixed32, v); err != nil {
+			if m.RepeatedFixed32, err = runtime.AppendFixed32s(m.RepeatedFixed32, v); err != nil {
 				return err
 			}
 		case 0x131: // repeated_fixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.RepeatedFixed64 = append(m.RepeatedFixed64, uint64(v))
@@ -3118,17 +3166,17 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.RepeatedFixed64, err = pbfast.AppendFixed64s(m.RepeatedFixed64, v); err != nil {
+			if m.RepeatedFixed64, err = runtime.AppendFixed64s(m.RepeatedFixed64, v); err != nil {
 				return err
 			}
 		case 0x13d: // repeated_sfixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.RepeatedSfixed32 = append(m.RepeatedSfixed32, int32(v))
@@ -3138,17 +3186,17 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.RepeatedSfixed32, err = pbfast.AppendFixed32s(m.RepeatedSfixed32, v); err != nil {
+			if m.RepeatedSfixed32, err = runtime.AppendFixed32s(m.RepeatedSfixed32, v); err != nil {
 				return err
 			}
 		case 0x141: // repeated_sfixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.RepeatedSfixed64 = append(m.RepeatedSfixed64, int64(v))
@@ -3158,17 +3206,17 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.RepeatedSfixed64, err = pbfast.AppendFixed64s(m.RepeatedSfixed64, v); err != nil {
+			if m.RepeatedSfixed64, err = runtime.AppendFixed64s(m.RepeatedSfixed64, v); err != nil {
 				return err
 			}
 		case 0x14d: // repeated_float
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.RepeatedFloat = append(m.RepeatedFloat, math.Float32frombits(v))
@@ -3178,17 +3226,17 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.RepeatedFloat, err = pbfast.AppendFixed32s(m.RepeatedFloat, v); err != nil {
+			if m.RepeatedFloat, err = runtime.AppendFixed32s(m.RepeatedFloat, v); err != nil {
 				return err
 			}
 		case 0x151: // repeated_double
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.RepeatedDouble = append(m.RepeatedDouble, math.Float64frombits(v))
@@ -3198,11 +3246,11 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.RepeatedDouble, err = pbfast.AppendFixed64s(m.RepeatedDouble, v); err != nil {
+			if m.RepeatedDouble, err = runtime.AppendFixed64s(m.RepeatedDouble, v); err != nil {
 				return err
 			}
 		case 0x158: // repeated_bool
@@ -3210,8 +3258,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.RepeatedBool = append(m.RepeatedBool, v != 0)
 		case 0x15a: // repeated_bool, packed
@@ -3220,79 +3268,90 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.RepeatedBool, err = pbfast.AppendBools(m.RepeatedBool, v); err != nil {
+			if m.RepeatedBool, err = runtime.AppendBools(m.RepeatedBool, v); err != nil {
 				return err
 			}
 		case 0x162: // repeated_string
 			if len(m.RepeatedString) == cap(m.RepeatedString) {
-				m.RepeatedString = slices.Grow(m.RepeatedString, pbfast.Run(p, i, 0x2e2))
+				m.RepeatedString = slices.Grow(m.RepeatedString, runtime.Run(p, i, 0x2e2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.RepeatedString = append(m.RepeatedString, d.String(v))
 		case 0x16a: // repeated_bytes
 			if len(m.RepeatedBytes) == cap(m.RepeatedBytes) {
-				m.RepeatedBytes = slices.Grow(m.RepeatedBytes, pbfast.Run(p, i, 0x2ea))
+				m.RepeatedBytes = slices.Grow(m.RepeatedBytes, runtime.Run(p, i, 0x2ea))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.RepeatedBytes = append(m.RepeatedBytes, d.PresentBytes(v))
 		case 0x182: // repeated_nested_message
-			n := pbfast.Run(p, i, 0x382)
+			n := runtime.Run(p, i, 0x382)
 			m.RepeatedNestedMessage = slices.Grow(m.RepeatedNestedMessage, n)
-			for slab := make([]TestAllTypesProto2_NestedMessage, n); ; {
+			for slab := runtime.Slab[TestAllTypesProto2_NestedMessage](d, n); ; {
 				var v []byte
 				if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 					j := i + 1 + int(p[i])
 					v = p[i+1 : j : j]
 					i = j
-				} else if v, i = pbfast.Chunk(p, i); i < 0 {
-					return pbfast.ErrMalformed
+				} else if v, i = runtime.Chunk(p, i); i < 0 {
+					return runtime.ErrMalformed
 				}
-				e := &slab[0]
+				var e *TestAllTypesProto2_NestedMessage
+				if slab != nil {
+					e, slab = &slab[0], slab[1:]
+				} else {
+					e = new(TestAllTypesProto2_NestedMessage)
+				}
 				m.RepeatedNestedMessage = append(m.RepeatedNestedMessage, e)
 				if err := e.pbfastDecode(d, v, nil, depth); err != nil {
 					return err
 				}
-				if slab = slab[1:]; len(slab) == 0 {
+				if n--; n == 0 {
 					break
 				}
 				i += 2 // its tag, as was counted
 			}
 		case 0x18a: // repeated_foreign_message
-			n := pbfast.Run(p, i, 0x38a)
+			n := runtime.Run(p, i, 0x38a)
 			m.RepeatedForeignMessage = slices.Grow(m.RepeatedForeignMessage, n)
-			for slab := make([]pbfastForeignMessageProto2Node, n); ; {
+			for slab := runtime.Slab[pbfastForeignMessageProto2Node](d, n); ; {
 				var v []byte
 				if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 					j := i + 1 + int(p[i])
 					v = p[i+1 : j : j]
 					i = j
-				} else if v, i = pbfast.Chunk(p, i); i < 0 {
-					return pbfast.ErrMalformed
+				} else if v, i = runtime.Chunk(p, i); i < 0 {
+					return runtime.ErrMalformed
 				}
-				e := &slab[0].m
+				var e *ForeignMessageProto2
+				var of *pbfastForeignMessageProto2Parts
+				if slab != nil {
+					e, of, slab = &slab[0].m, &slab[0].s, slab[1:]
+				} else {
+					e = new(ForeignMessageProto2)
+				}
 				m.RepeatedForeignMessage = append(m.RepeatedForeignMessage, e)
-				if err := e.pbfastDecode(d, v, &slab[0].s, depth); err != nil {
+				if err := e.pbfastDecode(d, v, of, depth); err != nil {
 					return err
 				}
-				if slab = slab[1:]; len(slab) == 0 {
+				if n--; n == 0 {
 					break
 				}
 				i += 2 // its tag, as was counted
@@ -3302,8 +3361,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.RepeatedNestedEnum = append(m.RepeatedNestedEnum, TestAllTypesProto2_NestedEnum(v))
 		case 0x19a: // repeated_nested_enum, packed
@@ -3312,11 +3371,11 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.RepeatedNestedEnum, err = pbfast.AppendVarints(m.RepeatedNestedEnum, v); err != nil {
+			if m.RepeatedNestedEnum, err = runtime.AppendVarints(m.RepeatedNestedEnum, v); err != nil {
 				return err
 			}
 		case 0x1a0: // repeated_foreign_enum
@@ -3324,8 +3383,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.RepeatedForeignEnum = append(m.RepeatedForeignEnum, ForeignEnumProto2(v))
 		case 0x1a2: // repeated_foreign_enum, packed
@@ -3334,322 +3393,322 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.RepeatedForeignEnum, err = pbfast.AppendVarints(m.RepeatedForeignEnum, v); err != nil {
+			if m.RepeatedForeignEnum, err = runtime.AppendVarints(m.RepeatedForeignEnum, v); err != nil {
 				return err
 			}
 		case 0x1b2: // repeated_string_piece
 			if len(m.RepeatedStringPiece) == cap(m.RepeatedStringPiece) {
-				m.RepeatedStringPiece = slices.Grow(m.RepeatedStringPiece, pbfast.Run(p, i, 0x3b2))
+				m.RepeatedStringPiece = slices.Grow(m.RepeatedStringPiece, runtime.Run(p, i, 0x3b2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.RepeatedStringPiece = append(m.RepeatedStringPiece, d.String(v))
 		case 0x1ba: // repeated_cord
 			if len(m.RepeatedCord) == cap(m.RepeatedCord) {
-				m.RepeatedCord = slices.Grow(m.RepeatedCord, pbfast.Run(p, i, 0x3ba))
+				m.RepeatedCord = slices.Grow(m.RepeatedCord, runtime.Run(p, i, 0x3ba))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.RepeatedCord = append(m.RepeatedCord, d.String(v))
 		case 0x1c2: // map_int32_int32
 			if m.MapInt32Int32 == nil {
-				m.MapInt32Int32 = make(map[int32]int32, pbfast.Run(p, i, 0x3c2))
+				m.MapInt32Int32 = make(map[int32]int32, runtime.Run(p, i, 0x3c2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapInt32Int32Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapInt32Int32(d, v, depth); err != nil {
 				return err
 			}
 		case 0x1ca: // map_int64_int64
 			if m.MapInt64Int64 == nil {
-				m.MapInt64Int64 = make(map[int64]int64, pbfast.Run(p, i, 0x3ca))
+				m.MapInt64Int64 = make(map[int64]int64, runtime.Run(p, i, 0x3ca))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapInt64Int64Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapInt64Int64(d, v, depth); err != nil {
 				return err
 			}
 		case 0x1d2: // map_uint32_uint32
 			if m.MapUint32Uint32 == nil {
-				m.MapUint32Uint32 = make(map[uint32]uint32, pbfast.Run(p, i, 0x3d2))
+				m.MapUint32Uint32 = make(map[uint32]uint32, runtime.Run(p, i, 0x3d2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapUint32Uint32Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapUint32Uint32(d, v, depth); err != nil {
 				return err
 			}
 		case 0x1da: // map_uint64_uint64
 			if m.MapUint64Uint64 == nil {
-				m.MapUint64Uint64 = make(map[uint64]uint64, pbfast.Run(p, i, 0x3da))
+				m.MapUint64Uint64 = make(map[uint64]uint64, runtime.Run(p, i, 0x3da))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapUint64Uint64Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapUint64Uint64(d, v, depth); err != nil {
 				return err
 			}
 		case 0x1e2: // map_sint32_sint32
 			if m.MapSint32Sint32 == nil {
-				m.MapSint32Sint32 = make(map[int32]int32, pbfast.Run(p, i, 0x3e2))
+				m.MapSint32Sint32 = make(map[int32]int32, runtime.Run(p, i, 0x3e2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapSint32Sint32Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapSint32Sint32(d, v, depth); err != nil {
 				return err
 			}
 		case 0x1ea: // map_sint64_sint64
 			if m.MapSint64Sint64 == nil {
-				m.MapSint64Sint64 = make(map[int64]int64, pbfast.Run(p, i, 0x3ea))
+				m.MapSint64Sint64 = make(map[int64]int64, runtime.Run(p, i, 0x3ea))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapSint64Sint64Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapSint64Sint64(d, v, depth); err != nil {
 				return err
 			}
 		case 0x1f2: // map_fixed32_fixed32
 			if m.MapFixed32Fixed32 == nil {
-				m.MapFixed32Fixed32 = make(map[uint32]uint32, pbfast.Run(p, i, 0x3f2))
+				m.MapFixed32Fixed32 = make(map[uint32]uint32, runtime.Run(p, i, 0x3f2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapFixed32Fixed32Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapFixed32Fixed32(d, v, depth); err != nil {
 				return err
 			}
 		case 0x1fa: // map_fixed64_fixed64
 			if m.MapFixed64Fixed64 == nil {
-				m.MapFixed64Fixed64 = make(map[uint64]uint64, pbfast.Run(p, i, 0x3fa))
+				m.MapFixed64Fixed64 = make(map[uint64]uint64, runtime.Run(p, i, 0x3fa))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapFixed64Fixed64Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapFixed64Fixed64(d, v, depth); err != nil {
 				return err
 			}
 		case 0x202: // map_sfixed32_sfixed32
 			if m.MapSfixed32Sfixed32 == nil {
-				m.MapSfixed32Sfixed32 = make(map[int32]int32, pbfast.Run(p, i, 0x482))
+				m.MapSfixed32Sfixed32 = make(map[int32]int32, runtime.Run(p, i, 0x482))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapSfixed32Sfixed32Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapSfixed32Sfixed32(d, v, depth); err != nil {
 				return err
 			}
 		case 0x20a: // map_sfixed64_sfixed64
 			if m.MapSfixed64Sfixed64 == nil {
-				m.MapSfixed64Sfixed64 = make(map[int64]int64, pbfast.Run(p, i, 0x48a))
+				m.MapSfixed64Sfixed64 = make(map[int64]int64, runtime.Run(p, i, 0x48a))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapSfixed64Sfixed64Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapSfixed64Sfixed64(d, v, depth); err != nil {
 				return err
 			}
 		case 0x212: // map_int32_float
 			if m.MapInt32Float == nil {
-				m.MapInt32Float = make(map[int32]float32, pbfast.Run(p, i, 0x492))
+				m.MapInt32Float = make(map[int32]float32, runtime.Run(p, i, 0x492))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapInt32FloatEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapInt32Float(d, v, depth); err != nil {
 				return err
 			}
 		case 0x21a: // map_int32_double
 			if m.MapInt32Double == nil {
-				m.MapInt32Double = make(map[int32]float64, pbfast.Run(p, i, 0x49a))
+				m.MapInt32Double = make(map[int32]float64, runtime.Run(p, i, 0x49a))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapInt32DoubleEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapInt32Double(d, v, depth); err != nil {
 				return err
 			}
 		case 0x222: // map_bool_bool
 			if m.MapBoolBool == nil {
-				m.MapBoolBool = make(map[bool]bool, pbfast.Run(p, i, 0x4a2))
+				m.MapBoolBool = make(map[bool]bool, runtime.Run(p, i, 0x4a2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapBoolBoolEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapBoolBool(d, v, depth); err != nil {
 				return err
 			}
 		case 0x22a: // map_string_string
 			if m.MapStringString == nil {
-				m.MapStringString = make(map[string]string, pbfast.Run(p, i, 0x4aa))
+				m.MapStringString = make(map[string]string, runtime.Run(p, i, 0x4aa))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapStringStringEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapStringString(d, v, depth); err != nil {
 				return err
 			}
 		case 0x232: // map_string_bytes
 			if m.MapStringBytes == nil {
-				m.MapStringBytes = make(map[string][]byte, pbfast.Run(p, i, 0x4b2))
+				m.MapStringBytes = make(map[string][]byte, runtime.Run(p, i, 0x4b2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapStringBytesEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapStringBytes(d, v, depth); err != nil {
 				return err
 			}
 		case 0x23a: // map_string_nested_message
 			if m.MapStringNestedMessage == nil {
-				m.MapStringNestedMessage = make(map[string]*TestAllTypesProto2_NestedMessage, pbfast.Run(p, i, 0x4ba))
+				m.MapStringNestedMessage = make(map[string]*TestAllTypesProto2_NestedMessage, runtime.Run(p, i, 0x4ba))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapStringNestedMessageEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapStringNestedMessage(d, v, depth); err != nil {
 				return err
 			}
 		case 0x242: // map_string_foreign_message
 			if m.MapStringForeignMessage == nil {
-				m.MapStringForeignMessage = make(map[string]*ForeignMessageProto2, pbfast.Run(p, i, 0x4c2))
+				m.MapStringForeignMessage = make(map[string]*ForeignMessageProto2, runtime.Run(p, i, 0x4c2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapStringForeignMessageEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapStringForeignMessage(d, v, depth); err != nil {
 				return err
 			}
 		case 0x24a: // map_string_nested_enum
 			if m.MapStringNestedEnum == nil {
-				m.MapStringNestedEnum = make(map[string]TestAllTypesProto2_NestedEnum, pbfast.Run(p, i, 0x4ca))
+				m.MapStringNestedEnum = make(map[string]TestAllTypesProto2_NestedEnum, runtime.Run(p, i, 0x4ca))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapStringNestedEnumEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapStringNestedEnum(d, v, depth); err != nil {
 				return err
 			}
 		case 0x252: // map_string_foreign_enum
 			if m.MapStringForeignEnum == nil {
-				m.MapStringForeignEnum = make(map[string]ForeignEnumProto2, pbfast.Run(p, i, 0x4d2))
+				m.MapStringForeignEnum = make(map[string]ForeignEnumProto2, runtime.Run(p, i, 0x4d2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapStringForeignEnumEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapStringForeignEnum(d, v, depth); err != nil {
 				return err
 			}
 		case 0x258: // packed_int32
@@ -3657,8 +3716,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.PackedInt32 = append(m.PackedInt32, int32(v))
 		case 0x25a: // packed_int32, packed
@@ -3667,11 +3726,11 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.PackedInt32, err = pbfast.AppendVarints(m.PackedInt32, v); err != nil {
+			if m.PackedInt32, err = runtime.AppendVarints(m.PackedInt32, v); err != nil {
 				return err
 			}
 		case 0x260: // packed_int64
@@ -3679,8 +3738,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.PackedInt64 = append(m.PackedInt64, int64(v))
 		case 0x262: // packed_int64, packed
@@ -3689,11 +3748,11 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.PackedInt64, err = pbfast.AppendVarints(m.PackedInt64, v); err != nil {
+			if m.PackedInt64, err = runtime.AppendVarints(m.PackedInt64, v); err != nil {
 				return err
 			}
 		case 0x268: // packed_uint32
@@ -3701,8 +3760,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.PackedUint32 = append(m.PackedUint32, uint32(v))
 		case 0x26a: // packed_uint32, packed
@@ -3711,11 +3770,11 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.PackedUint32, err = pbfast.AppendVarints(m.PackedUint32, v); err != nil {
+			if m.PackedUint32, err = runtime.AppendVarints(m.PackedUint32, v); err != nil {
 				return err
 			}
 		case 0x270: // packed_uint64
@@ -3723,8 +3782,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.PackedUint64 = append(m.PackedUint64, v)
 		case 0x272: // packed_uint64, packed
@@ -3733,11 +3792,11 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.PackedUint64, err = pbfast.AppendVarints(m.PackedUint64, v); err != nil {
+			if m.PackedUint64, err = runtime.AppendVarints(m.PackedUint64, v); err != nil {
 				return err
 			}
 		case 0x278: // packed_sint32
@@ -3745,21 +3804,21 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			m.PackedSint32 = append(m.PackedSint32, int32(pbfast.UnZigZag(uint64(uint32(v)))))
+			m.PackedSint32 = append(m.PackedSint32, int32(runtime.UnZigZag(uint64(uint32(v)))))
 		case 0x27a: // packed_sint32, packed
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.PackedSint32, err = pbfast.AppendZigZags(m.PackedSint32, v); err != nil {
+			if m.PackedSint32, err = runtime.AppendZigZags(m.PackedSint32, v); err != nil {
 				return err
 			}
 		case 0x280: // packed_sint64
@@ -3767,27 +3826,27 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			m.PackedSint64 = append(m.PackedSint64, pbfast.UnZigZag(v))
+			m.PackedSint64 = append(m.PackedSint64, runtime.UnZigZag(v))
 		case 0x282: // packed_sint64, packed
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.PackedSint64, err = pbfast.AppendZigZags(m.PackedSint64, v); err != nil {
+			if m.PackedSint64, err = runtime.AppendZigZags(m.PackedSint64, v); err != nil {
 				return err
 			}
 		case 0x28d: // packed_fixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.PackedFixed32 = append(m.PackedFixed32, uint32(v))
@@ -3797,17 +3856,17 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.PackedFixed32, err = pbfast.AppendFixed32s(m.PackedFixed32, v); err != nil {
+			if m.PackedFixed32, err = runtime.AppendFixed32s(m.PackedFixed32, v); err != nil {
 				return err
 			}
 		case 0x291: // packed_fixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.PackedFixed64 = append(m.PackedFixed64, uint64(v))
@@ -3817,17 +3876,17 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.PackedFixed64, err = pbfast.AppendFixed64s(m.PackedFixed64, v); err != nil {
+			if m.PackedFixed64, err = runtime.AppendFixed64s(m.PackedFixed64, v); err != nil {
 				return err
 			}
 		case 0x29d: // packed_sfixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.PackedSfixed32 = append(m.PackedSfixed32, int32(v))
@@ -3837,17 +3896,17 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.PackedSfixed32, err = pbfast.AppendFixed32s(m.PackedSfixed32, v); err != nil {
+			if m.PackedSfixed32, err = runtime.AppendFixed32s(m.PackedSfixed32, v); err != nil {
 				return err
 			}
 		case 0x2a1: // packed_sfixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.PackedSfixed64 = append(m.PackedSfixed64, int64(v))
@@ -3857,17 +3916,17 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.PackedSfixed64, err = pbfast.AppendFixed64s(m.PackedSfixed64, v); err != nil {
+			if m.PackedSfixed64, err = runtime.AppendFixed64s(m.PackedSfixed64, v); err != nil {
 				return err
 			}
 		case 0x2ad: // packed_float
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.PackedFloat = append(m.PackedFloat, math.Float32frombits(v))
@@ -3877,17 +3936,17 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.PackedFloat, err = pbfast.AppendFixed32s(m.PackedFloat, v); err != nil {
+			if m.PackedFloat, err = runtime.AppendFixed32s(m.PackedFloat, v); err != nil {
 				return err
 			}
 		case 0x2b1: // packed_double
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.PackedDouble = append(m.PackedDouble, math.Float64frombits(v))
@@ -3897,11 +3956,11 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.PackedDouble, err = pbfast.AppendFixed64s(m.PackedDouble, v); err != nil {
+			if m.PackedDouble, err = runtime.AppendFixed64s(m.PackedDouble, v); err != nil {
 				return err
 			}
 		case 0x2b8: // packed_bool
@@ -3909,8 +3968,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.PackedBool = append(m.PackedBool, v != 0)
 		case 0x2ba: // packed_bool, packed
@@ -3919,11 +3978,11 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.PackedBool, err = pbfast.AppendBools(m.PackedBool, v); err != nil {
+			if m.PackedBool, err = runtime.AppendBools(m.PackedBool, v); err != nil {
 				return err
 			}
 		case 0x2c0: // packed_nested_enum
@@ -3931,8 +3990,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.PackedNestedEnum = append(m.PackedNestedEnum, TestAllTypesProto2_NestedEnum(v))
 		case 0x2c2: // packed_nested_enum, packed
@@ -3941,11 +4000,11 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.PackedNestedEnum, err = pbfast.AppendVarints(m.PackedNestedEnum, v); err != nil {
+			if m.PackedNestedEnum, err = runtime.AppendVarints(m.PackedNestedEnum, v); err != nil {
 				return err
 			}
 		case 0x2c8: // unpacked_int32
@@ -3953,8 +4012,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.UnpackedInt32 = append(m.UnpackedInt32, int32(v))
 		case 0x2ca: // unpacked_int32, packed
@@ -3963,11 +4022,11 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.UnpackedInt32, err = pbfast.AppendVarints(m.UnpackedInt32, v); err != nil {
+			if m.UnpackedInt32, err = runtime.AppendVarints(m.UnpackedInt32, v); err != nil {
 				return err
 			}
 		case 0x2d0: // unpacked_int64
@@ -3975,8 +4034,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.UnpackedInt64 = append(m.UnpackedInt64, int64(v))
 		case 0x2d2: // unpacked_int64, packed
@@ -3985,11 +4044,11 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.UnpackedInt64, err = pbfast.AppendVarints(m.UnpackedInt64, v); err != nil {
+			if m.UnpackedInt64, err = runtime.AppendVarints(m.UnpackedInt64, v); err != nil {
 				return err
 			}
 		case 0x2d8: // unpacked_uint32
@@ -3997,8 +4056,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.UnpackedUint32 = append(m.UnpackedUint32, uint32(v))
 		case 0x2da: // unpacked_uint32, packed
@@ -4007,11 +4066,11 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.UnpackedUint32, err = pbfast.AppendVarints(m.UnpackedUint32, v); err != nil {
+			if m.UnpackedUint32, err = runtime.AppendVarints(m.UnpackedUint32, v); err != nil {
 				return err
 			}
 		case 0x2e0: // unpacked_uint64
@@ -4019,8 +4078,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.UnpackedUint64 = append(m.UnpackedUint64, v)
 		case 0x2e2: // unpacked_uint64, packed
@@ -4029,11 +4088,11 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.UnpackedUint64, err = pbfast.AppendVarints(m.UnpackedUint64, v); err != nil {
+			if m.UnpackedUint64, err = runtime.AppendVarints(m.UnpackedUint64, v); err != nil {
 				return err
 			}
 		case 0x2e8: // unpacked_sint32
@@ -4041,21 +4100,21 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			m.UnpackedSint32 = append(m.UnpackedSint32, int32(pbfast.UnZigZag(uint64(uint32(v)))))
+			m.UnpackedSint32 = append(m.UnpackedSint32, int32(runtime.UnZigZag(uint64(uint32(v)))))
 		case 0x2ea: // unpacked_sint32, packed
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.UnpackedSint32, err = pbfast.AppendZigZags(m.UnpackedSint32, v); err != nil {
+			if m.UnpackedSint32, err = runtime.AppendZigZags(m.UnpackedSint32, v); err != nil {
 				return err
 			}
 		case 0x2f0: // unpacked_sint64
@@ -4063,27 +4122,27 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			m.UnpackedSint64 = append(m.UnpackedSint64, pbfast.UnZigZag(v))
+			m.UnpackedSint64 = append(m.UnpackedSint64, runtime.UnZigZag(v))
 		case 0x2f2: // unpacked_sint64, packed
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.UnpackedSint64, err = pbfast.AppendZigZags(m.UnpackedSint64, v); err != nil {
+			if m.UnpackedSint64, err = runtime.AppendZigZags(m.UnpackedSint64, v); err != nil {
 				return err
 			}
 		case 0x2fd: // unpacked_fixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.UnpackedFixed32 = append(m.UnpackedFixed32, uint32(v))
@@ -4093,17 +4152,17 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.UnpackedFixed32, err = pbfast.AppendFixed32s(m.UnpackedFixed32, v); err != nil {
+			if m.UnpackedFixed32, err = runtime.AppendFixed32s(m.UnpackedFixed32, v); err != nil {
 				return err
 			}
 		case 0x301: // unpacked_fixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.UnpackedFixed64 = append(m.UnpackedFixed64, uint64(v))
@@ -4113,17 +4172,17 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.UnpackedFixed64, err = pbfast.AppendFixed64s(m.UnpackedFixed64, v); err != nil {
+			if m.UnpackedFixed64, err = runtime.AppendFixed64s(m.UnpackedFixed64, v); err != nil {
 				return err
 			}
 		case 0x30d: // unpacked_sfixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.UnpackedSfixed32 = append(m.UnpackedSfixed32, int32(v))
@@ -4133,17 +4192,17 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.UnpackedSfixed32, err = pbfast.AppendFixed32s(m.UnpackedSfixed32, v); err != nil {
+			if m.UnpackedSfixed32, err = runtime.AppendFixed32s(m.UnpackedSfixed32, v); err != nil {
 				return err
 			}
 		case 0x311: // unpacked_sfixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.UnpackedSfixed64 = append(m.UnpackedSfixed64, int64(v))
@@ -4153,17 +4212,17 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.UnpackedSfixed64, err = pbfast.AppendFixed64s(m.UnpackedSfixed64, v); err != nil {
+			if m.UnpackedSfixed64, err = runtime.AppendFixed64s(m.UnpackedSfixed64, v); err != nil {
 				return err
 			}
 		case 0x31d: // unpacked_float
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.UnpackedFloat = append(m.UnpackedFloat, math.Float32frombits(v))
@@ -4173,17 +4232,17 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.UnpackedFloat, err = pbfast.AppendFixed32s(m.UnpackedFloat, v); err != nil {
+			if m.UnpackedFloat, err = runtime.AppendFixed32s(m.UnpackedFloat, v); err != nil {
 				return err
 			}
 		case 0x321: // unpacked_double
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.UnpackedDouble = append(m.UnpackedDouble, math.Float64frombits(v))
@@ -4193,11 +4252,11 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.UnpackedDouble, err = pbfast.AppendFixed64s(m.UnpackedDouble, v); err != nil {
+			if m.UnpackedDouble, err = runtime.AppendFixed64s(m.UnpackedDouble, v); err != nil {
 				return err
 			}
 		case 0x328: // unpacked_bool
@@ -4205,8 +4264,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.UnpackedBool = append(m.UnpackedBool, v != 0)
 		case 0x32a: // unpacked_bool, packed
@@ -4215,11 +4274,11 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.UnpackedBool, err = pbfast.AppendBools(m.UnpackedBool, v); err != nil {
+			if m.UnpackedBool, err = runtime.AppendBools(m.UnpackedBool, v); err != nil {
 				return err
 			}
 		case 0x330: // unpacked_nested_enum
@@ -4227,8 +4286,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.UnpackedNestedEnum = append(m.UnpackedNestedEnum, TestAllTypesProto2_NestedEnum(v))
 		case 0x332: // unpacked_nested_enum, packed
@@ -4237,41 +4296,41 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.UnpackedNestedEnum, err = pbfast.AppendVarints(m.UnpackedNestedEnum, v); err != nil {
+			if m.UnpackedNestedEnum, err = runtime.AppendVarints(m.UnpackedNestedEnum, v); err != nil {
 				return err
 			}
 		case 0x33a: // map_int32_nested_message
 			if m.MapInt32NestedMessage == nil {
-				m.MapInt32NestedMessage = make(map[int32]*TestAllTypesProto2_NestedMessage, pbfast.Run(p, i, 0x6ba))
+				m.MapInt32NestedMessage = make(map[int32]*TestAllTypesProto2_NestedMessage, runtime.Run(p, i, 0x6ba))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapInt32NestedMessageEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapInt32NestedMessage(d, v, depth); err != nil {
 				return err
 			}
 		case 0x342: // map_int32_bool
 			if m.MapInt32Bool == nil {
-				m.MapInt32Bool = make(map[int32]bool, pbfast.Run(p, i, 0x6c2))
+				m.MapInt32Bool = make(map[int32]bool, runtime.Run(p, i, 0x6c2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapInt32BoolEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapInt32Bool(d, v, depth); err != nil {
 				return err
 			}
 		case 0x378: // oneof_uint32
@@ -4279,8 +4338,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.OneofField = &TestAllTypesProto2_OneofUint32{OneofUint32: uint32(v)}
 		case 0x382: // oneof_nested_message
@@ -4289,8 +4348,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			o, _ := m.OneofField.(*TestAllTypesProto2_OneofNestedMessage)
 			if o == nil {
@@ -4309,8 +4368,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.OneofField = &TestAllTypesProto2_OneofString{OneofString: d.String(v)}
 		case 0x392: // oneof_bytes
@@ -4319,8 +4378,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.OneofField = &TestAllTypesProto2_OneofBytes{OneofBytes: d.PresentBytes(v)}
 		case 0x398: // oneof_bool
@@ -4328,8 +4387,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.OneofField = &TestAllTypesProto2_OneofBool{OneofBool: v != 0}
 		case 0x3a0: // oneof_uint64
@@ -4337,21 +4396,21 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.OneofField = &TestAllTypesProto2_OneofUint64{OneofUint64: v}
 		case 0x3ad: // oneof_float
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.OneofField = &TestAllTypesProto2_OneofFloat{OneofFloat: math.Float32frombits(v)}
 		case 0x3b1: // oneof_double
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.OneofField = &TestAllTypesProto2_OneofDouble{OneofDouble: math.Float64frombits(v)}
@@ -4360,8 +4419,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.OneofField = &TestAllTypesProto2_OneofEnum{OneofEnum: TestAllTypesProto2_NestedEnum(v)}
 		case 0x64b: // data, a group
@@ -4379,14 +4438,15 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.DefaultInt32 == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesProto2Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.DefaultInt32 = &s.DefaultInt32
+				} else {
+					m.DefaultInt32 = new(int32)
 				}
-				m.DefaultInt32 = &s.DefaultInt32
 			}
 			*m.DefaultInt32 = int32(v)
 		case 0x790: // default_int64
@@ -4394,14 +4454,15 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.DefaultInt64 == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesProto2Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.DefaultInt64 = &s.DefaultInt64
+				} else {
+					m.DefaultInt64 = new(int64)
 				}
-				m.DefaultInt64 = &s.DefaultInt64
 			}
 			*m.DefaultInt64 = int64(v)
 		case 0x798: // default_uint32
@@ -4409,14 +4470,15 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.DefaultUint32 == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesProto2Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.DefaultUint32 = &s.DefaultUint32
+				} else {
+					m.DefaultUint32 = new(uint32)
 				}
-				m.DefaultUint32 = &s.DefaultUint32
 			}
 			*m.DefaultUint32 = uint32(v)
 		case 0x7a0: // default_uint64
@@ -4424,14 +4486,15 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.DefaultUint64 == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesProto2Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.DefaultUint64 = &s.DefaultUint64
+				} else {
+					m.DefaultUint64 = new(uint64)
 				}
-				m.DefaultUint64 = &s.DefaultUint64
 			}
 			*m.DefaultUint64 = v
 		case 0x7a8: // default_sint32
@@ -4439,107 +4502,115 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.DefaultSint32 == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesProto2Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.DefaultSint32 = &s.DefaultSint32
+				} else {
+					m.DefaultSint32 = new(int32)
 				}
-				m.DefaultSint32 = &s.DefaultSint32
 			}
-			*m.DefaultSint32 = int32(pbfast.UnZigZag(uint64(uint32(v))))
+			*m.DefaultSint32 = int32(runtime.UnZigZag(uint64(uint32(v))))
 		case 0x7b0: // default_sint64
 			var v uint64
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.DefaultSint64 == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesProto2Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.DefaultSint64 = &s.DefaultSint64
+				} else {
+					m.DefaultSint64 = new(int64)
 				}
-				m.DefaultSint64 = &s.DefaultSint64
 			}
-			*m.DefaultSint64 = pbfast.UnZigZag(v)
+			*m.DefaultSint64 = runtime.UnZigZag(v)
 		case 0x7bd: // default_fixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			if m.DefaultFixed32 == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesProto2Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.DefaultFixed32 = &s.DefaultFixed32
+				} else {
+					m.DefaultFixed32 = new(uint32)
 				}
-				m.DefaultFixed32 = &s.DefaultFixed32
 			}
 			*m.DefaultFixed32 = uint32(v)
 		case 0x7c1: // default_fixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			if m.DefaultFixed64 == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesProto2Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.DefaultFixed64 = &s.DefaultFixed64
+				} else {
+					m.DefaultFixed64 = new(uint64)
 				}
-				m.DefaultFixed64 = &s.DefaultFixed64
 			}
 			*m.DefaultFixed64 = uint64(v)
 		case 0x7cd: // default_sfixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			if m.DefaultSfixed32 == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesProto2Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.DefaultSfixed32 = &s.DefaultSfixed32
+				} else {
+					m.DefaultSfixed32 = new(int32)
 				}
-				m.DefaultSfixed32 = &s.DefaultSfixed32
 			}
 			*m.DefaultSfixed32 = int32(v)
 		case 0x7d1: // default_sfixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			if m.DefaultSfixed64 == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesProto2Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.DefaultSfixed64 = &s.DefaultSfixed64
+				} else {
+					m.DefaultSfixed64 = new(int64)
 				}
-				m.DefaultSfixed64 = &s.DefaultSfixed64
 			}
 			*m.DefaultSfixed64 = int64(v)
 		case 0x7dd: // default_float
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			if m.DefaultFloat == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesProto2Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.DefaultFloat = &s.DefaultFloat
+				} else {
+					m.DefaultFloat = new(float32)
 				}
-				m.DefaultFloat = &s.DefaultFloat
 			}
 			*m.DefaultFloat = math.Float32frombits(v)
 		case 0x7e1: // default_double
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			if m.DefaultDouble == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesProto2Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.DefaultDouble = &s.DefaultDouble
+				} else {
+					m.DefaultDouble = new(float64)
 				}
-				m.DefaultDouble = &s.DefaultDouble
 			}
 			*m.DefaultDouble = math.Float64frombits(v)
 		case 0x7e8: // default_bool
@@ -4547,14 +4618,15 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.DefaultBool == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesProto2Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.DefaultBool = &s.DefaultBool
+				} else {
+					m.DefaultBool = new(bool)
 				}
-				m.DefaultBool = &s.DefaultBool
 			}
 			*m.DefaultBool = v != 0
 		case 0x7f2: // default_string
@@ -4563,14 +4635,15 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.DefaultString == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesProto2Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.DefaultString = &s.DefaultString
+				} else {
+					m.DefaultString = new(string)
 				}
-				m.DefaultString = &s.DefaultString
 			}
 			*m.DefaultString = d.String(v)
 		case 0x7fa: // default_bytes
@@ -4579,8 +4652,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.DefaultBytes = d.PresentBytes(v)
 		case 0xc88: // fieldname1
@@ -4588,8 +4661,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.Fieldname1 == nil {
 				m.Fieldname1 = new(int32)
@@ -4600,8 +4673,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.FieldName2 == nil {
 				m.FieldName2 = new(int32)
@@ -4612,8 +4685,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.XFieldName3 == nil {
 				m.XFieldName3 = new(int32)
@@ -4624,8 +4697,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.Field_Name4_ == nil {
 				m.Field_Name4_ = new(int32)
@@ -4636,8 +4709,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.Field0Name5 == nil {
 				m.Field0Name5 = new(int32)
@@ -4648,8 +4721,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.Field_0Name6 == nil {
 				m.Field_0Name6 = new(int32)
@@ -4660,8 +4733,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.FieldName7 == nil {
 				m.FieldName7 = new(int32)
@@ -4672,8 +4745,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.FieldName8 == nil {
 				m.FieldName8 = new(int32)
@@ -4684,8 +4757,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.Field_Name9 == nil {
 				m.Field_Name9 = new(int32)
@@ -4696,8 +4769,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.Field_Name10 == nil {
 				m.Field_Name10 = new(int32)
@@ -4708,8 +4781,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.FIELD_NAME11 == nil {
 				m.FIELD_NAME11 = new(int32)
@@ -4720,8 +4793,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.FIELDName12 == nil {
 				m.FIELDName12 = new(int32)
@@ -4732,8 +4805,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.XFieldName13 == nil {
 				m.XFieldName13 = new(int32)
@@ -4744,8 +4817,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.X_FieldName14 == nil {
 				m.X_FieldName14 = new(int32)
@@ -4756,8 +4829,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.Field_Name15 == nil {
 				m.Field_Name15 = new(int32)
@@ -4768,8 +4841,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.Field__Name16 == nil {
 				m.Field__Name16 = new(int32)
@@ -4780,8 +4853,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.FieldName17__ == nil {
 				m.FieldName17__ = new(int32)
@@ -4792,8 +4865,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.FieldName18__ == nil {
 				m.FieldName18__ = new(int32)
@@ -4805,8 +4878,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.MessageSetCorrect == nil {
 				m.MessageSetCorrect = new(TestAllTypesProto2_MessageSetCorrect)
@@ -4818,7 +4891,7 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if depth == 0 {
 				switch tag >> 3 {
 				case 56, 57, 58, 59, 60, 61, 62, 63, 64, 65, 66, 67, 68, 69, 70, 71, 72, 73, 74, 103, 104:
-					return pbfast.ErrDepth
+					return runtime.ErrDepth
 				}
 			}
 			if tag>>3 >= 120 && tag>>3 < 201 {
@@ -4829,16 +4902,16 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				continue
 			}
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
 
-func (m *TestAllTypesProto2) pbfastMapInt32Int32Entry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesProto2) pbfastEntryMapInt32Int32(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key int32
 	var value int32
@@ -4846,8 +4919,8 @@ func (m *TestAllTypesProto2) pbfastMapInt32Int32Entry(d *pbfast.Decoder, p []byt
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -4856,8 +4929,8 @@ func (m *TestAllTypesProto2) pbfastMapInt32Int32Entry(d *pbfast.Decoder, p []byt
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			key = int32(v)
 		case 0x10:
@@ -4865,13 +4938,13 @@ func (m *TestAllTypesProto2) pbfastMapInt32Int32Entry(d *pbfast.Decoder, p []byt
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			value = int32(v)
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -4879,9 +4952,9 @@ func (m *TestAllTypesProto2) pbfastMapInt32Int32Entry(d *pbfast.Decoder, p []byt
 	return nil
 }
 
-func (m *TestAllTypesProto2) pbfastMapInt64Int64Entry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesProto2) pbfastEntryMapInt64Int64(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key int64
 	var value int64
@@ -4889,8 +4962,8 @@ func (m *TestAllTypesProto2) pbfastMapInt64Int64Entry(d *pbfast.Decoder, p []byt
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -4899,8 +4972,8 @@ func (m *TestAllTypesProto2) pbfastMapInt64Int64Entry(d *pbfast.Decoder, p []byt
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			key = int64(v)
 		case 0x10:
@@ -4908,13 +4981,13 @@ func (m *TestAllTypesProto2) pbfastMapInt64Int64Entry(d *pbfast.Decoder, p []byt
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			value = int64(v)
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -4922,9 +4995,9 @@ func (m *TestAllTypesProto2) pbfastMapInt64Int64Entry(d *pbfast.Decoder, p []byt
 	return nil
 }
 
-func (m *TestAllTypesProto2) pbfastMapUint32Uint32Entry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesProto2) pbfastEntryMapUint32Uint32(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key uint32
 	var value uint32
@@ -4932,8 +5005,8 @@ func (m *TestAllTypesProto2) pbfastMapUint32Uint32Entry(d *pbfast.Decoder, p []b
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -4942,8 +5015,8 @@ func (m *TestAllTypesProto2) pbfastMapUint32Uint32Entry(d *pbfast.Decoder, p []b
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			key = uint32(v)
 		case 0x10:
@@ -4951,13 +5024,13 @@ func (m *TestAllTypesProto2) pbfastMapUint32Uint32Entry(d *pbfast.Decoder, p []b
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			value = uint32(v)
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -4965,9 +5038,9 @@ func (m *TestAllTypesProto2) pbfastMapUint32Uint32Entry(d *pbfast.Decoder, p []b
 	return nil
 }
 
-func (m *TestAllTypesProto2) pbfastMapUint64Uint64Entry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesProto2) pbfastEntryMapUint64Uint64(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key uint64
 	var value uint64
@@ -4975,8 +5048,8 @@ func (m *TestAllTypesProto2) pbfastMapUint64Uint64Entry(d *pbfast.Decoder, p []b
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -4985,8 +5058,8 @@ func (m *TestAllTypesProto2) pbfastMapUint64Uint64Entry(d *pbfast.Decoder, p []b
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			key = v
 		case 0x10:
@@ -4994,13 +5067,13 @@ func (m *TestAllTypesProto2) pbfastMapUint64Uint64Entry(d *pbfast.Decoder, p []b
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			value = v
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -5008,9 +5081,9 @@ func (m *TestAllTypesProto2) pbfastMapUint64Uint64Entry(d *pbfast.Decoder, p []b
 	return nil
 }
 
-func (m *TestAllTypesProto2) pbfastMapSint32Sint32Entry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesProto2) pbfastEntryMapSint32Sint32(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key int32
 	var value int32
@@ -5018,8 +5091,8 @@ func (m *TestAllTypesProto2) pbfastMapSint32Sint32Entry(d *pbfast.Decoder, p []b
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -5028,22 +5101,22 @@ func (m *TestAllTypesProto2) pbfastMapSint32Sint32Entry(d *pbfast.Decoder, p []b
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			key = int32(pbfast.UnZigZag(uint64(uint32(v))))
+			key = int32(runtime.UnZigZag(uint64(uint32(v))))
 		case 0x10:
 			var v uint64
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			value = int32(pbfast.UnZigZag(uint64(uint32(v))))
+			value = int32(runtime.UnZigZag(uint64(uint32(v))))
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -5051,9 +5124,9 @@ func (m *TestAllTypesProto2) pbfastMapSint32Sint32Entry(d *pbfast.Decoder, p []b
 	return nil
 }
 
-func (m *TestAllTypesProto2) pbfastMapSint64Sint64Entry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesProto2) pbfastEntryMapSint64Sint64(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key int64
 	var value int64
@@ -5061,8 +5134,8 @@ func (m *TestAllTypesProto2) pbfastMapSint64Sint64Entry(d *pbfast.Decoder, p []b
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -5071,22 +5144,22 @@ func (m *TestAllTypesProto2) pbfastMapSint64Sint64Entry(d *pbfast.Decoder, p []b
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			key = pbfast.UnZigZag(v)
+			key = runtime.UnZigZag(v)
 		case 0x10:
 			var v uint64
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			value = pbfast.UnZigZag(v)
+			value = runtime.UnZigZag(v)
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -5094,9 +5167,9 @@ func (m *TestAllTypesProto2) pbfastMapSint64Sint64Entry(d *pbfast.Decoder, p []b
 	return nil
 }
 
-func (m *TestAllTypesProto2) pbfastMapFixed32Fixed32Entry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesProto2) pbfastEntryMapFixed32Fixed32(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key uint32
 	var value uint32
@@ -5104,28 +5177,28 @@ func (m *TestAllTypesProto2) pbfastMapFixed32Fixed32Entry(d *pbfast.Decoder, p [
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
 		case 0xd:
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			key = uint32(v)
 		case 0x15:
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			value = uint32(v)
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -5133,9 +5206,9 @@ func (m *TestAllTypesProto2) pbfastMapFixed32Fixed32Entry(d *pbfast.Decoder, p [
 	return nil
 }
 
-func (m *TestAllTypesProto2) pbfastMapFixed64Fixed64Entry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesProto2) pbfastEntryMapFixed64Fixed64(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key uint64
 	var value uint64
@@ -5143,28 +5216,28 @@ func (m *TestAllTypesProto2) pbfastMapFixed64Fixed64Entry(d *pbfast.Decoder, p [
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
 		case 0x9:
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			key = uint64(v)
 		case 0x11:
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			value = uint64(v)
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -5172,9 +5245,9 @@ func (m *TestAllTypesProto2) pbfastMapFixed64Fixed64Entry(d *pbfast.Decoder, p [
 	return nil
 }
 
-func (m *TestAllTypesProto2) pbfastMapSfixed32Sfixed32Entry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesProto2) pbfastEntryMapSfixed32Sfixed32(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key int32
 	var value int32
@@ -5182,28 +5255,28 @@ func (m *TestAllTypesProto2) pbfastMapSfixed32Sfixed32Entry(d *pbfast.Decoder, p
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
 		case 0xd:
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			key = int32(v)
 		case 0x15:
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			value = int32(v)
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -5211,9 +5284,9 @@ func (m *TestAllTypesProto2) pbfastMapSfixed32Sfixed32Entry(d *pbfast.Decoder, p
 	return nil
 }
 
-func (m *TestAllTypesProto2) pbfastMapSfixed64Sfixed64Entry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesProto2) pbfastEntryMapSfixed64Sfixed64(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key int64
 	var value int64
@@ -5221,28 +5294,28 @@ func (m *TestAllTypesProto2) pbfastMapSfixed64Sfixed64Entry(d *pbfast.Decoder, p
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
 		case 0x9:
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			key = int64(v)
 		case 0x11:
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			value = int64(v)
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -5250,9 +5323,9 @@ func (m *TestAllTypesProto2) pbfastMapSfixed64Sfixed64Entry(d *pbfast.Decoder, p
 	return nil
 }
 
-func (m *TestAllTypesProto2) pbfastMapInt32FloatEntry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesProto2) pbfastEntryMapInt32Float(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key int32
 	var value float32
@@ -5260,8 +5333,8 @@ func (m *TestAllTypesProto2) pbfastMapInt32FloatEntry(d *pbfast.Decoder, p []byt
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -5270,20 +5343,20 @@ func (m *TestAllTypesProto2) pbfastMapInt32FloatEntry(d *pbfast.Decoder, p []byt
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			key = int32(v)
 		case 0x15:
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			value = math.Float32frombits(v)
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -5291,9 +5364,9 @@ func (m *TestAllTypesProto2) pbfastMapInt32FloatEntry(d *pbfast.Decoder, p []byt
 	return nil
 }
 
-func (m *TestAllTypesProto2) pbfastMapInt32DoubleEntry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesProto2) pbfastEntryMapInt32Double(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key int32
 	var value float64
@@ -5301,8 +5374,8 @@ func (m *TestAllTypesProto2) pbfastMapInt32DoubleEntry(d *pbfast.Decoder, p []by
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -5311,20 +5384,20 @@ func (m *TestAllTypesProto2) pbfastMapInt32DoubleEntry(d *pbfast.Decoder, p []by
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			key = int32(v)
 		case 0x11:
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			value = math.Float64frombits(v)
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -5332,9 +5405,9 @@ func (m *TestAllTypesProto2) pbfastMapInt32DoubleEntry(d *pbfast.Decoder, p []by
 	return nil
 }
 
-func (m *TestAllTypesProto2) pbfastMapBoolBoolEntry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesProto2) pbfastEntryMapBoolBool(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key bool
 	var value bool
@@ -5342,8 +5415,8 @@ func (m *TestAllTypesProto2) pbfastMapBoolBoolEntry(d *pbfast.Decoder, p []byte,
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -5352,8 +5425,8 @@ func (m *TestAllTypesProto2) pbfastMapBoolBoolEntry(d *pbfast.Decoder, p []byte,
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			key = v != 0
 		case 0x10:
@@ -5361,13 +5434,13 @@ func (m *TestAllTypesProto2) pbfastMapBoolBoolEntry(d *pbfast.Decoder, p []byte,
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			value = v != 0
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -5375,9 +5448,9 @@ func (m *TestAllTypesProto2) pbfastMapBoolBoolEntry(d *pbfast.Decoder, p []byte,
 	return nil
 }
 
-func (m *TestAllTypesProto2) pbfastMapStringStringEntry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesProto2) pbfastEntryMapStringString(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key string
 	var value string
@@ -5385,8 +5458,8 @@ func (m *TestAllTypesProto2) pbfastMapStringStringEntry(d *pbfast.Decoder, p []b
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -5396,8 +5469,8 @@ func (m *TestAllTypesProto2) pbfastMapStringStringEntry(d *pbfast.Decoder, p []b
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			key = d.String(v)
 		case 0x12:
@@ -5406,13 +5479,13 @@ func (m *TestAllTypesProto2) pbfastMapStringStringEntry(d *pbfast.Decoder, p []b
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			value = d.String(v)
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -5420,9 +5493,9 @@ func (m *TestAllTypesProto2) pbfastMapStringStringEntry(d *pbfast.Decoder, p []b
 	return nil
 }
 
-func (m *TestAllTypesProto2) pbfastMapStringBytesEntry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesProto2) pbfastEntryMapStringBytes(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key string
 	var value []byte
@@ -5430,8 +5503,8 @@ func (m *TestAllTypesProto2) pbfastMapStringBytesEntry(d *pbfast.Decoder, p []by
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -5441,8 +5514,8 @@ func (m *TestAllTypesProto2) pbfastMapStringBytesEntry(d *pbfast.Decoder, p []by
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			key = d.String(v)
 		case 0x12:
@@ -5451,13 +5524,13 @@ func (m *TestAllTypesProto2) pbfastMapStringBytesEntry(d *pbfast.Decoder, p []by
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			value = d.PresentBytes(v)
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -5465,9 +5538,9 @@ func (m *TestAllTypesProto2) pbfastMapStringBytesEntry(d *pbfast.Decoder, p []by
 	return nil
 }
 
-func (m *TestAllTypesProto2) pbfastMapStringNestedMessageEntry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesProto2) pbfastEntryMapStringNestedMessage(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key string
 	value := new(TestAllTypesProto2_NestedMessage)
@@ -5475,8 +5548,8 @@ func (m *TestAllTypesProto2) pbfastMapStringNestedMessageEntry(d *pbfast.Decoder
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -5486,8 +5559,8 @@ func (m *TestAllTypesProto2) pbfastMapStringNestedMessageEntry(d *pbfast.Decoder
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			key = d.String(v)
 		case 0x12:
@@ -5496,15 +5569,15 @@ func (m *TestAllTypesProto2) pbfastMapStringNestedMessageEntry(d *pbfast.Decoder
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if err := value.pbfastDecode(d, v, nil, depth); err != nil {
 				return err
 			}
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -5512,9 +5585,9 @@ func (m *TestAllTypesProto2) pbfastMapStringNestedMessageEntry(d *pbfast.Decoder
 	return nil
 }
 
-func (m *TestAllTypesProto2) pbfastMapStringForeignMessageEntry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesProto2) pbfastEntryMapStringForeignMessage(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key string
 	value := new(ForeignMessageProto2)
@@ -5522,8 +5595,8 @@ func (m *TestAllTypesProto2) pbfastMapStringForeignMessageEntry(d *pbfast.Decode
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -5533,8 +5606,8 @@ func (m *TestAllTypesProto2) pbfastMapStringForeignMessageEntry(d *pbfast.Decode
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			key = d.String(v)
 		case 0x12:
@@ -5543,15 +5616,15 @@ func (m *TestAllTypesProto2) pbfastMapStringForeignMessageEntry(d *pbfast.Decode
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if err := value.pbfastDecode(d, v, nil, depth); err != nil {
 				return err
 			}
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -5559,9 +5632,9 @@ func (m *TestAllTypesProto2) pbfastMapStringForeignMessageEntry(d *pbfast.Decode
 	return nil
 }
 
-func (m *TestAllTypesProto2) pbfastMapStringNestedEnumEntry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesProto2) pbfastEntryMapStringNestedEnum(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key string
 	var value TestAllTypesProto2_NestedEnum
@@ -5569,8 +5642,8 @@ func (m *TestAllTypesProto2) pbfastMapStringNestedEnumEntry(d *pbfast.Decoder, p
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -5580,8 +5653,8 @@ func (m *TestAllTypesProto2) pbfastMapStringNestedEnumEntry(d *pbfast.Decoder, p
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			key = d.String(v)
 		case 0x10:
@@ -5589,13 +5662,13 @@ func (m *TestAllTypesProto2) pbfastMapStringNestedEnumEntry(d *pbfast.Decoder, p
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			value = TestAllTypesProto2_NestedEnum(v)
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -5603,9 +5676,9 @@ func (m *TestAllTypesProto2) pbfastMapStringNestedEnumEntry(d *pbfast.Decoder, p
 	return nil
 }
 
-func (m *TestAllTypesProto2) pbfastMapStringForeignEnumEntry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesProto2) pbfastEntryMapStringForeignEnum(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key string
 	var value ForeignEnumProto2
@@ -5613,8 +5686,8 @@ func (m *TestAllTypesProto2) pbfastMapStringForeignEnumEntry(d *pbfast.Decoder, 
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -5624,8 +5697,8 @@ func (m *TestAllTypesProto2) pbfastMapStringForeignEnumEntry(d *pbfast.Decoder, 
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			key = d.String(v)
 		case 0x10:
@@ -5633,13 +5706,13 @@ func (m *TestAllTypesProto2) pbfastMapStringForeignEnumEntry(d *pbfast.Decoder, 
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			value = ForeignEnumProto2(v)
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -5647,9 +5720,9 @@ func (m *TestAllTypesProto2) pbfastMapStringForeignEnumEntry(d *pbfast.Decoder, 
 	return nil
 }
 
-func (m *TestAllTypesProto2) pbfastMapInt32NestedMessageEntry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesProto2) pbfastEntryMapInt32NestedMessage(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key int32
 	value := new(TestAllTypesProto2_NestedMessage)
@@ -5657,8 +5730,8 @@ func (m *TestAllTypesProto2) pbfastMapInt32NestedMessageEntry(d *pbfast.Decoder,
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -5667,8 +5740,8 @@ func (m *TestAllTypesProto2) pbfastMapInt32NestedMessageEntry(d *pbfast.Decoder,
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			key = int32(v)
 		case 0x12:
@@ -5677,15 +5750,15 @@ func (m *TestAllTypesProto2) pbfastMapInt32NestedMessageEntry(d *pbfast.Decoder,
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if err := value.pbfastDecode(d, v, nil, depth); err != nil {
 				return err
 			}
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -5693,9 +5766,9 @@ func (m *TestAllTypesProto2) pbfastMapInt32NestedMessageEntry(d *pbfast.Decoder,
 	return nil
 }
 
-func (m *TestAllTypesProto2) pbfastMapInt32BoolEntry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesProto2) pbfastEntryMapInt32Bool(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key int32
 	var value bool
@@ -5703,8 +5776,8 @@ func (m *TestAllTypesProto2) pbfastMapInt32BoolEntry(d *pbfast.Decoder, p []byte
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -5713,8 +5786,8 @@ func (m *TestAllTypesProto2) pbfastMapInt32BoolEntry(d *pbfast.Decoder, p []byte
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			key = int32(v)
 		case 0x10:
@@ -5722,13 +5795,13 @@ func (m *TestAllTypesProto2) pbfastMapInt32BoolEntry(d *pbfast.Decoder, p []byte
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			value = v != 0
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -5736,9 +5809,9 @@ func (m *TestAllTypesProto2) pbfastMapInt32BoolEntry(d *pbfast.Decoder, p []byte
 	return nil
 }
 
-func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesProto2) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	m.unknownFields = m.unknownFields[:0]
 	m.extensionFields = nil
@@ -5928,8 +6001,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -5938,8 +6011,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.OptionalInt32 == nil {
 				if m.OptionalInt32 = oldOptionalInt32; m.OptionalInt32 == nil {
@@ -5952,8 +6025,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.OptionalInt64 == nil {
 				if m.OptionalInt64 = oldOptionalInt64; m.OptionalInt64 == nil {
@@ -5966,8 +6039,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.OptionalUint32 == nil {
 				if m.OptionalUint32 = oldOptionalUint32; m.OptionalUint32 == nil {
@@ -5980,8 +6053,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.OptionalUint64 == nil {
 				if m.OptionalUint64 = oldOptionalUint64; m.OptionalUint64 == nil {
@@ -5994,33 +6067,33 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.OptionalSint32 == nil {
 				if m.OptionalSint32 = oldOptionalSint32; m.OptionalSint32 == nil {
 					m.OptionalSint32 = new(int32)
 				}
 			}
-			*m.OptionalSint32 = int32(pbfast.UnZigZag(uint64(uint32(v))))
+			*m.OptionalSint32 = int32(runtime.UnZigZag(uint64(uint32(v))))
 		case 0x30: // optional_sint64
 			var v uint64
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.OptionalSint64 == nil {
 				if m.OptionalSint64 = oldOptionalSint64; m.OptionalSint64 == nil {
 					m.OptionalSint64 = new(int64)
 				}
 			}
-			*m.OptionalSint64 = pbfast.UnZigZag(v)
+			*m.OptionalSint64 = runtime.UnZigZag(v)
 		case 0x3d: // optional_fixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			if m.OptionalFixed32 == nil {
@@ -6030,9 +6103,9 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			}
 			*m.OptionalFixed32 = uint32(v)
 		case 0x41: // optional_fixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			if m.OptionalFixed64 == nil {
@@ -6042,9 +6115,9 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			}
 			*m.OptionalFixed64 = uint64(v)
 		case 0x4d: // optional_sfixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			if m.OptionalSfixed32 == nil {
@@ -6054,9 +6127,9 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			}
 			*m.OptionalSfixed32 = int32(v)
 		case 0x51: // optional_sfixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			if m.OptionalSfixed64 == nil {
@@ -6066,9 +6139,9 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			}
 			*m.OptionalSfixed64 = int64(v)
 		case 0x5d: // optional_float
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			if m.OptionalFloat == nil {
@@ -6078,9 +6151,9 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			}
 			*m.OptionalFloat = math.Float32frombits(v)
 		case 0x61: // optional_double
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			if m.OptionalDouble == nil {
@@ -6094,8 +6167,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.OptionalBool == nil {
 				if m.OptionalBool = oldOptionalBool; m.OptionalBool == nil {
@@ -6109,8 +6182,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.OptionalString == nil {
 				if m.OptionalString = oldOptionalString; m.OptionalString == nil {
@@ -6124,8 +6197,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.OptionalBytes = d.PresentBytes(v)
 		case 0x92: // optional_nested_message
@@ -6134,8 +6207,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.OptionalNestedMessage != nil {
 				if err := m.OptionalNestedMessage.pbfastDecode(d, v, nil, depth); err != nil {
@@ -6155,8 +6228,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.OptionalForeignMessage != nil {
 				if err := m.OptionalForeignMessage.pbfastDecode(d, v, nil, depth); err != nil {
@@ -6175,8 +6248,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.OptionalNestedEnum == nil {
 				if m.OptionalNestedEnum = oldOptionalNestedEnum; m.OptionalNestedEnum == nil {
@@ -6189,8 +6262,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.OptionalForeignEnum == nil {
 				if m.OptionalForeignEnum = oldOptionalForeignEnum; m.OptionalForeignEnum == nil {
@@ -6204,8 +6277,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.OptionalStringPiece == nil {
 				if m.OptionalStringPiece = oldOptionalStringPiece; m.OptionalStringPiece == nil {
@@ -6219,8 +6292,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.OptionalCord == nil {
 				if m.OptionalCord = oldOptionalCord; m.OptionalCord == nil {
@@ -6234,8 +6307,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.RecursiveMessage != nil {
 				if err := m.RecursiveMessage.pbfastDecode(d, v, nil, depth); err != nil {
@@ -6254,8 +6327,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.RepeatedInt32 = append(m.RepeatedInt32, int32(v))
 		case 0xfa: // repeated_int32, packed
@@ -6264,11 +6337,11 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.RepeatedInt32, err = pbfast.AppendVarints(m.RepeatedInt32, v); err != nil {
+			if m.RepeatedInt32, err = runtime.AppendVarints(m.RepeatedInt32, v); err != nil {
 				return err
 			}
 		case 0x100: // repeated_int64
@@ -6276,8 +6349,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.RepeatedInt64 = append(m.RepeatedInt64, int64(v))
 		case 0x102: // repeated_int64, packed
@@ -6286,11 +6359,11 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.RepeatedInt64, err = pbfast.AppendVarints(m.RepeatedInt64, v); err != nil {
+			if m.RepeatedInt64, err = runtime.AppendVarints(m.RepeatedInt64, v); err != nil {
 				return err
 			}
 		case 0x108: // repeated_uint32
@@ -6298,8 +6371,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.RepeatedUint32 = append(m.RepeatedUint32, uint32(v))
 		case 0x10a: // repeated_uint32, packed
@@ -6308,11 +6381,11 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.RepeatedUint32, err = pbfast.AppendVarints(m.RepeatedUint32, v); err != nil {
+			if m.RepeatedUint32, err = runtime.AppendVarints(m.RepeatedUint32, v); err != nil {
 				return err
 			}
 		case 0x110: // repeated_uint64
@@ -6320,8 +6393,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.RepeatedUint64 = append(m.RepeatedUint64, v)
 		case 0x112: // repeated_uint64, packed
@@ -6330,11 +6403,11 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.RepeatedUint64, err = pbfast.AppendVarints(m.RepeatedUint64, v); err != nil {
+			if m.RepeatedUint64, err = runtime.AppendVarints(m.RepeatedUint64, v); err != nil {
 				return err
 			}
 		case 0x118: // repeated_sint32
@@ -6342,21 +6415,21 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			m.RepeatedSint32 = append(m.RepeatedSint32, int32(pbfast.UnZigZag(uint64(uint32(v)))))
+			m.RepeatedSint32 = append(m.RepeatedSint32, int32(runtime.UnZigZag(uint64(uint32(v)))))
 		case 0x11a: // repeated_sint32, packed
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.RepeatedSint32, err = pbfast.AppendZigZags(m.RepeatedSint32, v); err != nil {
+			if m.RepeatedSint32, err = runtime.AppendZigZags(m.RepeatedSint32, v); err != nil {
 				return err
 			}
 		case 0x120: // repeated_sint64
@@ -6364,27 +6437,27 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			m.RepeatedSint64 = append(m.RepeatedSint64, pbfast.UnZigZag(v))
+			m.RepeatedSint64 = append(m.RepeatedSint64, runtime.UnZigZag(v))
 		case 0x122: // repeated_sint64, packed
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.RepeatedSint64, err = pbfast.AppendZigZags(m.RepeatedSint64, v); err != nil {
+			if m.RepeatedSint64, err = runtime.AppendZigZags(m.RepeatedSint64, v); err != nil {
 				return err
 			}
 		case 0x12d: // repeated_fixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.RepeatedFixed32 = append(m.RepeatedFixed32, uint32(v))
@@ -6394,17 +6467,17 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.RepeatedFixed32, err = pbfast.AppendFixed32s(m.RepeatedFixed32, v); err != nil {
+			if m.RepeatedFixed32, err = runtime.AppendFixed32s(m.RepeatedFixed32, v); err != nil {
 				return err
 			}
 		case 0x131: // repeated_fixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.RepeatedFixed64 = append(m.RepeatedFixed64, uint64(v))
@@ -6414,17 +6487,17 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.RepeatedFixed64, err = pbfast.AppendFixed64s(m.RepeatedFixed64, v); err != nil {
+			if m.RepeatedFixed64, err = runtime.AppendFixed64s(m.RepeatedFixed64, v); err != nil {
 				return err
 			}
 		case 0x13d: // repeated_sfixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.RepeatedSfixed32 = append(m.RepeatedSfixed32, int32(v))
@@ -6434,17 +6507,17 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.RepeatedSfixed32, err = pbfast.AppendFixed32s(m.RepeatedSfixed32, v); err != nil {
+			if m.RepeatedSfixed32, err = runtime.AppendFixed32s(m.RepeatedSfixed32, v); err != nil {
 				return err
 			}
 		case 0x141: // repeated_sfixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.RepeatedSfixed64 = append(m.RepeatedSfixed64, int64(v))
@@ -6454,17 +6527,17 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.RepeatedSfixed64, err = pbfast.AppendFixed64s(m.RepeatedSfixed64, v); err != nil {
+			if m.RepeatedSfixed64, err = runtime.AppendFixed64s(m.RepeatedSfixed64, v); err != nil {
 				return err
 			}
 		case 0x14d: // repeated_float
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.RepeatedFloat = append(m.RepeatedFloat, math.Float32frombits(v))
@@ -6474,17 +6547,17 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.RepeatedFloat, err = pbfast.AppendFixed32s(m.RepeatedFloat, v); err != nil {
+			if m.RepeatedFloat, err = runtime.AppendFixed32s(m.RepeatedFloat, v); err != nil {
 				return err
 			}
 		case 0x151: // repeated_double
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.RepeatedDouble = append(m.RepeatedDouble, math.Float64frombits(v))
@@ -6494,11 +6567,11 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.RepeatedDouble, err = pbfast.AppendFixed64s(m.RepeatedDouble, v); err != nil {
+			if m.RepeatedDouble, err = runtime.AppendFixed64s(m.RepeatedDouble, v); err != nil {
 				return err
 			}
 		case 0x158: // repeated_bool
@@ -6506,8 +6579,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.RepeatedBool = append(m.RepeatedBool, v != 0)
 		case 0x15a: // repeated_bool, packed
@@ -6516,37 +6589,37 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.RepeatedBool, err = pbfast.AppendBools(m.RepeatedBool, v); err != nil {
+			if m.RepeatedBool, err = runtime.AppendBools(m.RepeatedBool, v); err != nil {
 				return err
 			}
 		case 0x162: // repeated_string
 			if len(m.RepeatedString) == cap(m.RepeatedString) {
-				m.RepeatedString = slices.Grow(m.RepeatedString, pbfast.Run(p, i, 0x2e2))
+				m.RepeatedString = slices.Grow(m.RepeatedString, runtime.Run(p, i, 0x2e2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.RepeatedString = append(m.RepeatedString, d.String(v))
 		case 0x16a: // repeated_bytes
 			if len(m.RepeatedBytes) == cap(m.RepeatedBytes) {
-				m.RepeatedBytes = slices.Grow(m.RepeatedBytes, pbfast.Run(p, i, 0x2ea))
+				m.RepeatedBytes = slices.Grow(m.RepeatedBytes, runtime.Run(p, i, 0x2ea))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.RepeatedBytes = append(m.RepeatedBytes, d.PresentBytes(v))
 		case 0x182: // repeated_nested_message
@@ -6555,8 +6628,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			n := len(m.RepeatedNestedMessage)
 			if n < cap(m.RepeatedNestedMessage) {
@@ -6576,8 +6649,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			n := len(m.RepeatedForeignMessage)
 			if n < cap(m.RepeatedForeignMessage) {
@@ -6596,8 +6669,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.RepeatedNestedEnum = append(m.RepeatedNestedEnum, TestAllTypesProto2_NestedEnum(v))
 		case 0x19a: // repeated_nested_enum, packed
@@ -6606,11 +6679,11 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.RepeatedNestedEnum, err = pbfast.AppendVarints(m.RepeatedNestedEnum, v); err != nil {
+			if m.RepeatedNestedEnum, err = runtime.AppendVarints(m.RepeatedNestedEnum, v); err != nil {
 				return err
 			}
 		case 0x1a0: // repeated_foreign_enum
@@ -6618,8 +6691,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.RepeatedForeignEnum = append(m.RepeatedForeignEnum, ForeignEnumProto2(v))
 		case 0x1a2: // repeated_foreign_enum, packed
@@ -6628,322 +6701,322 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.RepeatedForeignEnum, err = pbfast.AppendVarints(m.RepeatedForeignEnum, v); err != nil {
+			if m.RepeatedForeignEnum, err = runtime.AppendVarints(m.RepeatedForeignEnum, v); err != nil {
 				return err
 			}
 		case 0x1b2: // repeated_string_piece
 			if len(m.RepeatedStringPiece) == cap(m.RepeatedStringPiece) {
-				m.RepeatedStringPiece = slices.Grow(m.RepeatedStringPiece, pbfast.Run(p, i, 0x3b2))
+				m.RepeatedStringPiece = slices.Grow(m.RepeatedStringPiece, runtime.Run(p, i, 0x3b2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.RepeatedStringPiece = append(m.RepeatedStringPiece, d.String(v))
 		case 0x1ba: // repeated_cord
 			if len(m.RepeatedCord) == cap(m.RepeatedCord) {
-				m.RepeatedCord = slices.Grow(m.RepeatedCord, pbfast.Run(p, i, 0x3ba))
+				m.RepeatedCord = slices.Grow(m.RepeatedCord, runtime.Run(p, i, 0x3ba))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.RepeatedCord = append(m.RepeatedCord, d.String(v))
 		case 0x1c2: // map_int32_int32
 			if m.MapInt32Int32 == nil {
-				m.MapInt32Int32 = make(map[int32]int32, pbfast.Run(p, i, 0x3c2))
+				m.MapInt32Int32 = make(map[int32]int32, runtime.Run(p, i, 0x3c2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapInt32Int32Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapInt32Int32(d, v, depth); err != nil {
 				return err
 			}
 		case 0x1ca: // map_int64_int64
 			if m.MapInt64Int64 == nil {
-				m.MapInt64Int64 = make(map[int64]int64, pbfast.Run(p, i, 0x3ca))
+				m.MapInt64Int64 = make(map[int64]int64, runtime.Run(p, i, 0x3ca))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapInt64Int64Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapInt64Int64(d, v, depth); err != nil {
 				return err
 			}
 		case 0x1d2: // map_uint32_uint32
 			if m.MapUint32Uint32 == nil {
-				m.MapUint32Uint32 = make(map[uint32]uint32, pbfast.Run(p, i, 0x3d2))
+				m.MapUint32Uint32 = make(map[uint32]uint32, runtime.Run(p, i, 0x3d2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapUint32Uint32Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapUint32Uint32(d, v, depth); err != nil {
 				return err
 			}
 		case 0x1da: // map_uint64_uint64
 			if m.MapUint64Uint64 == nil {
-				m.MapUint64Uint64 = make(map[uint64]uint64, pbfast.Run(p, i, 0x3da))
+				m.MapUint64Uint64 = make(map[uint64]uint64, runtime.Run(p, i, 0x3da))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapUint64Uint64Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapUint64Uint64(d, v, depth); err != nil {
 				return err
 			}
 		case 0x1e2: // map_sint32_sint32
 			if m.MapSint32Sint32 == nil {
-				m.MapSint32Sint32 = make(map[int32]int32, pbfast.Run(p, i, 0x3e2))
+				m.MapSint32Sint32 = make(map[int32]int32, runtime.Run(p, i, 0x3e2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapSint32Sint32Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapSint32Sint32(d, v, depth); err != nil {
 				return err
 			}
 		case 0x1ea: // map_sint64_sint64
 			if m.MapSint64Sint64 == nil {
-				m.MapSint64Sint64 = make(map[int64]int64, pbfast.Run(p, i, 0x3ea))
+				m.MapSint64Sint64 = make(map[int64]int64, runtime.Run(p, i, 0x3ea))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapSint64Sint64Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapSint64Sint64(d, v, depth); err != nil {
 				return err
 			}
 		case 0x1f2: // map_fixed32_fixed32
 			if m.MapFixed32Fixed32 == nil {
-				m.MapFixed32Fixed32 = make(map[uint32]uint32, pbfast.Run(p, i, 0x3f2))
+				m.MapFixed32Fixed32 = make(map[uint32]uint32, runtime.Run(p, i, 0x3f2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapFixed32Fixed32Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapFixed32Fixed32(d, v, depth); err != nil {
 				return err
 			}
 		case 0x1fa: // map_fixed64_fixed64
 			if m.MapFixed64Fixed64 == nil {
-				m.MapFixed64Fixed64 = make(map[uint64]uint64, pbfast.Run(p, i, 0x3fa))
+				m.MapFixed64Fixed64 = make(map[uint64]uint64, runtime.Run(p, i, 0x3fa))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapFixed64Fixed64Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapFixed64Fixed64(d, v, depth); err != nil {
 				return err
 			}
 		case 0x202: // map_sfixed32_sfixed32
 			if m.MapSfixed32Sfixed32 == nil {
-				m.MapSfixed32Sfixed32 = make(map[int32]int32, pbfast.Run(p, i, 0x482))
+				m.MapSfixed32Sfixed32 = make(map[int32]int32, runtime.Run(p, i, 0x482))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapSfixed32Sfixed32Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapSfixed32Sfixed32(d, v, depth); err != nil {
 				return err
 			}
 		case 0x20a: // map_sfixed64_sfixed64
 			if m.MapSfixed64Sfixed64 == nil {
-				m.MapSfixed64Sfixed64 = make(map[int64]int64, pbfast.Run(p, i, 0x48a))
+				m.MapSfixed64Sfixed64 = make(map[int64]int64, runtime.Run(p, i, 0x48a))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapSfixed64Sfixed64Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapSfixed64Sfixed64(d, v, depth); err != nil {
 				return err
 			}
 		case 0x212: // map_int32_float
 			if m.MapInt32Float == nil {
-				m.MapInt32Float = make(map[int32]float32, pbfast.Run(p, i, 0x492))
+				m.MapInt32Float = make(map[int32]float32, runtime.Run(p, i, 0x492))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapInt32FloatEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapInt32Float(d, v, depth); err != nil {
 				return err
 			}
 		case 0x21a: // map_int32_double
 			if m.MapInt32Double == nil {
-				m.MapInt32Double = make(map[int32]float64, pbfast.Run(p, i, 0x49a))
+				m.MapInt32Double = make(map[int32]float64, runtime.Run(p, i, 0x49a))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapInt32DoubleEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapInt32Double(d, v, depth); err != nil {
 				return err
 			}
 		case 0x222: // map_bool_bool
 			if m.MapBoolBool == nil {
-				m.MapBoolBool = make(map[bool]bool, pbfast.Run(p, i, 0x4a2))
+				m.MapBoolBool = make(map[bool]bool, runtime.Run(p, i, 0x4a2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapBoolBoolEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapBoolBool(d, v, depth); err != nil {
 				return err
 			}
 		case 0x22a: // map_string_string
 			if m.MapStringString == nil {
-				m.MapStringString = make(map[string]string, pbfast.Run(p, i, 0x4aa))
+				m.MapStringString = make(map[string]string, runtime.Run(p, i, 0x4aa))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapStringStringEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapStringString(d, v, depth); err != nil {
 				return err
 			}
 		case 0x232: // map_string_bytes
 			if m.MapStringBytes == nil {
-				m.MapStringBytes = make(map[string][]byte, pbfast.Run(p, i, 0x4b2))
+				m.MapStringBytes = make(map[string][]byte, runtime.Run(p, i, 0x4b2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapStringBytesEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapStringBytes(d, v, depth); err != nil {
 				return err
 			}
 		case 0x23a: // map_string_nested_message
 			if m.MapStringNestedMessage == nil {
-				m.MapStringNestedMessage = make(map[string]*TestAllTypesProto2_NestedMessage, pbfast.Run(p, i, 0x4ba))
+				m.MapStringNestedMessage = make(map[string]*TestAllTypesProto2_NestedMessage, runtime.Run(p, i, 0x4ba))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapStringNestedMessageEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapStringNestedMessage(d, v, depth); err != nil {
 				return err
 			}
 		case 0x242: // map_string_foreign_message
 			if m.MapStringForeignMessage == nil {
-				m.MapStringForeignMessage = make(map[string]*ForeignMessageProto2, pbfast.Run(p, i, 0x4c2))
+				m.MapStringForeignMessage = make(map[string]*ForeignMessageProto2, runtime.Run(p, i, 0x4c2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapStringForeignMessageEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapStringForeignMessage(d, v, depth); err != nil {
 				return err
 			}
 		case 0x24a: // map_string_nested_enum
 			if m.MapStringNestedEnum == nil {
-				m.MapStringNestedEnum = make(map[string]TestAllTypesProto2_NestedEnum, pbfast.Run(p, i, 0x4ca))
+				m.MapStringNestedEnum = make(map[string]TestAllTypesProto2_NestedEnum, runtime.Run(p, i, 0x4ca))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapStringNestedEnumEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapStringNestedEnum(d, v, depth); err != nil {
 				return err
 			}
 		case 0x252: // map_string_foreign_enum
 			if m.MapStringForeignEnum == nil {
-				m.MapStringForeignEnum = make(map[string]ForeignEnumProto2, pbfast.Run(p, i, 0x4d2))
+				m.MapStringForeignEnum = make(map[string]ForeignEnumProto2, runtime.Run(p, i, 0x4d2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapStringForeignEnumEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapStringForeignEnum(d, v, depth); err != nil {
 				return err
 			}
 		case 0x258: // packed_int32
@@ -6951,8 +7024,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.PackedInt32 = append(m.PackedInt32, int32(v))
 		case 0x25a: // packed_int32, packed
@@ -6961,11 +7034,11 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.PackedInt32, err = pbfast.AppendVarints(m.PackedInt32, v); err != nil {
+			if m.PackedInt32, err = runtime.AppendVarints(m.PackedInt32, v); err != nil {
 				return err
 			}
 		case 0x260: // packed_int64
@@ -6973,8 +7046,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.PackedInt64 = append(m.PackedInt64, int64(v))
 		case 0x262: // packed_int64, packed
@@ -6983,11 +7056,11 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.PackedInt64, err = pbfast.AppendVarints(m.PackedInt64, v); err != nil {
+			if m.PackedInt64, err = runtime.AppendVarints(m.PackedInt64, v); err != nil {
 				return err
 			}
 		case 0x268: // packed_uint32
@@ -6995,8 +7068,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.PackedUint32 = append(m.PackedUint32, uint32(v))
 		case 0x26a: // packed_uint32, packed
@@ -7005,11 +7078,11 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.PackedUint32, err = pbfast.AppendVarints(m.PackedUint32, v); err != nil {
+			if m.PackedUint32, err = runtime.AppendVarints(m.PackedUint32, v); err != nil {
 				return err
 			}
 		case 0x270: // packed_uint64
@@ -7017,8 +7090,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.PackedUint64 = append(m.PackedUint64, v)
 		case 0x272: // packed_uint64, packed
@@ -7027,11 +7100,11 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.PackedUint64, err = pbfast.AppendVarints(m.PackedUint64, v); err != nil {
+			if m.PackedUint64, err = runtime.AppendVarints(m.PackedUint64, v); err != nil {
 				return err
 			}
 		case 0x278: // packed_sint32
@@ -7039,21 +7112,21 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			m.PackedSint32 = append(m.PackedSint32, int32(pbfast.UnZigZag(uint64(uint32(v)))))
+			m.PackedSint32 = append(m.PackedSint32, int32(runtime.UnZigZag(uint64(uint32(v)))))
 		case 0x27a: // packed_sint32, packed
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.PackedSint32, err = pbfast.AppendZigZags(m.PackedSint32, v); err != nil {
+			if m.PackedSint32, err = runtime.AppendZigZags(m.PackedSint32, v); err != nil {
 				return err
 			}
 		case 0x280: // packed_sint64
@@ -7061,27 +7134,27 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			m.PackedSint64 = append(m.PackedSint64, pbfast.UnZigZag(v))
+			m.PackedSint64 = append(m.PackedSint64, runtime.UnZigZag(v))
 		case 0x282: // packed_sint64, packed
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.PackedSint64, err = pbfast.AppendZigZags(m.PackedSint64, v); err != nil {
+			if m.PackedSint64, err = runtime.AppendZigZags(m.PackedSint64, v); err != nil {
 				return err
 			}
 		case 0x28d: // packed_fixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.PackedFixed32 = append(m.PackedFixed32, uint32(v))
@@ -7091,17 +7164,17 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.PackedFixed32, err = pbfast.AppendFixed32s(m.PackedFixed32, v); err != nil {
+			if m.PackedFixed32, err = runtime.AppendFixed32s(m.PackedFixed32, v); err != nil {
 				return err
 			}
 		case 0x291: // packed_fixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.PackedFixed64 = append(m.PackedFixed64, uint64(v))
@@ -7111,17 +7184,17 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.PackedFixed64, err = pbfast.AppendFixed64s(m.PackedFixed64, v); err != nil {
+			if m.PackedFixed64, err = runtime.AppendFixed64s(m.PackedFixed64, v); err != nil {
 				return err
 			}
 		case 0x29d: // packed_sfixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.PackedSfixed32 = append(m.PackedSfixed32, int32(v))
@@ -7131,17 +7204,17 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.PackedSfixed32, err = pbfast.AppendFixed32s(m.PackedSfixed32, v); err != nil {
+			if m.PackedSfixed32, err = runtime.AppendFixed32s(m.PackedSfixed32, v); err != nil {
 				return err
 			}
 		case 0x2a1: // packed_sfixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.PackedSfixed64 = append(m.PackedSfixed64, int64(v))
@@ -7151,17 +7224,17 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.PackedSfixed64, err = pbfast.AppendFixed64s(m.PackedSfixed64, v); err != nil {
+			if m.PackedSfixed64, err = runtime.AppendFixed64s(m.PackedSfixed64, v); err != nil {
 				return err
 			}
 		case 0x2ad: // packed_float
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.PackedFloat = append(m.PackedFloat, math.Float32frombits(v))
@@ -7171,17 +7244,17 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.PackedFloat, err = pbfast.AppendFixed32s(m.PackedFloat, v); err != nil {
+			if m.PackedFloat, err = runtime.AppendFixed32s(m.PackedFloat, v); err != nil {
 				return err
 			}
 		case 0x2b1: // packed_double
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.PackedDouble = append(m.PackedDouble, math.Float64frombits(v))
@@ -7191,11 +7264,11 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.PackedDouble, err = pbfast.AppendFixed64s(m.PackedDouble, v); err != nil {
+			if m.PackedDouble, err = runtime.AppendFixed64s(m.PackedDouble, v); err != nil {
 				return err
 			}
 		case 0x2b8: // packed_bool
@@ -7203,8 +7276,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.PackedBool = append(m.PackedBool, v != 0)
 		case 0x2ba: // packed_bool, packed
@@ -7213,11 +7286,11 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.PackedBool, err = pbfast.AppendBools(m.PackedBool, v); err != nil {
+			if m.PackedBool, err = runtime.AppendBools(m.PackedBool, v); err != nil {
 				return err
 			}
 		case 0x2c0: // packed_nested_enum
@@ -7225,8 +7298,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.PackedNestedEnum = append(m.PackedNestedEnum, TestAllTypesProto2_NestedEnum(v))
 		case 0x2c2: // packed_nested_enum, packed
@@ -7235,11 +7308,11 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.PackedNestedEnum, err = pbfast.AppendVarints(m.PackedNestedEnum, v); err != nil {
+			if m.PackedNestedEnum, err = runtime.AppendVarints(m.PackedNestedEnum, v); err != nil {
 				return err
 			}
 		case 0x2c8: // unpacked_int32
@@ -7247,8 +7320,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.UnpackedInt32 = append(m.UnpackedInt32, int32(v))
 		case 0x2ca: // unpacked_int32, packed
@@ -7257,11 +7330,11 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.UnpackedInt32, err = pbfast.AppendVarints(m.UnpackedInt32, v); err != nil {
+			if m.UnpackedInt32, err = runtime.AppendVarints(m.UnpackedInt32, v); err != nil {
 				return err
 			}
 		case 0x2d0: // unpacked_int64
@@ -7269,8 +7342,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.UnpackedInt64 = append(m.UnpackedInt64, int64(v))
 		case 0x2d2: // unpacked_int64, packed
@@ -7279,11 +7352,11 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.UnpackedInt64, err = pbfast.AppendVarints(m.UnpackedInt64, v); err != nil {
+			if m.UnpackedInt64, err = runtime.AppendVarints(m.UnpackedInt64, v); err != nil {
 				return err
 			}
 		case 0x2d8: // unpacked_uint32
@@ -7291,8 +7364,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.UnpackedUint32 = append(m.UnpackedUint32, uint32(v))
 		case 0x2da: // unpacked_uint32, packed
@@ -7301,11 +7374,11 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.UnpackedUint32, err = pbfast.AppendVarints(m.UnpackedUint32, v); err != nil {
+			if m.UnpackedUint32, err = runtime.AppendVarints(m.UnpackedUint32, v); err != nil {
 				return err
 			}
 		case 0x2e0: // unpacked_uint64
@@ -7313,8 +7386,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.UnpackedUint64 = append(m.UnpackedUint64, v)
 		case 0x2e2: // unpacked_uint64, packed
@@ -7323,11 +7396,11 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.UnpackedUint64, err = pbfast.AppendVarints(m.UnpackedUint64, v); err != nil {
+			if m.UnpackedUint64, err = runtime.AppendVarints(m.UnpackedUint64, v); err != nil {
 				return err
 			}
 		case 0x2e8: // unpacked_sint32
@@ -7335,21 +7408,21 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			m.UnpackedSint32 = append(m.UnpackedSint32, int32(pbfast.UnZigZag(uint64(uint32(v)))))
+			m.UnpackedSint32 = append(m.UnpackedSint32, int32(runtime.UnZigZag(uint64(uint32(v)))))
 		case 0x2ea: // unpacked_sint32, packed
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.UnpackedSint32, err = pbfast.AppendZigZags(m.UnpackedSint32, v); err != nil {
+			if m.UnpackedSint32, err = runtime.AppendZigZags(m.UnpackedSint32, v); err != nil {
 				return err
 			}
 		case 0x2f0: // unpacked_sint64
@@ -7357,27 +7430,27 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			m.UnpackedSint64 = append(m.UnpackedSint64, pbfast.UnZigZag(v))
+			m.UnpackedSint64 = append(m.UnpackedSint64, runtime.UnZigZag(v))
 		case 0x2f2: // unpacked_sint64, packed
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.UnpackedSint64, err = pbfast.AppendZigZags(m.UnpackedSint64, v); err != nil {
+			if m.UnpackedSint64, err = runtime.AppendZigZags(m.UnpackedSint64, v); err != nil {
 				return err
 			}
 		case 0x2fd: // unpacked_fixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.UnpackedFixed32 = append(m.UnpackedFixed32, uint32(v))
@@ -7387,17 +7460,17 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.UnpackedFixed32, err = pbfast.AppendFixed32s(m.UnpackedFixed32, v); err != nil {
+			if m.UnpackedFixed32, err = runtime.AppendFixed32s(m.UnpackedFixed32, v); err != nil {
 				return err
 			}
 		case 0x301: // unpacked_fixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.UnpackedFixed64 = append(m.UnpackedFixed64, uint64(v))
@@ -7407,17 +7480,17 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.UnpackedFixed64, err = pbfast.AppendFixed64s(m.UnpackedFixed64, v); err != nil {
+			if m.UnpackedFixed64, err = runtime.AppendFixed64s(m.UnpackedFixed64, v); err != nil {
 				return err
 			}
 		case 0x30d: // unpacked_sfixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.UnpackedSfixed32 = append(m.UnpackedSfixed32, int32(v))
@@ -7427,17 +7500,17 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.UnpackedSfixed32, err = pbfast.AppendFixed32s(m.UnpackedSfixed32, v); err != nil {
+			if m.UnpackedSfixed32, err = runtime.AppendFixed32s(m.UnpackedSfixed32, v); err != nil {
 				return err
 			}
 		case 0x311: // unpacked_sfixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.UnpackedSfixed64 = append(m.UnpackedSfixed64, int64(v))
@@ -7447,17 +7520,17 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.UnpackedSfixed64, err = pbfast.AppendFixed64s(m.UnpackedSfixed64, v); err != nil {
+			if m.UnpackedSfixed64, err = runtime.AppendFixed64s(m.UnpackedSfixed64, v); err != nil {
 				return err
 			}
 		case 0x31d: // unpacked_float
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.UnpackedFloat = append(m.UnpackedFloat, math.Float32frombits(v))
@@ -7467,17 +7540,17 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.UnpackedFloat, err = pbfast.AppendFixed32s(m.UnpackedFloat, v); err != nil {
+			if m.UnpackedFloat, err = runtime.AppendFixed32s(m.UnpackedFloat, v); err != nil {
 				return err
 			}
 		case 0x321: // unpacked_double
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.UnpackedDouble = append(m.UnpackedDouble, math.Float64frombits(v))
@@ -7487,11 +7560,11 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.UnpackedDouble, err = pbfast.AppendFixed64s(m.UnpackedDouble, v); err != nil {
+			if m.UnpackedDouble, err = runtime.AppendFixed64s(m.UnpackedDouble, v); err != nil {
 				return err
 			}
 		case 0x328: // unpacked_bool
@@ -7499,8 +7572,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.UnpackedBool = append(m.UnpackedBool, v != 0)
 		case 0x32a: // unpacked_bool, packed
@@ -7509,11 +7582,11 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.UnpackedBool, err = pbfast.AppendBools(m.UnpackedBool, v); err != nil {
+			if m.UnpackedBool, err = runtime.AppendBools(m.UnpackedBool, v); err != nil {
 				return err
 			}
 		case 0x330: // unpacked_nested_enum
@@ -7521,8 +7594,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.UnpackedNestedEnum = append(m.UnpackedNestedEnum, TestAllTypesProto2_NestedEnum(v))
 		case 0x332: // unpacked_nested_enum, packed
@@ -7531,41 +7604,41 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.UnpackedNestedEnum, err = pbfast.AppendVarints(m.UnpackedNestedEnum, v); err != nil {
+			if m.UnpackedNestedEnum, err = runtime.AppendVarints(m.UnpackedNestedEnum, v); err != nil {
 				return err
 			}
 		case 0x33a: // map_int32_nested_message
 			if m.MapInt32NestedMessage == nil {
-				m.MapInt32NestedMessage = make(map[int32]*TestAllTypesProto2_NestedMessage, pbfast.Run(p, i, 0x6ba))
+				m.MapInt32NestedMessage = make(map[int32]*TestAllTypesProto2_NestedMessage, runtime.Run(p, i, 0x6ba))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapInt32NestedMessageEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapInt32NestedMessage(d, v, depth); err != nil {
 				return err
 			}
 		case 0x342: // map_int32_bool
 			if m.MapInt32Bool == nil {
-				m.MapInt32Bool = make(map[int32]bool, pbfast.Run(p, i, 0x6c2))
+				m.MapInt32Bool = make(map[int32]bool, runtime.Run(p, i, 0x6c2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapInt32BoolEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapInt32Bool(d, v, depth); err != nil {
 				return err
 			}
 		case 0x378: // oneof_uint32
@@ -7573,8 +7646,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.OneofField = &TestAllTypesProto2_OneofUint32{OneofUint32: uint32(v)}
 		case 0x382: // oneof_nested_message
@@ -7583,8 +7656,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			o, _ := m.OneofField.(*TestAllTypesProto2_OneofNestedMessage)
 			if o == nil {
@@ -7603,8 +7676,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.OneofField = &TestAllTypesProto2_OneofString{OneofString: d.String(v)}
 		case 0x392: // oneof_bytes
@@ -7613,8 +7686,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.OneofField = &TestAllTypesProto2_OneofBytes{OneofBytes: d.PresentBytes(v)}
 		case 0x398: // oneof_bool
@@ -7622,8 +7695,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.OneofField = &TestAllTypesProto2_OneofBool{OneofBool: v != 0}
 		case 0x3a0: // oneof_uint64
@@ -7631,21 +7704,21 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.OneofField = &TestAllTypesProto2_OneofUint64{OneofUint64: v}
 		case 0x3ad: // oneof_float
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.OneofField = &TestAllTypesProto2_OneofFloat{OneofFloat: math.Float32frombits(v)}
 		case 0x3b1: // oneof_double
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.OneofField = &TestAllTypesProto2_OneofDouble{OneofDouble: math.Float64frombits(v)}
@@ -7654,8 +7727,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.OneofField = &TestAllTypesProto2_OneofEnum{OneofEnum: TestAllTypesProto2_NestedEnum(v)}
 		case 0x64b: // data, a group
@@ -7673,8 +7746,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.DefaultInt32 == nil {
 				if m.DefaultInt32 = oldDefaultInt32; m.DefaultInt32 == nil {
@@ -7687,8 +7760,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.DefaultInt64 == nil {
 				if m.DefaultInt64 = oldDefaultInt64; m.DefaultInt64 == nil {
@@ -7701,8 +7774,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.DefaultUint32 == nil {
 				if m.DefaultUint32 = oldDefaultUint32; m.DefaultUint32 == nil {
@@ -7715,8 +7788,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.DefaultUint64 == nil {
 				if m.DefaultUint64 = oldDefaultUint64; m.DefaultUint64 == nil {
@@ -7729,33 +7802,33 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.DefaultSint32 == nil {
 				if m.DefaultSint32 = oldDefaultSint32; m.DefaultSint32 == nil {
 					m.DefaultSint32 = new(int32)
 				}
 			}
-			*m.DefaultSint32 = int32(pbfast.UnZigZag(uint64(uint32(v))))
+			*m.DefaultSint32 = int32(runtime.UnZigZag(uint64(uint32(v))))
 		case 0x7b0: // default_sint64
 			var v uint64
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.DefaultSint64 == nil {
 				if m.DefaultSint64 = oldDefaultSint64; m.DefaultSint64 == nil {
 					m.DefaultSint64 = new(int64)
 				}
 			}
-			*m.DefaultSint64 = pbfast.UnZigZag(v)
+			*m.DefaultSint64 = runtime.UnZigZag(v)
 		case 0x7bd: // default_fixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			if m.DefaultFixed32 == nil {
@@ -7765,9 +7838,9 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			}
 			*m.DefaultFixed32 = uint32(v)
 		case 0x7c1: // default_fixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			if m.DefaultFixed64 == nil {
@@ -7777,9 +7850,9 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			}
 			*m.DefaultFixed64 = uint64(v)
 		case 0x7cd: // default_sfixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			if m.DefaultSfixed32 == nil {
@@ -7789,9 +7862,9 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			}
 			*m.DefaultSfixed32 = int32(v)
 		case 0x7d1: // default_sfixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			if m.DefaultSfixed64 == nil {
@@ -7801,9 +7874,9 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			}
 			*m.DefaultSfixed64 = int64(v)
 		case 0x7dd: // default_float
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			if m.DefaultFloat == nil {
@@ -7813,9 +7886,9 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			}
 			*m.DefaultFloat = math.Float32frombits(v)
 		case 0x7e1: // default_double
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			if m.DefaultDouble == nil {
@@ -7829,8 +7902,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.DefaultBool == nil {
 				if m.DefaultBool = oldDefaultBool; m.DefaultBool == nil {
@@ -7844,8 +7917,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.DefaultString == nil {
 				if m.DefaultString = oldDefaultString; m.DefaultString == nil {
@@ -7859,8 +7932,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.DefaultBytes = d.PresentBytes(v)
 		case 0xc88: // fieldname1
@@ -7868,8 +7941,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.Fieldname1 == nil {
 				if m.Fieldname1 = oldFieldname1; m.Fieldname1 == nil {
@@ -7882,8 +7955,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.FieldName2 == nil {
 				if m.FieldName2 = oldFieldName2; m.FieldName2 == nil {
@@ -7896,8 +7969,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.XFieldName3 == nil {
 				if m.XFieldName3 = oldXFieldName3; m.XFieldName3 == nil {
@@ -7910,8 +7983,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.Field_Name4_ == nil {
 				if m.Field_Name4_ = oldField_Name4_; m.Field_Name4_ == nil {
@@ -7924,8 +7997,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.Field0Name5 == nil {
 				if m.Field0Name5 = oldField0Name5; m.Field0Name5 == nil {
@@ -7938,8 +8011,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.Field_0Name6 == nil {
 				if m.Field_0Name6 = oldField_0Name6; m.Field_0Name6 == nil {
@@ -7952,8 +8025,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.FieldName7 == nil {
 				if m.FieldName7 = oldFieldName7; m.FieldName7 == nil {
@@ -7966,8 +8039,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.FieldName8 == nil {
 				if m.FieldName8 = oldFieldName8; m.FieldName8 == nil {
@@ -7980,8 +8053,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.Field_Name9 == nil {
 				if m.Field_Name9 = oldField_Name9; m.Field_Name9 == nil {
@@ -7994,8 +8067,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.Field_Name10 == nil {
 				if m.Field_Name10 = oldField_Name10; m.Field_Name10 == nil {
@@ -8008,8 +8081,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.FIELD_NAME11 == nil {
 				if m.FIELD_NAME11 = oldFIELD_NAME11; m.FIELD_NAME11 == nil {
@@ -8022,8 +8095,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.FIELDName12 == nil {
 				if m.FIELDName12 = oldFIELDName12; m.FIELDName12 == nil {
@@ -8036,8 +8109,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.XFieldName13 == nil {
 				if m.XFieldName13 = oldXFieldName13; m.XFieldName13 == nil {
@@ -8050,8 +8123,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.X_FieldName14 == nil {
 				if m.X_FieldName14 = oldX_FieldName14; m.X_FieldName14 == nil {
@@ -8064,8 +8137,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.Field_Name15 == nil {
 				if m.Field_Name15 = oldField_Name15; m.Field_Name15 == nil {
@@ -8078,8 +8151,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.Field__Name16 == nil {
 				if m.Field__Name16 = oldField__Name16; m.Field__Name16 == nil {
@@ -8092,8 +8165,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.FieldName17__ == nil {
 				if m.FieldName17__ = oldFieldName17__; m.FieldName17__ == nil {
@@ -8106,8 +8179,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.FieldName18__ == nil {
 				if m.FieldName18__ = oldFieldName18__; m.FieldName18__ == nil {
@@ -8121,8 +8194,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.MessageSetCorrect == nil {
 				m.MessageSetCorrect = new(TestAllTypesProto2_MessageSetCorrect)
@@ -8134,7 +8207,7 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if depth == 0 {
 				switch tag >> 3 {
 				case 56, 57, 58, 59, 60, 61, 62, 63, 64, 65, 66, 67, 68, 69, 70, 71, 72, 73, 74, 103, 104:
-					return pbfast.ErrDepth
+					return runtime.ErrDepth
 				}
 			}
 			if tag>>3 >= 120 && tag>>3 < 201 {
@@ -8145,15 +8218,12 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				continue
 			}
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
-
-// SizeOf returns the length of the message's encoding in bytes.
-func (m *TestAllTypesProto2_NestedMessage) SizeOf() int { return m.PbfastSize() }
 
 // MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
 func (m *TestAllTypesProto2_NestedMessage) MarshalAppend(b []byte) ([]byte, error) {
@@ -8163,17 +8233,17 @@ func (m *TestAllTypesProto2_NestedMessage) MarshalAppend(b []byte) ([]byte, erro
 	if err := proto.CheckInitialized(m); err != nil {
 		return b, err
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := e.Start(b, m)
 	w, i = m.pbfastEncode(&e, w, i)
 	return e.Finish(w, i)
 }
 
-// Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
 func (m *TestAllTypesProto2_NestedMessage) Unmarshal(data []byte) error {
 	*m = TestAllTypesProto2_NestedMessage{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, pbfast.Copy(data), nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, runtime.Copy(data), nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	if err := proto.CheckInitialized(m); err != nil {
@@ -8182,11 +8252,11 @@ func (m *TestAllTypesProto2_NestedMessage) Unmarshal(data []byte) error {
 	return nil
 }
 
-// UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
+// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
 func (m *TestAllTypesProto2_NestedMessage) UnmarshalOwn(data []byte) error {
 	*m = TestAllTypesProto2_NestedMessage{}
-	d := pbfast.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{Own: true, Apart: true}
+	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	if err := proto.CheckInitialized(m); err != nil {
@@ -8198,8 +8268,8 @@ func (m *TestAllTypesProto2_NestedMessage) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *TestAllTypesProto2_NestedMessage) UnmarshalAlias(data []byte) error {
 	*m = TestAllTypesProto2_NestedMessage{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	if err := proto.CheckInitialized(m); err != nil {
@@ -8212,8 +8282,8 @@ func (m *TestAllTypesProto2_NestedMessage) UnmarshalAlias(data []byte) error {
 // values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestAllTypesProto2_NestedMessage) UnmarshalReuse(data []byte) error {
-	var d pbfast.Decoder
-	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
+	var d runtime.Decoder
+	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	if err := proto.CheckInitialized(m); err != nil {
@@ -8223,14 +8293,14 @@ func (m *TestAllTypesProto2_NestedMessage) UnmarshalReuse(data []byte) error {
 }
 
 // SizeVT is SizeOf.
-func (m *TestAllTypesProto2_NestedMessage) SizeVT() int { return m.PbfastSize() }
+func (m *TestAllTypesProto2_NestedMessage) SizeVT() int { return m.SizeOf() }
 
 // MarshalVT returns the message's encoding. It does not look for required fields.
 func (m *TestAllTypesProto2_NestedMessage) MarshalVT() ([]byte, error) {
 	if m == nil {
 		return nil, nil
 	}
-	size := m.PbfastSize()
+	size := m.SizeOf()
 	data := make([]byte, size)
 	n, err := m.MarshalToSizedBufferVT(data)
 	if err != nil {
@@ -8241,7 +8311,15 @@ func (m *TestAllTypesProto2_NestedMessage) MarshalVT() ([]byte, error) {
 
 // MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *TestAllTypesProto2_NestedMessage) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.PbfastSize()])
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+}
+
+// MarshalVTStrict returns the message's encoding. It does not look for required fields.
+func (m *TestAllTypesProto2_NestedMessage) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
+
+// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
+func (m *TestAllTypesProto2_NestedMessage) MarshalToVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
 // MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
@@ -8249,39 +8327,66 @@ func (m *TestAllTypesProto2_NestedMessage) MarshalToSizedBufferVT(data []byte) (
 	if m == nil {
 		return 0, nil
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := m.pbfastEncode(&e, data, len(data))
 	return e.Written(w, i)
 }
 
+// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *TestAllTypesProto2_NestedMessage) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data)
+}
+
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestAllTypesProto2_NestedMessage) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{}
-	return m.pbfastDecode(&d, pbfast.Copy(data), nil, pbfast.DefaultDepth)
+	d := runtime.Decoder{Own: true, Apart: true}
+	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *TestAllTypesProto2_NestedMessage) UnmarshalVTUnsafe(data []byte) error {
-	var d pbfast.Decoder
-	return m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth)
+	var d runtime.Decoder
+	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
 }
 
-// PbfastSize is SizeOf, for the run time.
-func (m *TestAllTypesProto2_NestedMessage) PbfastSize() (n int) {
+// CloneVT is proto.Clone.
+func (m *TestAllTypesProto2_NestedMessage) CloneVT() *TestAllTypesProto2_NestedMessage {
+	if m == nil {
+		return nil
+	}
+	return proto.Clone(m).(*TestAllTypesProto2_NestedMessage)
+}
+
+// CloneMessageVT is CloneVT.
+func (m *TestAllTypesProto2_NestedMessage) CloneMessageVT() proto.Message { return m.CloneVT() }
+
+// EqualVT is proto.Equal.
+func (m *TestAllTypesProto2_NestedMessage) EqualVT(other *TestAllTypesProto2_NestedMessage) bool {
+	return proto.Equal(m, other)
+}
+
+// EqualMessageVT is EqualVT, and false for a message of another type.
+func (m *TestAllTypesProto2_NestedMessage) EqualMessageVT(other proto.Message) bool {
+	o, ok := other.(*TestAllTypesProto2_NestedMessage)
+	return ok && m.EqualVT(o)
+}
+
+// SizeOf returns the length of the message's encoding in bytes.
+func (m *TestAllTypesProto2_NestedMessage) SizeOf() (n int) {
 	if m == nil {
 		return 0
 	}
 	if m.A != nil {
-		n += 1 + pbfast.SizeVarint(uint64(int64(*m.A)))
+		n += 1 + runtime.SizeVarint(uint64(int64(*m.A)))
 	}
 	if m.Corecursive != nil {
-		l := m.Corecursive.PbfastSize()
-		n += 1 + l + pbfast.SizeVarint(uint64(l))
+		l := m.Corecursive.SizeOf()
+		n += 1 + l + runtime.SizeVarint(uint64(l))
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *TestAllTypesProto2_NestedMessage) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
+func (m *TestAllTypesProto2_NestedMessage) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
 	if m == nil {
 		return w, i
 	}
@@ -8298,7 +8403,7 @@ func (m *TestAllTypesProto2_NestedMessage) pbfastEncode(e *pbfast.Encoder, w []b
 		if i < 11 {
 			w, i = e.Grow(w, i, 11)
 		}
-		i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 		i--
 		w[i] = 0x12
 	}
@@ -8306,7 +8411,7 @@ func (m *TestAllTypesProto2_NestedMessage) pbfastEncode(e *pbfast.Encoder, w []b
 		w, i = e.Grow(w, i, 11)
 	}
 	if m.A != nil {
-		i = pbfast.PutVarint(w, i, uint64(int64(*m.A)))
+		i = runtime.PutVarint(w, i, uint64(int64(*m.A)))
 		i--
 		w[i] = 0x8
 	}
@@ -8323,16 +8428,16 @@ type pbfastTestAllTypesProto2_NestedMessageNode struct {
 	s pbfastTestAllTypesProto2_NestedMessageParts
 }
 
-func (m *TestAllTypesProto2_NestedMessage) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfastTestAllTypesProto2_NestedMessageParts, depth int) error {
+func (m *TestAllTypesProto2_NestedMessage) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfastTestAllTypesProto2_NestedMessageParts, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -8341,14 +8446,15 @@ func (m *TestAllTypesProto2_NestedMessage) pbfastDecode(d *pbfast.Decoder, p []b
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.A == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesProto2_NestedMessageParts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.A = &s.A
+				} else {
+					m.A = new(int32)
 				}
-				m.A = &s.A
 			}
 			*m.A = int32(v)
 		case 0x12: // corecursive
@@ -8357,8 +8463,8 @@ func (m *TestAllTypesProto2_NestedMessage) pbfastDecode(d *pbfast.Decoder, p []b
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.Corecursive == nil {
 				m.Corecursive = new(TestAllTypesProto2)
@@ -8368,16 +8474,16 @@ func (m *TestAllTypesProto2_NestedMessage) pbfastDecode(d *pbfast.Decoder, p []b
 			}
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
 
-func (m *TestAllTypesProto2_NestedMessage) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesProto2_NestedMessage) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	m.unknownFields = m.unknownFields[:0]
 	oldA := m.A
@@ -8388,8 +8494,8 @@ func (m *TestAllTypesProto2_NestedMessage) pbfastReuse(d *pbfast.Decoder, p []by
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -8398,8 +8504,8 @@ func (m *TestAllTypesProto2_NestedMessage) pbfastReuse(d *pbfast.Decoder, p []by
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.A == nil {
 				if m.A = oldA; m.A == nil {
@@ -8413,8 +8519,8 @@ func (m *TestAllTypesProto2_NestedMessage) pbfastReuse(d *pbfast.Decoder, p []by
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.Corecursive != nil {
 				if err := m.Corecursive.pbfastDecode(d, v, nil, depth); err != nil {
@@ -8430,15 +8536,12 @@ func (m *TestAllTypesProto2_NestedMessage) pbfastReuse(d *pbfast.Decoder, p []by
 			}
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
-
-// SizeOf returns the length of the message's encoding in bytes.
-func (m *TestAllTypesProto2_Data) SizeOf() int { return m.PbfastSize() }
 
 // MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
 func (m *TestAllTypesProto2_Data) MarshalAppend(b []byte) ([]byte, error) {
@@ -8450,29 +8553,29 @@ func (m *TestAllTypesProto2_Data) MarshalAppend(b []byte) ([]byte, error) {
 
 func (m *TestAllTypesProto2_Data) pbfastAppend(b []byte) []byte {
 	if m.GroupInt32 != nil {
-		b = pbfast.AppendVarint(append(b, 0xd0, 0xc), uint64(int64(*m.GroupInt32)))
+		b = runtime.AppendVarint(append(b, 0xd0, 0xc), uint64(int64(*m.GroupInt32)))
 	}
 	if m.GroupUint32 != nil {
-		b = pbfast.AppendVarint(append(b, 0xd8, 0xc), uint64(*m.GroupUint32))
+		b = runtime.AppendVarint(append(b, 0xd8, 0xc), uint64(*m.GroupUint32))
 	}
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
 func (m *TestAllTypesProto2_Data) Unmarshal(data []byte) error {
 	*m = TestAllTypesProto2_Data{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
-// UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
+// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
 func (m *TestAllTypesProto2_Data) UnmarshalOwn(data []byte) error {
 	*m = TestAllTypesProto2_Data{}
-	d := pbfast.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{Own: true, Apart: true}
+	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -8481,8 +8584,8 @@ func (m *TestAllTypesProto2_Data) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *TestAllTypesProto2_Data) UnmarshalAlias(data []byte) error {
 	*m = TestAllTypesProto2_Data{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -8492,22 +8595,22 @@ func (m *TestAllTypesProto2_Data) UnmarshalAlias(data []byte) error {
 // values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestAllTypesProto2_Data) UnmarshalReuse(data []byte) error {
-	var d pbfast.Decoder
-	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
+	var d runtime.Decoder
+	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
 // SizeVT is SizeOf.
-func (m *TestAllTypesProto2_Data) SizeVT() int { return m.PbfastSize() }
+func (m *TestAllTypesProto2_Data) SizeVT() int { return m.SizeOf() }
 
 // MarshalVT returns the message's encoding. It does not look for required fields.
 func (m *TestAllTypesProto2_Data) MarshalVT() ([]byte, error) {
 	if m == nil {
 		return nil, nil
 	}
-	size := m.PbfastSize()
+	size := m.SizeOf()
 	data := make([]byte, size)
 	n, err := m.MarshalToSizedBufferVT(data)
 	if err != nil {
@@ -8518,7 +8621,15 @@ func (m *TestAllTypesProto2_Data) MarshalVT() ([]byte, error) {
 
 // MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *TestAllTypesProto2_Data) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.PbfastSize()])
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+}
+
+// MarshalVTStrict returns the message's encoding. It does not look for required fields.
+func (m *TestAllTypesProto2_Data) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
+
+// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
+func (m *TestAllTypesProto2_Data) MarshalToVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
 // MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
@@ -8526,38 +8637,65 @@ func (m *TestAllTypesProto2_Data) MarshalToSizedBufferVT(data []byte) (int, erro
 	if m == nil {
 		return 0, nil
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := m.pbfastEncode(&e, data, len(data))
 	return e.Written(w, i)
 }
 
+// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *TestAllTypesProto2_Data) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data)
+}
+
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestAllTypesProto2_Data) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{}
-	return m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth)
+	d := runtime.Decoder{Own: true, Apart: true}
+	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *TestAllTypesProto2_Data) UnmarshalVTUnsafe(data []byte) error {
-	var d pbfast.Decoder
-	return m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth)
+	var d runtime.Decoder
+	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
 }
 
-// PbfastSize is SizeOf, for the run time.
-func (m *TestAllTypesProto2_Data) PbfastSize() (n int) {
+// CloneVT is proto.Clone.
+func (m *TestAllTypesProto2_Data) CloneVT() *TestAllTypesProto2_Data {
+	if m == nil {
+		return nil
+	}
+	return proto.Clone(m).(*TestAllTypesProto2_Data)
+}
+
+// CloneMessageVT is CloneVT.
+func (m *TestAllTypesProto2_Data) CloneMessageVT() proto.Message { return m.CloneVT() }
+
+// EqualVT is proto.Equal.
+func (m *TestAllTypesProto2_Data) EqualVT(other *TestAllTypesProto2_Data) bool {
+	return proto.Equal(m, other)
+}
+
+// EqualMessageVT is EqualVT, and false for a message of another type.
+func (m *TestAllTypesProto2_Data) EqualMessageVT(other proto.Message) bool {
+	o, ok := other.(*TestAllTypesProto2_Data)
+	return ok && m.EqualVT(o)
+}
+
+// SizeOf returns the length of the message's encoding in bytes.
+func (m *TestAllTypesProto2_Data) SizeOf() (n int) {
 	if m == nil {
 		return 0
 	}
 	if m.GroupInt32 != nil {
-		n += 2 + pbfast.SizeVarint(uint64(int64(*m.GroupInt32)))
+		n += 2 + runtime.SizeVarint(uint64(int64(*m.GroupInt32)))
 	}
 	if m.GroupUint32 != nil {
-		n += 2 + pbfast.SizeVarint(uint64(*m.GroupUint32))
+		n += 2 + runtime.SizeVarint(uint64(*m.GroupUint32))
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *TestAllTypesProto2_Data) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
+func (m *TestAllTypesProto2_Data) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
 	if m == nil {
 		return w, i
 	}
@@ -8572,14 +8710,14 @@ func (m *TestAllTypesProto2_Data) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 		w, i = e.Grow(w, i, 19)
 	}
 	if m.GroupUint32 != nil {
-		i = pbfast.PutVarint(w, i, uint64(*m.GroupUint32))
+		i = runtime.PutVarint(w, i, uint64(*m.GroupUint32))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xd8
 		w[i+1] = 0xc
 	}
 	if m.GroupInt32 != nil {
-		i = pbfast.PutVarint(w, i, uint64(int64(*m.GroupInt32)))
+		i = runtime.PutVarint(w, i, uint64(int64(*m.GroupInt32)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xd0
@@ -8599,16 +8737,16 @@ type pbfastTestAllTypesProto2_DataNode struct {
 	s pbfastTestAllTypesProto2_DataParts
 }
 
-func (m *TestAllTypesProto2_Data) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfastTestAllTypesProto2_DataParts, depth int) error {
+func (m *TestAllTypesProto2_Data) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfastTestAllTypesProto2_DataParts, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -8617,14 +8755,15 @@ func (m *TestAllTypesProto2_Data) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.GroupInt32 == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesProto2_DataParts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.GroupInt32 = &s.GroupInt32
+				} else {
+					m.GroupInt32 = new(int32)
 				}
-				m.GroupInt32 = &s.GroupInt32
 			}
 			*m.GroupInt32 = int32(v)
 		case 0x658: // group_uint32
@@ -8632,28 +8771,29 @@ func (m *TestAllTypesProto2_Data) pbfastDecode(d *pbfast.Decoder, p []byte, s *p
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.GroupUint32 == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesProto2_DataParts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.GroupUint32 = &s.GroupUint32
+				} else {
+					m.GroupUint32 = new(uint32)
 				}
-				m.GroupUint32 = &s.GroupUint32
 			}
 			*m.GroupUint32 = uint32(v)
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
 
-func (m *TestAllTypesProto2_Data) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesProto2_Data) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	m.unknownFields = m.unknownFields[:0]
 	oldGroupInt32 := m.GroupInt32
@@ -8664,8 +8804,8 @@ func (m *TestAllTypesProto2_Data) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -8674,8 +8814,8 @@ func (m *TestAllTypesProto2_Data) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.GroupInt32 == nil {
 				if m.GroupInt32 = oldGroupInt32; m.GroupInt32 == nil {
@@ -8688,8 +8828,8 @@ func (m *TestAllTypesProto2_Data) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.GroupUint32 == nil {
 				if m.GroupUint32 = oldGroupUint32; m.GroupUint32 == nil {
@@ -8699,15 +8839,12 @@ func (m *TestAllTypesProto2_Data) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 			*m.GroupUint32 = uint32(v)
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
-
-// SizeOf returns the length of the message's encoding in bytes.
-func (m *TestAllTypesProto2_MultiWordGroupField) SizeOf() int { return m.PbfastSize() }
 
 // MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
 func (m *TestAllTypesProto2_MultiWordGroupField) MarshalAppend(b []byte) ([]byte, error) {
@@ -8719,29 +8856,29 @@ func (m *TestAllTypesProto2_MultiWordGroupField) MarshalAppend(b []byte) ([]byte
 
 func (m *TestAllTypesProto2_MultiWordGroupField) pbfastAppend(b []byte) []byte {
 	if m.GroupInt32 != nil {
-		b = pbfast.AppendVarint(append(b, 0xe8, 0xc), uint64(int64(*m.GroupInt32)))
+		b = runtime.AppendVarint(append(b, 0xe8, 0xc), uint64(int64(*m.GroupInt32)))
 	}
 	if m.GroupUint32 != nil {
-		b = pbfast.AppendVarint(append(b, 0xf0, 0xc), uint64(*m.GroupUint32))
+		b = runtime.AppendVarint(append(b, 0xf0, 0xc), uint64(*m.GroupUint32))
 	}
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
 func (m *TestAllTypesProto2_MultiWordGroupField) Unmarshal(data []byte) error {
 	*m = TestAllTypesProto2_MultiWordGroupField{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
-// UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
+// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
 func (m *TestAllTypesProto2_MultiWordGroupField) UnmarshalOwn(data []byte) error {
 	*m = TestAllTypesProto2_MultiWordGroupField{}
-	d := pbfast.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{Own: true, Apart: true}
+	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -8750,8 +8887,8 @@ func (m *TestAllTypesProto2_MultiWordGroupField) UnmarshalOwn(data []byte) error
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *TestAllTypesProto2_MultiWordGroupField) UnmarshalAlias(data []byte) error {
 	*m = TestAllTypesProto2_MultiWordGroupField{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -8761,22 +8898,22 @@ func (m *TestAllTypesProto2_MultiWordGroupField) UnmarshalAlias(data []byte) err
 // values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestAllTypesProto2_MultiWordGroupField) UnmarshalReuse(data []byte) error {
-	var d pbfast.Decoder
-	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
+	var d runtime.Decoder
+	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
 // SizeVT is SizeOf.
-func (m *TestAllTypesProto2_MultiWordGroupField) SizeVT() int { return m.PbfastSize() }
+func (m *TestAllTypesProto2_MultiWordGroupField) SizeVT() int { return m.SizeOf() }
 
 // MarshalVT returns the message's encoding. It does not look for required fields.
 func (m *TestAllTypesProto2_MultiWordGroupField) MarshalVT() ([]byte, error) {
 	if m == nil {
 		return nil, nil
 	}
-	size := m.PbfastSize()
+	size := m.SizeOf()
 	data := make([]byte, size)
 	n, err := m.MarshalToSizedBufferVT(data)
 	if err != nil {
@@ -8787,7 +8924,17 @@ func (m *TestAllTypesProto2_MultiWordGroupField) MarshalVT() ([]byte, error) {
 
 // MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *TestAllTypesProto2_MultiWordGroupField) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.PbfastSize()])
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+}
+
+// MarshalVTStrict returns the message's encoding. It does not look for required fields.
+func (m *TestAllTypesProto2_MultiWordGroupField) MarshalVTStrict() ([]byte, error) {
+	return m.MarshalVT()
+}
+
+// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
+func (m *TestAllTypesProto2_MultiWordGroupField) MarshalToVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
 // MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
@@ -8795,38 +8942,65 @@ func (m *TestAllTypesProto2_MultiWordGroupField) MarshalToSizedBufferVT(data []b
 	if m == nil {
 		return 0, nil
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := m.pbfastEncode(&e, data, len(data))
 	return e.Written(w, i)
 }
 
+// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *TestAllTypesProto2_MultiWordGroupField) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data)
+}
+
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestAllTypesProto2_MultiWordGroupField) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{}
-	return m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth)
+	d := runtime.Decoder{Own: true, Apart: true}
+	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *TestAllTypesProto2_MultiWordGroupField) UnmarshalVTUnsafe(data []byte) error {
-	var d pbfast.Decoder
-	return m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth)
+	var d runtime.Decoder
+	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
 }
 
-// PbfastSize is SizeOf, for the run time.
-func (m *TestAllTypesProto2_MultiWordGroupField) PbfastSize() (n int) {
+// CloneVT is proto.Clone.
+func (m *TestAllTypesProto2_MultiWordGroupField) CloneVT() *TestAllTypesProto2_MultiWordGroupField {
+	if m == nil {
+		return nil
+	}
+	return proto.Clone(m).(*TestAllTypesProto2_MultiWordGroupField)
+}
+
+// CloneMessageVT is CloneVT.
+func (m *TestAllTypesProto2_MultiWordGroupField) CloneMessageVT() proto.Message { return m.CloneVT() }
+
+// EqualVT is proto.Equal.
+func (m *TestAllTypesProto2_MultiWordGroupField) EqualVT(other *TestAllTypesProto2_MultiWordGroupField) bool {
+	return proto.Equal(m, other)
+}
+
+// EqualMessageVT is EqualVT, and false for a message of another type.
+func (m *TestAllTypesProto2_MultiWordGroupField) EqualMessageVT(other proto.Message) bool {
+	o, ok := other.(*TestAllTypesProto2_MultiWordGroupField)
+	return ok && m.EqualVT(o)
+}
+
+// SizeOf returns the length of the message's encoding in bytes.
+func (m *TestAllTypesProto2_MultiWordGroupField) SizeOf() (n int) {
 	if m == nil {
 		return 0
 	}
 	if m.GroupInt32 != nil {
-		n += 2 + pbfast.SizeVarint(uint64(int64(*m.GroupInt32)))
+		n += 2 + runtime.SizeVarint(uint64(int64(*m.GroupInt32)))
 	}
 	if m.GroupUint32 != nil {
-		n += 2 + pbfast.SizeVarint(uint64(*m.GroupUint32))
+		n += 2 + runtime.SizeVarint(uint64(*m.GroupUint32))
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *TestAllTypesProto2_MultiWordGroupField) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
+func (m *TestAllTypesProto2_MultiWordGroupField) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
 	if m == nil {
 		return w, i
 	}
@@ -8841,14 +9015,14 @@ func (m *TestAllTypesProto2_MultiWordGroupField) pbfastEncode(e *pbfast.Encoder,
 		w, i = e.Grow(w, i, 19)
 	}
 	if m.GroupUint32 != nil {
-		i = pbfast.PutVarint(w, i, uint64(*m.GroupUint32))
+		i = runtime.PutVarint(w, i, uint64(*m.GroupUint32))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xf0
 		w[i+1] = 0xc
 	}
 	if m.GroupInt32 != nil {
-		i = pbfast.PutVarint(w, i, uint64(int64(*m.GroupInt32)))
+		i = runtime.PutVarint(w, i, uint64(int64(*m.GroupInt32)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xe8
@@ -8868,16 +9042,16 @@ type pbfastTestAllTypesProto2_MultiWordGroupFieldNode struct {
 	s pbfastTestAllTypesProto2_MultiWordGroupFieldParts
 }
 
-func (m *TestAllTypesProto2_MultiWordGroupField) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfastTestAllTypesProto2_MultiWordGroupFieldParts, depth int) error {
+func (m *TestAllTypesProto2_MultiWordGroupField) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfastTestAllTypesProto2_MultiWordGroupFieldParts, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -8886,14 +9060,15 @@ func (m *TestAllTypesProto2_MultiWordGroupField) pbfastDecode(d *pbfast.Decoder,
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.GroupInt32 == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesProto2_MultiWordGroupFieldParts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.GroupInt32 = &s.GroupInt32
+				} else {
+					m.GroupInt32 = new(int32)
 				}
-				m.GroupInt32 = &s.GroupInt32
 			}
 			*m.GroupInt32 = int32(v)
 		case 0x670: // group_uint32
@@ -8901,28 +9076,29 @@ func (m *TestAllTypesProto2_MultiWordGroupField) pbfastDecode(d *pbfast.Decoder,
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.GroupUint32 == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesProto2_MultiWordGroupFieldParts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.GroupUint32 = &s.GroupUint32
+				} else {
+					m.GroupUint32 = new(uint32)
 				}
-				m.GroupUint32 = &s.GroupUint32
 			}
 			*m.GroupUint32 = uint32(v)
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
 
-func (m *TestAllTypesProto2_MultiWordGroupField) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesProto2_MultiWordGroupField) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	m.unknownFields = m.unknownFields[:0]
 	oldGroupInt32 := m.GroupInt32
@@ -8933,8 +9109,8 @@ func (m *TestAllTypesProto2_MultiWordGroupField) pbfastReuse(d *pbfast.Decoder, 
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -8943,8 +9119,8 @@ func (m *TestAllTypesProto2_MultiWordGroupField) pbfastReuse(d *pbfast.Decoder, 
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.GroupInt32 == nil {
 				if m.GroupInt32 = oldGroupInt32; m.GroupInt32 == nil {
@@ -8957,8 +9133,8 @@ func (m *TestAllTypesProto2_MultiWordGroupField) pbfastReuse(d *pbfast.Decoder, 
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.GroupUint32 == nil {
 				if m.GroupUint32 = oldGroupUint32; m.GroupUint32 == nil {
@@ -8968,42 +9144,39 @@ func (m *TestAllTypesProto2_MultiWordGroupField) pbfastReuse(d *pbfast.Decoder, 
 			*m.GroupUint32 = uint32(v)
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
-func (m *TestAllTypesProto2_MessageSetCorrectExtension1) SizeOf() int { return m.PbfastSize() }
-
 // MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension1) MarshalAppend(b []byte) ([]byte, error) {
 	if m == nil {
 		return b, nil
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := e.Start(b, m)
 	w, i = m.pbfastEncode(&e, w, i)
 	return e.Finish(w, i)
 }
 
-// Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension1) Unmarshal(data []byte) error {
 	*m = TestAllTypesProto2_MessageSetCorrectExtension1{}
-	d := pbfast.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{Own: true}
+	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
-// UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
+// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension1) UnmarshalOwn(data []byte) error {
 	*m = TestAllTypesProto2_MessageSetCorrectExtension1{}
-	d := pbfast.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{Own: true, Apart: true}
+	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -9012,8 +9185,8 @@ func (m *TestAllTypesProto2_MessageSetCorrectExtension1) UnmarshalOwn(data []byt
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension1) UnmarshalAlias(data []byte) error {
 	*m = TestAllTypesProto2_MessageSetCorrectExtension1{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -9023,22 +9196,22 @@ func (m *TestAllTypesProto2_MessageSetCorrectExtension1) UnmarshalAlias(data []b
 // values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension1) UnmarshalReuse(data []byte) error {
-	var d pbfast.Decoder
-	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
+	var d runtime.Decoder
+	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
 // SizeVT is SizeOf.
-func (m *TestAllTypesProto2_MessageSetCorrectExtension1) SizeVT() int { return m.PbfastSize() }
+func (m *TestAllTypesProto2_MessageSetCorrectExtension1) SizeVT() int { return m.SizeOf() }
 
 // MarshalVT returns the message's encoding. It does not look for required fields.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension1) MarshalVT() ([]byte, error) {
 	if m == nil {
 		return nil, nil
 	}
-	size := m.PbfastSize()
+	size := m.SizeOf()
 	data := make([]byte, size)
 	n, err := m.MarshalToSizedBufferVT(data)
 	if err != nil {
@@ -9049,7 +9222,17 @@ func (m *TestAllTypesProto2_MessageSetCorrectExtension1) MarshalVT() ([]byte, er
 
 // MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension1) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.PbfastSize()])
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+}
+
+// MarshalVTStrict returns the message's encoding. It does not look for required fields.
+func (m *TestAllTypesProto2_MessageSetCorrectExtension1) MarshalVTStrict() ([]byte, error) {
+	return m.MarshalVT()
+}
+
+// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
+func (m *TestAllTypesProto2_MessageSetCorrectExtension1) MarshalToVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
 // MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
@@ -9057,36 +9240,65 @@ func (m *TestAllTypesProto2_MessageSetCorrectExtension1) MarshalToSizedBufferVT(
 	if m == nil {
 		return 0, nil
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := m.pbfastEncode(&e, data, len(data))
 	return e.Written(w, i)
 }
 
+// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *TestAllTypesProto2_MessageSetCorrectExtension1) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data)
+}
+
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension1) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{Own: true}
-	return m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth)
+	d := runtime.Decoder{Own: true, Apart: true}
+	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension1) UnmarshalVTUnsafe(data []byte) error {
-	var d pbfast.Decoder
-	return m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth)
+	var d runtime.Decoder
+	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
 }
 
-// PbfastSize is SizeOf, for the run time.
-func (m *TestAllTypesProto2_MessageSetCorrectExtension1) PbfastSize() (n int) {
+// CloneVT is proto.Clone.
+func (m *TestAllTypesProto2_MessageSetCorrectExtension1) CloneVT() *TestAllTypesProto2_MessageSetCorrectExtension1 {
+	if m == nil {
+		return nil
+	}
+	return proto.Clone(m).(*TestAllTypesProto2_MessageSetCorrectExtension1)
+}
+
+// CloneMessageVT is CloneVT.
+func (m *TestAllTypesProto2_MessageSetCorrectExtension1) CloneMessageVT() proto.Message {
+	return m.CloneVT()
+}
+
+// EqualVT is proto.Equal.
+func (m *TestAllTypesProto2_MessageSetCorrectExtension1) EqualVT(other *TestAllTypesProto2_MessageSetCorrectExtension1) bool {
+	return proto.Equal(m, other)
+}
+
+// EqualMessageVT is EqualVT, and false for a message of another type.
+func (m *TestAllTypesProto2_MessageSetCorrectExtension1) EqualMessageVT(other proto.Message) bool {
+	o, ok := other.(*TestAllTypesProto2_MessageSetCorrectExtension1)
+	return ok && m.EqualVT(o)
+}
+
+// SizeOf returns the length of the message's encoding in bytes.
+func (m *TestAllTypesProto2_MessageSetCorrectExtension1) SizeOf() (n int) {
 	if m == nil {
 		return 0
 	}
 	if m.Str != nil {
 		l := len(*m.Str)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *TestAllTypesProto2_MessageSetCorrectExtension1) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
+func (m *TestAllTypesProto2_MessageSetCorrectExtension1) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
 	if m == nil {
 		return w, i
 	}
@@ -9107,7 +9319,7 @@ func (m *TestAllTypesProto2_MessageSetCorrectExtension1) pbfastEncode(e *pbfast.
 		}
 		i -= len(v)
 		copy(w[i:], v)
-		i = pbfast.PutVarint(w, i, uint64(len(v)))
+		i = runtime.PutVarint(w, i, uint64(len(v)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xca
@@ -9126,16 +9338,16 @@ type pbfastTestAllTypesProto2_MessageSetCorrectExtension1Node struct {
 	s pbfastTestAllTypesProto2_MessageSetCorrectExtension1Parts
 }
 
-func (m *TestAllTypesProto2_MessageSetCorrectExtension1) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfastTestAllTypesProto2_MessageSetCorrectExtension1Parts, depth int) error {
+func (m *TestAllTypesProto2_MessageSetCorrectExtension1) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfastTestAllTypesProto2_MessageSetCorrectExtension1Parts, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -9145,28 +9357,29 @@ func (m *TestAllTypesProto2_MessageSetCorrectExtension1) pbfastDecode(d *pbfast.
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.Str == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesProto2_MessageSetCorrectExtension1Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.Str = &s.Str
+				} else {
+					m.Str = new(string)
 				}
-				m.Str = &s.Str
 			}
 			*m.Str = d.String(v)
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
 
-func (m *TestAllTypesProto2_MessageSetCorrectExtension1) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesProto2_MessageSetCorrectExtension1) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	m.unknownFields = m.unknownFields[:0]
 	oldStr := m.Str
@@ -9175,8 +9388,8 @@ func (m *TestAllTypesProto2_MessageSetCorrectExtension1) pbfastReuse(d *pbfast.D
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -9186,8 +9399,8 @@ func (m *TestAllTypesProto2_MessageSetCorrectExtension1) pbfastReuse(d *pbfast.D
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.Str == nil {
 				if m.Str = oldStr; m.Str == nil {
@@ -9197,15 +9410,12 @@ func (m *TestAllTypesProto2_MessageSetCorrectExtension1) pbfastReuse(d *pbfast.D
 			*m.Str = d.String(v)
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
-
-// SizeOf returns the length of the message's encoding in bytes.
-func (m *TestAllTypesProto2_MessageSetCorrectExtension2) SizeOf() int { return m.PbfastSize() }
 
 // MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension2) MarshalAppend(b []byte) ([]byte, error) {
@@ -9217,26 +9427,26 @@ func (m *TestAllTypesProto2_MessageSetCorrectExtension2) MarshalAppend(b []byte)
 
 func (m *TestAllTypesProto2_MessageSetCorrectExtension2) pbfastAppend(b []byte) []byte {
 	if m.I != nil {
-		b = pbfast.AppendVarint(append(b, 0x48), uint64(int64(*m.I)))
+		b = runtime.AppendVarint(append(b, 0x48), uint64(int64(*m.I)))
 	}
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension2) Unmarshal(data []byte) error {
 	*m = TestAllTypesProto2_MessageSetCorrectExtension2{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
-// UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
+// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension2) UnmarshalOwn(data []byte) error {
 	*m = TestAllTypesProto2_MessageSetCorrectExtension2{}
-	d := pbfast.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{Own: true, Apart: true}
+	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -9245,8 +9455,8 @@ func (m *TestAllTypesProto2_MessageSetCorrectExtension2) UnmarshalOwn(data []byt
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension2) UnmarshalAlias(data []byte) error {
 	*m = TestAllTypesProto2_MessageSetCorrectExtension2{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -9256,22 +9466,22 @@ func (m *TestAllTypesProto2_MessageSetCorrectExtension2) UnmarshalAlias(data []b
 // values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension2) UnmarshalReuse(data []byte) error {
-	var d pbfast.Decoder
-	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
+	var d runtime.Decoder
+	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
 // SizeVT is SizeOf.
-func (m *TestAllTypesProto2_MessageSetCorrectExtension2) SizeVT() int { return m.PbfastSize() }
+func (m *TestAllTypesProto2_MessageSetCorrectExtension2) SizeVT() int { return m.SizeOf() }
 
 // MarshalVT returns the message's encoding. It does not look for required fields.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension2) MarshalVT() ([]byte, error) {
 	if m == nil {
 		return nil, nil
 	}
-	size := m.PbfastSize()
+	size := m.SizeOf()
 	data := make([]byte, size)
 	n, err := m.MarshalToSizedBufferVT(data)
 	if err != nil {
@@ -9282,7 +9492,17 @@ func (m *TestAllTypesProto2_MessageSetCorrectExtension2) MarshalVT() ([]byte, er
 
 // MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension2) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.PbfastSize()])
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+}
+
+// MarshalVTStrict returns the message's encoding. It does not look for required fields.
+func (m *TestAllTypesProto2_MessageSetCorrectExtension2) MarshalVTStrict() ([]byte, error) {
+	return m.MarshalVT()
+}
+
+// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
+func (m *TestAllTypesProto2_MessageSetCorrectExtension2) MarshalToVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
 // MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
@@ -9290,35 +9510,64 @@ func (m *TestAllTypesProto2_MessageSetCorrectExtension2) MarshalToSizedBufferVT(
 	if m == nil {
 		return 0, nil
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := m.pbfastEncode(&e, data, len(data))
 	return e.Written(w, i)
 }
 
+// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *TestAllTypesProto2_MessageSetCorrectExtension2) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data)
+}
+
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension2) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{}
-	return m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth)
+	d := runtime.Decoder{Own: true, Apart: true}
+	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension2) UnmarshalVTUnsafe(data []byte) error {
-	var d pbfast.Decoder
-	return m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth)
+	var d runtime.Decoder
+	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
 }
 
-// PbfastSize is SizeOf, for the run time.
-func (m *TestAllTypesProto2_MessageSetCorrectExtension2) PbfastSize() (n int) {
+// CloneVT is proto.Clone.
+func (m *TestAllTypesProto2_MessageSetCorrectExtension2) CloneVT() *TestAllTypesProto2_MessageSetCorrectExtension2 {
+	if m == nil {
+		return nil
+	}
+	return proto.Clone(m).(*TestAllTypesProto2_MessageSetCorrectExtension2)
+}
+
+// CloneMessageVT is CloneVT.
+func (m *TestAllTypesProto2_MessageSetCorrectExtension2) CloneMessageVT() proto.Message {
+	return m.CloneVT()
+}
+
+// EqualVT is proto.Equal.
+func (m *TestAllTypesProto2_MessageSetCorrectExtension2) EqualVT(other *TestAllTypesProto2_MessageSetCorrectExtension2) bool {
+	return proto.Equal(m, other)
+}
+
+// EqualMessageVT is EqualVT, and false for a message of another type.
+func (m *TestAllTypesProto2_MessageSetCorrectExtension2) EqualMessageVT(other proto.Message) bool {
+	o, ok := other.(*TestAllTypesProto2_MessageSetCorrectExtension2)
+	return ok && m.EqualVT(o)
+}
+
+// SizeOf returns the length of the message's encoding in bytes.
+func (m *TestAllTypesProto2_MessageSetCorrectExtension2) SizeOf() (n int) {
 	if m == nil {
 		return 0
 	}
 	if m.I != nil {
-		n += 1 + pbfast.SizeVarint(uint64(int64(*m.I)))
+		n += 1 + runtime.SizeVarint(uint64(int64(*m.I)))
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *TestAllTypesProto2_MessageSetCorrectExtension2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
+func (m *TestAllTypesProto2_MessageSetCorrectExtension2) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
 	if m == nil {
 		return w, i
 	}
@@ -9333,7 +9582,7 @@ func (m *TestAllTypesProto2_MessageSetCorrectExtension2) pbfastEncode(e *pbfast.
 		w, i = e.Grow(w, i, 11)
 	}
 	if m.I != nil {
-		i = pbfast.PutVarint(w, i, uint64(int64(*m.I)))
+		i = runtime.PutVarint(w, i, uint64(int64(*m.I)))
 		i--
 		w[i] = 0x48
 	}
@@ -9350,16 +9599,16 @@ type pbfastTestAllTypesProto2_MessageSetCorrectExtension2Node struct {
 	s pbfastTestAllTypesProto2_MessageSetCorrectExtension2Parts
 }
 
-func (m *TestAllTypesProto2_MessageSetCorrectExtension2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfastTestAllTypesProto2_MessageSetCorrectExtension2Parts, depth int) error {
+func (m *TestAllTypesProto2_MessageSetCorrectExtension2) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfastTestAllTypesProto2_MessageSetCorrectExtension2Parts, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -9368,28 +9617,29 @@ func (m *TestAllTypesProto2_MessageSetCorrectExtension2) pbfastDecode(d *pbfast.
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.I == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesProto2_MessageSetCorrectExtension2Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.I = &s.I
+				} else {
+					m.I = new(int32)
 				}
-				m.I = &s.I
 			}
 			*m.I = int32(v)
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
 
-func (m *TestAllTypesProto2_MessageSetCorrectExtension2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesProto2_MessageSetCorrectExtension2) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	m.unknownFields = m.unknownFields[:0]
 	oldI := m.I
@@ -9398,8 +9648,8 @@ func (m *TestAllTypesProto2_MessageSetCorrectExtension2) pbfastReuse(d *pbfast.D
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -9408,8 +9658,8 @@ func (m *TestAllTypesProto2_MessageSetCorrectExtension2) pbfastReuse(d *pbfast.D
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.I == nil {
 				if m.I = oldI; m.I == nil {
@@ -9419,42 +9669,39 @@ func (m *TestAllTypesProto2_MessageSetCorrectExtension2) pbfastReuse(d *pbfast.D
 			*m.I = int32(v)
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
-func (m *TestAllTypesProto2_ExtensionWithOneof) SizeOf() int { return m.PbfastSize() }
-
 // MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
 func (m *TestAllTypesProto2_ExtensionWithOneof) MarshalAppend(b []byte) ([]byte, error) {
 	if m == nil {
 		return b, nil
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := e.Start(b, m)
 	w, i = m.pbfastEncode(&e, w, i)
 	return e.Finish(w, i)
 }
 
-// Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
 func (m *TestAllTypesProto2_ExtensionWithOneof) Unmarshal(data []byte) error {
 	*m = TestAllTypesProto2_ExtensionWithOneof{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
-// UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
+// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
 func (m *TestAllTypesProto2_ExtensionWithOneof) UnmarshalOwn(data []byte) error {
 	*m = TestAllTypesProto2_ExtensionWithOneof{}
-	d := pbfast.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{Own: true, Apart: true}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -9463,8 +9710,8 @@ func (m *TestAllTypesProto2_ExtensionWithOneof) UnmarshalOwn(data []byte) error 
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *TestAllTypesProto2_ExtensionWithOneof) UnmarshalAlias(data []byte) error {
 	*m = TestAllTypesProto2_ExtensionWithOneof{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -9474,22 +9721,22 @@ func (m *TestAllTypesProto2_ExtensionWithOneof) UnmarshalAlias(data []byte) erro
 // values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestAllTypesProto2_ExtensionWithOneof) UnmarshalReuse(data []byte) error {
-	var d pbfast.Decoder
-	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
+	var d runtime.Decoder
+	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
 // SizeVT is SizeOf.
-func (m *TestAllTypesProto2_ExtensionWithOneof) SizeVT() int { return m.PbfastSize() }
+func (m *TestAllTypesProto2_ExtensionWithOneof) SizeVT() int { return m.SizeOf() }
 
 // MarshalVT returns the message's encoding. It does not look for required fields.
 func (m *TestAllTypesProto2_ExtensionWithOneof) MarshalVT() ([]byte, error) {
 	if m == nil {
 		return nil, nil
 	}
-	size := m.PbfastSize()
+	size := m.SizeOf()
 	data := make([]byte, size)
 	n, err := m.MarshalToSizedBufferVT(data)
 	if err != nil {
@@ -9500,7 +9747,17 @@ func (m *TestAllTypesProto2_ExtensionWithOneof) MarshalVT() ([]byte, error) {
 
 // MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *TestAllTypesProto2_ExtensionWithOneof) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.PbfastSize()])
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+}
+
+// MarshalVTStrict returns the message's encoding. It does not look for required fields.
+func (m *TestAllTypesProto2_ExtensionWithOneof) MarshalVTStrict() ([]byte, error) {
+	return m.MarshalVT()
+}
+
+// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
+func (m *TestAllTypesProto2_ExtensionWithOneof) MarshalToVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
 // MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
@@ -9508,42 +9765,69 @@ func (m *TestAllTypesProto2_ExtensionWithOneof) MarshalToSizedBufferVT(data []by
 	if m == nil {
 		return 0, nil
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := m.pbfastEncode(&e, data, len(data))
 	return e.Written(w, i)
 }
 
+// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *TestAllTypesProto2_ExtensionWithOneof) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data)
+}
+
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestAllTypesProto2_ExtensionWithOneof) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{}
-	return m.pbfastDecode(&d, data, pbfast.DefaultDepth)
+	d := runtime.Decoder{Own: true, Apart: true}
+	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *TestAllTypesProto2_ExtensionWithOneof) UnmarshalVTUnsafe(data []byte) error {
-	var d pbfast.Decoder
-	return m.pbfastDecode(&d, data, pbfast.DefaultDepth)
+	var d runtime.Decoder
+	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
 }
 
-// PbfastSize is SizeOf, for the run time.
-func (m *TestAllTypesProto2_ExtensionWithOneof) PbfastSize() (n int) {
+// CloneVT is proto.Clone.
+func (m *TestAllTypesProto2_ExtensionWithOneof) CloneVT() *TestAllTypesProto2_ExtensionWithOneof {
+	if m == nil {
+		return nil
+	}
+	return proto.Clone(m).(*TestAllTypesProto2_ExtensionWithOneof)
+}
+
+// CloneMessageVT is CloneVT.
+func (m *TestAllTypesProto2_ExtensionWithOneof) CloneMessageVT() proto.Message { return m.CloneVT() }
+
+// EqualVT is proto.Equal.
+func (m *TestAllTypesProto2_ExtensionWithOneof) EqualVT(other *TestAllTypesProto2_ExtensionWithOneof) bool {
+	return proto.Equal(m, other)
+}
+
+// EqualMessageVT is EqualVT, and false for a message of another type.
+func (m *TestAllTypesProto2_ExtensionWithOneof) EqualMessageVT(other proto.Message) bool {
+	o, ok := other.(*TestAllTypesProto2_ExtensionWithOneof)
+	return ok && m.EqualVT(o)
+}
+
+// SizeOf returns the length of the message's encoding in bytes.
+func (m *TestAllTypesProto2_ExtensionWithOneof) SizeOf() (n int) {
 	if m == nil {
 		return 0
 	}
 	switch v := m.OneofField.(type) {
 	case *TestAllTypesProto2_ExtensionWithOneof_A:
 		if v != nil {
-			n += 1 + pbfast.SizeVarint(uint64(int64(v.A)))
+			n += 1 + runtime.SizeVarint(uint64(int64(v.A)))
 		}
 	case *TestAllTypesProto2_ExtensionWithOneof_B:
 		if v != nil {
-			n += 1 + pbfast.SizeVarint(uint64(int64(v.B)))
+			n += 1 + runtime.SizeVarint(uint64(int64(v.B)))
 		}
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *TestAllTypesProto2_ExtensionWithOneof) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
+func (m *TestAllTypesProto2_ExtensionWithOneof) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
 	if m == nil {
 		return w, i
 	}
@@ -9560,7 +9844,7 @@ func (m *TestAllTypesProto2_ExtensionWithOneof) pbfastEncode(e *pbfast.Encoder, 
 			if i < 11 {
 				w, i = e.Grow(w, i, 11)
 			}
-			i = pbfast.PutVarint(w, i, uint64(int64(v.A)))
+			i = runtime.PutVarint(w, i, uint64(int64(v.A)))
 			i--
 			w[i] = 0x8
 		}
@@ -9569,7 +9853,7 @@ func (m *TestAllTypesProto2_ExtensionWithOneof) pbfastEncode(e *pbfast.Encoder, 
 			if i < 11 {
 				w, i = e.Grow(w, i, 11)
 			}
-			i = pbfast.PutVarint(w, i, uint64(int64(v.B)))
+			i = runtime.PutVarint(w, i, uint64(int64(v.B)))
 			i--
 			w[i] = 0x10
 		}
@@ -9577,16 +9861,16 @@ func (m *TestAllTypesProto2_ExtensionWithOneof) pbfastEncode(e *pbfast.Encoder, 
 	return w, i
 }
 
-func (m *TestAllTypesProto2_ExtensionWithOneof) pbfastDecode(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesProto2_ExtensionWithOneof) pbfastDecode(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -9595,8 +9879,8 @@ func (m *TestAllTypesProto2_ExtensionWithOneof) pbfastDecode(d *pbfast.Decoder, 
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.OneofField = &TestAllTypesProto2_ExtensionWithOneof_A{A: int32(v)}
 		case 0x10: // b
@@ -9604,22 +9888,22 @@ func (m *TestAllTypesProto2_ExtensionWithOneof) pbfastDecode(d *pbfast.Decoder, 
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.OneofField = &TestAllTypesProto2_ExtensionWithOneof_B{B: int32(v)}
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
 
-func (m *TestAllTypesProto2_ExtensionWithOneof) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesProto2_ExtensionWithOneof) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	m.unknownFields = m.unknownFields[:0]
 	m.OneofField = nil
@@ -9627,8 +9911,8 @@ func (m *TestAllTypesProto2_ExtensionWithOneof) pbfastReuse(d *pbfast.Decoder, p
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -9637,8 +9921,8 @@ func (m *TestAllTypesProto2_ExtensionWithOneof) pbfastReuse(d *pbfast.Decoder, p
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.OneofField = &TestAllTypesProto2_ExtensionWithOneof_A{A: int32(v)}
 		case 0x10: // b
@@ -9646,21 +9930,18 @@ func (m *TestAllTypesProto2_ExtensionWithOneof) pbfastReuse(d *pbfast.Decoder, p
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.OneofField = &TestAllTypesProto2_ExtensionWithOneof_B{B: int32(v)}
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
-
-// SizeOf returns the length of the message's encoding in bytes.
-func (m *ForeignMessageProto2) SizeOf() int { return m.PbfastSize() }
 
 // MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
 func (m *ForeignMessageProto2) MarshalAppend(b []byte) ([]byte, error) {
@@ -9672,26 +9953,26 @@ func (m *ForeignMessageProto2) MarshalAppend(b []byte) ([]byte, error) {
 
 func (m *ForeignMessageProto2) pbfastAppend(b []byte) []byte {
 	if m.C != nil {
-		b = pbfast.AppendVarint(append(b, 0x8), uint64(int64(*m.C)))
+		b = runtime.AppendVarint(append(b, 0x8), uint64(int64(*m.C)))
 	}
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
 func (m *ForeignMessageProto2) Unmarshal(data []byte) error {
 	*m = ForeignMessageProto2{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
-// UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
+// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
 func (m *ForeignMessageProto2) UnmarshalOwn(data []byte) error {
 	*m = ForeignMessageProto2{}
-	d := pbfast.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{Own: true, Apart: true}
+	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -9700,8 +9981,8 @@ func (m *ForeignMessageProto2) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *ForeignMessageProto2) UnmarshalAlias(data []byte) error {
 	*m = ForeignMessageProto2{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -9711,22 +9992,22 @@ func (m *ForeignMessageProto2) UnmarshalAlias(data []byte) error {
 // values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *ForeignMessageProto2) UnmarshalReuse(data []byte) error {
-	var d pbfast.Decoder
-	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
+	var d runtime.Decoder
+	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
 // SizeVT is SizeOf.
-func (m *ForeignMessageProto2) SizeVT() int { return m.PbfastSize() }
+func (m *ForeignMessageProto2) SizeVT() int { return m.SizeOf() }
 
 // MarshalVT returns the message's encoding. It does not look for required fields.
 func (m *ForeignMessageProto2) MarshalVT() ([]byte, error) {
 	if m == nil {
 		return nil, nil
 	}
-	size := m.PbfastSize()
+	size := m.SizeOf()
 	data := make([]byte, size)
 	n, err := m.MarshalToSizedBufferVT(data)
 	if err != nil {
@@ -9737,7 +10018,15 @@ func (m *ForeignMessageProto2) MarshalVT() ([]byte, error) {
 
 // MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *ForeignMessageProto2) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.PbfastSize()])
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+}
+
+// MarshalVTStrict returns the message's encoding. It does not look for required fields.
+func (m *ForeignMessageProto2) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
+
+// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
+func (m *ForeignMessageProto2) MarshalToVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
 // MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
@@ -9745,35 +10034,62 @@ func (m *ForeignMessageProto2) MarshalToSizedBufferVT(data []byte) (int, error) 
 	if m == nil {
 		return 0, nil
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := m.pbfastEncode(&e, data, len(data))
 	return e.Written(w, i)
 }
 
+// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *ForeignMessageProto2) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data)
+}
+
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *ForeignMessageProto2) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{}
-	return m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth)
+	d := runtime.Decoder{Own: true, Apart: true}
+	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *ForeignMessageProto2) UnmarshalVTUnsafe(data []byte) error {
-	var d pbfast.Decoder
-	return m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth)
+	var d runtime.Decoder
+	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
 }
 
-// PbfastSize is SizeOf, for the run time.
-func (m *ForeignMessageProto2) PbfastSize() (n int) {
+// CloneVT is proto.Clone.
+func (m *ForeignMessageProto2) CloneVT() *ForeignMessageProto2 {
+	if m == nil {
+		return nil
+	}
+	return proto.Clone(m).(*ForeignMessageProto2)
+}
+
+// CloneMessageVT is CloneVT.
+func (m *ForeignMessageProto2) CloneMessageVT() proto.Message { return m.CloneVT() }
+
+// EqualVT is proto.Equal.
+func (m *ForeignMessageProto2) EqualVT(other *ForeignMessageProto2) bool {
+	return proto.Equal(m, other)
+}
+
+// EqualMessageVT is EqualVT, and false for a message of another type.
+func (m *ForeignMessageProto2) EqualMessageVT(other proto.Message) bool {
+	o, ok := other.(*ForeignMessageProto2)
+	return ok && m.EqualVT(o)
+}
+
+// SizeOf returns the length of the message's encoding in bytes.
+func (m *ForeignMessageProto2) SizeOf() (n int) {
 	if m == nil {
 		return 0
 	}
 	if m.C != nil {
-		n += 1 + pbfast.SizeVarint(uint64(int64(*m.C)))
+		n += 1 + runtime.SizeVarint(uint64(int64(*m.C)))
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *ForeignMessageProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
+func (m *ForeignMessageProto2) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
 	if m == nil {
 		return w, i
 	}
@@ -9788,7 +10104,7 @@ func (m *ForeignMessageProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) 
 		w, i = e.Grow(w, i, 11)
 	}
 	if m.C != nil {
-		i = pbfast.PutVarint(w, i, uint64(int64(*m.C)))
+		i = runtime.PutVarint(w, i, uint64(int64(*m.C)))
 		i--
 		w[i] = 0x8
 	}
@@ -9805,16 +10121,16 @@ type pbfastForeignMessageProto2Node struct {
 	s pbfastForeignMessageProto2Parts
 }
 
-func (m *ForeignMessageProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfastForeignMessageProto2Parts, depth int) error {
+func (m *ForeignMessageProto2) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfastForeignMessageProto2Parts, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -9823,28 +10139,29 @@ func (m *ForeignMessageProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfa
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.C == nil {
-				if s == nil {
-					s = new(pbfastForeignMessageProto2Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.C = &s.C
+				} else {
+					m.C = new(int32)
 				}
-				m.C = &s.C
 			}
 			*m.C = int32(v)
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
 
-func (m *ForeignMessageProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *ForeignMessageProto2) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	m.unknownFields = m.unknownFields[:0]
 	oldC := m.C
@@ -9853,8 +10170,8 @@ func (m *ForeignMessageProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth in
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -9863,8 +10180,8 @@ func (m *ForeignMessageProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth in
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.C == nil {
 				if m.C = oldC; m.C == nil {
@@ -9874,15 +10191,12 @@ func (m *ForeignMessageProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth in
 			*m.C = int32(v)
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
-
-// SizeOf returns the length of the message's encoding in bytes.
-func (m *GroupField) SizeOf() int { return m.PbfastSize() }
 
 // MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
 func (m *GroupField) MarshalAppend(b []byte) ([]byte, error) {
@@ -9894,29 +10208,29 @@ func (m *GroupField) MarshalAppend(b []byte) ([]byte, error) {
 
 func (m *GroupField) pbfastAppend(b []byte) []byte {
 	if m.GroupInt32 != nil {
-		b = pbfast.AppendVarint(append(b, 0xd0, 0x7), uint64(int64(*m.GroupInt32)))
+		b = runtime.AppendVarint(append(b, 0xd0, 0x7), uint64(int64(*m.GroupInt32)))
 	}
 	if m.GroupUint32 != nil {
-		b = pbfast.AppendVarint(append(b, 0xd8, 0x7), uint64(*m.GroupUint32))
+		b = runtime.AppendVarint(append(b, 0xd8, 0x7), uint64(*m.GroupUint32))
 	}
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
 func (m *GroupField) Unmarshal(data []byte) error {
 	*m = GroupField{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
-// UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
+// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
 func (m *GroupField) UnmarshalOwn(data []byte) error {
 	*m = GroupField{}
-	d := pbfast.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{Own: true, Apart: true}
+	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -9925,8 +10239,8 @@ func (m *GroupField) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *GroupField) UnmarshalAlias(data []byte) error {
 	*m = GroupField{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -9936,22 +10250,22 @@ func (m *GroupField) UnmarshalAlias(data []byte) error {
 // values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *GroupField) UnmarshalReuse(data []byte) error {
-	var d pbfast.Decoder
-	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
+	var d runtime.Decoder
+	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
 // SizeVT is SizeOf.
-func (m *GroupField) SizeVT() int { return m.PbfastSize() }
+func (m *GroupField) SizeVT() int { return m.SizeOf() }
 
 // MarshalVT returns the message's encoding. It does not look for required fields.
 func (m *GroupField) MarshalVT() ([]byte, error) {
 	if m == nil {
 		return nil, nil
 	}
-	size := m.PbfastSize()
+	size := m.SizeOf()
 	data := make([]byte, size)
 	n, err := m.MarshalToSizedBufferVT(data)
 	if err != nil {
@@ -9962,7 +10276,15 @@ func (m *GroupField) MarshalVT() ([]byte, error) {
 
 // MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *GroupField) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.PbfastSize()])
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+}
+
+// MarshalVTStrict returns the message's encoding. It does not look for required fields.
+func (m *GroupField) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
+
+// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
+func (m *GroupField) MarshalToVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
 // MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
@@ -9970,38 +10292,63 @@ func (m *GroupField) MarshalToSizedBufferVT(data []byte) (int, error) {
 	if m == nil {
 		return 0, nil
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := m.pbfastEncode(&e, data, len(data))
 	return e.Written(w, i)
 }
 
+// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *GroupField) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data)
+}
+
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *GroupField) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{}
-	return m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth)
+	d := runtime.Decoder{Own: true, Apart: true}
+	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *GroupField) UnmarshalVTUnsafe(data []byte) error {
-	var d pbfast.Decoder
-	return m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth)
+	var d runtime.Decoder
+	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
 }
 
-// PbfastSize is SizeOf, for the run time.
-func (m *GroupField) PbfastSize() (n int) {
+// CloneVT is proto.Clone.
+func (m *GroupField) CloneVT() *GroupField {
+	if m == nil {
+		return nil
+	}
+	return proto.Clone(m).(*GroupField)
+}
+
+// CloneMessageVT is CloneVT.
+func (m *GroupField) CloneMessageVT() proto.Message { return m.CloneVT() }
+
+// EqualVT is proto.Equal.
+func (m *GroupField) EqualVT(other *GroupField) bool { return proto.Equal(m, other) }
+
+// EqualMessageVT is EqualVT, and false for a message of another type.
+func (m *GroupField) EqualMessageVT(other proto.Message) bool {
+	o, ok := other.(*GroupField)
+	return ok && m.EqualVT(o)
+}
+
+// SizeOf returns the length of the message's encoding in bytes.
+func (m *GroupField) SizeOf() (n int) {
 	if m == nil {
 		return 0
 	}
 	if m.GroupInt32 != nil {
-		n += 2 + pbfast.SizeVarint(uint64(int64(*m.GroupInt32)))
+		n += 2 + runtime.SizeVarint(uint64(int64(*m.GroupInt32)))
 	}
 	if m.GroupUint32 != nil {
-		n += 2 + pbfast.SizeVarint(uint64(*m.GroupUint32))
+		n += 2 + runtime.SizeVarint(uint64(*m.GroupUint32))
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *GroupField) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
+func (m *GroupField) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
 	if m == nil {
 		return w, i
 	}
@@ -10016,14 +10363,14 @@ func (m *GroupField) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, i
 		w, i = e.Grow(w, i, 19)
 	}
 	if m.GroupUint32 != nil {
-		i = pbfast.PutVarint(w, i, uint64(*m.GroupUint32))
+		i = runtime.PutVarint(w, i, uint64(*m.GroupUint32))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xd8
 		w[i+1] = 0x7
 	}
 	if m.GroupInt32 != nil {
-		i = pbfast.PutVarint(w, i, uint64(int64(*m.GroupInt32)))
+		i = runtime.PutVarint(w, i, uint64(int64(*m.GroupInt32)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xd0
@@ -10043,16 +10390,16 @@ type pbfastGroupFieldNode struct {
 	s pbfastGroupFieldParts
 }
 
-func (m *GroupField) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfastGroupFieldParts, depth int) error {
+func (m *GroupField) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfastGroupFieldParts, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -10061,14 +10408,15 @@ func (m *GroupField) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfastGroupFie
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.GroupInt32 == nil {
-				if s == nil {
-					s = new(pbfastGroupFieldParts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.GroupInt32 = &s.GroupInt32
+				} else {
+					m.GroupInt32 = new(int32)
 				}
-				m.GroupInt32 = &s.GroupInt32
 			}
 			*m.GroupInt32 = int32(v)
 		case 0x3d8: // group_uint32
@@ -10076,28 +10424,29 @@ func (m *GroupField) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfastGroupFie
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.GroupUint32 == nil {
-				if s == nil {
-					s = new(pbfastGroupFieldParts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.GroupUint32 = &s.GroupUint32
+				} else {
+					m.GroupUint32 = new(uint32)
 				}
-				m.GroupUint32 = &s.GroupUint32
 			}
 			*m.GroupUint32 = uint32(v)
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
 
-func (m *GroupField) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *GroupField) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	m.unknownFields = m.unknownFields[:0]
 	oldGroupInt32 := m.GroupInt32
@@ -10108,8 +10457,8 @@ func (m *GroupField) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -10118,8 +10467,8 @@ func (m *GroupField) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.GroupInt32 == nil {
 				if m.GroupInt32 = oldGroupInt32; m.GroupInt32 == nil {
@@ -10132,8 +10481,8 @@ func (m *GroupField) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.GroupUint32 == nil {
 				if m.GroupUint32 = oldGroupUint32; m.GroupUint32 == nil {
@@ -10143,42 +10492,39 @@ func (m *GroupField) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
 			*m.GroupUint32 = uint32(v)
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
-func (m *UnknownToTestAllTypes) SizeOf() int { return m.PbfastSize() }
-
 // MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
 func (m *UnknownToTestAllTypes) MarshalAppend(b []byte) ([]byte, error) {
 	if m == nil {
 		return b, nil
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := e.Start(b, m)
 	w, i = m.pbfastEncode(&e, w, i)
 	return e.Finish(w, i)
 }
 
-// Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
 func (m *UnknownToTestAllTypes) Unmarshal(data []byte) error {
 	*m = UnknownToTestAllTypes{}
-	d := pbfast.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{Own: true}
+	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
-// UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
+// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
 func (m *UnknownToTestAllTypes) UnmarshalOwn(data []byte) error {
 	*m = UnknownToTestAllTypes{}
-	d := pbfast.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{Own: true, Apart: true}
+	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -10187,8 +10533,8 @@ func (m *UnknownToTestAllTypes) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *UnknownToTestAllTypes) UnmarshalAlias(data []byte) error {
 	*m = UnknownToTestAllTypes{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -10198,22 +10544,22 @@ func (m *UnknownToTestAllTypes) UnmarshalAlias(data []byte) error {
 // values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *UnknownToTestAllTypes) UnmarshalReuse(data []byte) error {
-	var d pbfast.Decoder
-	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
+	var d runtime.Decoder
+	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
 // SizeVT is SizeOf.
-func (m *UnknownToTestAllTypes) SizeVT() int { return m.PbfastSize() }
+func (m *UnknownToTestAllTypes) SizeVT() int { return m.SizeOf() }
 
 // MarshalVT returns the message's encoding. It does not look for required fields.
 func (m *UnknownToTestAllTypes) MarshalVT() ([]byte, error) {
 	if m == nil {
 		return nil, nil
 	}
-	size := m.PbfastSize()
+	size := m.SizeOf()
 	data := make([]byte, size)
 	n, err := m.MarshalToSizedBufferVT(data)
 	if err != nil {
@@ -10224,7 +10570,15 @@ func (m *UnknownToTestAllTypes) MarshalVT() ([]byte, error) {
 
 // MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *UnknownToTestAllTypes) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.PbfastSize()])
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+}
+
+// MarshalVTStrict returns the message's encoding. It does not look for required fields.
+func (m *UnknownToTestAllTypes) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
+
+// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
+func (m *UnknownToTestAllTypes) MarshalToVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
 // MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
@@ -10232,52 +10586,79 @@ func (m *UnknownToTestAllTypes) MarshalToSizedBufferVT(data []byte) (int, error)
 	if m == nil {
 		return 0, nil
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := m.pbfastEncode(&e, data, len(data))
 	return e.Written(w, i)
 }
 
+// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *UnknownToTestAllTypes) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data)
+}
+
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *UnknownToTestAllTypes) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{Own: true}
-	return m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth)
+	d := runtime.Decoder{Own: true, Apart: true}
+	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *UnknownToTestAllTypes) UnmarshalVTUnsafe(data []byte) error {
-	var d pbfast.Decoder
-	return m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth)
+	var d runtime.Decoder
+	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
 }
 
-// PbfastSize is SizeOf, for the run time.
-func (m *UnknownToTestAllTypes) PbfastSize() (n int) {
+// CloneVT is proto.Clone.
+func (m *UnknownToTestAllTypes) CloneVT() *UnknownToTestAllTypes {
+	if m == nil {
+		return nil
+	}
+	return proto.Clone(m).(*UnknownToTestAllTypes)
+}
+
+// CloneMessageVT is CloneVT.
+func (m *UnknownToTestAllTypes) CloneMessageVT() proto.Message { return m.CloneVT() }
+
+// EqualVT is proto.Equal.
+func (m *UnknownToTestAllTypes) EqualVT(other *UnknownToTestAllTypes) bool {
+	return proto.Equal(m, other)
+}
+
+// EqualMessageVT is EqualVT, and false for a message of another type.
+func (m *UnknownToTestAllTypes) EqualMessageVT(other proto.Message) bool {
+	o, ok := other.(*UnknownToTestAllTypes)
+	return ok && m.EqualVT(o)
+}
+
+// SizeOf returns the length of the message's encoding in bytes.
+func (m *UnknownToTestAllTypes) SizeOf() (n int) {
 	if m == nil {
 		return 0
 	}
 	if m.OptionalInt32 != nil {
-		n += 2 + pbfast.SizeVarint(uint64(int64(*m.OptionalInt32)))
+		n += 2 + runtime.SizeVarint(uint64(int64(*m.OptionalInt32)))
 	}
 	if m.OptionalString != nil {
 		l := len(*m.OptionalString)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if m.NestedMessage != nil {
-		l := m.NestedMessage.PbfastSize()
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := m.NestedMessage.SizeOf()
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if m.Optionalgroup != nil {
-		n += 4 + m.Optionalgroup.PbfastSize()
+		n += 4 + m.Optionalgroup.SizeOf()
 	}
 	if m.OptionalBool != nil {
 		n += 2 + 1
 	}
 	if len(m.RepeatedInt32) > 0 {
-		n += 2*len(m.RepeatedInt32) + pbfast.SizeVarints(m.RepeatedInt32)
+		n += 2*len(m.RepeatedInt32) + runtime.SizeVarints(m.RepeatedInt32)
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *UnknownToTestAllTypes) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
+func (m *UnknownToTestAllTypes) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
 	if m == nil {
 		return w, i
 	}
@@ -10293,7 +10674,7 @@ func (m *UnknownToTestAllTypes) pbfastEncode(e *pbfast.Encoder, w []byte, i int)
 			w, i = e.Grow(w, i, 12*n)
 		}
 		for k := n - 1; k >= 0; k-- {
-			i = pbfast.PutVarint(w, i, uint64(int64(m.RepeatedInt32[k])))
+			i = runtime.PutVarint(w, i, uint64(int64(m.RepeatedInt32[k])))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0x98
@@ -10305,7 +10686,7 @@ func (m *UnknownToTestAllTypes) pbfastEncode(e *pbfast.Encoder, w []byte, i int)
 	}
 	if m.OptionalBool != nil {
 		i--
-		w[i] = byte(pbfast.Bit(*m.OptionalBool))
+		w[i] = byte(runtime.Bit(*m.OptionalBool))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xf0
@@ -10331,7 +10712,7 @@ func (m *UnknownToTestAllTypes) pbfastEncode(e *pbfast.Encoder, w []byte, i int)
 				w, i = e.Grow(w, i, 11)
 			}
 			if m.A != nil {
-				i = pbfast.PutVarint(w, i, uint64(int64(*m.A)))
+				i = runtime.PutVarint(w, i, uint64(int64(*m.A)))
 				i--
 				w[i] = 0x8
 			}
@@ -10358,7 +10739,7 @@ func (m *UnknownToTestAllTypes) pbfastEncode(e *pbfast.Encoder, w []byte, i int)
 				w, i = e.Grow(w, i, 11)
 			}
 			if m.C != nil {
-				i = pbfast.PutVarint(w, i, uint64(int64(*m.C)))
+				i = runtime.PutVarint(w, i, uint64(int64(*m.C)))
 				i--
 				w[i] = 0x8
 			}
@@ -10366,7 +10747,7 @@ func (m *UnknownToTestAllTypes) pbfastEncode(e *pbfast.Encoder, w []byte, i int)
 		if i < 12 {
 			w, i = e.Grow(w, i, 12)
 		}
-		i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xda
@@ -10382,14 +10763,14 @@ func (m *UnknownToTestAllTypes) pbfastEncode(e *pbfast.Encoder, w []byte, i int)
 		}
 		i -= len(v)
 		copy(w[i:], v)
-		i = pbfast.PutVarint(w, i, uint64(len(v)))
+		i = runtime.PutVarint(w, i, uint64(len(v)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xd2
 		w[i+1] = 0x3e
 	}
 	if m.OptionalInt32 != nil {
-		i = pbfast.PutVarint(w, i, uint64(int64(*m.OptionalInt32)))
+		i = runtime.PutVarint(w, i, uint64(int64(*m.OptionalInt32)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xc8
@@ -10411,16 +10792,16 @@ type pbfastUnknownToTestAllTypesNode struct {
 	s pbfastUnknownToTestAllTypesParts
 }
 
-func (m *UnknownToTestAllTypes) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfastUnknownToTestAllTypesParts, depth int) error {
+func (m *UnknownToTestAllTypes) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfastUnknownToTestAllTypesParts, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -10429,14 +10810,15 @@ func (m *UnknownToTestAllTypes) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbf
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.OptionalInt32 == nil {
-				if s == nil {
-					s = new(pbfastUnknownToTestAllTypesParts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.OptionalInt32 = &s.OptionalInt32
+				} else {
+					m.OptionalInt32 = new(int32)
 				}
-				m.OptionalInt32 = &s.OptionalInt32
 			}
 			*m.OptionalInt32 = int32(v)
 		case 0x1f52: // optional_string
@@ -10445,14 +10827,15 @@ func (m *UnknownToTestAllTypes) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbf
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.OptionalString == nil {
-				if s == nil {
-					s = new(pbfastUnknownToTestAllTypesParts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.OptionalString = &s.OptionalString
+				} else {
+					m.OptionalString = new(string)
 				}
-				m.OptionalString = &s.OptionalString
 			}
 			*m.OptionalString = d.String(v)
 		case 0x1f5a: // nested_message
@@ -10461,14 +10844,15 @@ func (m *UnknownToTestAllTypes) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbf
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.NestedMessage == nil {
-				if s == nil {
-					s = new(pbfastUnknownToTestAllTypesParts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.NestedMessage = &s.NestedMessage.m
+				} else {
+					m.NestedMessage = new(ForeignMessageProto2)
 				}
-				m.NestedMessage = &s.NestedMessage.m
 			}
 			var of *pbfastForeignMessageProto2Parts
 			if s != nil {
@@ -10487,14 +10871,15 @@ func (m *UnknownToTestAllTypes) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbf
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.OptionalBool == nil {
-				if s == nil {
-					s = new(pbfastUnknownToTestAllTypesParts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.OptionalBool = &s.OptionalBool
+				} else {
+					m.OptionalBool = new(bool)
 				}
-				m.OptionalBool = &s.OptionalBool
 			}
 			*m.OptionalBool = v != 0
 		case 0x1f98: // repeated_int32
@@ -10502,8 +10887,8 @@ func (m *UnknownToTestAllTypes) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbf
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.RepeatedInt32 = append(m.RepeatedInt32, int32(v))
 		case 0x1f9a: // repeated_int32, packed
@@ -10512,25 +10897,25 @@ func (m *UnknownToTestAllTypes) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbf
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.RepeatedInt32, err = pbfast.AppendVarints(m.RepeatedInt32, v); err != nil {
+			if m.RepeatedInt32, err = runtime.AppendVarints(m.RepeatedInt32, v); err != nil {
 				return err
 			}
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
 
-func (m *UnknownToTestAllTypes) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *UnknownToTestAllTypes) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	m.unknownFields = m.unknownFields[:0]
 	oldOptionalInt32 := m.OptionalInt32
@@ -10547,8 +10932,8 @@ func (m *UnknownToTestAllTypes) pbfastReuse(d *pbfast.Decoder, p []byte, depth i
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -10557,8 +10942,8 @@ func (m *UnknownToTestAllTypes) pbfastReuse(d *pbfast.Decoder, p []byte, depth i
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.OptionalInt32 == nil {
 				if m.OptionalInt32 = oldOptionalInt32; m.OptionalInt32 == nil {
@@ -10572,8 +10957,8 @@ func (m *UnknownToTestAllTypes) pbfastReuse(d *pbfast.Decoder, p []byte, depth i
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.OptionalString == nil {
 				if m.OptionalString = oldOptionalString; m.OptionalString == nil {
@@ -10587,8 +10972,8 @@ func (m *UnknownToTestAllTypes) pbfastReuse(d *pbfast.Decoder, p []byte, depth i
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.NestedMessage != nil {
 				if err := m.NestedMessage.pbfastDecode(d, v, nil, depth); err != nil {
@@ -10612,8 +10997,8 @@ func (m *UnknownToTestAllTypes) pbfastReuse(d *pbfast.Decoder, p []byte, depth i
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.OptionalBool == nil {
 				if m.OptionalBool = oldOptionalBool; m.OptionalBool == nil {
@@ -10626,8 +11011,8 @@ func (m *UnknownToTestAllTypes) pbfastReuse(d *pbfast.Decoder, p []byte, depth i
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.RepeatedInt32 = append(m.RepeatedInt32, int32(v))
 		case 0x1f9a: // repeated_int32, packed
@@ -10636,24 +11021,21 @@ func (m *UnknownToTestAllTypes) pbfastReuse(d *pbfast.Decoder, p []byte, depth i
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.RepeatedInt32, err = pbfast.AppendVarints(m.RepeatedInt32, v); err != nil {
+			if m.RepeatedInt32, err = runtime.AppendVarints(m.RepeatedInt32, v); err != nil {
 				return err
 			}
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
-
-// SizeOf returns the length of the message's encoding in bytes.
-func (m *UnknownToTestAllTypes_OptionalGroup) SizeOf() int { return m.PbfastSize() }
 
 // MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
 func (m *UnknownToTestAllTypes_OptionalGroup) MarshalAppend(b []byte) ([]byte, error) {
@@ -10665,26 +11047,26 @@ func (m *UnknownToTestAllTypes_OptionalGroup) MarshalAppend(b []byte) ([]byte, e
 
 func (m *UnknownToTestAllTypes_OptionalGroup) pbfastAppend(b []byte) []byte {
 	if m.A != nil {
-		b = pbfast.AppendVarint(append(b, 0x8), uint64(int64(*m.A)))
+		b = runtime.AppendVarint(append(b, 0x8), uint64(int64(*m.A)))
 	}
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
 func (m *UnknownToTestAllTypes_OptionalGroup) Unmarshal(data []byte) error {
 	*m = UnknownToTestAllTypes_OptionalGroup{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
-// UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
+// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
 func (m *UnknownToTestAllTypes_OptionalGroup) UnmarshalOwn(data []byte) error {
 	*m = UnknownToTestAllTypes_OptionalGroup{}
-	d := pbfast.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{Own: true, Apart: true}
+	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -10693,8 +11075,8 @@ func (m *UnknownToTestAllTypes_OptionalGroup) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *UnknownToTestAllTypes_OptionalGroup) UnmarshalAlias(data []byte) error {
 	*m = UnknownToTestAllTypes_OptionalGroup{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -10704,22 +11086,22 @@ func (m *UnknownToTestAllTypes_OptionalGroup) UnmarshalAlias(data []byte) error 
 // values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *UnknownToTestAllTypes_OptionalGroup) UnmarshalReuse(data []byte) error {
-	var d pbfast.Decoder
-	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
+	var d runtime.Decoder
+	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
 // SizeVT is SizeOf.
-func (m *UnknownToTestAllTypes_OptionalGroup) SizeVT() int { return m.PbfastSize() }
+func (m *UnknownToTestAllTypes_OptionalGroup) SizeVT() int { return m.SizeOf() }
 
 // MarshalVT returns the message's encoding. It does not look for required fields.
 func (m *UnknownToTestAllTypes_OptionalGroup) MarshalVT() ([]byte, error) {
 	if m == nil {
 		return nil, nil
 	}
-	size := m.PbfastSize()
+	size := m.SizeOf()
 	data := make([]byte, size)
 	n, err := m.MarshalToSizedBufferVT(data)
 	if err != nil {
@@ -10730,7 +11112,15 @@ func (m *UnknownToTestAllTypes_OptionalGroup) MarshalVT() ([]byte, error) {
 
 // MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *UnknownToTestAllTypes_OptionalGroup) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.PbfastSize()])
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+}
+
+// MarshalVTStrict returns the message's encoding. It does not look for required fields.
+func (m *UnknownToTestAllTypes_OptionalGroup) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
+
+// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
+func (m *UnknownToTestAllTypes_OptionalGroup) MarshalToVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
 // MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
@@ -10738,35 +11128,62 @@ func (m *UnknownToTestAllTypes_OptionalGroup) MarshalToSizedBufferVT(data []byte
 	if m == nil {
 		return 0, nil
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := m.pbfastEncode(&e, data, len(data))
 	return e.Written(w, i)
 }
 
+// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *UnknownToTestAllTypes_OptionalGroup) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data)
+}
+
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *UnknownToTestAllTypes_OptionalGroup) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{}
-	return m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth)
+	d := runtime.Decoder{Own: true, Apart: true}
+	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *UnknownToTestAllTypes_OptionalGroup) UnmarshalVTUnsafe(data []byte) error {
-	var d pbfast.Decoder
-	return m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth)
+	var d runtime.Decoder
+	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
 }
 
-// PbfastSize is SizeOf, for the run time.
-func (m *UnknownToTestAllTypes_OptionalGroup) PbfastSize() (n int) {
+// CloneVT is proto.Clone.
+func (m *UnknownToTestAllTypes_OptionalGroup) CloneVT() *UnknownToTestAllTypes_OptionalGroup {
+	if m == nil {
+		return nil
+	}
+	return proto.Clone(m).(*UnknownToTestAllTypes_OptionalGroup)
+}
+
+// CloneMessageVT is CloneVT.
+func (m *UnknownToTestAllTypes_OptionalGroup) CloneMessageVT() proto.Message { return m.CloneVT() }
+
+// EqualVT is proto.Equal.
+func (m *UnknownToTestAllTypes_OptionalGroup) EqualVT(other *UnknownToTestAllTypes_OptionalGroup) bool {
+	return proto.Equal(m, other)
+}
+
+// EqualMessageVT is EqualVT, and false for a message of another type.
+func (m *UnknownToTestAllTypes_OptionalGroup) EqualMessageVT(other proto.Message) bool {
+	o, ok := other.(*UnknownToTestAllTypes_OptionalGroup)
+	return ok && m.EqualVT(o)
+}
+
+// SizeOf returns the length of the message's encoding in bytes.
+func (m *UnknownToTestAllTypes_OptionalGroup) SizeOf() (n int) {
 	if m == nil {
 		return 0
 	}
 	if m.A != nil {
-		n += 1 + pbfast.SizeVarint(uint64(int64(*m.A)))
+		n += 1 + runtime.SizeVarint(uint64(int64(*m.A)))
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *UnknownToTestAllTypes_OptionalGroup) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
+func (m *UnknownToTestAllTypes_OptionalGroup) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
 	if m == nil {
 		return w, i
 	}
@@ -10781,7 +11198,7 @@ func (m *UnknownToTestAllTypes_OptionalGroup) pbfastEncode(e *pbfast.Encoder, w 
 		w, i = e.Grow(w, i, 11)
 	}
 	if m.A != nil {
-		i = pbfast.PutVarint(w, i, uint64(int64(*m.A)))
+		i = runtime.PutVarint(w, i, uint64(int64(*m.A)))
 		i--
 		w[i] = 0x8
 	}
@@ -10798,16 +11215,16 @@ type pbfastUnknownToTestAllTypes_OptionalGroupNode struct {
 	s pbfastUnknownToTestAllTypes_OptionalGroupParts
 }
 
-func (m *UnknownToTestAllTypes_OptionalGroup) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfastUnknownToTestAllTypes_OptionalGroupParts, depth int) error {
+func (m *UnknownToTestAllTypes_OptionalGroup) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfastUnknownToTestAllTypes_OptionalGroupParts, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -10816,28 +11233,29 @@ func (m *UnknownToTestAllTypes_OptionalGroup) pbfastDecode(d *pbfast.Decoder, p 
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.A == nil {
-				if s == nil {
-					s = new(pbfastUnknownToTestAllTypes_OptionalGroupParts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.A = &s.A
+				} else {
+					m.A = new(int32)
 				}
-				m.A = &s.A
 			}
 			*m.A = int32(v)
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
 
-func (m *UnknownToTestAllTypes_OptionalGroup) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *UnknownToTestAllTypes_OptionalGroup) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	m.unknownFields = m.unknownFields[:0]
 	oldA := m.A
@@ -10846,8 +11264,8 @@ func (m *UnknownToTestAllTypes_OptionalGroup) pbfastReuse(d *pbfast.Decoder, p [
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -10856,8 +11274,8 @@ func (m *UnknownToTestAllTypes_OptionalGroup) pbfastReuse(d *pbfast.Decoder, p [
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.A == nil {
 				if m.A = oldA; m.A == nil {
@@ -10867,15 +11285,12 @@ func (m *UnknownToTestAllTypes_OptionalGroup) pbfastReuse(d *pbfast.Decoder, p [
 			*m.A = int32(v)
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
-
-// SizeOf returns the length of the message's encoding in bytes.
-func (m *NullHypothesisProto2) SizeOf() int { return m.PbfastSize() }
 
 // MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
 func (m *NullHypothesisProto2) MarshalAppend(b []byte) ([]byte, error) {
@@ -10889,21 +11304,21 @@ func (m *NullHypothesisProto2) pbfastAppend(b []byte) []byte {
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
 func (m *NullHypothesisProto2) Unmarshal(data []byte) error {
 	*m = NullHypothesisProto2{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
-// UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
+// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
 func (m *NullHypothesisProto2) UnmarshalOwn(data []byte) error {
 	*m = NullHypothesisProto2{}
-	d := pbfast.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{Own: true, Apart: true}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -10912,8 +11327,8 @@ func (m *NullHypothesisProto2) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *NullHypothesisProto2) UnmarshalAlias(data []byte) error {
 	*m = NullHypothesisProto2{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -10923,22 +11338,22 @@ func (m *NullHypothesisProto2) UnmarshalAlias(data []byte) error {
 // values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *NullHypothesisProto2) UnmarshalReuse(data []byte) error {
-	var d pbfast.Decoder
-	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
+	var d runtime.Decoder
+	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
 // SizeVT is SizeOf.
-func (m *NullHypothesisProto2) SizeVT() int { return m.PbfastSize() }
+func (m *NullHypothesisProto2) SizeVT() int { return m.SizeOf() }
 
 // MarshalVT returns the message's encoding. It does not look for required fields.
 func (m *NullHypothesisProto2) MarshalVT() ([]byte, error) {
 	if m == nil {
 		return nil, nil
 	}
-	size := m.PbfastSize()
+	size := m.SizeOf()
 	data := make([]byte, size)
 	n, err := m.MarshalToSizedBufferVT(data)
 	if err != nil {
@@ -10949,7 +11364,15 @@ func (m *NullHypothesisProto2) MarshalVT() ([]byte, error) {
 
 // MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *NullHypothesisProto2) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.PbfastSize()])
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+}
+
+// MarshalVTStrict returns the message's encoding. It does not look for required fields.
+func (m *NullHypothesisProto2) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
+
+// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
+func (m *NullHypothesisProto2) MarshalToVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
 // MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
@@ -10957,32 +11380,59 @@ func (m *NullHypothesisProto2) MarshalToSizedBufferVT(data []byte) (int, error) 
 	if m == nil {
 		return 0, nil
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := m.pbfastEncode(&e, data, len(data))
 	return e.Written(w, i)
 }
 
+// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *NullHypothesisProto2) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data)
+}
+
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *NullHypothesisProto2) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{}
-	return m.pbfastDecode(&d, data, pbfast.DefaultDepth)
+	d := runtime.Decoder{Own: true, Apart: true}
+	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *NullHypothesisProto2) UnmarshalVTUnsafe(data []byte) error {
-	var d pbfast.Decoder
-	return m.pbfastDecode(&d, data, pbfast.DefaultDepth)
+	var d runtime.Decoder
+	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
 }
 
-// PbfastSize is SizeOf, for the run time.
-func (m *NullHypothesisProto2) PbfastSize() (n int) {
+// CloneVT is proto.Clone.
+func (m *NullHypothesisProto2) CloneVT() *NullHypothesisProto2 {
+	if m == nil {
+		return nil
+	}
+	return proto.Clone(m).(*NullHypothesisProto2)
+}
+
+// CloneMessageVT is CloneVT.
+func (m *NullHypothesisProto2) CloneMessageVT() proto.Message { return m.CloneVT() }
+
+// EqualVT is proto.Equal.
+func (m *NullHypothesisProto2) EqualVT(other *NullHypothesisProto2) bool {
+	return proto.Equal(m, other)
+}
+
+// EqualMessageVT is EqualVT, and false for a message of another type.
+func (m *NullHypothesisProto2) EqualMessageVT(other proto.Message) bool {
+	o, ok := other.(*NullHypothesisProto2)
+	return ok && m.EqualVT(o)
+}
+
+// SizeOf returns the length of the message's encoding in bytes.
+func (m *NullHypothesisProto2) SizeOf() (n int) {
 	if m == nil {
 		return 0
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *NullHypothesisProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
+func (m *NullHypothesisProto2) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
 	if m == nil {
 		return w, i
 	}
@@ -10996,53 +11446,50 @@ func (m *NullHypothesisProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) 
 	return w, i
 }
 
-func (m *NullHypothesisProto2) pbfastDecode(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *NullHypothesisProto2) pbfastDecode(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
 
-func (m *NullHypothesisProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *NullHypothesisProto2) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	m.unknownFields = m.unknownFields[:0]
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
-
-// SizeOf returns the length of the message's encoding in bytes.
-func (m *EnumOnlyProto2) SizeOf() int { return m.PbfastSize() }
 
 // MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
 func (m *EnumOnlyProto2) MarshalAppend(b []byte) ([]byte, error) {
@@ -11056,21 +11503,21 @@ func (m *EnumOnlyProto2) pbfastAppend(b []byte) []byte {
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
 func (m *EnumOnlyProto2) Unmarshal(data []byte) error {
 	*m = EnumOnlyProto2{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
-// UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
+// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
 func (m *EnumOnlyProto2) UnmarshalOwn(data []byte) error {
 	*m = EnumOnlyProto2{}
-	d := pbfast.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{Own: true, Apart: true}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -11079,8 +11526,8 @@ func (m *EnumOnlyProto2) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *EnumOnlyProto2) UnmarshalAlias(data []byte) error {
 	*m = EnumOnlyProto2{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -11090,22 +11537,22 @@ func (m *EnumOnlyProto2) UnmarshalAlias(data []byte) error {
 // values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *EnumOnlyProto2) UnmarshalReuse(data []byte) error {
-	var d pbfast.Decoder
-	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
+	var d runtime.Decoder
+	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
 // SizeVT is SizeOf.
-func (m *EnumOnlyProto2) SizeVT() int { return m.PbfastSize() }
+func (m *EnumOnlyProto2) SizeVT() int { return m.SizeOf() }
 
 // MarshalVT returns the message's encoding. It does not look for required fields.
 func (m *EnumOnlyProto2) MarshalVT() ([]byte, error) {
 	if m == nil {
 		return nil, nil
 	}
-	size := m.PbfastSize()
+	size := m.SizeOf()
 	data := make([]byte, size)
 	n, err := m.MarshalToSizedBufferVT(data)
 	if err != nil {
@@ -11116,7 +11563,15 @@ func (m *EnumOnlyProto2) MarshalVT() ([]byte, error) {
 
 // MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *EnumOnlyProto2) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.PbfastSize()])
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+}
+
+// MarshalVTStrict returns the message's encoding. It does not look for required fields.
+func (m *EnumOnlyProto2) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
+
+// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
+func (m *EnumOnlyProto2) MarshalToVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
 // MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
@@ -11124,32 +11579,57 @@ func (m *EnumOnlyProto2) MarshalToSizedBufferVT(data []byte) (int, error) {
 	if m == nil {
 		return 0, nil
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := m.pbfastEncode(&e, data, len(data))
 	return e.Written(w, i)
 }
 
+// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *EnumOnlyProto2) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data)
+}
+
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *EnumOnlyProto2) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{}
-	return m.pbfastDecode(&d, data, pbfast.DefaultDepth)
+	d := runtime.Decoder{Own: true, Apart: true}
+	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *EnumOnlyProto2) UnmarshalVTUnsafe(data []byte) error {
-	var d pbfast.Decoder
-	return m.pbfastDecode(&d, data, pbfast.DefaultDepth)
+	var d runtime.Decoder
+	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
 }
 
-// PbfastSize is SizeOf, for the run time.
-func (m *EnumOnlyProto2) PbfastSize() (n int) {
+// CloneVT is proto.Clone.
+func (m *EnumOnlyProto2) CloneVT() *EnumOnlyProto2 {
+	if m == nil {
+		return nil
+	}
+	return proto.Clone(m).(*EnumOnlyProto2)
+}
+
+// CloneMessageVT is CloneVT.
+func (m *EnumOnlyProto2) CloneMessageVT() proto.Message { return m.CloneVT() }
+
+// EqualVT is proto.Equal.
+func (m *EnumOnlyProto2) EqualVT(other *EnumOnlyProto2) bool { return proto.Equal(m, other) }
+
+// EqualMessageVT is EqualVT, and false for a message of another type.
+func (m *EnumOnlyProto2) EqualMessageVT(other proto.Message) bool {
+	o, ok := other.(*EnumOnlyProto2)
+	return ok && m.EqualVT(o)
+}
+
+// SizeOf returns the length of the message's encoding in bytes.
+func (m *EnumOnlyProto2) SizeOf() (n int) {
 	if m == nil {
 		return 0
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *EnumOnlyProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
+func (m *EnumOnlyProto2) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
 	if m == nil {
 		return w, i
 	}
@@ -11163,80 +11643,77 @@ func (m *EnumOnlyProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byt
 	return w, i
 }
 
-func (m *EnumOnlyProto2) pbfastDecode(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *EnumOnlyProto2) pbfastDecode(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
 
-func (m *EnumOnlyProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *EnumOnlyProto2) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	m.unknownFields = m.unknownFields[:0]
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
-
-// SizeOf returns the length of the message's encoding in bytes.
-func (m *OneStringProto2) SizeOf() int { return m.PbfastSize() }
 
 // MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
 func (m *OneStringProto2) MarshalAppend(b []byte) ([]byte, error) {
 	if m == nil {
 		return b, nil
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := e.Start(b, m)
 	w, i = m.pbfastEncode(&e, w, i)
 	return e.Finish(w, i)
 }
 
-// Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
 func (m *OneStringProto2) Unmarshal(data []byte) error {
 	*m = OneStringProto2{}
-	d := pbfast.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{Own: true}
+	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
-// UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
+// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
 func (m *OneStringProto2) UnmarshalOwn(data []byte) error {
 	*m = OneStringProto2{}
-	d := pbfast.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{Own: true, Apart: true}
+	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -11245,8 +11722,8 @@ func (m *OneStringProto2) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *OneStringProto2) UnmarshalAlias(data []byte) error {
 	*m = OneStringProto2{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -11256,22 +11733,22 @@ func (m *OneStringProto2) UnmarshalAlias(data []byte) error {
 // values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *OneStringProto2) UnmarshalReuse(data []byte) error {
-	var d pbfast.Decoder
-	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
+	var d runtime.Decoder
+	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
 // SizeVT is SizeOf.
-func (m *OneStringProto2) SizeVT() int { return m.PbfastSize() }
+func (m *OneStringProto2) SizeVT() int { return m.SizeOf() }
 
 // MarshalVT returns the message's encoding. It does not look for required fields.
 func (m *OneStringProto2) MarshalVT() ([]byte, error) {
 	if m == nil {
 		return nil, nil
 	}
-	size := m.PbfastSize()
+	size := m.SizeOf()
 	data := make([]byte, size)
 	n, err := m.MarshalToSizedBufferVT(data)
 	if err != nil {
@@ -11282,7 +11759,15 @@ func (m *OneStringProto2) MarshalVT() ([]byte, error) {
 
 // MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *OneStringProto2) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.PbfastSize()])
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+}
+
+// MarshalVTStrict returns the message's encoding. It does not look for required fields.
+func (m *OneStringProto2) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
+
+// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
+func (m *OneStringProto2) MarshalToVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
 // MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
@@ -11290,36 +11775,61 @@ func (m *OneStringProto2) MarshalToSizedBufferVT(data []byte) (int, error) {
 	if m == nil {
 		return 0, nil
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := m.pbfastEncode(&e, data, len(data))
 	return e.Written(w, i)
 }
 
+// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *OneStringProto2) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data)
+}
+
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *OneStringProto2) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{Own: true}
-	return m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth)
+	d := runtime.Decoder{Own: true, Apart: true}
+	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *OneStringProto2) UnmarshalVTUnsafe(data []byte) error {
-	var d pbfast.Decoder
-	return m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth)
+	var d runtime.Decoder
+	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
 }
 
-// PbfastSize is SizeOf, for the run time.
-func (m *OneStringProto2) PbfastSize() (n int) {
+// CloneVT is proto.Clone.
+func (m *OneStringProto2) CloneVT() *OneStringProto2 {
+	if m == nil {
+		return nil
+	}
+	return proto.Clone(m).(*OneStringProto2)
+}
+
+// CloneMessageVT is CloneVT.
+func (m *OneStringProto2) CloneMessageVT() proto.Message { return m.CloneVT() }
+
+// EqualVT is proto.Equal.
+func (m *OneStringProto2) EqualVT(other *OneStringProto2) bool { return proto.Equal(m, other) }
+
+// EqualMessageVT is EqualVT, and false for a message of another type.
+func (m *OneStringProto2) EqualMessageVT(other proto.Message) bool {
+	o, ok := other.(*OneStringProto2)
+	return ok && m.EqualVT(o)
+}
+
+// SizeOf returns the length of the message's encoding in bytes.
+func (m *OneStringProto2) SizeOf() (n int) {
 	if m == nil {
 		return 0
 	}
 	if m.Data != nil {
 		l := len(*m.Data)
-		n += 1 + l + pbfast.SizeVarint(uint64(l))
+		n += 1 + l + runtime.SizeVarint(uint64(l))
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *OneStringProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
+func (m *OneStringProto2) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
 	if m == nil {
 		return w, i
 	}
@@ -11340,7 +11850,7 @@ func (m *OneStringProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]by
 		}
 		i -= len(v)
 		copy(w[i:], v)
-		i = pbfast.PutVarint(w, i, uint64(len(v)))
+		i = runtime.PutVarint(w, i, uint64(len(v)))
 		i--
 		w[i] = 0xa
 	}
@@ -11357,16 +11867,16 @@ type pbfastOneStringProto2Node struct {
 	s pbfastOneStringProto2Parts
 }
 
-func (m *OneStringProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfastOneStringProto2Parts, depth int) error {
+func (m *OneStringProto2) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfastOneStringProto2Parts, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -11376,28 +11886,29 @@ func (m *OneStringProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfastOne
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.Data == nil {
-				if s == nil {
-					s = new(pbfastOneStringProto2Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.Data = &s.Data
+				} else {
+					m.Data = new(string)
 				}
-				m.Data = &s.Data
 			}
 			*m.Data = d.String(v)
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
 
-func (m *OneStringProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *OneStringProto2) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	m.unknownFields = m.unknownFields[:0]
 	oldData := m.Data
@@ -11406,8 +11917,8 @@ func (m *OneStringProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) er
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -11417,8 +11928,8 @@ func (m *OneStringProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) er
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.Data == nil {
 				if m.Data = oldData; m.Data == nil {
@@ -11428,42 +11939,39 @@ func (m *OneStringProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) er
 			*m.Data = d.String(v)
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
-func (m *ProtoWithKeywords) SizeOf() int { return m.PbfastSize() }
-
 // MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
 func (m *ProtoWithKeywords) MarshalAppend(b []byte) ([]byte, error) {
 	if m == nil {
 		return b, nil
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := e.Start(b, m)
 	w, i = m.pbfastEncode(&e, w, i)
 	return e.Finish(w, i)
 }
 
-// Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
 func (m *ProtoWithKeywords) Unmarshal(data []byte) error {
 	*m = ProtoWithKeywords{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, pbfast.Copy(data), nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, runtime.Copy(data), nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
-// UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
+// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
 func (m *ProtoWithKeywords) UnmarshalOwn(data []byte) error {
 	*m = ProtoWithKeywords{}
-	d := pbfast.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{Own: true, Apart: true}
+	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -11472,8 +11980,8 @@ func (m *ProtoWithKeywords) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *ProtoWithKeywords) UnmarshalAlias(data []byte) error {
 	*m = ProtoWithKeywords{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -11483,22 +11991,22 @@ func (m *ProtoWithKeywords) UnmarshalAlias(data []byte) error {
 // values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *ProtoWithKeywords) UnmarshalReuse(data []byte) error {
-	var d pbfast.Decoder
-	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
+	var d runtime.Decoder
+	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
 // SizeVT is SizeOf.
-func (m *ProtoWithKeywords) SizeVT() int { return m.PbfastSize() }
+func (m *ProtoWithKeywords) SizeVT() int { return m.SizeOf() }
 
 // MarshalVT returns the message's encoding. It does not look for required fields.
 func (m *ProtoWithKeywords) MarshalVT() ([]byte, error) {
 	if m == nil {
 		return nil, nil
 	}
-	size := m.PbfastSize()
+	size := m.SizeOf()
 	data := make([]byte, size)
 	n, err := m.MarshalToSizedBufferVT(data)
 	if err != nil {
@@ -11509,7 +12017,15 @@ func (m *ProtoWithKeywords) MarshalVT() ([]byte, error) {
 
 // MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *ProtoWithKeywords) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.PbfastSize()])
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+}
+
+// MarshalVTStrict returns the message's encoding. It does not look for required fields.
+func (m *ProtoWithKeywords) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
+
+// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
+func (m *ProtoWithKeywords) MarshalToVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
 // MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
@@ -11517,43 +12033,68 @@ func (m *ProtoWithKeywords) MarshalToSizedBufferVT(data []byte) (int, error) {
 	if m == nil {
 		return 0, nil
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := m.pbfastEncode(&e, data, len(data))
 	return e.Written(w, i)
 }
 
+// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *ProtoWithKeywords) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data)
+}
+
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *ProtoWithKeywords) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{}
-	return m.pbfastDecode(&d, pbfast.Copy(data), nil, pbfast.DefaultDepth)
+	d := runtime.Decoder{Own: true, Apart: true}
+	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *ProtoWithKeywords) UnmarshalVTUnsafe(data []byte) error {
-	var d pbfast.Decoder
-	return m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth)
+	var d runtime.Decoder
+	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
 }
 
-// PbfastSize is SizeOf, for the run time.
-func (m *ProtoWithKeywords) PbfastSize() (n int) {
+// CloneVT is proto.Clone.
+func (m *ProtoWithKeywords) CloneVT() *ProtoWithKeywords {
+	if m == nil {
+		return nil
+	}
+	return proto.Clone(m).(*ProtoWithKeywords)
+}
+
+// CloneMessageVT is CloneVT.
+func (m *ProtoWithKeywords) CloneMessageVT() proto.Message { return m.CloneVT() }
+
+// EqualVT is proto.Equal.
+func (m *ProtoWithKeywords) EqualVT(other *ProtoWithKeywords) bool { return proto.Equal(m, other) }
+
+// EqualMessageVT is EqualVT, and false for a message of another type.
+func (m *ProtoWithKeywords) EqualMessageVT(other proto.Message) bool {
+	o, ok := other.(*ProtoWithKeywords)
+	return ok && m.EqualVT(o)
+}
+
+// SizeOf returns the length of the message's encoding in bytes.
+func (m *ProtoWithKeywords) SizeOf() (n int) {
 	if m == nil {
 		return 0
 	}
 	if m.Inline != nil {
-		n += 1 + pbfast.SizeVarint(uint64(int64(*m.Inline)))
+		n += 1 + runtime.SizeVarint(uint64(int64(*m.Inline)))
 	}
 	if m.Concept != nil {
 		l := len(*m.Concept)
-		n += 1 + l + pbfast.SizeVarint(uint64(l))
+		n += 1 + l + runtime.SizeVarint(uint64(l))
 	}
 	for _, v := range m.Requires {
 		l := len(v)
-		n += 1 + l + pbfast.SizeVarint(uint64(l))
+		n += 1 + l + runtime.SizeVarint(uint64(l))
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *ProtoWithKeywords) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
+func (m *ProtoWithKeywords) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
 	if m == nil {
 		return w, i
 	}
@@ -11571,7 +12112,7 @@ func (m *ProtoWithKeywords) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]
 		}
 		i -= len(v)
 		copy(w[i:], v)
-		i = pbfast.PutVarint(w, i, uint64(len(v)))
+		i = runtime.PutVarint(w, i, uint64(len(v)))
 		i--
 		w[i] = 0x1a
 	}
@@ -11585,12 +12126,12 @@ func (m *ProtoWithKeywords) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]
 		}
 		i -= len(v)
 		copy(w[i:], v)
-		i = pbfast.PutVarint(w, i, uint64(len(v)))
+		i = runtime.PutVarint(w, i, uint64(len(v)))
 		i--
 		w[i] = 0x12
 	}
 	if m.Inline != nil {
-		i = pbfast.PutVarint(w, i, uint64(int64(*m.Inline)))
+		i = runtime.PutVarint(w, i, uint64(int64(*m.Inline)))
 		i--
 		w[i] = 0x8
 	}
@@ -11608,16 +12149,16 @@ type pbfastProtoWithKeywordsNode struct {
 	s pbfastProtoWithKeywordsParts
 }
 
-func (m *ProtoWithKeywords) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfastProtoWithKeywordsParts, depth int) error {
+func (m *ProtoWithKeywords) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfastProtoWithKeywordsParts, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -11626,14 +12167,15 @@ func (m *ProtoWithKeywords) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfastP
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.Inline == nil {
-				if s == nil {
-					s = new(pbfastProtoWithKeywordsParts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.Inline = &s.Inline
+				} else {
+					m.Inline = new(int32)
 				}
-				m.Inline = &s.Inline
 			}
 			*m.Inline = int32(v)
 		case 0x12: // concept
@@ -11642,41 +12184,42 @@ func (m *ProtoWithKeywords) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfastP
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.Concept == nil {
-				if s == nil {
-					s = new(pbfastProtoWithKeywordsParts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.Concept = &s.Concept
+				} else {
+					m.Concept = new(string)
 				}
-				m.Concept = &s.Concept
 			}
 			*m.Concept = d.String(v)
 		case 0x1a: // requires
 			if len(m.Requires) == cap(m.Requires) {
-				m.Requires = slices.Grow(m.Requires, pbfast.Run(p, i, 0x1a))
+				m.Requires = slices.Grow(m.Requires, runtime.Run(p, i, 0x1a))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.Requires = append(m.Requires, d.String(v))
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
 
-func (m *ProtoWithKeywords) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *ProtoWithKeywords) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	m.unknownFields = m.unknownFields[:0]
 	oldInline := m.Inline
@@ -11688,8 +12231,8 @@ func (m *ProtoWithKeywords) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) 
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -11698,8 +12241,8 @@ func (m *ProtoWithKeywords) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) 
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.Inline == nil {
 				if m.Inline = oldInline; m.Inline == nil {
@@ -11713,8 +12256,8 @@ func (m *ProtoWithKeywords) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) 
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.Concept == nil {
 				if m.Concept = oldConcept; m.Concept == nil {
@@ -11724,28 +12267,25 @@ func (m *ProtoWithKeywords) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) 
 			*m.Concept = d.String(v)
 		case 0x1a: // requires
 			if len(m.Requires) == cap(m.Requires) {
-				m.Requires = slices.Grow(m.Requires, pbfast.Run(p, i, 0x1a))
+				m.Requires = slices.Grow(m.Requires, runtime.Run(p, i, 0x1a))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.Requires = append(m.Requires, d.String(v))
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
-
-// SizeOf returns the length of the message's encoding in bytes.
-func (m *TestAllRequiredTypesProto2) SizeOf() int { return m.PbfastSize() }
 
 // MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
 func (m *TestAllRequiredTypesProto2) MarshalAppend(b []byte) ([]byte, error) {
@@ -11755,17 +12295,17 @@ func (m *TestAllRequiredTypesProto2) MarshalAppend(b []byte) ([]byte, error) {
 	if err := proto.CheckInitialized(m); err != nil {
 		return b, err
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := e.Start(b, m)
 	w, i = m.pbfastEncode(&e, w, i)
 	return e.Finish(w, i)
 }
 
-// Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
 func (m *TestAllRequiredTypesProto2) Unmarshal(data []byte) error {
 	*m = TestAllRequiredTypesProto2{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, pbfast.Copy(data), nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, runtime.Copy(data), nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	if err := proto.CheckInitialized(m); err != nil {
@@ -11774,11 +12314,11 @@ func (m *TestAllRequiredTypesProto2) Unmarshal(data []byte) error {
 	return nil
 }
 
-// UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
+// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
 func (m *TestAllRequiredTypesProto2) UnmarshalOwn(data []byte) error {
 	*m = TestAllRequiredTypesProto2{}
-	d := pbfast.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{Own: true, Apart: true}
+	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	if err := proto.CheckInitialized(m); err != nil {
@@ -11790,8 +12330,8 @@ func (m *TestAllRequiredTypesProto2) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *TestAllRequiredTypesProto2) UnmarshalAlias(data []byte) error {
 	*m = TestAllRequiredTypesProto2{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	if err := proto.CheckInitialized(m); err != nil {
@@ -11804,8 +12344,8 @@ func (m *TestAllRequiredTypesProto2) UnmarshalAlias(data []byte) error {
 // values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestAllRequiredTypesProto2) UnmarshalReuse(data []byte) error {
-	var d pbfast.Decoder
-	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
+	var d runtime.Decoder
+	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	if err := proto.CheckInitialized(m); err != nil {
@@ -11815,14 +12355,14 @@ func (m *TestAllRequiredTypesProto2) UnmarshalReuse(data []byte) error {
 }
 
 // SizeVT is SizeOf.
-func (m *TestAllRequiredTypesProto2) SizeVT() int { return m.PbfastSize() }
+func (m *TestAllRequiredTypesProto2) SizeVT() int { return m.SizeOf() }
 
 // MarshalVT returns the message's encoding. It does not look for required fields.
 func (m *TestAllRequiredTypesProto2) MarshalVT() ([]byte, error) {
 	if m == nil {
 		return nil, nil
 	}
-	size := m.PbfastSize()
+	size := m.SizeOf()
 	data := make([]byte, size)
 	n, err := m.MarshalToSizedBufferVT(data)
 	if err != nil {
@@ -11833,7 +12373,15 @@ func (m *TestAllRequiredTypesProto2) MarshalVT() ([]byte, error) {
 
 // MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *TestAllRequiredTypesProto2) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.PbfastSize()])
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+}
+
+// MarshalVTStrict returns the message's encoding. It does not look for required fields.
+func (m *TestAllRequiredTypesProto2) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
+
+// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
+func (m *TestAllRequiredTypesProto2) MarshalToVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
 // MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
@@ -11841,48 +12389,75 @@ func (m *TestAllRequiredTypesProto2) MarshalToSizedBufferVT(data []byte) (int, e
 	if m == nil {
 		return 0, nil
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := m.pbfastEncode(&e, data, len(data))
 	return e.Written(w, i)
 }
 
+// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *TestAllRequiredTypesProto2) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data)
+}
+
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestAllRequiredTypesProto2) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{}
-	return m.pbfastDecode(&d, pbfast.Copy(data), nil, pbfast.DefaultDepth)
+	d := runtime.Decoder{Own: true, Apart: true}
+	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *TestAllRequiredTypesProto2) UnmarshalVTUnsafe(data []byte) error {
-	var d pbfast.Decoder
-	return m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth)
+	var d runtime.Decoder
+	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
 }
 
-// PbfastSize is SizeOf, for the run time.
-func (m *TestAllRequiredTypesProto2) PbfastSize() (n int) {
+// CloneVT is proto.Clone.
+func (m *TestAllRequiredTypesProto2) CloneVT() *TestAllRequiredTypesProto2 {
+	if m == nil {
+		return nil
+	}
+	return proto.Clone(m).(*TestAllRequiredTypesProto2)
+}
+
+// CloneMessageVT is CloneVT.
+func (m *TestAllRequiredTypesProto2) CloneMessageVT() proto.Message { return m.CloneVT() }
+
+// EqualVT is proto.Equal.
+func (m *TestAllRequiredTypesProto2) EqualVT(other *TestAllRequiredTypesProto2) bool {
+	return proto.Equal(m, other)
+}
+
+// EqualMessageVT is EqualVT, and false for a message of another type.
+func (m *TestAllRequiredTypesProto2) EqualMessageVT(other proto.Message) bool {
+	o, ok := other.(*TestAllRequiredTypesProto2)
+	return ok && m.EqualVT(o)
+}
+
+// SizeOf returns the length of the message's encoding in bytes.
+func (m *TestAllRequiredTypesProto2) SizeOf() (n int) {
 	if m == nil {
 		return 0
 	}
 	if len(m.extensionFields) > 0 {
-		return pbfast.FallbackSize(m)
+		return runtime.FallbackSize(m)
 	}
 	if m.RequiredInt32 != nil {
-		n += 1 + pbfast.SizeVarint(uint64(int64(*m.RequiredInt32)))
+		n += 1 + runtime.SizeVarint(uint64(int64(*m.RequiredInt32)))
 	}
 	if m.RequiredInt64 != nil {
-		n += 1 + pbfast.SizeVarint(uint64(*m.RequiredInt64))
+		n += 1 + runtime.SizeVarint(uint64(*m.RequiredInt64))
 	}
 	if m.RequiredUint32 != nil {
-		n += 1 + pbfast.SizeVarint(uint64(*m.RequiredUint32))
+		n += 1 + runtime.SizeVarint(uint64(*m.RequiredUint32))
 	}
 	if m.RequiredUint64 != nil {
-		n += 1 + pbfast.SizeVarint(*m.RequiredUint64)
+		n += 1 + runtime.SizeVarint(*m.RequiredUint64)
 	}
 	if m.RequiredSint32 != nil {
-		n += 1 + pbfast.SizeVarint(pbfast.ZigZag(int64(*m.RequiredSint32)))
+		n += 1 + runtime.SizeVarint(runtime.ZigZag(int64(*m.RequiredSint32)))
 	}
 	if m.RequiredSint64 != nil {
-		n += 1 + pbfast.SizeVarint(pbfast.ZigZag(int64(*m.RequiredSint64)))
+		n += 1 + runtime.SizeVarint(runtime.ZigZag(int64(*m.RequiredSint64)))
 	}
 	if m.RequiredFixed32 != nil {
 		n += 1 + 4
@@ -11907,62 +12482,62 @@ func (m *TestAllRequiredTypesProto2) PbfastSize() (n int) {
 	}
 	if m.RequiredString != nil {
 		l := len(*m.RequiredString)
-		n += 1 + l + pbfast.SizeVarint(uint64(l))
+		n += 1 + l + runtime.SizeVarint(uint64(l))
 	}
 	if m.RequiredBytes != nil {
 		l := len(m.RequiredBytes)
-		n += 1 + l + pbfast.SizeVarint(uint64(l))
+		n += 1 + l + runtime.SizeVarint(uint64(l))
 	}
 	if m.RequiredNestedMessage != nil {
-		l := m.RequiredNestedMessage.PbfastSize()
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := m.RequiredNestedMessage.SizeOf()
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if m.RequiredForeignMessage != nil {
-		l := m.RequiredForeignMessage.PbfastSize()
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := m.RequiredForeignMessage.SizeOf()
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if m.RequiredNestedEnum != nil {
-		n += 2 + pbfast.SizeVarint(uint64(int64(*m.RequiredNestedEnum)))
+		n += 2 + runtime.SizeVarint(uint64(int64(*m.RequiredNestedEnum)))
 	}
 	if m.RequiredForeignEnum != nil {
-		n += 2 + pbfast.SizeVarint(uint64(int64(*m.RequiredForeignEnum)))
+		n += 2 + runtime.SizeVarint(uint64(int64(*m.RequiredForeignEnum)))
 	}
 	if m.RequiredStringPiece != nil {
 		l := len(*m.RequiredStringPiece)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if m.RequiredCord != nil {
 		l := len(*m.RequiredCord)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if m.RecursiveMessage != nil {
-		l := m.RecursiveMessage.PbfastSize()
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := m.RecursiveMessage.SizeOf()
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if m.OptionalRecursiveMessage != nil {
-		l := m.OptionalRecursiveMessage.PbfastSize()
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := m.OptionalRecursiveMessage.SizeOf()
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if m.Data != nil {
-		n += 4 + m.Data.PbfastSize()
+		n += 4 + m.Data.SizeOf()
 	}
 	if m.DefaultInt32 != nil {
-		n += 2 + pbfast.SizeVarint(uint64(int64(*m.DefaultInt32)))
+		n += 2 + runtime.SizeVarint(uint64(int64(*m.DefaultInt32)))
 	}
 	if m.DefaultInt64 != nil {
-		n += 2 + pbfast.SizeVarint(uint64(*m.DefaultInt64))
+		n += 2 + runtime.SizeVarint(uint64(*m.DefaultInt64))
 	}
 	if m.DefaultUint32 != nil {
-		n += 2 + pbfast.SizeVarint(uint64(*m.DefaultUint32))
+		n += 2 + runtime.SizeVarint(uint64(*m.DefaultUint32))
 	}
 	if m.DefaultUint64 != nil {
-		n += 2 + pbfast.SizeVarint(*m.DefaultUint64)
+		n += 2 + runtime.SizeVarint(*m.DefaultUint64)
 	}
 	if m.DefaultSint32 != nil {
-		n += 2 + pbfast.SizeVarint(pbfast.ZigZag(int64(*m.DefaultSint32)))
+		n += 2 + runtime.SizeVarint(runtime.ZigZag(int64(*m.DefaultSint32)))
 	}
 	if m.DefaultSint64 != nil {
-		n += 2 + pbfast.SizeVarint(pbfast.ZigZag(int64(*m.DefaultSint64)))
+		n += 2 + runtime.SizeVarint(runtime.ZigZag(int64(*m.DefaultSint64)))
 	}
 	if m.DefaultFixed32 != nil {
 		n += 2 + 4
@@ -11987,16 +12562,16 @@ func (m *TestAllRequiredTypesProto2) PbfastSize() (n int) {
 	}
 	if m.DefaultString != nil {
 		l := len(*m.DefaultString)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if m.DefaultBytes != nil {
 		l := len(m.DefaultBytes)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *TestAllRequiredTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
+func (m *TestAllRequiredTypesProto2) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
 	if m == nil {
 		return w, i
 	}
@@ -12016,7 +12591,7 @@ func (m *TestAllRequiredTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i
 	if m.DefaultBytes != nil {
 		i -= len(m.DefaultBytes)
 		copy(w[i:], m.DefaultBytes)
-		i = pbfast.PutVarint(w, i, uint64(len(m.DefaultBytes)))
+		i = runtime.PutVarint(w, i, uint64(len(m.DefaultBytes)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xfa
@@ -12029,7 +12604,7 @@ func (m *TestAllRequiredTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i
 		}
 		i -= len(v)
 		copy(w[i:], v)
-		i = pbfast.PutVarint(w, i, uint64(len(v)))
+		i = runtime.PutVarint(w, i, uint64(len(v)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xf2
@@ -12037,91 +12612,91 @@ func (m *TestAllRequiredTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i
 	}
 	if m.DefaultBool != nil {
 		i--
-		w[i] = byte(pbfast.Bit(*m.DefaultBool))
+		w[i] = byte(runtime.Bit(*m.DefaultBool))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xe8
 		w[i+1] = 0xf
 	}
 	if m.DefaultDouble != nil {
-		i = pbfast.PutFixed64(w, i, math.Float64bits(*m.DefaultDouble))
+		i = runtime.PutFixed64(w, i, math.Float64bits(*m.DefaultDouble))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xe1
 		w[i+1] = 0xf
 	}
 	if m.DefaultFloat != nil {
-		i = pbfast.PutFixed32(w, i, math.Float32bits(*m.DefaultFloat))
+		i = runtime.PutFixed32(w, i, math.Float32bits(*m.DefaultFloat))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xdd
 		w[i+1] = 0xf
 	}
 	if m.DefaultSfixed64 != nil {
-		i = pbfast.PutFixed64(w, i, uint64(*m.DefaultSfixed64))
+		i = runtime.PutFixed64(w, i, uint64(*m.DefaultSfixed64))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xd1
 		w[i+1] = 0xf
 	}
 	if m.DefaultSfixed32 != nil {
-		i = pbfast.PutFixed32(w, i, uint32(*m.DefaultSfixed32))
+		i = runtime.PutFixed32(w, i, uint32(*m.DefaultSfixed32))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xcd
 		w[i+1] = 0xf
 	}
 	if m.DefaultFixed64 != nil {
-		i = pbfast.PutFixed64(w, i, uint64(*m.DefaultFixed64))
+		i = runtime.PutFixed64(w, i, uint64(*m.DefaultFixed64))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xc1
 		w[i+1] = 0xf
 	}
 	if m.DefaultFixed32 != nil {
-		i = pbfast.PutFixed32(w, i, uint32(*m.DefaultFixed32))
+		i = runtime.PutFixed32(w, i, uint32(*m.DefaultFixed32))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xbd
 		w[i+1] = 0xf
 	}
 	if m.DefaultSint64 != nil {
-		i = pbfast.PutVarint(w, i, pbfast.ZigZag(int64(*m.DefaultSint64)))
+		i = runtime.PutVarint(w, i, runtime.ZigZag(int64(*m.DefaultSint64)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xb0
 		w[i+1] = 0xf
 	}
 	if m.DefaultSint32 != nil {
-		i = pbfast.PutVarint(w, i, pbfast.ZigZag(int64(*m.DefaultSint32)))
+		i = runtime.PutVarint(w, i, runtime.ZigZag(int64(*m.DefaultSint32)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xa8
 		w[i+1] = 0xf
 	}
 	if m.DefaultUint64 != nil {
-		i = pbfast.PutVarint(w, i, *m.DefaultUint64)
+		i = runtime.PutVarint(w, i, *m.DefaultUint64)
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xa0
 		w[i+1] = 0xf
 	}
 	if m.DefaultUint32 != nil {
-		i = pbfast.PutVarint(w, i, uint64(*m.DefaultUint32))
+		i = runtime.PutVarint(w, i, uint64(*m.DefaultUint32))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x98
 		w[i+1] = 0xf
 	}
 	if m.DefaultInt64 != nil {
-		i = pbfast.PutVarint(w, i, uint64(*m.DefaultInt64))
+		i = runtime.PutVarint(w, i, uint64(*m.DefaultInt64))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x90
 		w[i+1] = 0xf
 	}
 	if m.DefaultInt32 != nil {
-		i = pbfast.PutVarint(w, i, uint64(int64(*m.DefaultInt32)))
+		i = runtime.PutVarint(w, i, uint64(int64(*m.DefaultInt32)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x88
@@ -12147,14 +12722,14 @@ func (m *TestAllRequiredTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i
 				w, i = e.Grow(w, i, 19)
 			}
 			if m.GroupUint32 != nil {
-				i = pbfast.PutVarint(w, i, uint64(*m.GroupUint32))
+				i = runtime.PutVarint(w, i, uint64(*m.GroupUint32))
 				i -= 2
 				_ = w[i+1]
 				w[i] = 0xd8
 				w[i+1] = 0xc
 			}
 			if m.GroupInt32 != nil {
-				i = pbfast.PutVarint(w, i, uint64(int64(*m.GroupInt32)))
+				i = runtime.PutVarint(w, i, uint64(int64(*m.GroupInt32)))
 				i -= 2
 				_ = w[i+1]
 				w[i] = 0xd0
@@ -12175,7 +12750,7 @@ func (m *TestAllRequiredTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i
 		if i < 12 {
 			w, i = e.Grow(w, i, 12)
 		}
-		i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xe2
@@ -12187,7 +12762,7 @@ func (m *TestAllRequiredTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i
 		if i < 12 {
 			w, i = e.Grow(w, i, 12)
 		}
-		i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xda
@@ -12203,7 +12778,7 @@ func (m *TestAllRequiredTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i
 		}
 		i -= len(v)
 		copy(w[i:], v)
-		i = pbfast.PutVarint(w, i, uint64(len(v)))
+		i = runtime.PutVarint(w, i, uint64(len(v)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xca
@@ -12216,21 +12791,21 @@ func (m *TestAllRequiredTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i
 		}
 		i -= len(v)
 		copy(w[i:], v)
-		i = pbfast.PutVarint(w, i, uint64(len(v)))
+		i = runtime.PutVarint(w, i, uint64(len(v)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xc2
 		w[i+1] = 0x1
 	}
 	if m.RequiredForeignEnum != nil {
-		i = pbfast.PutVarint(w, i, uint64(int64(*m.RequiredForeignEnum)))
+		i = runtime.PutVarint(w, i, uint64(int64(*m.RequiredForeignEnum)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xb0
 		w[i+1] = 0x1
 	}
 	if m.RequiredNestedEnum != nil {
-		i = pbfast.PutVarint(w, i, uint64(int64(*m.RequiredNestedEnum)))
+		i = runtime.PutVarint(w, i, uint64(int64(*m.RequiredNestedEnum)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xa8
@@ -12250,7 +12825,7 @@ func (m *TestAllRequiredTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i
 				w, i = e.Grow(w, i, 11)
 			}
 			if m.C != nil {
-				i = pbfast.PutVarint(w, i, uint64(int64(*m.C)))
+				i = runtime.PutVarint(w, i, uint64(int64(*m.C)))
 				i--
 				w[i] = 0x8
 			}
@@ -12258,7 +12833,7 @@ func (m *TestAllRequiredTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i
 		if i < 12 {
 			w, i = e.Grow(w, i, 12)
 		}
-		i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x9a
@@ -12270,7 +12845,7 @@ func (m *TestAllRequiredTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i
 		if i < 12 {
 			w, i = e.Grow(w, i, 12)
 		}
-		i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x92
@@ -12282,7 +12857,7 @@ func (m *TestAllRequiredTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i
 	if m.RequiredBytes != nil {
 		i -= len(m.RequiredBytes)
 		copy(w[i:], m.RequiredBytes)
-		i = pbfast.PutVarint(w, i, uint64(len(m.RequiredBytes)))
+		i = runtime.PutVarint(w, i, uint64(len(m.RequiredBytes)))
 		i--
 		w[i] = 0x7a
 	}
@@ -12293,73 +12868,73 @@ func (m *TestAllRequiredTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i
 		}
 		i -= len(v)
 		copy(w[i:], v)
-		i = pbfast.PutVarint(w, i, uint64(len(v)))
+		i = runtime.PutVarint(w, i, uint64(len(v)))
 		i--
 		w[i] = 0x72
 	}
 	if m.RequiredBool != nil {
 		i--
-		w[i] = byte(pbfast.Bit(*m.RequiredBool))
+		w[i] = byte(runtime.Bit(*m.RequiredBool))
 		i--
 		w[i] = 0x68
 	}
 	if m.RequiredDouble != nil {
-		i = pbfast.PutFixed64(w, i, math.Float64bits(*m.RequiredDouble))
+		i = runtime.PutFixed64(w, i, math.Float64bits(*m.RequiredDouble))
 		i--
 		w[i] = 0x61
 	}
 	if m.RequiredFloat != nil {
-		i = pbfast.PutFixed32(w, i, math.Float32bits(*m.RequiredFloat))
+		i = runtime.PutFixed32(w, i, math.Float32bits(*m.RequiredFloat))
 		i--
 		w[i] = 0x5d
 	}
 	if m.RequiredSfixed64 != nil {
-		i = pbfast.PutFixed64(w, i, uint64(*m.RequiredSfixed64))
+		i = runtime.PutFixed64(w, i, uint64(*m.RequiredSfixed64))
 		i--
 		w[i] = 0x51
 	}
 	if m.RequiredSfixed32 != nil {
-		i = pbfast.PutFixed32(w, i, uint32(*m.RequiredSfixed32))
+		i = runtime.PutFixed32(w, i, uint32(*m.RequiredSfixed32))
 		i--
 		w[i] = 0x4d
 	}
 	if m.RequiredFixed64 != nil {
-		i = pbfast.PutFixed64(w, i, uint64(*m.RequiredFixed64))
+		i = runtime.PutFixed64(w, i, uint64(*m.RequiredFixed64))
 		i--
 		w[i] = 0x41
 	}
 	if m.RequiredFixed32 != nil {
-		i = pbfast.PutFixed32(w, i, uint32(*m.RequiredFixed32))
+		i = runtime.PutFixed32(w, i, uint32(*m.RequiredFixed32))
 		i--
 		w[i] = 0x3d
 	}
 	if m.RequiredSint64 != nil {
-		i = pbfast.PutVarint(w, i, pbfast.ZigZag(int64(*m.RequiredSint64)))
+		i = runtime.PutVarint(w, i, runtime.ZigZag(int64(*m.RequiredSint64)))
 		i--
 		w[i] = 0x30
 	}
 	if m.RequiredSint32 != nil {
-		i = pbfast.PutVarint(w, i, pbfast.ZigZag(int64(*m.RequiredSint32)))
+		i = runtime.PutVarint(w, i, runtime.ZigZag(int64(*m.RequiredSint32)))
 		i--
 		w[i] = 0x28
 	}
 	if m.RequiredUint64 != nil {
-		i = pbfast.PutVarint(w, i, *m.RequiredUint64)
+		i = runtime.PutVarint(w, i, *m.RequiredUint64)
 		i--
 		w[i] = 0x20
 	}
 	if m.RequiredUint32 != nil {
-		i = pbfast.PutVarint(w, i, uint64(*m.RequiredUint32))
+		i = runtime.PutVarint(w, i, uint64(*m.RequiredUint32))
 		i--
 		w[i] = 0x18
 	}
 	if m.RequiredInt64 != nil {
-		i = pbfast.PutVarint(w, i, uint64(*m.RequiredInt64))
+		i = runtime.PutVarint(w, i, uint64(*m.RequiredInt64))
 		i--
 		w[i] = 0x10
 	}
 	if m.RequiredInt32 != nil {
-		i = pbfast.PutVarint(w, i, uint64(int64(*m.RequiredInt32)))
+		i = runtime.PutVarint(w, i, uint64(int64(*m.RequiredInt32)))
 		i--
 		w[i] = 0x8
 	}
@@ -12407,16 +12982,16 @@ type pbfastTestAllRequiredTypesProto2Node struct {
 	s pbfastTestAllRequiredTypesProto2Parts
 }
 
-func (m *TestAllRequiredTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfastTestAllRequiredTypesProto2Parts, depth int) error {
+func (m *TestAllRequiredTypesProto2) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfastTestAllRequiredTypesProto2Parts, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -12425,14 +13000,15 @@ func (m *TestAllRequiredTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.RequiredInt32 == nil {
-				if s == nil {
-					s = new(pbfastTestAllRequiredTypesProto2Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.RequiredInt32 = &s.RequiredInt32
+				} else {
+					m.RequiredInt32 = new(int32)
 				}
-				m.RequiredInt32 = &s.RequiredInt32
 			}
 			*m.RequiredInt32 = int32(v)
 		case 0x10: // required_int64
@@ -12440,14 +13016,15 @@ func (m *TestAllRequiredTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.RequiredInt64 == nil {
-				if s == nil {
-					s = new(pbfastTestAllRequiredTypesProto2Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.RequiredInt64 = &s.RequiredInt64
+				} else {
+					m.RequiredInt64 = new(int64)
 				}
-				m.RequiredInt64 = &s.RequiredInt64
 			}
 			*m.RequiredInt64 = int64(v)
 		case 0x18: // required_uint32
@@ -12455,14 +13032,15 @@ func (m *TestAllRequiredTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.RequiredUint32 == nil {
-				if s == nil {
-					s = new(pbfastTestAllRequiredTypesProto2Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.RequiredUint32 = &s.RequiredUint32
+				} else {
+					m.RequiredUint32 = new(uint32)
 				}
-				m.RequiredUint32 = &s.RequiredUint32
 			}
 			*m.RequiredUint32 = uint32(v)
 		case 0x20: // required_uint64
@@ -12470,14 +13048,15 @@ func (m *TestAllRequiredTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.RequiredUint64 == nil {
-				if s == nil {
-					s = new(pbfastTestAllRequiredTypesProto2Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.RequiredUint64 = &s.RequiredUint64
+				} else {
+					m.RequiredUint64 = new(uint64)
 				}
-				m.RequiredUint64 = &s.RequiredUint64
 			}
 			*m.RequiredUint64 = v
 		case 0x28: // required_sint32
@@ -12485,107 +13064,115 @@ func (m *TestAllRequiredTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.RequiredSint32 == nil {
-				if s == nil {
-					s = new(pbfastTestAllRequiredTypesProto2Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.RequiredSint32 = &s.RequiredSint32
+				} else {
+					m.RequiredSint32 = new(int32)
 				}
-				m.RequiredSint32 = &s.RequiredSint32
 			}
-			*m.RequiredSint32 = int32(pbfast.UnZigZag(uint64(uint32(v))))
+			*m.RequiredSint32 = int32(runtime.UnZigZag(uint64(uint32(v))))
 		case 0x30: // required_sint64
 			var v uint64
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.RequiredSint64 == nil {
-				if s == nil {
-					s = new(pbfastTestAllRequiredTypesProto2Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.RequiredSint64 = &s.RequiredSint64
+				} else {
+					m.RequiredSint64 = new(int64)
 				}
-				m.RequiredSint64 = &s.RequiredSint64
 			}
-			*m.RequiredSint64 = pbfast.UnZigZag(v)
+			*m.RequiredSint64 = runtime.UnZigZag(v)
 		case 0x3d: // required_fixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			if m.RequiredFixed32 == nil {
-				if s == nil {
-					s = new(pbfastTestAllRequiredTypesProto2Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.RequiredFixed32 = &s.RequiredFixed32
+				} else {
+					m.RequiredFixed32 = new(uint32)
 				}
-				m.RequiredFixed32 = &s.RequiredFixed32
 			}
 			*m.RequiredFixed32 = uint32(v)
 		case 0x41: // required_fixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			if m.RequiredFixed64 == nil {
-				if s == nil {
-					s = new(pbfastTestAllRequiredTypesProto2Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.RequiredFixed64 = &s.RequiredFixed64
+				} else {
+					m.RequiredFixed64 = new(uint64)
 				}
-				m.RequiredFixed64 = &s.RequiredFixed64
 			}
 			*m.RequiredFixed64 = uint64(v)
 		case 0x4d: // required_sfixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			if m.RequiredSfixed32 == nil {
-				if s == nil {
-					s = new(pbfastTestAllRequiredTypesProto2Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.RequiredSfixed32 = &s.RequiredSfixed32
+				} else {
+					m.RequiredSfixed32 = new(int32)
 				}
-				m.RequiredSfixed32 = &s.RequiredSfixed32
 			}
 			*m.RequiredSfixed32 = int32(v)
 		case 0x51: // required_sfixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			if m.RequiredSfixed64 == nil {
-				if s == nil {
-					s = new(pbfastTestAllRequiredTypesProto2Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.RequiredSfixed64 = &s.RequiredSfixed64
+				} else {
+					m.RequiredSfixed64 = new(int64)
 				}
-				m.RequiredSfixed64 = &s.RequiredSfixed64
 			}
 			*m.RequiredSfixed64 = int64(v)
 		case 0x5d: // required_float
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			if m.RequiredFloat == nil {
-				if s == nil {
-					s = new(pbfastTestAllRequiredTypesProto2Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.RequiredFloat = &s.RequiredFloat
+				} else {
+					m.RequiredFloat = new(float32)
 				}
-				m.RequiredFloat = &s.RequiredFloat
 			}
 			*m.RequiredFloat = math.Float32frombits(v)
 		case 0x61: // required_double
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			if m.RequiredDouble == nil {
-				if s == nil {
-					s = new(pbfastTestAllRequiredTypesProto2Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.RequiredDouble = &s.RequiredDouble
+				} else {
+					m.RequiredDouble = new(float64)
 				}
-				m.RequiredDouble = &s.RequiredDouble
 			}
 			*m.RequiredDouble = math.Float64frombits(v)
 		case 0x68: // required_bool
@@ -12593,14 +13180,15 @@ func (m *TestAllRequiredTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.RequiredBool == nil {
-				if s == nil {
-					s = new(pbfastTestAllRequiredTypesProto2Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.RequiredBool = &s.RequiredBool
+				} else {
+					m.RequiredBool = new(bool)
 				}
-				m.RequiredBool = &s.RequiredBool
 			}
 			*m.RequiredBool = v != 0
 		case 0x72: // required_string
@@ -12609,14 +13197,15 @@ func (m *TestAllRequiredTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.RequiredString == nil {
-				if s == nil {
-					s = new(pbfastTestAllRequiredTypesProto2Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.RequiredString = &s.RequiredString
+				} else {
+					m.RequiredString = new(string)
 				}
-				m.RequiredString = &s.RequiredString
 			}
 			*m.RequiredString = d.String(v)
 		case 0x7a: // required_bytes
@@ -12625,8 +13214,8 @@ func (m *TestAllRequiredTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.RequiredBytes = d.PresentBytes(v)
 		case 0x92: // required_nested_message
@@ -12635,8 +13224,8 @@ func (m *TestAllRequiredTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.RequiredNestedMessage == nil {
 				m.RequiredNestedMessage = new(TestAllRequiredTypesProto2_NestedMessage)
@@ -12650,8 +13239,8 @@ func (m *TestAllRequiredTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.RequiredForeignMessage == nil {
 				m.RequiredForeignMessage = new(ForeignMessageProto2)
@@ -12664,14 +13253,15 @@ func (m *TestAllRequiredTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.RequiredNestedEnum == nil {
-				if s == nil {
-					s = new(pbfastTestAllRequiredTypesProto2Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.RequiredNestedEnum = &s.RequiredNestedEnum
+				} else {
+					m.RequiredNestedEnum = new(TestAllRequiredTypesProto2_NestedEnum)
 				}
-				m.RequiredNestedEnum = &s.RequiredNestedEnum
 			}
 			*m.RequiredNestedEnum = TestAllRequiredTypesProto2_NestedEnum(v)
 		case 0xb0: // required_foreign_enum
@@ -12679,14 +13269,15 @@ func (m *TestAllRequiredTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.RequiredForeignEnum == nil {
-				if s == nil {
-					s = new(pbfastTestAllRequiredTypesProto2Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.RequiredForeignEnum = &s.RequiredForeignEnum
+				} else {
+					m.RequiredForeignEnum = new(ForeignEnumProto2)
 				}
-				m.RequiredForeignEnum = &s.RequiredForeignEnum
 			}
 			*m.RequiredForeignEnum = ForeignEnumProto2(v)
 		case 0xc2: // required_string_piece
@@ -12695,14 +13286,15 @@ func (m *TestAllRequiredTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.RequiredStringPiece == nil {
-				if s == nil {
-					s = new(pbfastTestAllRequiredTypesProto2Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.RequiredStringPiece = &s.RequiredStringPiece
+				} else {
+					m.RequiredStringPiece = new(string)
 				}
-				m.RequiredStringPiece = &s.RequiredStringPiece
 			}
 			*m.RequiredStringPiece = d.String(v)
 		case 0xca: // required_cord
@@ -12711,14 +13303,15 @@ func (m *TestAllRequiredTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.RequiredCord == nil {
-				if s == nil {
-					s = new(pbfastTestAllRequiredTypesProto2Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.RequiredCord = &s.RequiredCord
+				} else {
+					m.RequiredCord = new(string)
 				}
-				m.RequiredCord = &s.RequiredCord
 			}
 			*m.RequiredCord = d.String(v)
 		case 0xda: // recursive_message
@@ -12727,8 +13320,8 @@ func (m *TestAllRequiredTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.RecursiveMessage == nil {
 				m.RecursiveMessage = new(TestAllRequiredTypesProto2)
@@ -12742,8 +13335,8 @@ func (m *TestAllRequiredTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.OptionalRecursiveMessage == nil {
 				m.OptionalRecursiveMessage = new(TestAllRequiredTypesProto2)
@@ -12761,14 +13354,15 @@ func (m *TestAllRequiredTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.DefaultInt32 == nil {
-				if s == nil {
-					s = new(pbfastTestAllRequiredTypesProto2Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.DefaultInt32 = &s.DefaultInt32
+				} else {
+					m.DefaultInt32 = new(int32)
 				}
-				m.DefaultInt32 = &s.DefaultInt32
 			}
 			*m.DefaultInt32 = int32(v)
 		case 0x790: // default_int64
@@ -12776,14 +13370,15 @@ func (m *TestAllRequiredTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.DefaultInt64 == nil {
-				if s == nil {
-					s = new(pbfastTestAllRequiredTypesProto2Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.DefaultInt64 = &s.DefaultInt64
+				} else {
+					m.DefaultInt64 = new(int64)
 				}
-				m.DefaultInt64 = &s.DefaultInt64
 			}
 			*m.DefaultInt64 = int64(v)
 		case 0x798: // default_uint32
@@ -12791,14 +13386,15 @@ func (m *TestAllRequiredTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.DefaultUint32 == nil {
-				if s == nil {
-					s = new(pbfastTestAllRequiredTypesProto2Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.DefaultUint32 = &s.DefaultUint32
+				} else {
+					m.DefaultUint32 = new(uint32)
 				}
-				m.DefaultUint32 = &s.DefaultUint32
 			}
 			*m.DefaultUint32 = uint32(v)
 		case 0x7a0: // default_uint64
@@ -12806,14 +13402,15 @@ func (m *TestAllRequiredTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.DefaultUint64 == nil {
-				if s == nil {
-					s = new(pbfastTestAllRequiredTypesProto2Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.DefaultUint64 = &s.DefaultUint64
+				} else {
+					m.DefaultUint64 = new(uint64)
 				}
-				m.DefaultUint64 = &s.DefaultUint64
 			}
 			*m.DefaultUint64 = v
 		case 0x7a8: // default_sint32
@@ -12821,107 +13418,115 @@ func (m *TestAllRequiredTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.DefaultSint32 == nil {
-				if s == nil {
-					s = new(pbfastTestAllRequiredTypesProto2Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.DefaultSint32 = &s.DefaultSint32
+				} else {
+					m.DefaultSint32 = new(int32)
 				}
-				m.DefaultSint32 = &s.DefaultSint32
 			}
-			*m.DefaultSint32 = int32(pbfast.UnZigZag(uint64(uint32(v))))
+			*m.DefaultSint32 = int32(runtime.UnZigZag(uint64(uint32(v))))
 		case 0x7b0: // default_sint64
 			var v uint64
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.DefaultSint64 == nil {
-				if s == nil {
-					s = new(pbfastTestAllRequiredTypesProto2Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.DefaultSint64 = &s.DefaultSint64
+				} else {
+					m.DefaultSint64 = new(int64)
 				}
-				m.DefaultSint64 = &s.DefaultSint64
 			}
-			*m.DefaultSint64 = pbfast.UnZigZag(v)
+			*m.DefaultSint64 = runtime.UnZigZag(v)
 		case 0x7bd: // default_fixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			if m.DefaultFixed32 == nil {
-				if s == nil {
-					s = new(pbfastTestAllRequiredTypesProto2Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.DefaultFixed32 = &s.DefaultFixed32
+				} else {
+					m.DefaultFixed32 = new(uint32)
 				}
-				m.DefaultFixed32 = &s.DefaultFixed32
 			}
 			*m.DefaultFixed32 = uint32(v)
 		case 0x7c1: // default_fixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			if m.DefaultFixed64 == nil {
-				if s == nil {
-					s = new(pbfastTestAllRequiredTypesProto2Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.DefaultFixed64 = &s.DefaultFixed64
+				} else {
+					m.DefaultFixed64 = new(uint64)
 				}
-				m.DefaultFixed64 = &s.DefaultFixed64
 			}
 			*m.DefaultFixed64 = uint64(v)
 		case 0x7cd: // default_sfixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			if m.DefaultSfixed32 == nil {
-				if s == nil {
-					s = new(pbfastTestAllRequiredTypesProto2Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.DefaultSfixed32 = &s.DefaultSfixed32
+				} else {
+					m.DefaultSfixed32 = new(int32)
 				}
-				m.DefaultSfixed32 = &s.DefaultSfixed32
 			}
 			*m.DefaultSfixed32 = int32(v)
 		case 0x7d1: // default_sfixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			if m.DefaultSfixed64 == nil {
-				if s == nil {
-					s = new(pbfastTestAllRequiredTypesProto2Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.DefaultSfixed64 = &s.DefaultSfixed64
+				} else {
+					m.DefaultSfixed64 = new(int64)
 				}
-				m.DefaultSfixed64 = &s.DefaultSfixed64
 			}
 			*m.DefaultSfixed64 = int64(v)
 		case 0x7dd: // default_float
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			if m.DefaultFloat == nil {
-				if s == nil {
-					s = new(pbfastTestAllRequiredTypesProto2Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.DefaultFloat = &s.DefaultFloat
+				} else {
+					m.DefaultFloat = new(float32)
 				}
-				m.DefaultFloat = &s.DefaultFloat
 			}
 			*m.DefaultFloat = math.Float32frombits(v)
 		case 0x7e1: // default_double
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			if m.DefaultDouble == nil {
-				if s == nil {
-					s = new(pbfastTestAllRequiredTypesProto2Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.DefaultDouble = &s.DefaultDouble
+				} else {
+					m.DefaultDouble = new(float64)
 				}
-				m.DefaultDouble = &s.DefaultDouble
 			}
 			*m.DefaultDouble = math.Float64frombits(v)
 		case 0x7e8: // default_bool
@@ -12929,14 +13534,15 @@ func (m *TestAllRequiredTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.DefaultBool == nil {
-				if s == nil {
-					s = new(pbfastTestAllRequiredTypesProto2Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.DefaultBool = &s.DefaultBool
+				} else {
+					m.DefaultBool = new(bool)
 				}
-				m.DefaultBool = &s.DefaultBool
 			}
 			*m.DefaultBool = v != 0
 		case 0x7f2: // default_string
@@ -12945,14 +13551,15 @@ func (m *TestAllRequiredTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.DefaultString == nil {
-				if s == nil {
-					s = new(pbfastTestAllRequiredTypesProto2Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.DefaultString = &s.DefaultString
+				} else {
+					m.DefaultString = new(string)
 				}
-				m.DefaultString = &s.DefaultString
 			}
 			*m.DefaultString = d.String(v)
 		case 0x7fa: // default_bytes
@@ -12961,8 +13568,8 @@ func (m *TestAllRequiredTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.DefaultBytes = d.PresentBytes(v)
 		default:
@@ -12974,16 +13581,16 @@ func (m *TestAllRequiredTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s
 				continue
 			}
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
 
-func (m *TestAllRequiredTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllRequiredTypesProto2) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	m.unknownFields = m.unknownFields[:0]
 	m.extensionFields = nil
@@ -13066,8 +13673,8 @@ func (m *TestAllRequiredTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, de
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -13076,8 +13683,8 @@ func (m *TestAllRequiredTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, de
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.RequiredInt32 == nil {
 				if m.RequiredInt32 = oldRequiredInt32; m.RequiredInt32 == nil {
@@ -13090,8 +13697,8 @@ func (m *TestAllRequiredTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, de
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.RequiredInt64 == nil {
 				if m.RequiredInt64 = oldRequiredInt64; m.RequiredInt64 == nil {
@@ -13104,8 +13711,8 @@ func (m *TestAllRequiredTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, de
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.RequiredUint32 == nil {
 				if m.RequiredUint32 = oldRequiredUint32; m.RequiredUint32 == nil {
@@ -13118,8 +13725,8 @@ func (m *TestAllRequiredTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, de
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.RequiredUint64 == nil {
 				if m.RequiredUint64 = oldRequiredUint64; m.RequiredUint64 == nil {
@@ -13132,33 +13739,33 @@ func (m *TestAllRequiredTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, de
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.RequiredSint32 == nil {
 				if m.RequiredSint32 = oldRequiredSint32; m.RequiredSint32 == nil {
 					m.RequiredSint32 = new(int32)
 				}
 			}
-			*m.RequiredSint32 = int32(pbfast.UnZigZag(uint64(uint32(v))))
+			*m.RequiredSint32 = int32(runtime.UnZigZag(uint64(uint32(v))))
 		case 0x30: // required_sint64
 			var v uint64
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.RequiredSint64 == nil {
 				if m.RequiredSint64 = oldRequiredSint64; m.RequiredSint64 == nil {
 					m.RequiredSint64 = new(int64)
 				}
 			}
-			*m.RequiredSint64 = pbfast.UnZigZag(v)
+			*m.RequiredSint64 = runtime.UnZigZag(v)
 		case 0x3d: // required_fixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			if m.RequiredFixed32 == nil {
@@ -13168,9 +13775,9 @@ func (m *TestAllRequiredTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, de
 			}
 			*m.RequiredFixed32 = uint32(v)
 		case 0x41: // required_fixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			if m.RequiredFixed64 == nil {
@@ -13180,9 +13787,9 @@ func (m *TestAllRequiredTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, de
 			}
 			*m.RequiredFixed64 = uint64(v)
 		case 0x4d: // required_sfixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			if m.RequiredSfixed32 == nil {
@@ -13192,9 +13799,9 @@ func (m *TestAllRequiredTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, de
 			}
 			*m.RequiredSfixed32 = int32(v)
 		case 0x51: // required_sfixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			if m.RequiredSfixed64 == nil {
@@ -13204,9 +13811,9 @@ func (m *TestAllRequiredTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, de
 			}
 			*m.RequiredSfixed64 = int64(v)
 		case 0x5d: // required_float
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			if m.RequiredFloat == nil {
@@ -13216,9 +13823,9 @@ func (m *TestAllRequiredTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, de
 			}
 			*m.RequiredFloat = math.Float32frombits(v)
 		case 0x61: // required_double
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			if m.RequiredDouble == nil {
@@ -13232,8 +13839,8 @@ func (m *TestAllRequiredTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, de
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.RequiredBool == nil {
 				if m.RequiredBool = oldRequiredBool; m.RequiredBool == nil {
@@ -13247,8 +13854,8 @@ func (m *TestAllRequiredTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, de
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.RequiredString == nil {
 				if m.RequiredString = oldRequiredString; m.RequiredString == nil {
@@ -13262,8 +13869,8 @@ func (m *TestAllRequiredTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, de
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.RequiredBytes = d.PresentBytes(v)
 		case 0x92: // required_nested_message
@@ -13272,8 +13879,8 @@ func (m *TestAllRequiredTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, de
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.RequiredNestedMessage != nil {
 				if err := m.RequiredNestedMessage.pbfastDecode(d, v, nil, depth); err != nil {
@@ -13293,8 +13900,8 @@ func (m *TestAllRequiredTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, de
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.RequiredForeignMessage != nil {
 				if err := m.RequiredForeignMessage.pbfastDecode(d, v, nil, depth); err != nil {
@@ -13313,8 +13920,8 @@ func (m *TestAllRequiredTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, de
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.RequiredNestedEnum == nil {
 				if m.RequiredNestedEnum = oldRequiredNestedEnum; m.RequiredNestedEnum == nil {
@@ -13327,8 +13934,8 @@ func (m *TestAllRequiredTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, de
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.RequiredForeignEnum == nil {
 				if m.RequiredForeignEnum = oldRequiredForeignEnum; m.RequiredForeignEnum == nil {
@@ -13342,8 +13949,8 @@ func (m *TestAllRequiredTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, de
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.RequiredStringPiece == nil {
 				if m.RequiredStringPiece = oldRequiredStringPiece; m.RequiredStringPiece == nil {
@@ -13357,8 +13964,8 @@ func (m *TestAllRequiredTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, de
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.RequiredCord == nil {
 				if m.RequiredCord = oldRequiredCord; m.RequiredCord == nil {
@@ -13372,8 +13979,8 @@ func (m *TestAllRequiredTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, de
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.RecursiveMessage != nil {
 				if err := m.RecursiveMessage.pbfastDecode(d, v, nil, depth); err != nil {
@@ -13393,8 +14000,8 @@ func (m *TestAllRequiredTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, de
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.OptionalRecursiveMessage != nil {
 				if err := m.OptionalRecursiveMessage.pbfastDecode(d, v, nil, depth); err != nil {
@@ -13418,8 +14025,8 @@ func (m *TestAllRequiredTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, de
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.DefaultInt32 == nil {
 				if m.DefaultInt32 = oldDefaultInt32; m.DefaultInt32 == nil {
@@ -13432,8 +14039,8 @@ func (m *TestAllRequiredTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, de
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.DefaultInt64 == nil {
 				if m.DefaultInt64 = oldDefaultInt64; m.DefaultInt64 == nil {
@@ -13446,8 +14053,8 @@ func (m *TestAllRequiredTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, de
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.DefaultUint32 == nil {
 				if m.DefaultUint32 = oldDefaultUint32; m.DefaultUint32 == nil {
@@ -13460,8 +14067,8 @@ func (m *TestAllRequiredTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, de
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.DefaultUint64 == nil {
 				if m.DefaultUint64 = oldDefaultUint64; m.DefaultUint64 == nil {
@@ -13474,33 +14081,33 @@ func (m *TestAllRequiredTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, de
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.DefaultSint32 == nil {
 				if m.DefaultSint32 = oldDefaultSint32; m.DefaultSint32 == nil {
 					m.DefaultSint32 = new(int32)
 				}
 			}
-			*m.DefaultSint32 = int32(pbfast.UnZigZag(uint64(uint32(v))))
+			*m.DefaultSint32 = int32(runtime.UnZigZag(uint64(uint32(v))))
 		case 0x7b0: // default_sint64
 			var v uint64
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.DefaultSint64 == nil {
 				if m.DefaultSint64 = oldDefaultSint64; m.DefaultSint64 == nil {
 					m.DefaultSint64 = new(int64)
 				}
 			}
-			*m.DefaultSint64 = pbfast.UnZigZag(v)
+			*m.DefaultSint64 = runtime.UnZigZag(v)
 		case 0x7bd: // default_fixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			if m.DefaultFixed32 == nil {
@@ -13510,9 +14117,9 @@ func (m *TestAllRequiredTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, de
 			}
 			*m.DefaultFixed32 = uint32(v)
 		case 0x7c1: // default_fixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			if m.DefaultFixed64 == nil {
@@ -13522,9 +14129,9 @@ func (m *TestAllRequiredTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, de
 			}
 			*m.DefaultFixed64 = uint64(v)
 		case 0x7cd: // default_sfixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			if m.DefaultSfixed32 == nil {
@@ -13534,9 +14141,9 @@ func (m *TestAllRequiredTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, de
 			}
 			*m.DefaultSfixed32 = int32(v)
 		case 0x7d1: // default_sfixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			if m.DefaultSfixed64 == nil {
@@ -13546,9 +14153,9 @@ func (m *TestAllRequiredTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, de
 			}
 			*m.DefaultSfixed64 = int64(v)
 		case 0x7dd: // default_float
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			if m.DefaultFloat == nil {
@@ -13558,9 +14165,9 @@ func (m *TestAllRequiredTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, de
 			}
 			*m.DefaultFloat = math.Float32frombits(v)
 		case 0x7e1: // default_double
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			if m.DefaultDouble == nil {
@@ -13574,8 +14181,8 @@ func (m *TestAllRequiredTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, de
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.DefaultBool == nil {
 				if m.DefaultBool = oldDefaultBool; m.DefaultBool == nil {
@@ -13589,8 +14196,8 @@ func (m *TestAllRequiredTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, de
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.DefaultString == nil {
 				if m.DefaultString = oldDefaultString; m.DefaultString == nil {
@@ -13604,8 +14211,8 @@ func (m *TestAllRequiredTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, de
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.DefaultBytes = d.PresentBytes(v)
 		default:
@@ -13617,15 +14224,12 @@ func (m *TestAllRequiredTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, de
 				continue
 			}
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
-
-// SizeOf returns the length of the message's encoding in bytes.
-func (m *TestAllRequiredTypesProto2_NestedMessage) SizeOf() int { return m.PbfastSize() }
 
 // MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
 func (m *TestAllRequiredTypesProto2_NestedMessage) MarshalAppend(b []byte) ([]byte, error) {
@@ -13635,17 +14239,17 @@ func (m *TestAllRequiredTypesProto2_NestedMessage) MarshalAppend(b []byte) ([]by
 	if err := proto.CheckInitialized(m); err != nil {
 		return b, err
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := e.Start(b, m)
 	w, i = m.pbfastEncode(&e, w, i)
 	return e.Finish(w, i)
 }
 
-// Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
 func (m *TestAllRequiredTypesProto2_NestedMessage) Unmarshal(data []byte) error {
 	*m = TestAllRequiredTypesProto2_NestedMessage{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, pbfast.Copy(data), nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, runtime.Copy(data), nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	if err := proto.CheckInitialized(m); err != nil {
@@ -13654,11 +14258,11 @@ func (m *TestAllRequiredTypesProto2_NestedMessage) Unmarshal(data []byte) error 
 	return nil
 }
 
-// UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
+// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
 func (m *TestAllRequiredTypesProto2_NestedMessage) UnmarshalOwn(data []byte) error {
 	*m = TestAllRequiredTypesProto2_NestedMessage{}
-	d := pbfast.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{Own: true, Apart: true}
+	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	if err := proto.CheckInitialized(m); err != nil {
@@ -13670,8 +14274,8 @@ func (m *TestAllRequiredTypesProto2_NestedMessage) UnmarshalOwn(data []byte) err
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *TestAllRequiredTypesProto2_NestedMessage) UnmarshalAlias(data []byte) error {
 	*m = TestAllRequiredTypesProto2_NestedMessage{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	if err := proto.CheckInitialized(m); err != nil {
@@ -13684,8 +14288,8 @@ func (m *TestAllRequiredTypesProto2_NestedMessage) UnmarshalAlias(data []byte) e
 // values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestAllRequiredTypesProto2_NestedMessage) UnmarshalReuse(data []byte) error {
-	var d pbfast.Decoder
-	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
+	var d runtime.Decoder
+	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	if err := proto.CheckInitialized(m); err != nil {
@@ -13695,14 +14299,14 @@ func (m *TestAllRequiredTypesProto2_NestedMessage) UnmarshalReuse(data []byte) e
 }
 
 // SizeVT is SizeOf.
-func (m *TestAllRequiredTypesProto2_NestedMessage) SizeVT() int { return m.PbfastSize() }
+func (m *TestAllRequiredTypesProto2_NestedMessage) SizeVT() int { return m.SizeOf() }
 
 // MarshalVT returns the message's encoding. It does not look for required fields.
 func (m *TestAllRequiredTypesProto2_NestedMessage) MarshalVT() ([]byte, error) {
 	if m == nil {
 		return nil, nil
 	}
-	size := m.PbfastSize()
+	size := m.SizeOf()
 	data := make([]byte, size)
 	n, err := m.MarshalToSizedBufferVT(data)
 	if err != nil {
@@ -13713,7 +14317,17 @@ func (m *TestAllRequiredTypesProto2_NestedMessage) MarshalVT() ([]byte, error) {
 
 // MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *TestAllRequiredTypesProto2_NestedMessage) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.PbfastSize()])
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+}
+
+// MarshalVTStrict returns the message's encoding. It does not look for required fields.
+func (m *TestAllRequiredTypesProto2_NestedMessage) MarshalVTStrict() ([]byte, error) {
+	return m.MarshalVT()
+}
+
+// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
+func (m *TestAllRequiredTypesProto2_NestedMessage) MarshalToVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
 // MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
@@ -13721,43 +14335,70 @@ func (m *TestAllRequiredTypesProto2_NestedMessage) MarshalToSizedBufferVT(data [
 	if m == nil {
 		return 0, nil
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := m.pbfastEncode(&e, data, len(data))
 	return e.Written(w, i)
 }
 
+// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *TestAllRequiredTypesProto2_NestedMessage) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data)
+}
+
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestAllRequiredTypesProto2_NestedMessage) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{}
-	return m.pbfastDecode(&d, pbfast.Copy(data), nil, pbfast.DefaultDepth)
+	d := runtime.Decoder{Own: true, Apart: true}
+	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *TestAllRequiredTypesProto2_NestedMessage) UnmarshalVTUnsafe(data []byte) error {
-	var d pbfast.Decoder
-	return m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth)
+	var d runtime.Decoder
+	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
 }
 
-// PbfastSize is SizeOf, for the run time.
-func (m *TestAllRequiredTypesProto2_NestedMessage) PbfastSize() (n int) {
+// CloneVT is proto.Clone.
+func (m *TestAllRequiredTypesProto2_NestedMessage) CloneVT() *TestAllRequiredTypesProto2_NestedMessage {
+	if m == nil {
+		return nil
+	}
+	return proto.Clone(m).(*TestAllRequiredTypesProto2_NestedMessage)
+}
+
+// CloneMessageVT is CloneVT.
+func (m *TestAllRequiredTypesProto2_NestedMessage) CloneMessageVT() proto.Message { return m.CloneVT() }
+
+// EqualVT is proto.Equal.
+func (m *TestAllRequiredTypesProto2_NestedMessage) EqualVT(other *TestAllRequiredTypesProto2_NestedMessage) bool {
+	return proto.Equal(m, other)
+}
+
+// EqualMessageVT is EqualVT, and false for a message of another type.
+func (m *TestAllRequiredTypesProto2_NestedMessage) EqualMessageVT(other proto.Message) bool {
+	o, ok := other.(*TestAllRequiredTypesProto2_NestedMessage)
+	return ok && m.EqualVT(o)
+}
+
+// SizeOf returns the length of the message's encoding in bytes.
+func (m *TestAllRequiredTypesProto2_NestedMessage) SizeOf() (n int) {
 	if m == nil {
 		return 0
 	}
 	if m.A != nil {
-		n += 1 + pbfast.SizeVarint(uint64(int64(*m.A)))
+		n += 1 + runtime.SizeVarint(uint64(int64(*m.A)))
 	}
 	if m.Corecursive != nil {
-		l := m.Corecursive.PbfastSize()
-		n += 1 + l + pbfast.SizeVarint(uint64(l))
+		l := m.Corecursive.SizeOf()
+		n += 1 + l + runtime.SizeVarint(uint64(l))
 	}
 	if m.OptionalCorecursive != nil {
-		l := m.OptionalCorecursive.PbfastSize()
-		n += 1 + l + pbfast.SizeVarint(uint64(l))
+		l := m.OptionalCorecursive.SizeOf()
+		n += 1 + l + runtime.SizeVarint(uint64(l))
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *TestAllRequiredTypesProto2_NestedMessage) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
+func (m *TestAllRequiredTypesProto2_NestedMessage) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
 	if m == nil {
 		return w, i
 	}
@@ -13774,7 +14415,7 @@ func (m *TestAllRequiredTypesProto2_NestedMessage) pbfastEncode(e *pbfast.Encode
 		if i < 11 {
 			w, i = e.Grow(w, i, 11)
 		}
-		i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 		i--
 		w[i] = 0x1a
 	}
@@ -13784,7 +14425,7 @@ func (m *TestAllRequiredTypesProto2_NestedMessage) pbfastEncode(e *pbfast.Encode
 		if i < 11 {
 			w, i = e.Grow(w, i, 11)
 		}
-		i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 		i--
 		w[i] = 0x12
 	}
@@ -13792,7 +14433,7 @@ func (m *TestAllRequiredTypesProto2_NestedMessage) pbfastEncode(e *pbfast.Encode
 		w, i = e.Grow(w, i, 11)
 	}
 	if m.A != nil {
-		i = pbfast.PutVarint(w, i, uint64(int64(*m.A)))
+		i = runtime.PutVarint(w, i, uint64(int64(*m.A)))
 		i--
 		w[i] = 0x8
 	}
@@ -13809,16 +14450,16 @@ type pbfastTestAllRequiredTypesProto2_NestedMessageNode struct {
 	s pbfastTestAllRequiredTypesProto2_NestedMessageParts
 }
 
-func (m *TestAllRequiredTypesProto2_NestedMessage) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfastTestAllRequiredTypesProto2_NestedMessageParts, depth int) error {
+func (m *TestAllRequiredTypesProto2_NestedMessage) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfastTestAllRequiredTypesProto2_NestedMessageParts, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -13827,14 +14468,15 @@ func (m *TestAllRequiredTypesProto2_NestedMessage) pbfastDecode(d *pbfast.Decode
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.A == nil {
-				if s == nil {
-					s = new(pbfastTestAllRequiredTypesProto2_NestedMessageParts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.A = &s.A
+				} else {
+					m.A = new(int32)
 				}
-				m.A = &s.A
 			}
 			*m.A = int32(v)
 		case 0x12: // corecursive
@@ -13843,8 +14485,8 @@ func (m *TestAllRequiredTypesProto2_NestedMessage) pbfastDecode(d *pbfast.Decode
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.Corecursive == nil {
 				m.Corecursive = new(TestAllRequiredTypesProto2)
@@ -13858,8 +14500,8 @@ func (m *TestAllRequiredTypesProto2_NestedMessage) pbfastDecode(d *pbfast.Decode
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.OptionalCorecursive == nil {
 				m.OptionalCorecursive = new(TestAllRequiredTypesProto2)
@@ -13869,16 +14511,16 @@ func (m *TestAllRequiredTypesProto2_NestedMessage) pbfastDecode(d *pbfast.Decode
 			}
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
 
-func (m *TestAllRequiredTypesProto2_NestedMessage) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllRequiredTypesProto2_NestedMessage) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	m.unknownFields = m.unknownFields[:0]
 	oldA := m.A
@@ -13891,8 +14533,8 @@ func (m *TestAllRequiredTypesProto2_NestedMessage) pbfastReuse(d *pbfast.Decoder
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -13901,8 +14543,8 @@ func (m *TestAllRequiredTypesProto2_NestedMessage) pbfastReuse(d *pbfast.Decoder
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.A == nil {
 				if m.A = oldA; m.A == nil {
@@ -13916,8 +14558,8 @@ func (m *TestAllRequiredTypesProto2_NestedMessage) pbfastReuse(d *pbfast.Decoder
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.Corecursive != nil {
 				if err := m.Corecursive.pbfastDecode(d, v, nil, depth); err != nil {
@@ -13937,8 +14579,8 @@ func (m *TestAllRequiredTypesProto2_NestedMessage) pbfastReuse(d *pbfast.Decoder
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.OptionalCorecursive != nil {
 				if err := m.OptionalCorecursive.pbfastDecode(d, v, nil, depth); err != nil {
@@ -13954,15 +14596,12 @@ func (m *TestAllRequiredTypesProto2_NestedMessage) pbfastReuse(d *pbfast.Decoder
 			}
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
-
-// SizeOf returns the length of the message's encoding in bytes.
-func (m *TestAllRequiredTypesProto2_Data) SizeOf() int { return m.PbfastSize() }
 
 // MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
 func (m *TestAllRequiredTypesProto2_Data) MarshalAppend(b []byte) ([]byte, error) {
@@ -13977,19 +14616,19 @@ func (m *TestAllRequiredTypesProto2_Data) MarshalAppend(b []byte) ([]byte, error
 
 func (m *TestAllRequiredTypesProto2_Data) pbfastAppend(b []byte) []byte {
 	if m.GroupInt32 != nil {
-		b = pbfast.AppendVarint(append(b, 0xd0, 0xc), uint64(int64(*m.GroupInt32)))
+		b = runtime.AppendVarint(append(b, 0xd0, 0xc), uint64(int64(*m.GroupInt32)))
 	}
 	if m.GroupUint32 != nil {
-		b = pbfast.AppendVarint(append(b, 0xd8, 0xc), uint64(*m.GroupUint32))
+		b = runtime.AppendVarint(append(b, 0xd8, 0xc), uint64(*m.GroupUint32))
 	}
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
 func (m *TestAllRequiredTypesProto2_Data) Unmarshal(data []byte) error {
 	*m = TestAllRequiredTypesProto2_Data{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	if err := proto.CheckInitialized(m); err != nil {
@@ -13998,11 +14637,11 @@ func (m *TestAllRequiredTypesProto2_Data) Unmarshal(data []byte) error {
 	return nil
 }
 
-// UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
+// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
 func (m *TestAllRequiredTypesProto2_Data) UnmarshalOwn(data []byte) error {
 	*m = TestAllRequiredTypesProto2_Data{}
-	d := pbfast.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{Own: true, Apart: true}
+	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	if err := proto.CheckInitialized(m); err != nil {
@@ -14014,8 +14653,8 @@ func (m *TestAllRequiredTypesProto2_Data) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *TestAllRequiredTypesProto2_Data) UnmarshalAlias(data []byte) error {
 	*m = TestAllRequiredTypesProto2_Data{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	if err := proto.CheckInitialized(m); err != nil {
@@ -14028,8 +14667,8 @@ func (m *TestAllRequiredTypesProto2_Data) UnmarshalAlias(data []byte) error {
 // values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestAllRequiredTypesProto2_Data) UnmarshalReuse(data []byte) error {
-	var d pbfast.Decoder
-	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
+	var d runtime.Decoder
+	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	if err := proto.CheckInitialized(m); err != nil {
@@ -14039,14 +14678,14 @@ func (m *TestAllRequiredTypesProto2_Data) UnmarshalReuse(data []byte) error {
 }
 
 // SizeVT is SizeOf.
-func (m *TestAllRequiredTypesProto2_Data) SizeVT() int { return m.PbfastSize() }
+func (m *TestAllRequiredTypesProto2_Data) SizeVT() int { return m.SizeOf() }
 
 // MarshalVT returns the message's encoding. It does not look for required fields.
 func (m *TestAllRequiredTypesProto2_Data) MarshalVT() ([]byte, error) {
 	if m == nil {
 		return nil, nil
 	}
-	size := m.PbfastSize()
+	size := m.SizeOf()
 	data := make([]byte, size)
 	n, err := m.MarshalToSizedBufferVT(data)
 	if err != nil {
@@ -14057,7 +14696,15 @@ func (m *TestAllRequiredTypesProto2_Data) MarshalVT() ([]byte, error) {
 
 // MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *TestAllRequiredTypesProto2_Data) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.PbfastSize()])
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+}
+
+// MarshalVTStrict returns the message's encoding. It does not look for required fields.
+func (m *TestAllRequiredTypesProto2_Data) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
+
+// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
+func (m *TestAllRequiredTypesProto2_Data) MarshalToVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
 // MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
@@ -14065,38 +14712,65 @@ func (m *TestAllRequiredTypesProto2_Data) MarshalToSizedBufferVT(data []byte) (i
 	if m == nil {
 		return 0, nil
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := m.pbfastEncode(&e, data, len(data))
 	return e.Written(w, i)
 }
 
+// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *TestAllRequiredTypesProto2_Data) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data)
+}
+
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestAllRequiredTypesProto2_Data) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{}
-	return m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth)
+	d := runtime.Decoder{Own: true, Apart: true}
+	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *TestAllRequiredTypesProto2_Data) UnmarshalVTUnsafe(data []byte) error {
-	var d pbfast.Decoder
-	return m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth)
+	var d runtime.Decoder
+	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
 }
 
-// PbfastSize is SizeOf, for the run time.
-func (m *TestAllRequiredTypesProto2_Data) PbfastSize() (n int) {
+// CloneVT is proto.Clone.
+func (m *TestAllRequiredTypesProto2_Data) CloneVT() *TestAllRequiredTypesProto2_Data {
+	if m == nil {
+		return nil
+	}
+	return proto.Clone(m).(*TestAllRequiredTypesProto2_Data)
+}
+
+// CloneMessageVT is CloneVT.
+func (m *TestAllRequiredTypesProto2_Data) CloneMessageVT() proto.Message { return m.CloneVT() }
+
+// EqualVT is proto.Equal.
+func (m *TestAllRequiredTypesProto2_Data) EqualVT(other *TestAllRequiredTypesProto2_Data) bool {
+	return proto.Equal(m, other)
+}
+
+// EqualMessageVT is EqualVT, and false for a message of another type.
+func (m *TestAllRequiredTypesProto2_Data) EqualMessageVT(other proto.Message) bool {
+	o, ok := other.(*TestAllRequiredTypesProto2_Data)
+	return ok && m.EqualVT(o)
+}
+
+// SizeOf returns the length of the message's encoding in bytes.
+func (m *TestAllRequiredTypesProto2_Data) SizeOf() (n int) {
 	if m == nil {
 		return 0
 	}
 	if m.GroupInt32 != nil {
-		n += 2 + pbfast.SizeVarint(uint64(int64(*m.GroupInt32)))
+		n += 2 + runtime.SizeVarint(uint64(int64(*m.GroupInt32)))
 	}
 	if m.GroupUint32 != nil {
-		n += 2 + pbfast.SizeVarint(uint64(*m.GroupUint32))
+		n += 2 + runtime.SizeVarint(uint64(*m.GroupUint32))
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *TestAllRequiredTypesProto2_Data) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
+func (m *TestAllRequiredTypesProto2_Data) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
 	if m == nil {
 		return w, i
 	}
@@ -14111,14 +14785,14 @@ func (m *TestAllRequiredTypesProto2_Data) pbfastEncode(e *pbfast.Encoder, w []by
 		w, i = e.Grow(w, i, 19)
 	}
 	if m.GroupUint32 != nil {
-		i = pbfast.PutVarint(w, i, uint64(*m.GroupUint32))
+		i = runtime.PutVarint(w, i, uint64(*m.GroupUint32))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xd8
 		w[i+1] = 0xc
 	}
 	if m.GroupInt32 != nil {
-		i = pbfast.PutVarint(w, i, uint64(int64(*m.GroupInt32)))
+		i = runtime.PutVarint(w, i, uint64(int64(*m.GroupInt32)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xd0
@@ -14138,16 +14812,16 @@ type pbfastTestAllRequiredTypesProto2_DataNode struct {
 	s pbfastTestAllRequiredTypesProto2_DataParts
 }
 
-func (m *TestAllRequiredTypesProto2_Data) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfastTestAllRequiredTypesProto2_DataParts, depth int) error {
+func (m *TestAllRequiredTypesProto2_Data) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfastTestAllRequiredTypesProto2_DataParts, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -14156,14 +14830,15 @@ func (m *TestAllRequiredTypesProto2_Data) pbfastDecode(d *pbfast.Decoder, p []by
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.GroupInt32 == nil {
-				if s == nil {
-					s = new(pbfastTestAllRequiredTypesProto2_DataParts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.GroupInt32 = &s.GroupInt32
+				} else {
+					m.GroupInt32 = new(int32)
 				}
-				m.GroupInt32 = &s.GroupInt32
 			}
 			*m.GroupInt32 = int32(v)
 		case 0x658: // group_uint32
@@ -14171,28 +14846,29 @@ func (m *TestAllRequiredTypesProto2_Data) pbfastDecode(d *pbfast.Decoder, p []by
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.GroupUint32 == nil {
-				if s == nil {
-					s = new(pbfastTestAllRequiredTypesProto2_DataParts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.GroupUint32 = &s.GroupUint32
+				} else {
+					m.GroupUint32 = new(uint32)
 				}
-				m.GroupUint32 = &s.GroupUint32
 			}
 			*m.GroupUint32 = uint32(v)
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
 
-func (m *TestAllRequiredTypesProto2_Data) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllRequiredTypesProto2_Data) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	m.unknownFields = m.unknownFields[:0]
 	oldGroupInt32 := m.GroupInt32
@@ -14203,8 +14879,8 @@ func (m *TestAllRequiredTypesProto2_Data) pbfastReuse(d *pbfast.Decoder, p []byt
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -14213,8 +14889,8 @@ func (m *TestAllRequiredTypesProto2_Data) pbfastReuse(d *pbfast.Decoder, p []byt
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.GroupInt32 == nil {
 				if m.GroupInt32 = oldGroupInt32; m.GroupInt32 == nil {
@@ -14227,8 +14903,8 @@ func (m *TestAllRequiredTypesProto2_Data) pbfastReuse(d *pbfast.Decoder, p []byt
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.GroupUint32 == nil {
 				if m.GroupUint32 = oldGroupUint32; m.GroupUint32 == nil {
@@ -14238,15 +14914,12 @@ func (m *TestAllRequiredTypesProto2_Data) pbfastReuse(d *pbfast.Decoder, p []byt
 			*m.GroupUint32 = uint32(v)
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
-
-// SizeOf returns the length of the message's encoding in bytes.
-func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) SizeOf() int { return m.PbfastSize() }
 
 // MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) MarshalAppend(b []byte) ([]byte, error) {
@@ -14256,17 +14929,17 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) MarshalAppend(b
 	if err := proto.CheckInitialized(m); err != nil {
 		return b, err
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := e.Start(b, m)
 	w, i = m.pbfastEncode(&e, w, i)
 	return e.Finish(w, i)
 }
 
-// Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) Unmarshal(data []byte) error {
 	*m = TestAllRequiredTypesProto2_MessageSetCorrectExtension1{}
-	d := pbfast.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{Own: true}
+	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	if err := proto.CheckInitialized(m); err != nil {
@@ -14275,11 +14948,11 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) Unmarshal(data 
 	return nil
 }
 
-// UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
+// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) UnmarshalOwn(data []byte) error {
 	*m = TestAllRequiredTypesProto2_MessageSetCorrectExtension1{}
-	d := pbfast.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{Own: true, Apart: true}
+	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	if err := proto.CheckInitialized(m); err != nil {
@@ -14291,8 +14964,8 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) UnmarshalOwn(da
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) UnmarshalAlias(data []byte) error {
 	*m = TestAllRequiredTypesProto2_MessageSetCorrectExtension1{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	if err := proto.CheckInitialized(m); err != nil {
@@ -14305,8 +14978,8 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) UnmarshalAlias(
 // values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) UnmarshalReuse(data []byte) error {
-	var d pbfast.Decoder
-	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
+	var d runtime.Decoder
+	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	if err := proto.CheckInitialized(m); err != nil {
@@ -14316,14 +14989,14 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) UnmarshalReuse(
 }
 
 // SizeVT is SizeOf.
-func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) SizeVT() int { return m.PbfastSize() }
+func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) SizeVT() int { return m.SizeOf() }
 
 // MarshalVT returns the message's encoding. It does not look for required fields.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) MarshalVT() ([]byte, error) {
 	if m == nil {
 		return nil, nil
 	}
-	size := m.PbfastSize()
+	size := m.SizeOf()
 	data := make([]byte, size)
 	n, err := m.MarshalToSizedBufferVT(data)
 	if err != nil {
@@ -14334,7 +15007,17 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) MarshalVT() ([]
 
 // MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.PbfastSize()])
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+}
+
+// MarshalVTStrict returns the message's encoding. It does not look for required fields.
+func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) MarshalVTStrict() ([]byte, error) {
+	return m.MarshalVT()
+}
+
+// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
+func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) MarshalToVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
 // MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
@@ -14342,36 +15025,65 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) MarshalToSizedB
 	if m == nil {
 		return 0, nil
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := m.pbfastEncode(&e, data, len(data))
 	return e.Written(w, i)
 }
 
+// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data)
+}
+
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{Own: true}
-	return m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth)
+	d := runtime.Decoder{Own: true, Apart: true}
+	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) UnmarshalVTUnsafe(data []byte) error {
-	var d pbfast.Decoder
-	return m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth)
+	var d runtime.Decoder
+	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
 }
 
-// PbfastSize is SizeOf, for the run time.
-func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) PbfastSize() (n int) {
+// CloneVT is proto.Clone.
+func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) CloneVT() *TestAllRequiredTypesProto2_MessageSetCorrectExtension1 {
+	if m == nil {
+		return nil
+	}
+	return proto.Clone(m).(*TestAllRequiredTypesProto2_MessageSetCorrectExtension1)
+}
+
+// CloneMessageVT is CloneVT.
+func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) CloneMessageVT() proto.Message {
+	return m.CloneVT()
+}
+
+// EqualVT is proto.Equal.
+func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) EqualVT(other *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) bool {
+	return proto.Equal(m, other)
+}
+
+// EqualMessageVT is EqualVT, and false for a message of another type.
+func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) EqualMessageVT(other proto.Message) bool {
+	o, ok := other.(*TestAllRequiredTypesProto2_MessageSetCorrectExtension1)
+	return ok && m.EqualVT(o)
+}
+
+// SizeOf returns the length of the message's encoding in bytes.
+func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) SizeOf() (n int) {
 	if m == nil {
 		return 0
 	}
 	if m.Str != nil {
 		l := len(*m.Str)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
+func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
 	if m == nil {
 		return w, i
 	}
@@ -14392,7 +15104,7 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) pbfastEncode(e 
 		}
 		i -= len(v)
 		copy(w[i:], v)
-		i = pbfast.PutVarint(w, i, uint64(len(v)))
+		i = runtime.PutVarint(w, i, uint64(len(v)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xca
@@ -14411,16 +15123,16 @@ type pbfastTestAllRequiredTypesProto2_MessageSetCorrectExtension1Node struct {
 	s pbfastTestAllRequiredTypesProto2_MessageSetCorrectExtension1Parts
 }
 
-func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfastTestAllRequiredTypesProto2_MessageSetCorrectExtension1Parts, depth int) error {
+func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfastTestAllRequiredTypesProto2_MessageSetCorrectExtension1Parts, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -14430,28 +15142,29 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) pbfastDecode(d 
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.Str == nil {
-				if s == nil {
-					s = new(pbfastTestAllRequiredTypesProto2_MessageSetCorrectExtension1Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.Str = &s.Str
+				} else {
+					m.Str = new(string)
 				}
-				m.Str = &s.Str
 			}
 			*m.Str = d.String(v)
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
 
-func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	m.unknownFields = m.unknownFields[:0]
 	oldStr := m.Str
@@ -14460,8 +15173,8 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) pbfastReuse(d *
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -14471,8 +15184,8 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) pbfastReuse(d *
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.Str == nil {
 				if m.Str = oldStr; m.Str == nil {
@@ -14482,15 +15195,12 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) pbfastReuse(d *
 			*m.Str = d.String(v)
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
-
-// SizeOf returns the length of the message's encoding in bytes.
-func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) SizeOf() int { return m.PbfastSize() }
 
 // MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) MarshalAppend(b []byte) ([]byte, error) {
@@ -14505,16 +15215,16 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) MarshalAppend(b
 
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) pbfastAppend(b []byte) []byte {
 	if m.I != nil {
-		b = pbfast.AppendVarint(append(b, 0x48), uint64(int64(*m.I)))
+		b = runtime.AppendVarint(append(b, 0x48), uint64(int64(*m.I)))
 	}
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) Unmarshal(data []byte) error {
 	*m = TestAllRequiredTypesProto2_MessageSetCorrectExtension2{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	if err := proto.CheckInitialized(m); err != nil {
@@ -14523,11 +15233,11 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) Unmarshal(data 
 	return nil
 }
 
-// UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
+// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) UnmarshalOwn(data []byte) error {
 	*m = TestAllRequiredTypesProto2_MessageSetCorrectExtension2{}
-	d := pbfast.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{Own: true, Apart: true}
+	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	if err := proto.CheckInitialized(m); err != nil {
@@ -14539,8 +15249,8 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) UnmarshalOwn(da
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) UnmarshalAlias(data []byte) error {
 	*m = TestAllRequiredTypesProto2_MessageSetCorrectExtension2{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	if err := proto.CheckInitialized(m); err != nil {
@@ -14553,8 +15263,8 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) UnmarshalAlias(
 // values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) UnmarshalReuse(data []byte) error {
-	var d pbfast.Decoder
-	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
+	var d runtime.Decoder
+	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	if err := proto.CheckInitialized(m); err != nil {
@@ -14564,14 +15274,14 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) UnmarshalReuse(
 }
 
 // SizeVT is SizeOf.
-func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) SizeVT() int { return m.PbfastSize() }
+func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) SizeVT() int { return m.SizeOf() }
 
 // MarshalVT returns the message's encoding. It does not look for required fields.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) MarshalVT() ([]byte, error) {
 	if m == nil {
 		return nil, nil
 	}
-	size := m.PbfastSize()
+	size := m.SizeOf()
 	data := make([]byte, size)
 	n, err := m.MarshalToSizedBufferVT(data)
 	if err != nil {
@@ -14582,7 +15292,17 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) MarshalVT() ([]
 
 // MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.PbfastSize()])
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+}
+
+// MarshalVTStrict returns the message's encoding. It does not look for required fields.
+func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) MarshalVTStrict() ([]byte, error) {
+	return m.MarshalVT()
+}
+
+// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
+func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) MarshalToVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
 // MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
@@ -14590,35 +15310,64 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) MarshalToSizedB
 	if m == nil {
 		return 0, nil
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := m.pbfastEncode(&e, data, len(data))
 	return e.Written(w, i)
 }
 
+// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data)
+}
+
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{}
-	return m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth)
+	d := runtime.Decoder{Own: true, Apart: true}
+	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) UnmarshalVTUnsafe(data []byte) error {
-	var d pbfast.Decoder
-	return m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth)
+	var d runtime.Decoder
+	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
 }
 
-// PbfastSize is SizeOf, for the run time.
-func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) PbfastSize() (n int) {
+// CloneVT is proto.Clone.
+func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) CloneVT() *TestAllRequiredTypesProto2_MessageSetCorrectExtension2 {
+	if m == nil {
+		return nil
+	}
+	return proto.Clone(m).(*TestAllRequiredTypesProto2_MessageSetCorrectExtension2)
+}
+
+// CloneMessageVT is CloneVT.
+func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) CloneMessageVT() proto.Message {
+	return m.CloneVT()
+}
+
+// EqualVT is proto.Equal.
+func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) EqualVT(other *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) bool {
+	return proto.Equal(m, other)
+}
+
+// EqualMessageVT is EqualVT, and false for a message of another type.
+func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) EqualMessageVT(other proto.Message) bool {
+	o, ok := other.(*TestAllRequiredTypesProto2_MessageSetCorrectExtension2)
+	return ok && m.EqualVT(o)
+}
+
+// SizeOf returns the length of the message's encoding in bytes.
+func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) SizeOf() (n int) {
 	if m == nil {
 		return 0
 	}
 	if m.I != nil {
-		n += 1 + pbfast.SizeVarint(uint64(int64(*m.I)))
+		n += 1 + runtime.SizeVarint(uint64(int64(*m.I)))
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
+func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
 	if m == nil {
 		return w, i
 	}
@@ -14633,7 +15382,7 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) pbfastEncode(e 
 		w, i = e.Grow(w, i, 11)
 	}
 	if m.I != nil {
-		i = pbfast.PutVarint(w, i, uint64(int64(*m.I)))
+		i = runtime.PutVarint(w, i, uint64(int64(*m.I)))
 		i--
 		w[i] = 0x48
 	}
@@ -14650,16 +15399,16 @@ type pbfastTestAllRequiredTypesProto2_MessageSetCorrectExtension2Node struct {
 	s pbfastTestAllRequiredTypesProto2_MessageSetCorrectExtension2Parts
 }
 
-func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfastTestAllRequiredTypesProto2_MessageSetCorrectExtension2Parts, depth int) error {
+func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfastTestAllRequiredTypesProto2_MessageSetCorrectExtension2Parts, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -14668,28 +15417,29 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) pbfastDecode(d 
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.I == nil {
-				if s == nil {
-					s = new(pbfastTestAllRequiredTypesProto2_MessageSetCorrectExtension2Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.I = &s.I
+				} else {
+					m.I = new(int32)
 				}
-				m.I = &s.I
 			}
 			*m.I = int32(v)
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
 
-func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	m.unknownFields = m.unknownFields[:0]
 	oldI := m.I
@@ -14698,8 +15448,8 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) pbfastReuse(d *
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -14708,8 +15458,8 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) pbfastReuse(d *
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.I == nil {
 				if m.I = oldI; m.I == nil {
@@ -14719,42 +15469,39 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) pbfastReuse(d *
 			*m.I = int32(v)
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
-func (m *TestLargeOneof) SizeOf() int { return m.PbfastSize() }
-
 // MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
 func (m *TestLargeOneof) MarshalAppend(b []byte) ([]byte, error) {
 	if m == nil {
 		return b, nil
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := e.Start(b, m)
 	w, i = m.pbfastEncode(&e, w, i)
 	return e.Finish(w, i)
 }
 
-// Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
 func (m *TestLargeOneof) Unmarshal(data []byte) error {
 	*m = TestLargeOneof{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
-// UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
+// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
 func (m *TestLargeOneof) UnmarshalOwn(data []byte) error {
 	*m = TestLargeOneof{}
-	d := pbfast.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{Own: true, Apart: true}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -14763,8 +15510,8 @@ func (m *TestLargeOneof) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *TestLargeOneof) UnmarshalAlias(data []byte) error {
 	*m = TestLargeOneof{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -14774,22 +15521,22 @@ func (m *TestLargeOneof) UnmarshalAlias(data []byte) error {
 // values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestLargeOneof) UnmarshalReuse(data []byte) error {
-	var d pbfast.Decoder
-	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
+	var d runtime.Decoder
+	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
 // SizeVT is SizeOf.
-func (m *TestLargeOneof) SizeVT() int { return m.PbfastSize() }
+func (m *TestLargeOneof) SizeVT() int { return m.SizeOf() }
 
 // MarshalVT returns the message's encoding. It does not look for required fields.
 func (m *TestLargeOneof) MarshalVT() ([]byte, error) {
 	if m == nil {
 		return nil, nil
 	}
-	size := m.PbfastSize()
+	size := m.SizeOf()
 	data := make([]byte, size)
 	n, err := m.MarshalToSizedBufferVT(data)
 	if err != nil {
@@ -14800,7 +15547,15 @@ func (m *TestLargeOneof) MarshalVT() ([]byte, error) {
 
 // MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *TestLargeOneof) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.PbfastSize()])
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+}
+
+// MarshalVTStrict returns the message's encoding. It does not look for required fields.
+func (m *TestLargeOneof) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
+
+// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
+func (m *TestLargeOneof) MarshalToVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
 // MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
@@ -14808,59 +15563,84 @@ func (m *TestLargeOneof) MarshalToSizedBufferVT(data []byte) (int, error) {
 	if m == nil {
 		return 0, nil
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := m.pbfastEncode(&e, data, len(data))
 	return e.Written(w, i)
 }
 
+// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *TestLargeOneof) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data)
+}
+
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestLargeOneof) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{}
-	return m.pbfastDecode(&d, data, pbfast.DefaultDepth)
+	d := runtime.Decoder{Own: true, Apart: true}
+	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *TestLargeOneof) UnmarshalVTUnsafe(data []byte) error {
-	var d pbfast.Decoder
-	return m.pbfastDecode(&d, data, pbfast.DefaultDepth)
+	var d runtime.Decoder
+	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
 }
 
-// PbfastSize is SizeOf, for the run time.
-func (m *TestLargeOneof) PbfastSize() (n int) {
+// CloneVT is proto.Clone.
+func (m *TestLargeOneof) CloneVT() *TestLargeOneof {
+	if m == nil {
+		return nil
+	}
+	return proto.Clone(m).(*TestLargeOneof)
+}
+
+// CloneMessageVT is CloneVT.
+func (m *TestLargeOneof) CloneMessageVT() proto.Message { return m.CloneVT() }
+
+// EqualVT is proto.Equal.
+func (m *TestLargeOneof) EqualVT(other *TestLargeOneof) bool { return proto.Equal(m, other) }
+
+// EqualMessageVT is EqualVT, and false for a message of another type.
+func (m *TestLargeOneof) EqualMessageVT(other proto.Message) bool {
+	o, ok := other.(*TestLargeOneof)
+	return ok && m.EqualVT(o)
+}
+
+// SizeOf returns the length of the message's encoding in bytes.
+func (m *TestLargeOneof) SizeOf() (n int) {
 	if m == nil {
 		return 0
 	}
 	switch v := m.LargeOneof.(type) {
 	case *TestLargeOneof_A1_:
 		if v != nil {
-			l := v.A1.PbfastSize()
-			n += 1 + l + pbfast.SizeVarint(uint64(l))
+			l := v.A1.SizeOf()
+			n += 1 + l + runtime.SizeVarint(uint64(l))
 		}
 	case *TestLargeOneof_A2_:
 		if v != nil {
-			l := v.A2.PbfastSize()
-			n += 1 + l + pbfast.SizeVarint(uint64(l))
+			l := v.A2.SizeOf()
+			n += 1 + l + runtime.SizeVarint(uint64(l))
 		}
 	case *TestLargeOneof_A3_:
 		if v != nil {
-			l := v.A3.PbfastSize()
-			n += 1 + l + pbfast.SizeVarint(uint64(l))
+			l := v.A3.SizeOf()
+			n += 1 + l + runtime.SizeVarint(uint64(l))
 		}
 	case *TestLargeOneof_A4_:
 		if v != nil {
-			l := v.A4.PbfastSize()
-			n += 1 + l + pbfast.SizeVarint(uint64(l))
+			l := v.A4.SizeOf()
+			n += 1 + l + runtime.SizeVarint(uint64(l))
 		}
 	case *TestLargeOneof_A5_:
 		if v != nil {
-			l := v.A5.PbfastSize()
-			n += 1 + l + pbfast.SizeVarint(uint64(l))
+			l := v.A5.SizeOf()
+			n += 1 + l + runtime.SizeVarint(uint64(l))
 		}
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *TestLargeOneof) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
+func (m *TestLargeOneof) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
 	if m == nil {
 		return w, i
 	}
@@ -14887,7 +15667,7 @@ func (m *TestLargeOneof) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byt
 			if i < 11 {
 				w, i = e.Grow(w, i, 11)
 			}
-			i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+			i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 			i--
 			w[i] = 0xa
 		}
@@ -14906,7 +15686,7 @@ func (m *TestLargeOneof) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byt
 			if i < 11 {
 				w, i = e.Grow(w, i, 11)
 			}
-			i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+			i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 			i--
 			w[i] = 0x12
 		}
@@ -14925,7 +15705,7 @@ func (m *TestLargeOneof) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byt
 			if i < 11 {
 				w, i = e.Grow(w, i, 11)
 			}
-			i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+			i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 			i--
 			w[i] = 0x1a
 		}
@@ -14944,7 +15724,7 @@ func (m *TestLargeOneof) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byt
 			if i < 11 {
 				w, i = e.Grow(w, i, 11)
 			}
-			i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+			i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 			i--
 			w[i] = 0x22
 		}
@@ -14963,7 +15743,7 @@ func (m *TestLargeOneof) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byt
 			if i < 11 {
 				w, i = e.Grow(w, i, 11)
 			}
-			i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+			i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 			i--
 			w[i] = 0x2a
 		}
@@ -14971,16 +15751,16 @@ func (m *TestLargeOneof) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byt
 	return w, i
 }
 
-func (m *TestLargeOneof) pbfastDecode(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestLargeOneof) pbfastDecode(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -14990,8 +15770,8 @@ func (m *TestLargeOneof) pbfastDecode(d *pbfast.Decoder, p []byte, depth int) er
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			o, _ := m.LargeOneof.(*TestLargeOneof_A1_)
 			if o == nil {
@@ -15010,8 +15790,8 @@ func (m *TestLargeOneof) pbfastDecode(d *pbfast.Decoder, p []byte, depth int) er
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			o, _ := m.LargeOneof.(*TestLargeOneof_A2_)
 			if o == nil {
@@ -15030,8 +15810,8 @@ func (m *TestLargeOneof) pbfastDecode(d *pbfast.Decoder, p []byte, depth int) er
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			o, _ := m.LargeOneof.(*TestLargeOneof_A3_)
 			if o == nil {
@@ -15050,8 +15830,8 @@ func (m *TestLargeOneof) pbfastDecode(d *pbfast.Decoder, p []byte, depth int) er
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			o, _ := m.LargeOneof.(*TestLargeOneof_A4_)
 			if o == nil {
@@ -15070,8 +15850,8 @@ func (m *TestLargeOneof) pbfastDecode(d *pbfast.Decoder, p []byte, depth int) er
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			o, _ := m.LargeOneof.(*TestLargeOneof_A5_)
 			if o == nil {
@@ -15086,16 +15866,16 @@ func (m *TestLargeOneof) pbfastDecode(d *pbfast.Decoder, p []byte, depth int) er
 			m.LargeOneof = o
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
 
-func (m *TestLargeOneof) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestLargeOneof) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	m.unknownFields = m.unknownFields[:0]
 	m.LargeOneof = nil
@@ -15103,8 +15883,8 @@ func (m *TestLargeOneof) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) err
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -15114,8 +15894,8 @@ func (m *TestLargeOneof) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) err
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			o, _ := m.LargeOneof.(*TestLargeOneof_A1_)
 			if o == nil {
@@ -15134,8 +15914,8 @@ func (m *TestLargeOneof) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) err
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			o, _ := m.LargeOneof.(*TestLargeOneof_A2_)
 			if o == nil {
@@ -15154,8 +15934,8 @@ func (m *TestLargeOneof) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) err
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			o, _ := m.LargeOneof.(*TestLargeOneof_A3_)
 			if o == nil {
@@ -15174,8 +15954,8 @@ func (m *TestLargeOneof) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) err
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			o, _ := m.LargeOneof.(*TestLargeOneof_A4_)
 			if o == nil {
@@ -15194,8 +15974,8 @@ func (m *TestLargeOneof) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) err
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			o, _ := m.LargeOneof.(*TestLargeOneof_A5_)
 			if o == nil {
@@ -15210,15 +15990,12 @@ func (m *TestLargeOneof) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) err
 			m.LargeOneof = o
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
-
-// SizeOf returns the length of the message's encoding in bytes.
-func (m *TestLargeOneof_A1) SizeOf() int { return m.PbfastSize() }
 
 // MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
 func (m *TestLargeOneof_A1) MarshalAppend(b []byte) ([]byte, error) {
@@ -15232,21 +16009,21 @@ func (m *TestLargeOneof_A1) pbfastAppend(b []byte) []byte {
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
 func (m *TestLargeOneof_A1) Unmarshal(data []byte) error {
 	*m = TestLargeOneof_A1{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
-// UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
+// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
 func (m *TestLargeOneof_A1) UnmarshalOwn(data []byte) error {
 	*m = TestLargeOneof_A1{}
-	d := pbfast.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{Own: true, Apart: true}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -15255,8 +16032,8 @@ func (m *TestLargeOneof_A1) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *TestLargeOneof_A1) UnmarshalAlias(data []byte) error {
 	*m = TestLargeOneof_A1{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -15266,22 +16043,22 @@ func (m *TestLargeOneof_A1) UnmarshalAlias(data []byte) error {
 // values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestLargeOneof_A1) UnmarshalReuse(data []byte) error {
-	var d pbfast.Decoder
-	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
+	var d runtime.Decoder
+	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
 // SizeVT is SizeOf.
-func (m *TestLargeOneof_A1) SizeVT() int { return m.PbfastSize() }
+func (m *TestLargeOneof_A1) SizeVT() int { return m.SizeOf() }
 
 // MarshalVT returns the message's encoding. It does not look for required fields.
 func (m *TestLargeOneof_A1) MarshalVT() ([]byte, error) {
 	if m == nil {
 		return nil, nil
 	}
-	size := m.PbfastSize()
+	size := m.SizeOf()
 	data := make([]byte, size)
 	n, err := m.MarshalToSizedBufferVT(data)
 	if err != nil {
@@ -15292,7 +16069,15 @@ func (m *TestLargeOneof_A1) MarshalVT() ([]byte, error) {
 
 // MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *TestLargeOneof_A1) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.PbfastSize()])
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+}
+
+// MarshalVTStrict returns the message's encoding. It does not look for required fields.
+func (m *TestLargeOneof_A1) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
+
+// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
+func (m *TestLargeOneof_A1) MarshalToVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
 // MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
@@ -15300,32 +16085,57 @@ func (m *TestLargeOneof_A1) MarshalToSizedBufferVT(data []byte) (int, error) {
 	if m == nil {
 		return 0, nil
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := m.pbfastEncode(&e, data, len(data))
 	return e.Written(w, i)
 }
 
+// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *TestLargeOneof_A1) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data)
+}
+
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestLargeOneof_A1) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{}
-	return m.pbfastDecode(&d, data, pbfast.DefaultDepth)
+	d := runtime.Decoder{Own: true, Apart: true}
+	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *TestLargeOneof_A1) UnmarshalVTUnsafe(data []byte) error {
-	var d pbfast.Decoder
-	return m.pbfastDecode(&d, data, pbfast.DefaultDepth)
+	var d runtime.Decoder
+	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
 }
 
-// PbfastSize is SizeOf, for the run time.
-func (m *TestLargeOneof_A1) PbfastSize() (n int) {
+// CloneVT is proto.Clone.
+func (m *TestLargeOneof_A1) CloneVT() *TestLargeOneof_A1 {
+	if m == nil {
+		return nil
+	}
+	return proto.Clone(m).(*TestLargeOneof_A1)
+}
+
+// CloneMessageVT is CloneVT.
+func (m *TestLargeOneof_A1) CloneMessageVT() proto.Message { return m.CloneVT() }
+
+// EqualVT is proto.Equal.
+func (m *TestLargeOneof_A1) EqualVT(other *TestLargeOneof_A1) bool { return proto.Equal(m, other) }
+
+// EqualMessageVT is EqualVT, and false for a message of another type.
+func (m *TestLargeOneof_A1) EqualMessageVT(other proto.Message) bool {
+	o, ok := other.(*TestLargeOneof_A1)
+	return ok && m.EqualVT(o)
+}
+
+// SizeOf returns the length of the message's encoding in bytes.
+func (m *TestLargeOneof_A1) SizeOf() (n int) {
 	if m == nil {
 		return 0
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *TestLargeOneof_A1) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
+func (m *TestLargeOneof_A1) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
 	if m == nil {
 		return w, i
 	}
@@ -15339,53 +16149,50 @@ func (m *TestLargeOneof_A1) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]
 	return w, i
 }
 
-func (m *TestLargeOneof_A1) pbfastDecode(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestLargeOneof_A1) pbfastDecode(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
 
-func (m *TestLargeOneof_A1) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestLargeOneof_A1) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	m.unknownFields = m.unknownFields[:0]
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
-
-// SizeOf returns the length of the message's encoding in bytes.
-func (m *TestLargeOneof_A2) SizeOf() int { return m.PbfastSize() }
 
 // MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
 func (m *TestLargeOneof_A2) MarshalAppend(b []byte) ([]byte, error) {
@@ -15399,21 +16206,21 @@ func (m *TestLargeOneof_A2) pbfastAppend(b []byte) []byte {
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
 func (m *TestLargeOneof_A2) Unmarshal(data []byte) error {
 	*m = TestLargeOneof_A2{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
-// UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
+// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
 func (m *TestLargeOneof_A2) UnmarshalOwn(data []byte) error {
 	*m = TestLargeOneof_A2{}
-	d := pbfast.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{Own: true, Apart: true}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -15422,8 +16229,8 @@ func (m *TestLargeOneof_A2) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *TestLargeOneof_A2) UnmarshalAlias(data []byte) error {
 	*m = TestLargeOneof_A2{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -15433,22 +16240,22 @@ func (m *TestLargeOneof_A2) UnmarshalAlias(data []byte) error {
 // values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestLargeOneof_A2) UnmarshalReuse(data []byte) error {
-	var d pbfast.Decoder
-	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
+	var d runtime.Decoder
+	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
 // SizeVT is SizeOf.
-func (m *TestLargeOneof_A2) SizeVT() int { return m.PbfastSize() }
+func (m *TestLargeOneof_A2) SizeVT() int { return m.SizeOf() }
 
 // MarshalVT returns the message's encoding. It does not look for required fields.
 func (m *TestLargeOneof_A2) MarshalVT() ([]byte, error) {
 	if m == nil {
 		return nil, nil
 	}
-	size := m.PbfastSize()
+	size := m.SizeOf()
 	data := make([]byte, size)
 	n, err := m.MarshalToSizedBufferVT(data)
 	if err != nil {
@@ -15459,7 +16266,15 @@ func (m *TestLargeOneof_A2) MarshalVT() ([]byte, error) {
 
 // MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *TestLargeOneof_A2) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.PbfastSize()])
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+}
+
+// MarshalVTStrict returns the message's encoding. It does not look for required fields.
+func (m *TestLargeOneof_A2) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
+
+// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
+func (m *TestLargeOneof_A2) MarshalToVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
 // MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
@@ -15467,32 +16282,57 @@ func (m *TestLargeOneof_A2) MarshalToSizedBufferVT(data []byte) (int, error) {
 	if m == nil {
 		return 0, nil
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := m.pbfastEncode(&e, data, len(data))
 	return e.Written(w, i)
 }
 
+// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *TestLargeOneof_A2) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data)
+}
+
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestLargeOneof_A2) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{}
-	return m.pbfastDecode(&d, data, pbfast.DefaultDepth)
+	d := runtime.Decoder{Own: true, Apart: true}
+	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *TestLargeOneof_A2) UnmarshalVTUnsafe(data []byte) error {
-	var d pbfast.Decoder
-	return m.pbfastDecode(&d, data, pbfast.DefaultDepth)
+	var d runtime.Decoder
+	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
 }
 
-// PbfastSize is SizeOf, for the run time.
-func (m *TestLargeOneof_A2) PbfastSize() (n int) {
+// CloneVT is proto.Clone.
+func (m *TestLargeOneof_A2) CloneVT() *TestLargeOneof_A2 {
+	if m == nil {
+		return nil
+	}
+	return proto.Clone(m).(*TestLargeOneof_A2)
+}
+
+// CloneMessageVT is CloneVT.
+func (m *TestLargeOneof_A2) CloneMessageVT() proto.Message { return m.CloneVT() }
+
+// EqualVT is proto.Equal.
+func (m *TestLargeOneof_A2) EqualVT(other *TestLargeOneof_A2) bool { return proto.Equal(m, other) }
+
+// EqualMessageVT is EqualVT, and false for a message of another type.
+func (m *TestLargeOneof_A2) EqualMessageVT(other proto.Message) bool {
+	o, ok := other.(*TestLargeOneof_A2)
+	return ok && m.EqualVT(o)
+}
+
+// SizeOf returns the length of the message's encoding in bytes.
+func (m *TestLargeOneof_A2) SizeOf() (n int) {
 	if m == nil {
 		return 0
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *TestLargeOneof_A2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
+func (m *TestLargeOneof_A2) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
 	if m == nil {
 		return w, i
 	}
@@ -15506,53 +16346,50 @@ func (m *TestLargeOneof_A2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]
 	return w, i
 }
 
-func (m *TestLargeOneof_A2) pbfastDecode(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestLargeOneof_A2) pbfastDecode(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
 
-func (m *TestLargeOneof_A2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestLargeOneof_A2) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	m.unknownFields = m.unknownFields[:0]
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
-
-// SizeOf returns the length of the message's encoding in bytes.
-func (m *TestLargeOneof_A3) SizeOf() int { return m.PbfastSize() }
 
 // MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
 func (m *TestLargeOneof_A3) MarshalAppend(b []byte) ([]byte, error) {
@@ -15566,21 +16403,21 @@ func (m *TestLargeOneof_A3) pbfastAppend(b []byte) []byte {
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
 func (m *TestLargeOneof_A3) Unmarshal(data []byte) error {
 	*m = TestLargeOneof_A3{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
-// UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
+// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
 func (m *TestLargeOneof_A3) UnmarshalOwn(data []byte) error {
 	*m = TestLargeOneof_A3{}
-	d := pbfast.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{Own: true, Apart: true}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -15589,8 +16426,8 @@ func (m *TestLargeOneof_A3) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *TestLargeOneof_A3) UnmarshalAlias(data []byte) error {
 	*m = TestLargeOneof_A3{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -15600,22 +16437,22 @@ func (m *TestLargeOneof_A3) UnmarshalAlias(data []byte) error {
 // values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestLargeOneof_A3) UnmarshalReuse(data []byte) error {
-	var d pbfast.Decoder
-	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
+	var d runtime.Decoder
+	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
 // SizeVT is SizeOf.
-func (m *TestLargeOneof_A3) SizeVT() int { return m.PbfastSize() }
+func (m *TestLargeOneof_A3) SizeVT() int { return m.SizeOf() }
 
 // MarshalVT returns the message's encoding. It does not look for required fields.
 func (m *TestLargeOneof_A3) MarshalVT() ([]byte, error) {
 	if m == nil {
 		return nil, nil
 	}
-	size := m.PbfastSize()
+	size := m.SizeOf()
 	data := make([]byte, size)
 	n, err := m.MarshalToSizedBufferVT(data)
 	if err != nil {
@@ -15626,7 +16463,15 @@ func (m *TestLargeOneof_A3) MarshalVT() ([]byte, error) {
 
 // MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *TestLargeOneof_A3) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.PbfastSize()])
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+}
+
+// MarshalVTStrict returns the message's encoding. It does not look for required fields.
+func (m *TestLargeOneof_A3) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
+
+// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
+func (m *TestLargeOneof_A3) MarshalToVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
 // MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
@@ -15634,32 +16479,57 @@ func (m *TestLargeOneof_A3) MarshalToSizedBufferVT(data []byte) (int, error) {
 	if m == nil {
 		return 0, nil
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := m.pbfastEncode(&e, data, len(data))
 	return e.Written(w, i)
 }
 
+// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *TestLargeOneof_A3) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data)
+}
+
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestLargeOneof_A3) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{}
-	return m.pbfastDecode(&d, data, pbfast.DefaultDepth)
+	d := runtime.Decoder{Own: true, Apart: true}
+	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *TestLargeOneof_A3) UnmarshalVTUnsafe(data []byte) error {
-	var d pbfast.Decoder
-	return m.pbfastDecode(&d, data, pbfast.DefaultDepth)
+	var d runtime.Decoder
+	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
 }
 
-// PbfastSize is SizeOf, for the run time.
-func (m *TestLargeOneof_A3) PbfastSize() (n int) {
+// CloneVT is proto.Clone.
+func (m *TestLargeOneof_A3) CloneVT() *TestLargeOneof_A3 {
+	if m == nil {
+		return nil
+	}
+	return proto.Clone(m).(*TestLargeOneof_A3)
+}
+
+// CloneMessageVT is CloneVT.
+func (m *TestLargeOneof_A3) CloneMessageVT() proto.Message { return m.CloneVT() }
+
+// EqualVT is proto.Equal.
+func (m *TestLargeOneof_A3) EqualVT(other *TestLargeOneof_A3) bool { return proto.Equal(m, other) }
+
+// EqualMessageVT is EqualVT, and false for a message of another type.
+func (m *TestLargeOneof_A3) EqualMessageVT(other proto.Message) bool {
+	o, ok := other.(*TestLargeOneof_A3)
+	return ok && m.EqualVT(o)
+}
+
+// SizeOf returns the length of the message's encoding in bytes.
+func (m *TestLargeOneof_A3) SizeOf() (n int) {
 	if m == nil {
 		return 0
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *TestLargeOneof_A3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
+func (m *TestLargeOneof_A3) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
 	if m == nil {
 		return w, i
 	}
@@ -15673,53 +16543,50 @@ func (m *TestLargeOneof_A3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]
 	return w, i
 }
 
-func (m *TestLargeOneof_A3) pbfastDecode(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestLargeOneof_A3) pbfastDecode(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
 
-func (m *TestLargeOneof_A3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestLargeOneof_A3) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	m.unknownFields = m.unknownFields[:0]
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
-
-// SizeOf returns the length of the message's encoding in bytes.
-func (m *TestLargeOneof_A4) SizeOf() int { return m.PbfastSize() }
 
 // MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
 func (m *TestLargeOneof_A4) MarshalAppend(b []byte) ([]byte, error) {
@@ -15733,21 +16600,21 @@ func (m *TestLargeOneof_A4) pbfastAppend(b []byte) []byte {
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
 func (m *TestLargeOneof_A4) Unmarshal(data []byte) error {
 	*m = TestLargeOneof_A4{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
-// UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
+// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
 func (m *TestLargeOneof_A4) UnmarshalOwn(data []byte) error {
 	*m = TestLargeOneof_A4{}
-	d := pbfast.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{Own: true, Apart: true}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -15756,8 +16623,8 @@ func (m *TestLargeOneof_A4) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *TestLargeOneof_A4) UnmarshalAlias(data []byte) error {
 	*m = TestLargeOneof_A4{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -15767,22 +16634,22 @@ func (m *TestLargeOneof_A4) UnmarshalAlias(data []byte) error {
 // values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestLargeOneof_A4) UnmarshalReuse(data []byte) error {
-	var d pbfast.Decoder
-	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
+	var d runtime.Decoder
+	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
 // SizeVT is SizeOf.
-func (m *TestLargeOneof_A4) SizeVT() int { return m.PbfastSize() }
+func (m *TestLargeOneof_A4) SizeVT() int { return m.SizeOf() }
 
 // MarshalVT returns the message's encoding. It does not look for required fields.
 func (m *TestLargeOneof_A4) MarshalVT() ([]byte, error) {
 	if m == nil {
 		return nil, nil
 	}
-	size := m.PbfastSize()
+	size := m.SizeOf()
 	data := make([]byte, size)
 	n, err := m.MarshalToSizedBufferVT(data)
 	if err != nil {
@@ -15793,7 +16660,15 @@ func (m *TestLargeOneof_A4) MarshalVT() ([]byte, error) {
 
 // MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *TestLargeOneof_A4) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.PbfastSize()])
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+}
+
+// MarshalVTStrict returns the message's encoding. It does not look for required fields.
+func (m *TestLargeOneof_A4) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
+
+// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
+func (m *TestLargeOneof_A4) MarshalToVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
 // MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
@@ -15801,32 +16676,57 @@ func (m *TestLargeOneof_A4) MarshalToSizedBufferVT(data []byte) (int, error) {
 	if m == nil {
 		return 0, nil
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := m.pbfastEncode(&e, data, len(data))
 	return e.Written(w, i)
 }
 
+// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *TestLargeOneof_A4) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data)
+}
+
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestLargeOneof_A4) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{}
-	return m.pbfastDecode(&d, data, pbfast.DefaultDepth)
+	d := runtime.Decoder{Own: true, Apart: true}
+	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *TestLargeOneof_A4) UnmarshalVTUnsafe(data []byte) error {
-	var d pbfast.Decoder
-	return m.pbfastDecode(&d, data, pbfast.DefaultDepth)
+	var d runtime.Decoder
+	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
 }
 
-// PbfastSize is SizeOf, for the run time.
-func (m *TestLargeOneof_A4) PbfastSize() (n int) {
+// CloneVT is proto.Clone.
+func (m *TestLargeOneof_A4) CloneVT() *TestLargeOneof_A4 {
+	if m == nil {
+		return nil
+	}
+	return proto.Clone(m).(*TestLargeOneof_A4)
+}
+
+// CloneMessageVT is CloneVT.
+func (m *TestLargeOneof_A4) CloneMessageVT() proto.Message { return m.CloneVT() }
+
+// EqualVT is proto.Equal.
+func (m *TestLargeOneof_A4) EqualVT(other *TestLargeOneof_A4) bool { return proto.Equal(m, other) }
+
+// EqualMessageVT is EqualVT, and false for a message of another type.
+func (m *TestLargeOneof_A4) EqualMessageVT(other proto.Message) bool {
+	o, ok := other.(*TestLargeOneof_A4)
+	return ok && m.EqualVT(o)
+}
+
+// SizeOf returns the length of the message's encoding in bytes.
+func (m *TestLargeOneof_A4) SizeOf() (n int) {
 	if m == nil {
 		return 0
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *TestLargeOneof_A4) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
+func (m *TestLargeOneof_A4) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
 	if m == nil {
 		return w, i
 	}
@@ -15840,53 +16740,50 @@ func (m *TestLargeOneof_A4) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]
 	return w, i
 }
 
-func (m *TestLargeOneof_A4) pbfastDecode(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestLargeOneof_A4) pbfastDecode(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
 
-func (m *TestLargeOneof_A4) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestLargeOneof_A4) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	m.unknownFields = m.unknownFields[:0]
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
-
-// SizeOf returns the length of the message's encoding in bytes.
-func (m *TestLargeOneof_A5) SizeOf() int { return m.PbfastSize() }
 
 // MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
 func (m *TestLargeOneof_A5) MarshalAppend(b []byte) ([]byte, error) {
@@ -15900,21 +16797,21 @@ func (m *TestLargeOneof_A5) pbfastAppend(b []byte) []byte {
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
 func (m *TestLargeOneof_A5) Unmarshal(data []byte) error {
 	*m = TestLargeOneof_A5{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
-// UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
+// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
 func (m *TestLargeOneof_A5) UnmarshalOwn(data []byte) error {
 	*m = TestLargeOneof_A5{}
-	d := pbfast.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{Own: true, Apart: true}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -15923,8 +16820,8 @@ func (m *TestLargeOneof_A5) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *TestLargeOneof_A5) UnmarshalAlias(data []byte) error {
 	*m = TestLargeOneof_A5{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -15934,22 +16831,22 @@ func (m *TestLargeOneof_A5) UnmarshalAlias(data []byte) error {
 // values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestLargeOneof_A5) UnmarshalReuse(data []byte) error {
-	var d pbfast.Decoder
-	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
+	var d runtime.Decoder
+	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
 // SizeVT is SizeOf.
-func (m *TestLargeOneof_A5) SizeVT() int { return m.PbfastSize() }
+func (m *TestLargeOneof_A5) SizeVT() int { return m.SizeOf() }
 
 // MarshalVT returns the message's encoding. It does not look for required fields.
 func (m *TestLargeOneof_A5) MarshalVT() ([]byte, error) {
 	if m == nil {
 		return nil, nil
 	}
-	size := m.PbfastSize()
+	size := m.SizeOf()
 	data := make([]byte, size)
 	n, err := m.MarshalToSizedBufferVT(data)
 	if err != nil {
@@ -15960,7 +16857,15 @@ func (m *TestLargeOneof_A5) MarshalVT() ([]byte, error) {
 
 // MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *TestLargeOneof_A5) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.PbfastSize()])
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+}
+
+// MarshalVTStrict returns the message's encoding. It does not look for required fields.
+func (m *TestLargeOneof_A5) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
+
+// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
+func (m *TestLargeOneof_A5) MarshalToVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
 // MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
@@ -15968,32 +16873,57 @@ func (m *TestLargeOneof_A5) MarshalToSizedBufferVT(data []byte) (int, error) {
 	if m == nil {
 		return 0, nil
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := m.pbfastEncode(&e, data, len(data))
 	return e.Written(w, i)
 }
 
+// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *TestLargeOneof_A5) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data)
+}
+
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestLargeOneof_A5) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{}
-	return m.pbfastDecode(&d, data, pbfast.DefaultDepth)
+	d := runtime.Decoder{Own: true, Apart: true}
+	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *TestLargeOneof_A5) UnmarshalVTUnsafe(data []byte) error {
-	var d pbfast.Decoder
-	return m.pbfastDecode(&d, data, pbfast.DefaultDepth)
+	var d runtime.Decoder
+	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
 }
 
-// PbfastSize is SizeOf, for the run time.
-func (m *TestLargeOneof_A5) PbfastSize() (n int) {
+// CloneVT is proto.Clone.
+func (m *TestLargeOneof_A5) CloneVT() *TestLargeOneof_A5 {
+	if m == nil {
+		return nil
+	}
+	return proto.Clone(m).(*TestLargeOneof_A5)
+}
+
+// CloneMessageVT is CloneVT.
+func (m *TestLargeOneof_A5) CloneMessageVT() proto.Message { return m.CloneVT() }
+
+// EqualVT is proto.Equal.
+func (m *TestLargeOneof_A5) EqualVT(other *TestLargeOneof_A5) bool { return proto.Equal(m, other) }
+
+// EqualMessageVT is EqualVT, and false for a message of another type.
+func (m *TestLargeOneof_A5) EqualMessageVT(other proto.Message) bool {
+	o, ok := other.(*TestLargeOneof_A5)
+	return ok && m.EqualVT(o)
+}
+
+// SizeOf returns the length of the message's encoding in bytes.
+func (m *TestLargeOneof_A5) SizeOf() (n int) {
 	if m == nil {
 		return 0
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *TestLargeOneof_A5) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
+func (m *TestLargeOneof_A5) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
 	if m == nil {
 		return w, i
 	}
@@ -16007,45 +16937,45 @@ func (m *TestLargeOneof_A5) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]
 	return w, i
 }
 
-func (m *TestLargeOneof_A5) pbfastDecode(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestLargeOneof_A5) pbfastDecode(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
 
-func (m *TestLargeOneof_A5) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestLargeOneof_A5) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	m.unknownFields = m.unknownFields[:0]
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -16054,16 +16984,16 @@ func (m *TestLargeOneof_A5) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) 
 
 func init() {
 	file_test_messages_proto2_editions_proto_init()
-	pbfast.Hook((*TestAllTypesProto2)(nil), &protoiface.Methods{
+	runtime.Hook((*TestAllTypesProto2)(nil), &protoiface.Methods{
 		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
 			m := in.Message.Interface().(*TestAllTypesProto2)
 			if m == nil {
 				return protoiface.SizeOutput{}
 			}
-			n, ok := pbfast.CachedSize(&m.sizeCache, in.Flags)
+			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
 			if !ok {
-				n = m.PbfastSize()
-				pbfast.CacheSize(&m.sizeCache, n)
+				n = m.SizeOf()
+				runtime.CacheSize(&m.sizeCache, n)
 			}
 			return protoiface.SizeOutput{Size: n}
 		},
@@ -16073,7 +17003,7 @@ func init() {
 				out.Buf = in.Buf
 				return out, nil
 			}
-			e := pbfast.Encoder{Flags: in.Flags}
+			e := runtime.Encoder{Flags: in.Flags}
 			w, i := e.StartCached(in.Buf, m, &m.sizeCache)
 			w, i = m.pbfastEncode(&e, w, i)
 			out.Buf, err = e.Finish(w, i)
@@ -16081,21 +17011,21 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*TestAllTypesProto2)
-			d := pbfast.Decoder{In: &in}
-			err = m.pbfastDecode(&d, pbfast.Copy(in.Buf), nil, in.Depth)
+			d := runtime.Decoder{In: &in, Own: true, Apart: true}
+			err = m.pbfastDecode(&d, in.Buf, nil, runtime.Depth(&in))
 			return out, err
 		},
 	})
-	pbfast.Hook((*TestAllTypesProto2_NestedMessage)(nil), &protoiface.Methods{
+	runtime.Hook((*TestAllTypesProto2_NestedMessage)(nil), &protoiface.Methods{
 		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
 			m := in.Message.Interface().(*TestAllTypesProto2_NestedMessage)
 			if m == nil {
 				return protoiface.SizeOutput{}
 			}
-			n, ok := pbfast.CachedSize(&m.sizeCache, in.Flags)
+			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
 			if !ok {
-				n = m.PbfastSize()
-				pbfast.CacheSize(&m.sizeCache, n)
+				n = m.SizeOf()
+				runtime.CacheSize(&m.sizeCache, n)
 			}
 			return protoiface.SizeOutput{Size: n}
 		},
@@ -16105,7 +17035,7 @@ func init() {
 				out.Buf = in.Buf
 				return out, nil
 			}
-			e := pbfast.Encoder{Flags: in.Flags}
+			e := runtime.Encoder{Flags: in.Flags}
 			w, i := e.StartCached(in.Buf, m, &m.sizeCache)
 			w, i = m.pbfastEncode(&e, w, i)
 			out.Buf, err = e.Finish(w, i)
@@ -16113,21 +17043,21 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*TestAllTypesProto2_NestedMessage)
-			d := pbfast.Decoder{In: &in}
-			err = m.pbfastDecode(&d, pbfast.Copy(in.Buf), nil, in.Depth)
+			d := runtime.Decoder{In: &in, Own: true, Apart: true}
+			err = m.pbfastDecode(&d, in.Buf, nil, runtime.Depth(&in))
 			return out, err
 		},
 	})
-	pbfast.Hook((*TestAllTypesProto2_Data)(nil), &protoiface.Methods{
+	runtime.Hook((*TestAllTypesProto2_Data)(nil), &protoiface.Methods{
 		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
 			m := in.Message.Interface().(*TestAllTypesProto2_Data)
 			if m == nil {
 				return protoiface.SizeOutput{}
 			}
-			n, ok := pbfast.CachedSize(&m.sizeCache, in.Flags)
+			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
 			if !ok {
-				n = m.PbfastSize()
-				pbfast.CacheSize(&m.sizeCache, n)
+				n = m.SizeOf()
+				runtime.CacheSize(&m.sizeCache, n)
 			}
 			return protoiface.SizeOutput{Size: n}
 		},
@@ -16142,22 +17072,22 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*TestAllTypesProto2_Data)
-			d := pbfast.Decoder{In: &in}
-			err = m.pbfastDecode(&d, in.Buf, nil, in.Depth)
+			d := runtime.Decoder{In: &in, Own: true, Apart: true}
+			err = m.pbfastDecode(&d, in.Buf, nil, runtime.Depth(&in))
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
 		},
 	})
-	pbfast.Hook((*TestAllTypesProto2_MultiWordGroupField)(nil), &protoiface.Methods{
+	runtime.Hook((*TestAllTypesProto2_MultiWordGroupField)(nil), &protoiface.Methods{
 		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
 			m := in.Message.Interface().(*TestAllTypesProto2_MultiWordGroupField)
 			if m == nil {
 				return protoiface.SizeOutput{}
 			}
-			n, ok := pbfast.CachedSize(&m.sizeCache, in.Flags)
+			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
 			if !ok {
-				n = m.PbfastSize()
-				pbfast.CacheSize(&m.sizeCache, n)
+				n = m.SizeOf()
+				runtime.CacheSize(&m.sizeCache, n)
 			}
 			return protoiface.SizeOutput{Size: n}
 		},
@@ -16172,22 +17102,22 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*TestAllTypesProto2_MultiWordGroupField)
-			d := pbfast.Decoder{In: &in}
-			err = m.pbfastDecode(&d, in.Buf, nil, in.Depth)
+			d := runtime.Decoder{In: &in, Own: true, Apart: true}
+			err = m.pbfastDecode(&d, in.Buf, nil, runtime.Depth(&in))
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
 		},
 	})
-	pbfast.Hook((*TestAllTypesProto2_MessageSetCorrectExtension1)(nil), &protoiface.Methods{
+	runtime.Hook((*TestAllTypesProto2_MessageSetCorrectExtension1)(nil), &protoiface.Methods{
 		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
 			m := in.Message.Interface().(*TestAllTypesProto2_MessageSetCorrectExtension1)
 			if m == nil {
 				return protoiface.SizeOutput{}
 			}
-			n, ok := pbfast.CachedSize(&m.sizeCache, in.Flags)
+			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
 			if !ok {
-				n = m.PbfastSize()
-				pbfast.CacheSize(&m.sizeCache, n)
+				n = m.SizeOf()
+				runtime.CacheSize(&m.sizeCache, n)
 			}
 			return protoiface.SizeOutput{Size: n}
 		},
@@ -16197,7 +17127,7 @@ func init() {
 				out.Buf = in.Buf
 				return out, nil
 			}
-			e := pbfast.Encoder{Flags: in.Flags}
+			e := runtime.Encoder{Flags: in.Flags}
 			w, i := e.StartCached(in.Buf, m, &m.sizeCache)
 			w, i = m.pbfastEncode(&e, w, i)
 			out.Buf, err = e.Finish(w, i)
@@ -16205,22 +17135,22 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*TestAllTypesProto2_MessageSetCorrectExtension1)
-			d := pbfast.Decoder{In: &in, Own: true}
-			err = m.pbfastDecode(&d, in.Buf, nil, in.Depth)
+			d := runtime.Decoder{In: &in, Own: true, Apart: true}
+			err = m.pbfastDecode(&d, in.Buf, nil, runtime.Depth(&in))
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
 		},
 	})
-	pbfast.Hook((*TestAllTypesProto2_MessageSetCorrectExtension2)(nil), &protoiface.Methods{
+	runtime.Hook((*TestAllTypesProto2_MessageSetCorrectExtension2)(nil), &protoiface.Methods{
 		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
 			m := in.Message.Interface().(*TestAllTypesProto2_MessageSetCorrectExtension2)
 			if m == nil {
 				return protoiface.SizeOutput{}
 			}
-			n, ok := pbfast.CachedSize(&m.sizeCache, in.Flags)
+			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
 			if !ok {
-				n = m.PbfastSize()
-				pbfast.CacheSize(&m.sizeCache, n)
+				n = m.SizeOf()
+				runtime.CacheSize(&m.sizeCache, n)
 			}
 			return protoiface.SizeOutput{Size: n}
 		},
@@ -16235,22 +17165,22 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*TestAllTypesProto2_MessageSetCorrectExtension2)
-			d := pbfast.Decoder{In: &in}
-			err = m.pbfastDecode(&d, in.Buf, nil, in.Depth)
+			d := runtime.Decoder{In: &in, Own: true, Apart: true}
+			err = m.pbfastDecode(&d, in.Buf, nil, runtime.Depth(&in))
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
 		},
 	})
-	pbfast.Hook((*TestAllTypesProto2_ExtensionWithOneof)(nil), &protoiface.Methods{
+	runtime.Hook((*TestAllTypesProto2_ExtensionWithOneof)(nil), &protoiface.Methods{
 		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
 			m := in.Message.Interface().(*TestAllTypesProto2_ExtensionWithOneof)
 			if m == nil {
 				return protoiface.SizeOutput{}
 			}
-			n, ok := pbfast.CachedSize(&m.sizeCache, in.Flags)
+			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
 			if !ok {
-				n = m.PbfastSize()
-				pbfast.CacheSize(&m.sizeCache, n)
+				n = m.SizeOf()
+				runtime.CacheSize(&m.sizeCache, n)
 			}
 			return protoiface.SizeOutput{Size: n}
 		},
@@ -16260,7 +17190,7 @@ func init() {
 				out.Buf = in.Buf
 				return out, nil
 			}
-			e := pbfast.Encoder{Flags: in.Flags}
+			e := runtime.Encoder{Flags: in.Flags}
 			w, i := e.StartCached(in.Buf, m, &m.sizeCache)
 			w, i = m.pbfastEncode(&e, w, i)
 			out.Buf, err = e.Finish(w, i)
@@ -16268,22 +17198,22 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*TestAllTypesProto2_ExtensionWithOneof)
-			d := pbfast.Decoder{In: &in}
-			err = m.pbfastDecode(&d, in.Buf, in.Depth)
+			d := runtime.Decoder{In: &in, Own: true, Apart: true}
+			err = m.pbfastDecode(&d, in.Buf, runtime.Depth(&in))
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
 		},
 	})
-	pbfast.Hook((*ForeignMessageProto2)(nil), &protoiface.Methods{
+	runtime.Hook((*ForeignMessageProto2)(nil), &protoiface.Methods{
 		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
 			m := in.Message.Interface().(*ForeignMessageProto2)
 			if m == nil {
 				return protoiface.SizeOutput{}
 			}
-			n, ok := pbfast.CachedSize(&m.sizeCache, in.Flags)
+			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
 			if !ok {
-				n = m.PbfastSize()
-				pbfast.CacheSize(&m.sizeCache, n)
+				n = m.SizeOf()
+				runtime.CacheSize(&m.sizeCache, n)
 			}
 			return protoiface.SizeOutput{Size: n}
 		},
@@ -16298,22 +17228,22 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*ForeignMessageProto2)
-			d := pbfast.Decoder{In: &in}
-			err = m.pbfastDecode(&d, in.Buf, nil, in.Depth)
+			d := runtime.Decoder{In: &in, Own: true, Apart: true}
+			err = m.pbfastDecode(&d, in.Buf, nil, runtime.Depth(&in))
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
 		},
 	})
-	pbfast.Hook((*GroupField)(nil), &protoiface.Methods{
+	runtime.Hook((*GroupField)(nil), &protoiface.Methods{
 		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
 			m := in.Message.Interface().(*GroupField)
 			if m == nil {
 				return protoiface.SizeOutput{}
 			}
-			n, ok := pbfast.CachedSize(&m.sizeCache, in.Flags)
+			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
 			if !ok {
-				n = m.PbfastSize()
-				pbfast.CacheSize(&m.sizeCache, n)
+				n = m.SizeOf()
+				runtime.CacheSize(&m.sizeCache, n)
 			}
 			return protoiface.SizeOutput{Size: n}
 		},
@@ -16328,22 +17258,22 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*GroupField)
-			d := pbfast.Decoder{In: &in}
-			err = m.pbfastDecode(&d, in.Buf, nil, in.Depth)
+			d := runtime.Decoder{In: &in, Own: true, Apart: true}
+			err = m.pbfastDecode(&d, in.Buf, nil, runtime.Depth(&in))
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
 		},
 	})
-	pbfast.Hook((*UnknownToTestAllTypes)(nil), &protoiface.Methods{
+	runtime.Hook((*UnknownToTestAllTypes)(nil), &protoiface.Methods{
 		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
 			m := in.Message.Interface().(*UnknownToTestAllTypes)
 			if m == nil {
 				return protoiface.SizeOutput{}
 			}
-			n, ok := pbfast.CachedSize(&m.sizeCache, in.Flags)
+			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
 			if !ok {
-				n = m.PbfastSize()
-				pbfast.CacheSize(&m.sizeCache, n)
+				n = m.SizeOf()
+				runtime.CacheSize(&m.sizeCache, n)
 			}
 			return protoiface.SizeOutput{Size: n}
 		},
@@ -16353,7 +17283,7 @@ func init() {
 				out.Buf = in.Buf
 				return out, nil
 			}
-			e := pbfast.Encoder{Flags: in.Flags}
+			e := runtime.Encoder{Flags: in.Flags}
 			w, i := e.StartCached(in.Buf, m, &m.sizeCache)
 			w, i = m.pbfastEncode(&e, w, i)
 			out.Buf, err = e.Finish(w, i)
@@ -16361,22 +17291,22 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*UnknownToTestAllTypes)
-			d := pbfast.Decoder{In: &in, Own: true}
-			err = m.pbfastDecode(&d, in.Buf, nil, in.Depth)
+			d := runtime.Decoder{In: &in, Own: true, Apart: true}
+			err = m.pbfastDecode(&d, in.Buf, nil, runtime.Depth(&in))
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
 		},
 	})
-	pbfast.Hook((*UnknownToTestAllTypes_OptionalGroup)(nil), &protoiface.Methods{
+	runtime.Hook((*UnknownToTestAllTypes_OptionalGroup)(nil), &protoiface.Methods{
 		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
 			m := in.Message.Interface().(*UnknownToTestAllTypes_OptionalGroup)
 			if m == nil {
 				return protoiface.SizeOutput{}
 			}
-			n, ok := pbfast.CachedSize(&m.sizeCache, in.Flags)
+			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
 			if !ok {
-				n = m.PbfastSize()
-				pbfast.CacheSize(&m.sizeCache, n)
+				n = m.SizeOf()
+				runtime.CacheSize(&m.sizeCache, n)
 			}
 			return protoiface.SizeOutput{Size: n}
 		},
@@ -16391,22 +17321,22 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*UnknownToTestAllTypes_OptionalGroup)
-			d := pbfast.Decoder{In: &in}
-			err = m.pbfastDecode(&d, in.Buf, nil, in.Depth)
+			d := runtime.Decoder{In: &in, Own: true, Apart: true}
+			err = m.pbfastDecode(&d, in.Buf, nil, runtime.Depth(&in))
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
 		},
 	})
-	pbfast.Hook((*NullHypothesisProto2)(nil), &protoiface.Methods{
+	runtime.Hook((*NullHypothesisProto2)(nil), &protoiface.Methods{
 		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
 			m := in.Message.Interface().(*NullHypothesisProto2)
 			if m == nil {
 				return protoiface.SizeOutput{}
 			}
-			n, ok := pbfast.CachedSize(&m.sizeCache, in.Flags)
+			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
 			if !ok {
-				n = m.PbfastSize()
-				pbfast.CacheSize(&m.sizeCache, n)
+				n = m.SizeOf()
+				runtime.CacheSize(&m.sizeCache, n)
 			}
 			return protoiface.SizeOutput{Size: n}
 		},
@@ -16421,22 +17351,22 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*NullHypothesisProto2)
-			d := pbfast.Decoder{In: &in}
-			err = m.pbfastDecode(&d, in.Buf, in.Depth)
+			d := runtime.Decoder{In: &in, Own: true, Apart: true}
+			err = m.pbfastDecode(&d, in.Buf, runtime.Depth(&in))
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
 		},
 	})
-	pbfast.Hook((*EnumOnlyProto2)(nil), &protoiface.Methods{
+	runtime.Hook((*EnumOnlyProto2)(nil), &protoiface.Methods{
 		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
 			m := in.Message.Interface().(*EnumOnlyProto2)
 			if m == nil {
 				return protoiface.SizeOutput{}
 			}
-			n, ok := pbfast.CachedSize(&m.sizeCache, in.Flags)
+			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
 			if !ok {
-				n = m.PbfastSize()
-				pbfast.CacheSize(&m.sizeCache, n)
+				n = m.SizeOf()
+				runtime.CacheSize(&m.sizeCache, n)
 			}
 			return protoiface.SizeOutput{Size: n}
 		},
@@ -16451,22 +17381,22 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*EnumOnlyProto2)
-			d := pbfast.Decoder{In: &in}
-			err = m.pbfastDecode(&d, in.Buf, in.Depth)
+			d := runtime.Decoder{In: &in, Own: true, Apart: true}
+			err = m.pbfastDecode(&d, in.Buf, runtime.Depth(&in))
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
 		},
 	})
-	pbfast.Hook((*OneStringProto2)(nil), &protoiface.Methods{
+	runtime.Hook((*OneStringProto2)(nil), &protoiface.Methods{
 		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
 			m := in.Message.Interface().(*OneStringProto2)
 			if m == nil {
 				return protoiface.SizeOutput{}
 			}
-			n, ok := pbfast.CachedSize(&m.sizeCache, in.Flags)
+			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
 			if !ok {
-				n = m.PbfastSize()
-				pbfast.CacheSize(&m.sizeCache, n)
+				n = m.SizeOf()
+				runtime.CacheSize(&m.sizeCache, n)
 			}
 			return protoiface.SizeOutput{Size: n}
 		},
@@ -16476,7 +17406,7 @@ func init() {
 				out.Buf = in.Buf
 				return out, nil
 			}
-			e := pbfast.Encoder{Flags: in.Flags}
+			e := runtime.Encoder{Flags: in.Flags}
 			w, i := e.StartCached(in.Buf, m, &m.sizeCache)
 			w, i = m.pbfastEncode(&e, w, i)
 			out.Buf, err = e.Finish(w, i)
@@ -16484,22 +17414,22 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*OneStringProto2)
-			d := pbfast.Decoder{In: &in, Own: true}
-			err = m.pbfastDecode(&d, in.Buf, nil, in.Depth)
+			d := runtime.Decoder{In: &in, Own: true, Apart: true}
+			err = m.pbfastDecode(&d, in.Buf, nil, runtime.Depth(&in))
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
 		},
 	})
-	pbfast.Hook((*ProtoWithKeywords)(nil), &protoiface.Methods{
+	runtime.Hook((*ProtoWithKeywords)(nil), &protoiface.Methods{
 		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
 			m := in.Message.Interface().(*ProtoWithKeywords)
 			if m == nil {
 				return protoiface.SizeOutput{}
 			}
-			n, ok := pbfast.CachedSize(&m.sizeCache, in.Flags)
+			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
 			if !ok {
-				n = m.PbfastSize()
-				pbfast.CacheSize(&m.sizeCache, n)
+				n = m.SizeOf()
+				runtime.CacheSize(&m.sizeCache, n)
 			}
 			return protoiface.SizeOutput{Size: n}
 		},
@@ -16509,7 +17439,7 @@ func init() {
 				out.Buf = in.Buf
 				return out, nil
 			}
-			e := pbfast.Encoder{Flags: in.Flags}
+			e := runtime.Encoder{Flags: in.Flags}
 			w, i := e.StartCached(in.Buf, m, &m.sizeCache)
 			w, i = m.pbfastEncode(&e, w, i)
 			out.Buf, err = e.Finish(w, i)
@@ -16517,22 +17447,22 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*ProtoWithKeywords)
-			d := pbfast.Decoder{In: &in}
-			err = m.pbfastDecode(&d, pbfast.Copy(in.Buf), nil, in.Depth)
+			d := runtime.Decoder{In: &in, Own: true, Apart: true}
+			err = m.pbfastDecode(&d, in.Buf, nil, runtime.Depth(&in))
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
 		},
 	})
-	pbfast.Hook((*TestAllRequiredTypesProto2)(nil), &protoiface.Methods{
+	runtime.Hook((*TestAllRequiredTypesProto2)(nil), &protoiface.Methods{
 		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
 			m := in.Message.Interface().(*TestAllRequiredTypesProto2)
 			if m == nil {
 				return protoiface.SizeOutput{}
 			}
-			n, ok := pbfast.CachedSize(&m.sizeCache, in.Flags)
+			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
 			if !ok {
-				n = m.PbfastSize()
-				pbfast.CacheSize(&m.sizeCache, n)
+				n = m.SizeOf()
+				runtime.CacheSize(&m.sizeCache, n)
 			}
 			return protoiface.SizeOutput{Size: n}
 		},
@@ -16542,7 +17472,7 @@ func init() {
 				out.Buf = in.Buf
 				return out, nil
 			}
-			e := pbfast.Encoder{Flags: in.Flags}
+			e := runtime.Encoder{Flags: in.Flags}
 			w, i := e.StartCached(in.Buf, m, &m.sizeCache)
 			w, i = m.pbfastEncode(&e, w, i)
 			out.Buf, err = e.Finish(w, i)
@@ -16550,21 +17480,21 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*TestAllRequiredTypesProto2)
-			d := pbfast.Decoder{In: &in}
-			err = m.pbfastDecode(&d, pbfast.Copy(in.Buf), nil, in.Depth)
+			d := runtime.Decoder{In: &in, Own: true, Apart: true}
+			err = m.pbfastDecode(&d, in.Buf, nil, runtime.Depth(&in))
 			return out, err
 		},
 	})
-	pbfast.Hook((*TestAllRequiredTypesProto2_NestedMessage)(nil), &protoiface.Methods{
+	runtime.Hook((*TestAllRequiredTypesProto2_NestedMessage)(nil), &protoiface.Methods{
 		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
 			m := in.Message.Interface().(*TestAllRequiredTypesProto2_NestedMessage)
 			if m == nil {
 				return protoiface.SizeOutput{}
 			}
-			n, ok := pbfast.CachedSize(&m.sizeCache, in.Flags)
+			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
 			if !ok {
-				n = m.PbfastSize()
-				pbfast.CacheSize(&m.sizeCache, n)
+				n = m.SizeOf()
+				runtime.CacheSize(&m.sizeCache, n)
 			}
 			return protoiface.SizeOutput{Size: n}
 		},
@@ -16574,7 +17504,7 @@ func init() {
 				out.Buf = in.Buf
 				return out, nil
 			}
-			e := pbfast.Encoder{Flags: in.Flags}
+			e := runtime.Encoder{Flags: in.Flags}
 			w, i := e.StartCached(in.Buf, m, &m.sizeCache)
 			w, i = m.pbfastEncode(&e, w, i)
 			out.Buf, err = e.Finish(w, i)
@@ -16582,21 +17512,21 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*TestAllRequiredTypesProto2_NestedMessage)
-			d := pbfast.Decoder{In: &in}
-			err = m.pbfastDecode(&d, pbfast.Copy(in.Buf), nil, in.Depth)
+			d := runtime.Decoder{In: &in, Own: true, Apart: true}
+			err = m.pbfastDecode(&d, in.Buf, nil, runtime.Depth(&in))
 			return out, err
 		},
 	})
-	pbfast.Hook((*TestAllRequiredTypesProto2_Data)(nil), &protoiface.Methods{
+	runtime.Hook((*TestAllRequiredTypesProto2_Data)(nil), &protoiface.Methods{
 		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
 			m := in.Message.Interface().(*TestAllRequiredTypesProto2_Data)
 			if m == nil {
 				return protoiface.SizeOutput{}
 			}
-			n, ok := pbfast.CachedSize(&m.sizeCache, in.Flags)
+			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
 			if !ok {
-				n = m.PbfastSize()
-				pbfast.CacheSize(&m.sizeCache, n)
+				n = m.SizeOf()
+				runtime.CacheSize(&m.sizeCache, n)
 			}
 			return protoiface.SizeOutput{Size: n}
 		},
@@ -16611,21 +17541,21 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*TestAllRequiredTypesProto2_Data)
-			d := pbfast.Decoder{In: &in}
-			err = m.pbfastDecode(&d, in.Buf, nil, in.Depth)
+			d := runtime.Decoder{In: &in, Own: true, Apart: true}
+			err = m.pbfastDecode(&d, in.Buf, nil, runtime.Depth(&in))
 			return out, err
 		},
 	})
-	pbfast.Hook((*TestAllRequiredTypesProto2_MessageSetCorrectExtension1)(nil), &protoiface.Methods{
+	runtime.Hook((*TestAllRequiredTypesProto2_MessageSetCorrectExtension1)(nil), &protoiface.Methods{
 		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
 			m := in.Message.Interface().(*TestAllRequiredTypesProto2_MessageSetCorrectExtension1)
 			if m == nil {
 				return protoiface.SizeOutput{}
 			}
-			n, ok := pbfast.CachedSize(&m.sizeCache, in.Flags)
+			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
 			if !ok {
-				n = m.PbfastSize()
-				pbfast.CacheSize(&m.sizeCache, n)
+				n = m.SizeOf()
+				runtime.CacheSize(&m.sizeCache, n)
 			}
 			return protoiface.SizeOutput{Size: n}
 		},
@@ -16635,7 +17565,7 @@ func init() {
 				out.Buf = in.Buf
 				return out, nil
 			}
-			e := pbfast.Encoder{Flags: in.Flags}
+			e := runtime.Encoder{Flags: in.Flags}
 			w, i := e.StartCached(in.Buf, m, &m.sizeCache)
 			w, i = m.pbfastEncode(&e, w, i)
 			out.Buf, err = e.Finish(w, i)
@@ -16643,21 +17573,21 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*TestAllRequiredTypesProto2_MessageSetCorrectExtension1)
-			d := pbfast.Decoder{In: &in, Own: true}
-			err = m.pbfastDecode(&d, in.Buf, nil, in.Depth)
+			d := runtime.Decoder{In: &in, Own: true, Apart: true}
+			err = m.pbfastDecode(&d, in.Buf, nil, runtime.Depth(&in))
 			return out, err
 		},
 	})
-	pbfast.Hook((*TestAllRequiredTypesProto2_MessageSetCorrectExtension2)(nil), &protoiface.Methods{
+	runtime.Hook((*TestAllRequiredTypesProto2_MessageSetCorrectExtension2)(nil), &protoiface.Methods{
 		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
 			m := in.Message.Interface().(*TestAllRequiredTypesProto2_MessageSetCorrectExtension2)
 			if m == nil {
 				return protoiface.SizeOutput{}
 			}
-			n, ok := pbfast.CachedSize(&m.sizeCache, in.Flags)
+			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
 			if !ok {
-				n = m.PbfastSize()
-				pbfast.CacheSize(&m.sizeCache, n)
+				n = m.SizeOf()
+				runtime.CacheSize(&m.sizeCache, n)
 			}
 			return protoiface.SizeOutput{Size: n}
 		},
@@ -16672,21 +17602,21 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*TestAllRequiredTypesProto2_MessageSetCorrectExtension2)
-			d := pbfast.Decoder{In: &in}
-			err = m.pbfastDecode(&d, in.Buf, nil, in.Depth)
+			d := runtime.Decoder{In: &in, Own: true, Apart: true}
+			err = m.pbfastDecode(&d, in.Buf, nil, runtime.Depth(&in))
 			return out, err
 		},
 	})
-	pbfast.Hook((*TestLargeOneof)(nil), &protoiface.Methods{
+	runtime.Hook((*TestLargeOneof)(nil), &protoiface.Methods{
 		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
 			m := in.Message.Interface().(*TestLargeOneof)
 			if m == nil {
 				return protoiface.SizeOutput{}
 			}
-			n, ok := pbfast.CachedSize(&m.sizeCache, in.Flags)
+			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
 			if !ok {
-				n = m.PbfastSize()
-				pbfast.CacheSize(&m.sizeCache, n)
+				n = m.SizeOf()
+				runtime.CacheSize(&m.sizeCache, n)
 			}
 			return protoiface.SizeOutput{Size: n}
 		},
@@ -16696,7 +17626,7 @@ func init() {
 				out.Buf = in.Buf
 				return out, nil
 			}
-			e := pbfast.Encoder{Flags: in.Flags}
+			e := runtime.Encoder{Flags: in.Flags}
 			w, i := e.StartCached(in.Buf, m, &m.sizeCache)
 			w, i = m.pbfastEncode(&e, w, i)
 			out.Buf, err = e.Finish(w, i)
@@ -16704,22 +17634,22 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*TestLargeOneof)
-			d := pbfast.Decoder{In: &in}
-			err = m.pbfastDecode(&d, in.Buf, in.Depth)
+			d := runtime.Decoder{In: &in, Own: true, Apart: true}
+			err = m.pbfastDecode(&d, in.Buf, runtime.Depth(&in))
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
 		},
 	})
-	pbfast.Hook((*TestLargeOneof_A1)(nil), &protoiface.Methods{
+	runtime.Hook((*TestLargeOneof_A1)(nil), &protoiface.Methods{
 		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
 			m := in.Message.Interface().(*TestLargeOneof_A1)
 			if m == nil {
 				return protoiface.SizeOutput{}
 			}
-			n, ok := pbfast.CachedSize(&m.sizeCache, in.Flags)
+			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
 			if !ok {
-				n = m.PbfastSize()
-				pbfast.CacheSize(&m.sizeCache, n)
+				n = m.SizeOf()
+				runtime.CacheSize(&m.sizeCache, n)
 			}
 			return protoiface.SizeOutput{Size: n}
 		},
@@ -16734,22 +17664,22 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*TestLargeOneof_A1)
-			d := pbfast.Decoder{In: &in}
-			err = m.pbfastDecode(&d, in.Buf, in.Depth)
+			d := runtime.Decoder{In: &in, Own: true, Apart: true}
+			err = m.pbfastDecode(&d, in.Buf, runtime.Depth(&in))
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
 		},
 	})
-	pbfast.Hook((*TestLargeOneof_A2)(nil), &protoiface.Methods{
+	runtime.Hook((*TestLargeOneof_A2)(nil), &protoiface.Methods{
 		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
 			m := in.Message.Interface().(*TestLargeOneof_A2)
 			if m == nil {
 				return protoiface.SizeOutput{}
 			}
-			n, ok := pbfast.CachedSize(&m.sizeCache, in.Flags)
+			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
 			if !ok {
-				n = m.PbfastSize()
-				pbfast.CacheSize(&m.sizeCache, n)
+				n = m.SizeOf()
+				runtime.CacheSize(&m.sizeCache, n)
 			}
 			return protoiface.SizeOutput{Size: n}
 		},
@@ -16764,22 +17694,22 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*TestLargeOneof_A2)
-			d := pbfast.Decoder{In: &in}
-			err = m.pbfastDecode(&d, in.Buf, in.Depth)
+			d := runtime.Decoder{In: &in, Own: true, Apart: true}
+			err = m.pbfastDecode(&d, in.Buf, runtime.Depth(&in))
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
 		},
 	})
-	pbfast.Hook((*TestLargeOneof_A3)(nil), &protoiface.Methods{
+	runtime.Hook((*TestLargeOneof_A3)(nil), &protoiface.Methods{
 		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
 			m := in.Message.Interface().(*TestLargeOneof_A3)
 			if m == nil {
 				return protoiface.SizeOutput{}
 			}
-			n, ok := pbfast.CachedSize(&m.sizeCache, in.Flags)
+			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
 			if !ok {
-				n = m.PbfastSize()
-				pbfast.CacheSize(&m.sizeCache, n)
+				n = m.SizeOf()
+				runtime.CacheSize(&m.sizeCache, n)
 			}
 			return protoiface.SizeOutput{Size: n}
 		},
@@ -16794,22 +17724,22 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*TestLargeOneof_A3)
-			d := pbfast.Decoder{In: &in}
-			err = m.pbfastDecode(&d, in.Buf, in.Depth)
+			d := runtime.Decoder{In: &in, Own: true, Apart: true}
+			err = m.pbfastDecode(&d, in.Buf, runtime.Depth(&in))
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
 		},
 	})
-	pbfast.Hook((*TestLargeOneof_A4)(nil), &protoiface.Methods{
+	runtime.Hook((*TestLargeOneof_A4)(nil), &protoiface.Methods{
 		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
 			m := in.Message.Interface().(*TestLargeOneof_A4)
 			if m == nil {
 				return protoiface.SizeOutput{}
 			}
-			n, ok := pbfast.CachedSize(&m.sizeCache, in.Flags)
+			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
 			if !ok {
-				n = m.PbfastSize()
-				pbfast.CacheSize(&m.sizeCache, n)
+				n = m.SizeOf()
+				runtime.CacheSize(&m.sizeCache, n)
 			}
 			return protoiface.SizeOutput{Size: n}
 		},
@@ -16824,22 +17754,22 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*TestLargeOneof_A4)
-			d := pbfast.Decoder{In: &in}
-			err = m.pbfastDecode(&d, in.Buf, in.Depth)
+			d := runtime.Decoder{In: &in, Own: true, Apart: true}
+			err = m.pbfastDecode(&d, in.Buf, runtime.Depth(&in))
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
 		},
 	})
-	pbfast.Hook((*TestLargeOneof_A5)(nil), &protoiface.Methods{
+	runtime.Hook((*TestLargeOneof_A5)(nil), &protoiface.Methods{
 		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
 			m := in.Message.Interface().(*TestLargeOneof_A5)
 			if m == nil {
 				return protoiface.SizeOutput{}
 			}
-			n, ok := pbfast.CachedSize(&m.sizeCache, in.Flags)
+			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
 			if !ok {
-				n = m.PbfastSize()
-				pbfast.CacheSize(&m.sizeCache, n)
+				n = m.SizeOf()
+				runtime.CacheSize(&m.sizeCache, n)
 			}
 			return protoiface.SizeOutput{Size: n}
 		},
@@ -16854,8 +17784,8 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*TestLargeOneof_A5)
-			d := pbfast.Decoder{In: &in}
-			err = m.pbfastDecode(&d, in.Buf, in.Depth)
+			d := runtime.Decoder{In: &in, Own: true, Apart: true}
+			err = m.pbfastDecode(&d, in.Buf, runtime.Depth(&in))
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
 		},

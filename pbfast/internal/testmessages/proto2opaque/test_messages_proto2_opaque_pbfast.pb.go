@@ -8,12 +8,9 @@ import (
 	protoiface "google.golang.org/protobuf/runtime/protoiface"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	math "math"
-	pbfast "postage/pbfast"
+	runtime "postage/pbfast/runtime"
 	slices "slices"
 )
-
-// SizeOf returns the length of the message's encoding in bytes.
-func (m *TestAllTypesProto2) SizeOf() int { return m.PbfastSize() }
 
 // MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
 func (m *TestAllTypesProto2) MarshalAppend(b []byte) ([]byte, error) {
@@ -23,17 +20,17 @@ func (m *TestAllTypesProto2) MarshalAppend(b []byte) ([]byte, error) {
 	if err := proto.CheckInitialized(m); err != nil {
 		return b, err
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := e.Start(b, m)
 	w, i = m.pbfastEncode(&e, w, i)
 	return e.Finish(w, i)
 }
 
-// Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
 func (m *TestAllTypesProto2) Unmarshal(data []byte) error {
 	*m = TestAllTypesProto2{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, pbfast.Copy(data), nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, runtime.Copy(data), nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	if err := proto.CheckInitialized(m); err != nil {
@@ -42,11 +39,11 @@ func (m *TestAllTypesProto2) Unmarshal(data []byte) error {
 	return nil
 }
 
-// UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
+// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
 func (m *TestAllTypesProto2) UnmarshalOwn(data []byte) error {
 	*m = TestAllTypesProto2{}
-	d := pbfast.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{Own: true, Apart: true}
+	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	if err := proto.CheckInitialized(m); err != nil {
@@ -58,8 +55,8 @@ func (m *TestAllTypesProto2) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *TestAllTypesProto2) UnmarshalAlias(data []byte) error {
 	*m = TestAllTypesProto2{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	if err := proto.CheckInitialized(m); err != nil {
@@ -72,8 +69,8 @@ func (m *TestAllTypesProto2) UnmarshalAlias(data []byte) error {
 // values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestAllTypesProto2) UnmarshalReuse(data []byte) error {
-	var d pbfast.Decoder
-	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
+	var d runtime.Decoder
+	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	if err := proto.CheckInitialized(m); err != nil {
@@ -83,14 +80,14 @@ func (m *TestAllTypesProto2) UnmarshalReuse(data []byte) error {
 }
 
 // SizeVT is SizeOf.
-func (m *TestAllTypesProto2) SizeVT() int { return m.PbfastSize() }
+func (m *TestAllTypesProto2) SizeVT() int { return m.SizeOf() }
 
 // MarshalVT returns the message's encoding. It does not look for required fields.
 func (m *TestAllTypesProto2) MarshalVT() ([]byte, error) {
 	if m == nil {
 		return nil, nil
 	}
-	size := m.PbfastSize()
+	size := m.SizeOf()
 	data := make([]byte, size)
 	n, err := m.MarshalToSizedBufferVT(data)
 	if err != nil {
@@ -101,7 +98,15 @@ func (m *TestAllTypesProto2) MarshalVT() ([]byte, error) {
 
 // MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *TestAllTypesProto2) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.PbfastSize()])
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+}
+
+// MarshalVTStrict returns the message's encoding. It does not look for required fields.
+func (m *TestAllTypesProto2) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
+
+// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
+func (m *TestAllTypesProto2) MarshalToVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
 // MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
@@ -109,48 +114,73 @@ func (m *TestAllTypesProto2) MarshalToSizedBufferVT(data []byte) (int, error) {
 	if m == nil {
 		return 0, nil
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := m.pbfastEncode(&e, data, len(data))
 	return e.Written(w, i)
 }
 
+// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *TestAllTypesProto2) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data)
+}
+
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestAllTypesProto2) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{}
-	return m.pbfastDecode(&d, pbfast.Copy(data), nil, pbfast.DefaultDepth)
+	d := runtime.Decoder{Own: true, Apart: true}
+	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *TestAllTypesProto2) UnmarshalVTUnsafe(data []byte) error {
-	var d pbfast.Decoder
-	return m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth)
+	var d runtime.Decoder
+	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
 }
 
-// PbfastSize is SizeOf, for the run time.
-func (m *TestAllTypesProto2) PbfastSize() (n int) {
+// CloneVT is proto.Clone.
+func (m *TestAllTypesProto2) CloneVT() *TestAllTypesProto2 {
+	if m == nil {
+		return nil
+	}
+	return proto.Clone(m).(*TestAllTypesProto2)
+}
+
+// CloneMessageVT is CloneVT.
+func (m *TestAllTypesProto2) CloneMessageVT() proto.Message { return m.CloneVT() }
+
+// EqualVT is proto.Equal.
+func (m *TestAllTypesProto2) EqualVT(other *TestAllTypesProto2) bool { return proto.Equal(m, other) }
+
+// EqualMessageVT is EqualVT, and false for a message of another type.
+func (m *TestAllTypesProto2) EqualMessageVT(other proto.Message) bool {
+	o, ok := other.(*TestAllTypesProto2)
+	return ok && m.EqualVT(o)
+}
+
+// SizeOf returns the length of the message's encoding in bytes.
+func (m *TestAllTypesProto2) SizeOf() (n int) {
 	if m == nil {
 		return 0
 	}
 	if len(m.extensionFields) > 0 {
-		return pbfast.FallbackSize(m)
+		return runtime.FallbackSize(m)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 0) {
-		n += 1 + pbfast.SizeVarint(uint64(int64(m.xxx_hidden_OptionalInt32)))
+		n += 1 + runtime.SizeVarint(uint64(int64(m.xxx_hidden_OptionalInt32)))
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 1) {
-		n += 1 + pbfast.SizeVarint(uint64(m.xxx_hidden_OptionalInt64))
+		n += 1 + runtime.SizeVarint(uint64(m.xxx_hidden_OptionalInt64))
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 2) {
-		n += 1 + pbfast.SizeVarint(uint64(m.xxx_hidden_OptionalUint32))
+		n += 1 + runtime.SizeVarint(uint64(m.xxx_hidden_OptionalUint32))
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 3) {
-		n += 1 + pbfast.SizeVarint(m.xxx_hidden_OptionalUint64)
+		n += 1 + runtime.SizeVarint(m.xxx_hidden_OptionalUint64)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 4) {
-		n += 1 + pbfast.SizeVarint(pbfast.ZigZag(int64(m.xxx_hidden_OptionalSint32)))
+		n += 1 + runtime.SizeVarint(runtime.ZigZag(int64(m.xxx_hidden_OptionalSint32)))
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 5) {
-		n += 1 + pbfast.SizeVarint(pbfast.ZigZag(int64(m.xxx_hidden_OptionalSint64)))
+		n += 1 + runtime.SizeVarint(runtime.ZigZag(int64(m.xxx_hidden_OptionalSint64)))
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 6) {
 		n += 1 + 4
@@ -175,55 +205,55 @@ func (m *TestAllTypesProto2) PbfastSize() (n int) {
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 13) {
 		l := len(*m.xxx_hidden_OptionalString)
-		n += 1 + l + pbfast.SizeVarint(uint64(l))
+		n += 1 + l + runtime.SizeVarint(uint64(l))
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 14) {
 		l := len(m.xxx_hidden_OptionalBytes)
-		n += 1 + l + pbfast.SizeVarint(uint64(l))
+		n += 1 + l + runtime.SizeVarint(uint64(l))
 	}
 	if m.xxx_hidden_OptionalNestedMessage != nil {
-		l := m.xxx_hidden_OptionalNestedMessage.PbfastSize()
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := m.xxx_hidden_OptionalNestedMessage.SizeOf()
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if m.xxx_hidden_OptionalForeignMessage != nil {
-		l := m.xxx_hidden_OptionalForeignMessage.PbfastSize()
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := m.xxx_hidden_OptionalForeignMessage.SizeOf()
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 17) {
-		n += 2 + pbfast.SizeVarint(uint64(int64(m.xxx_hidden_OptionalNestedEnum)))
+		n += 2 + runtime.SizeVarint(uint64(int64(m.xxx_hidden_OptionalNestedEnum)))
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 18) {
-		n += 2 + pbfast.SizeVarint(uint64(int64(m.xxx_hidden_OptionalForeignEnum)))
+		n += 2 + runtime.SizeVarint(uint64(int64(m.xxx_hidden_OptionalForeignEnum)))
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 19) {
 		l := len(*m.xxx_hidden_OptionalStringPiece)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 20) {
 		l := len(*m.xxx_hidden_OptionalCord)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if m.xxx_hidden_RecursiveMessage != nil {
-		l := m.xxx_hidden_RecursiveMessage.PbfastSize()
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := m.xxx_hidden_RecursiveMessage.SizeOf()
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.xxx_hidden_RepeatedInt32) > 0 {
-		n += 2*len(m.xxx_hidden_RepeatedInt32) + pbfast.SizeVarints(m.xxx_hidden_RepeatedInt32)
+		n += 2*len(m.xxx_hidden_RepeatedInt32) + runtime.SizeVarints(m.xxx_hidden_RepeatedInt32)
 	}
 	if len(m.xxx_hidden_RepeatedInt64) > 0 {
-		n += 2*len(m.xxx_hidden_RepeatedInt64) + pbfast.SizeVarints(m.xxx_hidden_RepeatedInt64)
+		n += 2*len(m.xxx_hidden_RepeatedInt64) + runtime.SizeVarints(m.xxx_hidden_RepeatedInt64)
 	}
 	if len(m.xxx_hidden_RepeatedUint32) > 0 {
-		n += 2*len(m.xxx_hidden_RepeatedUint32) + pbfast.SizeVarints(m.xxx_hidden_RepeatedUint32)
+		n += 2*len(m.xxx_hidden_RepeatedUint32) + runtime.SizeVarints(m.xxx_hidden_RepeatedUint32)
 	}
 	if len(m.xxx_hidden_RepeatedUint64) > 0 {
-		n += 2*len(m.xxx_hidden_RepeatedUint64) + pbfast.SizeVarints(m.xxx_hidden_RepeatedUint64)
+		n += 2*len(m.xxx_hidden_RepeatedUint64) + runtime.SizeVarints(m.xxx_hidden_RepeatedUint64)
 	}
 	if len(m.xxx_hidden_RepeatedSint32) > 0 {
-		n += 2*len(m.xxx_hidden_RepeatedSint32) + pbfast.SizeZigZags(m.xxx_hidden_RepeatedSint32)
+		n += 2*len(m.xxx_hidden_RepeatedSint32) + runtime.SizeZigZags(m.xxx_hidden_RepeatedSint32)
 	}
 	if len(m.xxx_hidden_RepeatedSint64) > 0 {
-		n += 2*len(m.xxx_hidden_RepeatedSint64) + pbfast.SizeZigZags(m.xxx_hidden_RepeatedSint64)
+		n += 2*len(m.xxx_hidden_RepeatedSint64) + runtime.SizeZigZags(m.xxx_hidden_RepeatedSint64)
 	}
 	if len(m.xxx_hidden_RepeatedFixed32) > 0 {
 		n += 2*len(m.xxx_hidden_RepeatedFixed32) + 4*len(m.xxx_hidden_RepeatedFixed32)
@@ -248,198 +278,198 @@ func (m *TestAllTypesProto2) PbfastSize() (n int) {
 	}
 	for _, v := range m.xxx_hidden_RepeatedString {
 		l := len(v)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	for _, v := range m.xxx_hidden_RepeatedBytes {
 		l := len(v)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if m.xxx_hidden_RepeatedNestedMessage != nil {
 		for _, v := range *m.xxx_hidden_RepeatedNestedMessage {
-			l := v.PbfastSize()
-			n += 2 + l + pbfast.SizeVarint(uint64(l))
+			l := v.SizeOf()
+			n += 2 + l + runtime.SizeVarint(uint64(l))
 		}
 	}
 	if m.xxx_hidden_RepeatedForeignMessage != nil {
 		for _, v := range *m.xxx_hidden_RepeatedForeignMessage {
-			l := v.PbfastSize()
-			n += 2 + l + pbfast.SizeVarint(uint64(l))
+			l := v.SizeOf()
+			n += 2 + l + runtime.SizeVarint(uint64(l))
 		}
 	}
 	if len(m.xxx_hidden_RepeatedNestedEnum) > 0 {
-		n += 2*len(m.xxx_hidden_RepeatedNestedEnum) + pbfast.SizeVarints(m.xxx_hidden_RepeatedNestedEnum)
+		n += 2*len(m.xxx_hidden_RepeatedNestedEnum) + runtime.SizeVarints(m.xxx_hidden_RepeatedNestedEnum)
 	}
 	if len(m.xxx_hidden_RepeatedForeignEnum) > 0 {
-		n += 2*len(m.xxx_hidden_RepeatedForeignEnum) + pbfast.SizeVarints(m.xxx_hidden_RepeatedForeignEnum)
+		n += 2*len(m.xxx_hidden_RepeatedForeignEnum) + runtime.SizeVarints(m.xxx_hidden_RepeatedForeignEnum)
 	}
 	for _, v := range m.xxx_hidden_RepeatedStringPiece {
 		l := len(v)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	for _, v := range m.xxx_hidden_RepeatedCord {
 		l := len(v)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	for k, v := range m.xxx_hidden_MapInt32Int32 {
-		e := 2 + pbfast.SizeVarint(uint64(int64(k)))
-		e += pbfast.SizeVarint(uint64(int64(v)))
-		n += 2 + e + pbfast.SizeVarint(uint64(e))
+		e := 2 + runtime.SizeVarint(uint64(int64(k)))
+		e += runtime.SizeVarint(uint64(int64(v)))
+		n += 2 + e + runtime.SizeVarint(uint64(e))
 	}
 	for k, v := range m.xxx_hidden_MapInt64Int64 {
-		e := 2 + pbfast.SizeVarint(uint64(k))
-		e += pbfast.SizeVarint(uint64(v))
-		n += 2 + e + pbfast.SizeVarint(uint64(e))
+		e := 2 + runtime.SizeVarint(uint64(k))
+		e += runtime.SizeVarint(uint64(v))
+		n += 2 + e + runtime.SizeVarint(uint64(e))
 	}
 	for k, v := range m.xxx_hidden_MapUint32Uint32 {
-		e := 2 + pbfast.SizeVarint(uint64(k))
-		e += pbfast.SizeVarint(uint64(v))
-		n += 2 + e + pbfast.SizeVarint(uint64(e))
+		e := 2 + runtime.SizeVarint(uint64(k))
+		e += runtime.SizeVarint(uint64(v))
+		n += 2 + e + runtime.SizeVarint(uint64(e))
 	}
 	for k, v := range m.xxx_hidden_MapUint64Uint64 {
-		e := 2 + pbfast.SizeVarint(k)
-		e += pbfast.SizeVarint(v)
-		n += 2 + e + pbfast.SizeVarint(uint64(e))
+		e := 2 + runtime.SizeVarint(k)
+		e += runtime.SizeVarint(v)
+		n += 2 + e + runtime.SizeVarint(uint64(e))
 	}
 	for k, v := range m.xxx_hidden_MapSint32Sint32 {
-		e := 2 + pbfast.SizeVarint(pbfast.ZigZag(int64(k)))
-		e += pbfast.SizeVarint(pbfast.ZigZag(int64(v)))
-		n += 2 + e + pbfast.SizeVarint(uint64(e))
+		e := 2 + runtime.SizeVarint(runtime.ZigZag(int64(k)))
+		e += runtime.SizeVarint(runtime.ZigZag(int64(v)))
+		n += 2 + e + runtime.SizeVarint(uint64(e))
 	}
 	for k, v := range m.xxx_hidden_MapSint64Sint64 {
-		e := 2 + pbfast.SizeVarint(pbfast.ZigZag(int64(k)))
-		e += pbfast.SizeVarint(pbfast.ZigZag(int64(v)))
-		n += 2 + e + pbfast.SizeVarint(uint64(e))
+		e := 2 + runtime.SizeVarint(runtime.ZigZag(int64(k)))
+		e += runtime.SizeVarint(runtime.ZigZag(int64(v)))
+		n += 2 + e + runtime.SizeVarint(uint64(e))
 	}
 	if len(m.xxx_hidden_MapFixed32Fixed32) > 0 {
-		n += len(m.xxx_hidden_MapFixed32Fixed32) * (2 + (2 + 4 + 4) + pbfast.SizeVarint(uint64((2 + 4 + 4))))
+		n += len(m.xxx_hidden_MapFixed32Fixed32) * (2 + (2 + 4 + 4) + runtime.SizeVarint(uint64((2 + 4 + 4))))
 	}
 	if len(m.xxx_hidden_MapFixed64Fixed64) > 0 {
-		n += len(m.xxx_hidden_MapFixed64Fixed64) * (2 + (2 + 8 + 8) + pbfast.SizeVarint(uint64((2 + 8 + 8))))
+		n += len(m.xxx_hidden_MapFixed64Fixed64) * (2 + (2 + 8 + 8) + runtime.SizeVarint(uint64((2 + 8 + 8))))
 	}
 	if len(m.xxx_hidden_MapSfixed32Sfixed32) > 0 {
-		n += len(m.xxx_hidden_MapSfixed32Sfixed32) * (2 + (2 + 4 + 4) + pbfast.SizeVarint(uint64((2 + 4 + 4))))
+		n += len(m.xxx_hidden_MapSfixed32Sfixed32) * (2 + (2 + 4 + 4) + runtime.SizeVarint(uint64((2 + 4 + 4))))
 	}
 	if len(m.xxx_hidden_MapSfixed64Sfixed64) > 0 {
-		n += len(m.xxx_hidden_MapSfixed64Sfixed64) * (2 + (2 + 8 + 8) + pbfast.SizeVarint(uint64((2 + 8 + 8))))
+		n += len(m.xxx_hidden_MapSfixed64Sfixed64) * (2 + (2 + 8 + 8) + runtime.SizeVarint(uint64((2 + 8 + 8))))
 	}
 	for k, _ := range m.xxx_hidden_MapInt32Float {
-		e := 2 + pbfast.SizeVarint(uint64(int64(k)))
+		e := 2 + runtime.SizeVarint(uint64(int64(k)))
 		e += 4
-		n += 2 + e + pbfast.SizeVarint(uint64(e))
+		n += 2 + e + runtime.SizeVarint(uint64(e))
 	}
 	for k, _ := range m.xxx_hidden_MapInt32Double {
-		e := 2 + pbfast.SizeVarint(uint64(int64(k)))
+		e := 2 + runtime.SizeVarint(uint64(int64(k)))
 		e += 8
-		n += 2 + e + pbfast.SizeVarint(uint64(e))
+		n += 2 + e + runtime.SizeVarint(uint64(e))
 	}
 	if len(m.xxx_hidden_MapBoolBool) > 0 {
-		n += len(m.xxx_hidden_MapBoolBool) * (2 + (2 + 1 + 1) + pbfast.SizeVarint(uint64((2 + 1 + 1))))
+		n += len(m.xxx_hidden_MapBoolBool) * (2 + (2 + 1 + 1) + runtime.SizeVarint(uint64((2 + 1 + 1))))
 	}
 	for k, v := range m.xxx_hidden_MapStringString {
-		e := 2 + len(k) + pbfast.SizeVarint(uint64(len(k)))
-		e += len(v) + pbfast.SizeVarint(uint64(len(v)))
-		n += 2 + e + pbfast.SizeVarint(uint64(e))
+		e := 2 + len(k) + runtime.SizeVarint(uint64(len(k)))
+		e += len(v) + runtime.SizeVarint(uint64(len(v)))
+		n += 2 + e + runtime.SizeVarint(uint64(e))
 	}
 	for k, v := range m.xxx_hidden_MapStringBytes {
-		e := 2 + len(k) + pbfast.SizeVarint(uint64(len(k)))
-		e += len(v) + pbfast.SizeVarint(uint64(len(v)))
-		n += 2 + e + pbfast.SizeVarint(uint64(e))
+		e := 2 + len(k) + runtime.SizeVarint(uint64(len(k)))
+		e += len(v) + runtime.SizeVarint(uint64(len(v)))
+		n += 2 + e + runtime.SizeVarint(uint64(e))
 	}
 	for k, v := range m.xxx_hidden_MapStringNestedMessage {
-		e := 2 + len(k) + pbfast.SizeVarint(uint64(len(k)))
-		l := v.PbfastSize()
-		e += l + pbfast.SizeVarint(uint64(l))
-		n += 2 + e + pbfast.SizeVarint(uint64(e))
+		e := 2 + len(k) + runtime.SizeVarint(uint64(len(k)))
+		l := v.SizeOf()
+		e += l + runtime.SizeVarint(uint64(l))
+		n += 2 + e + runtime.SizeVarint(uint64(e))
 	}
 	for k, v := range m.xxx_hidden_MapStringForeignMessage {
-		e := 2 + len(k) + pbfast.SizeVarint(uint64(len(k)))
-		l := v.PbfastSize()
-		e += l + pbfast.SizeVarint(uint64(l))
-		n += 2 + e + pbfast.SizeVarint(uint64(e))
+		e := 2 + len(k) + runtime.SizeVarint(uint64(len(k)))
+		l := v.SizeOf()
+		e += l + runtime.SizeVarint(uint64(l))
+		n += 2 + e + runtime.SizeVarint(uint64(e))
 	}
 	for k, v := range m.xxx_hidden_MapStringNestedEnum {
-		e := 2 + len(k) + pbfast.SizeVarint(uint64(len(k)))
-		e += pbfast.SizeVarint(uint64(int64(v)))
-		n += 2 + e + pbfast.SizeVarint(uint64(e))
+		e := 2 + len(k) + runtime.SizeVarint(uint64(len(k)))
+		e += runtime.SizeVarint(uint64(int64(v)))
+		n += 2 + e + runtime.SizeVarint(uint64(e))
 	}
 	for k, v := range m.xxx_hidden_MapStringForeignEnum {
-		e := 2 + len(k) + pbfast.SizeVarint(uint64(len(k)))
-		e += pbfast.SizeVarint(uint64(int64(v)))
-		n += 2 + e + pbfast.SizeVarint(uint64(e))
+		e := 2 + len(k) + runtime.SizeVarint(uint64(len(k)))
+		e += runtime.SizeVarint(uint64(int64(v)))
+		n += 2 + e + runtime.SizeVarint(uint64(e))
 	}
 	if len(m.xxx_hidden_PackedInt32) > 0 {
-		l := pbfast.SizeVarints(m.xxx_hidden_PackedInt32)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.SizeVarints(m.xxx_hidden_PackedInt32)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.xxx_hidden_PackedInt64) > 0 {
-		l := pbfast.SizeVarints(m.xxx_hidden_PackedInt64)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.SizeVarints(m.xxx_hidden_PackedInt64)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.xxx_hidden_PackedUint32) > 0 {
-		l := pbfast.SizeVarints(m.xxx_hidden_PackedUint32)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.SizeVarints(m.xxx_hidden_PackedUint32)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.xxx_hidden_PackedUint64) > 0 {
-		l := pbfast.SizeVarints(m.xxx_hidden_PackedUint64)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.SizeVarints(m.xxx_hidden_PackedUint64)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.xxx_hidden_PackedSint32) > 0 {
-		l := pbfast.SizeZigZags(m.xxx_hidden_PackedSint32)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.SizeZigZags(m.xxx_hidden_PackedSint32)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.xxx_hidden_PackedSint64) > 0 {
-		l := pbfast.SizeZigZags(m.xxx_hidden_PackedSint64)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.SizeZigZags(m.xxx_hidden_PackedSint64)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.xxx_hidden_PackedFixed32) > 0 {
 		l := 4 * len(m.xxx_hidden_PackedFixed32)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.xxx_hidden_PackedFixed64) > 0 {
 		l := 8 * len(m.xxx_hidden_PackedFixed64)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.xxx_hidden_PackedSfixed32) > 0 {
 		l := 4 * len(m.xxx_hidden_PackedSfixed32)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.xxx_hidden_PackedSfixed64) > 0 {
 		l := 8 * len(m.xxx_hidden_PackedSfixed64)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.xxx_hidden_PackedFloat) > 0 {
 		l := 4 * len(m.xxx_hidden_PackedFloat)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.xxx_hidden_PackedDouble) > 0 {
 		l := 8 * len(m.xxx_hidden_PackedDouble)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.xxx_hidden_PackedBool) > 0 {
 		l := len(m.xxx_hidden_PackedBool)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.xxx_hidden_PackedNestedEnum) > 0 {
-		l := pbfast.SizeVarints(m.xxx_hidden_PackedNestedEnum)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.SizeVarints(m.xxx_hidden_PackedNestedEnum)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.xxx_hidden_UnpackedInt32) > 0 {
-		n += 2*len(m.xxx_hidden_UnpackedInt32) + pbfast.SizeVarints(m.xxx_hidden_UnpackedInt32)
+		n += 2*len(m.xxx_hidden_UnpackedInt32) + runtime.SizeVarints(m.xxx_hidden_UnpackedInt32)
 	}
 	if len(m.xxx_hidden_UnpackedInt64) > 0 {
-		n += 2*len(m.xxx_hidden_UnpackedInt64) + pbfast.SizeVarints(m.xxx_hidden_UnpackedInt64)
+		n += 2*len(m.xxx_hidden_UnpackedInt64) + runtime.SizeVarints(m.xxx_hidden_UnpackedInt64)
 	}
 	if len(m.xxx_hidden_UnpackedUint32) > 0 {
-		n += 2*len(m.xxx_hidden_UnpackedUint32) + pbfast.SizeVarints(m.xxx_hidden_UnpackedUint32)
+		n += 2*len(m.xxx_hidden_UnpackedUint32) + runtime.SizeVarints(m.xxx_hidden_UnpackedUint32)
 	}
 	if len(m.xxx_hidden_UnpackedUint64) > 0 {
-		n += 2*len(m.xxx_hidden_UnpackedUint64) + pbfast.SizeVarints(m.xxx_hidden_UnpackedUint64)
+		n += 2*len(m.xxx_hidden_UnpackedUint64) + runtime.SizeVarints(m.xxx_hidden_UnpackedUint64)
 	}
 	if len(m.xxx_hidden_UnpackedSint32) > 0 {
-		n += 2*len(m.xxx_hidden_UnpackedSint32) + pbfast.SizeZigZags(m.xxx_hidden_UnpackedSint32)
+		n += 2*len(m.xxx_hidden_UnpackedSint32) + runtime.SizeZigZags(m.xxx_hidden_UnpackedSint32)
 	}
 	if len(m.xxx_hidden_UnpackedSint64) > 0 {
-		n += 2*len(m.xxx_hidden_UnpackedSint64) + pbfast.SizeZigZags(m.xxx_hidden_UnpackedSint64)
+		n += 2*len(m.xxx_hidden_UnpackedSint64) + runtime.SizeZigZags(m.xxx_hidden_UnpackedSint64)
 	}
 	if len(m.xxx_hidden_UnpackedFixed32) > 0 {
 		n += 2*len(m.xxx_hidden_UnpackedFixed32) + 4*len(m.xxx_hidden_UnpackedFixed32)
@@ -463,42 +493,42 @@ func (m *TestAllTypesProto2) PbfastSize() (n int) {
 		n += 2*len(m.xxx_hidden_UnpackedBool) + len(m.xxx_hidden_UnpackedBool)
 	}
 	if len(m.xxx_hidden_UnpackedNestedEnum) > 0 {
-		n += 2*len(m.xxx_hidden_UnpackedNestedEnum) + pbfast.SizeVarints(m.xxx_hidden_UnpackedNestedEnum)
+		n += 2*len(m.xxx_hidden_UnpackedNestedEnum) + runtime.SizeVarints(m.xxx_hidden_UnpackedNestedEnum)
 	}
 	for k, v := range m.xxx_hidden_MapInt32NestedMessage {
-		e := 2 + pbfast.SizeVarint(uint64(int64(k)))
-		l := v.PbfastSize()
-		e += l + pbfast.SizeVarint(uint64(l))
-		n += 2 + e + pbfast.SizeVarint(uint64(e))
+		e := 2 + runtime.SizeVarint(uint64(int64(k)))
+		l := v.SizeOf()
+		e += l + runtime.SizeVarint(uint64(l))
+		n += 2 + e + runtime.SizeVarint(uint64(e))
 	}
 	for k, _ := range m.xxx_hidden_MapInt32Bool {
-		e := 2 + pbfast.SizeVarint(uint64(int64(k)))
+		e := 2 + runtime.SizeVarint(uint64(int64(k)))
 		e += 1
-		n += 2 + e + pbfast.SizeVarint(uint64(e))
+		n += 2 + e + runtime.SizeVarint(uint64(e))
 	}
 	if m.xxx_hidden_Data != nil {
-		n += 4 + m.xxx_hidden_Data.PbfastSize()
+		n += 4 + m.xxx_hidden_Data.SizeOf()
 	}
 	if m.xxx_hidden_Multiwordgroupfield != nil {
-		n += 4 + m.xxx_hidden_Multiwordgroupfield.PbfastSize()
+		n += 4 + m.xxx_hidden_Multiwordgroupfield.SizeOf()
 	}
 	if protoimpl.X.Present(&m.XXX_presence[2], 95) {
-		n += 2 + pbfast.SizeVarint(uint64(int64(m.xxx_hidden_DefaultInt32)))
+		n += 2 + runtime.SizeVarint(uint64(int64(m.xxx_hidden_DefaultInt32)))
 	}
 	if protoimpl.X.Present(&m.XXX_presence[3], 96) {
-		n += 2 + pbfast.SizeVarint(uint64(m.xxx_hidden_DefaultInt64))
+		n += 2 + runtime.SizeVarint(uint64(m.xxx_hidden_DefaultInt64))
 	}
 	if protoimpl.X.Present(&m.XXX_presence[3], 97) {
-		n += 2 + pbfast.SizeVarint(uint64(m.xxx_hidden_DefaultUint32))
+		n += 2 + runtime.SizeVarint(uint64(m.xxx_hidden_DefaultUint32))
 	}
 	if protoimpl.X.Present(&m.XXX_presence[3], 98) {
-		n += 2 + pbfast.SizeVarint(m.xxx_hidden_DefaultUint64)
+		n += 2 + runtime.SizeVarint(m.xxx_hidden_DefaultUint64)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[3], 99) {
-		n += 2 + pbfast.SizeVarint(pbfast.ZigZag(int64(m.xxx_hidden_DefaultSint32)))
+		n += 2 + runtime.SizeVarint(runtime.ZigZag(int64(m.xxx_hidden_DefaultSint32)))
 	}
 	if protoimpl.X.Present(&m.XXX_presence[3], 100) {
-		n += 2 + pbfast.SizeVarint(pbfast.ZigZag(int64(m.xxx_hidden_DefaultSint64)))
+		n += 2 + runtime.SizeVarint(runtime.ZigZag(int64(m.xxx_hidden_DefaultSint64)))
 	}
 	if protoimpl.X.Present(&m.XXX_presence[3], 101) {
 		n += 2 + 4
@@ -523,89 +553,89 @@ func (m *TestAllTypesProto2) PbfastSize() (n int) {
 	}
 	if protoimpl.X.Present(&m.XXX_presence[3], 108) {
 		l := len(*m.xxx_hidden_DefaultString)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if protoimpl.X.Present(&m.XXX_presence[3], 109) {
 		l := len(m.xxx_hidden_DefaultBytes)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if protoimpl.X.Present(&m.XXX_presence[3], 110) {
-		n += 2 + pbfast.SizeVarint(uint64(int64(m.xxx_hidden_Fieldname1)))
+		n += 2 + runtime.SizeVarint(uint64(int64(m.xxx_hidden_Fieldname1)))
 	}
 	if protoimpl.X.Present(&m.XXX_presence[3], 111) {
-		n += 2 + pbfast.SizeVarint(uint64(int64(m.xxx_hidden_FieldName2)))
+		n += 2 + runtime.SizeVarint(uint64(int64(m.xxx_hidden_FieldName2)))
 	}
 	if protoimpl.X.Present(&m.XXX_presence[3], 112) {
-		n += 2 + pbfast.SizeVarint(uint64(int64(m.xxx_hidden_XFieldName3)))
+		n += 2 + runtime.SizeVarint(uint64(int64(m.xxx_hidden_XFieldName3)))
 	}
 	if protoimpl.X.Present(&m.XXX_presence[3], 113) {
-		n += 2 + pbfast.SizeVarint(uint64(int64(m.xxx_hidden_Field_Name4_)))
+		n += 2 + runtime.SizeVarint(uint64(int64(m.xxx_hidden_Field_Name4_)))
 	}
 	if protoimpl.X.Present(&m.XXX_presence[3], 114) {
-		n += 2 + pbfast.SizeVarint(uint64(int64(m.xxx_hidden_Field0Name5)))
+		n += 2 + runtime.SizeVarint(uint64(int64(m.xxx_hidden_Field0Name5)))
 	}
 	if protoimpl.X.Present(&m.XXX_presence[3], 115) {
-		n += 2 + pbfast.SizeVarint(uint64(int64(m.xxx_hidden_Field_0Name6)))
+		n += 2 + runtime.SizeVarint(uint64(int64(m.xxx_hidden_Field_0Name6)))
 	}
 	if protoimpl.X.Present(&m.XXX_presence[3], 116) {
-		n += 2 + pbfast.SizeVarint(uint64(int64(m.xxx_hidden_FieldName7)))
+		n += 2 + runtime.SizeVarint(uint64(int64(m.xxx_hidden_FieldName7)))
 	}
 	if protoimpl.X.Present(&m.XXX_presence[3], 117) {
-		n += 2 + pbfast.SizeVarint(uint64(int64(m.xxx_hidden_FieldName8)))
+		n += 2 + runtime.SizeVarint(uint64(int64(m.xxx_hidden_FieldName8)))
 	}
 	if protoimpl.X.Present(&m.XXX_presence[3], 118) {
-		n += 2 + pbfast.SizeVarint(uint64(int64(m.xxx_hidden_Field_Name9)))
+		n += 2 + runtime.SizeVarint(uint64(int64(m.xxx_hidden_Field_Name9)))
 	}
 	if protoimpl.X.Present(&m.XXX_presence[3], 119) {
-		n += 2 + pbfast.SizeVarint(uint64(int64(m.xxx_hidden_Field_Name10)))
+		n += 2 + runtime.SizeVarint(uint64(int64(m.xxx_hidden_Field_Name10)))
 	}
 	if protoimpl.X.Present(&m.XXX_presence[3], 120) {
-		n += 2 + pbfast.SizeVarint(uint64(int64(m.xxx_hidden_FIELD_NAME11)))
+		n += 2 + runtime.SizeVarint(uint64(int64(m.xxx_hidden_FIELD_NAME11)))
 	}
 	if protoimpl.X.Present(&m.XXX_presence[3], 121) {
-		n += 2 + pbfast.SizeVarint(uint64(int64(m.xxx_hidden_FIELDName12)))
+		n += 2 + runtime.SizeVarint(uint64(int64(m.xxx_hidden_FIELDName12)))
 	}
 	if protoimpl.X.Present(&m.XXX_presence[3], 122) {
-		n += 2 + pbfast.SizeVarint(uint64(int64(m.xxx_hidden_XFieldName13)))
+		n += 2 + runtime.SizeVarint(uint64(int64(m.xxx_hidden_XFieldName13)))
 	}
 	if protoimpl.X.Present(&m.XXX_presence[3], 123) {
-		n += 2 + pbfast.SizeVarint(uint64(int64(m.xxx_hidden_X_FieldName14)))
+		n += 2 + runtime.SizeVarint(uint64(int64(m.xxx_hidden_X_FieldName14)))
 	}
 	if protoimpl.X.Present(&m.XXX_presence[3], 124) {
-		n += 2 + pbfast.SizeVarint(uint64(int64(m.xxx_hidden_Field_Name15)))
+		n += 2 + runtime.SizeVarint(uint64(int64(m.xxx_hidden_Field_Name15)))
 	}
 	if protoimpl.X.Present(&m.XXX_presence[3], 125) {
-		n += 2 + pbfast.SizeVarint(uint64(int64(m.xxx_hidden_Field__Name16)))
+		n += 2 + runtime.SizeVarint(uint64(int64(m.xxx_hidden_Field__Name16)))
 	}
 	if protoimpl.X.Present(&m.XXX_presence[3], 126) {
-		n += 2 + pbfast.SizeVarint(uint64(int64(m.xxx_hidden_FieldName17__)))
+		n += 2 + runtime.SizeVarint(uint64(int64(m.xxx_hidden_FieldName17__)))
 	}
 	if protoimpl.X.Present(&m.XXX_presence[3], 127) {
-		n += 2 + pbfast.SizeVarint(uint64(int64(m.xxx_hidden_FieldName18__)))
+		n += 2 + runtime.SizeVarint(uint64(int64(m.xxx_hidden_FieldName18__)))
 	}
 	if m.xxx_hidden_MessageSetCorrect != nil {
-		l := pbfast.ForeignSize(m.xxx_hidden_MessageSetCorrect)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.ForeignSize(m.xxx_hidden_MessageSetCorrect)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	switch v := m.xxx_hidden_OneofField.(type) {
 	case *testAllTypesProto2_OneofUint32:
 		if v != nil {
-			n += 2 + pbfast.SizeVarint(uint64(v.OneofUint32))
+			n += 2 + runtime.SizeVarint(uint64(v.OneofUint32))
 		}
 	case *testAllTypesProto2_OneofNestedMessage:
 		if v != nil {
-			l := v.OneofNestedMessage.PbfastSize()
-			n += 2 + l + pbfast.SizeVarint(uint64(l))
+			l := v.OneofNestedMessage.SizeOf()
+			n += 2 + l + runtime.SizeVarint(uint64(l))
 		}
 	case *testAllTypesProto2_OneofString:
 		if v != nil {
 			l := len(v.OneofString)
-			n += 2 + l + pbfast.SizeVarint(uint64(l))
+			n += 2 + l + runtime.SizeVarint(uint64(l))
 		}
 	case *testAllTypesProto2_OneofBytes:
 		if v != nil {
 			l := len(v.OneofBytes)
-			n += 2 + l + pbfast.SizeVarint(uint64(l))
+			n += 2 + l + runtime.SizeVarint(uint64(l))
 		}
 	case *testAllTypesProto2_OneofBool:
 		if v != nil {
@@ -613,7 +643,7 @@ func (m *TestAllTypesProto2) PbfastSize() (n int) {
 		}
 	case *testAllTypesProto2_OneofUint64:
 		if v != nil {
-			n += 2 + pbfast.SizeVarint(v.OneofUint64)
+			n += 2 + runtime.SizeVarint(v.OneofUint64)
 		}
 	case *testAllTypesProto2_OneofFloat:
 		if v != nil {
@@ -625,13 +655,13 @@ func (m *TestAllTypesProto2) PbfastSize() (n int) {
 		}
 	case *testAllTypesProto2_OneofEnum:
 		if v != nil {
-			n += 2 + pbfast.SizeVarint(uint64(int64(v.OneofEnum)))
+			n += 2 + runtime.SizeVarint(uint64(int64(v.OneofEnum)))
 		}
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
+func (m *TestAllTypesProto2) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
 	if m == nil {
 		return w, i
 	}
@@ -651,7 +681,7 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			if i < 7 {
 				w, i = e.Grow(w, i, 7)
 			}
-			i = pbfast.PutVarint(w, i, uint64(v.OneofUint32))
+			i = runtime.PutVarint(w, i, uint64(v.OneofUint32))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xf8
@@ -664,7 +694,7 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			if i < 12 {
 				w, i = e.Grow(w, i, 12)
 			}
-			i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+			i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0x82
@@ -677,7 +707,7 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			}
 			i -= len(v.OneofString)
 			copy(w[i:], v.OneofString)
-			i = pbfast.PutVarint(w, i, uint64(len(v.OneofString)))
+			i = runtime.PutVarint(w, i, uint64(len(v.OneofString)))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0x8a
@@ -690,7 +720,7 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			}
 			i -= len(v.OneofBytes)
 			copy(w[i:], v.OneofBytes)
-			i = pbfast.PutVarint(w, i, uint64(len(v.OneofBytes)))
+			i = runtime.PutVarint(w, i, uint64(len(v.OneofBytes)))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0x92
@@ -702,7 +732,7 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 				w, i = e.Grow(w, i, 3)
 			}
 			i--
-			w[i] = byte(pbfast.Bit(v.OneofBool))
+			w[i] = byte(runtime.Bit(v.OneofBool))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0x98
@@ -713,7 +743,7 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			if i < 12 {
 				w, i = e.Grow(w, i, 12)
 			}
-			i = pbfast.PutVarint(w, i, v.OneofUint64)
+			i = runtime.PutVarint(w, i, v.OneofUint64)
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xa0
@@ -724,7 +754,7 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			if i < 6 {
 				w, i = e.Grow(w, i, 6)
 			}
-			i = pbfast.PutFixed32(w, i, math.Float32bits(v.OneofFloat))
+			i = runtime.PutFixed32(w, i, math.Float32bits(v.OneofFloat))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xad
@@ -735,7 +765,7 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			if i < 10 {
 				w, i = e.Grow(w, i, 10)
 			}
-			i = pbfast.PutFixed64(w, i, math.Float64bits(v.OneofDouble))
+			i = runtime.PutFixed64(w, i, math.Float64bits(v.OneofDouble))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xb1
@@ -746,7 +776,7 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			if i < 12 {
 				w, i = e.Grow(w, i, 12)
 			}
-			i = pbfast.PutVarint(w, i, uint64(int64(v.OneofEnum)))
+			i = runtime.PutVarint(w, i, uint64(int64(v.OneofEnum)))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xb8
@@ -759,7 +789,7 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		if i < 12 {
 			w, i = e.Grow(w, i, 12)
 		}
-		i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xa2
@@ -769,126 +799,126 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		w, i = e.Grow(w, i, 353+len(m.xxx_hidden_DefaultBytes))
 	}
 	if protoimpl.X.Present(&m.XXX_presence[3], 127) {
-		i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_FieldName18__)))
+		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_FieldName18__)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x90
 		w[i+1] = 0x1a
 	}
 	if protoimpl.X.Present(&m.XXX_presence[3], 126) {
-		i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_FieldName17__)))
+		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_FieldName17__)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x88
 		w[i+1] = 0x1a
 	}
 	if protoimpl.X.Present(&m.XXX_presence[3], 125) {
-		i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_Field__Name16)))
+		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_Field__Name16)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x80
 		w[i+1] = 0x1a
 	}
 	if protoimpl.X.Present(&m.XXX_presence[3], 124) {
-		i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_Field_Name15)))
+		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_Field_Name15)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xf8
 		w[i+1] = 0x19
 	}
 	if protoimpl.X.Present(&m.XXX_presence[3], 123) {
-		i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_X_FieldName14)))
+		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_X_FieldName14)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xf0
 		w[i+1] = 0x19
 	}
 	if protoimpl.X.Present(&m.XXX_presence[3], 122) {
-		i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_XFieldName13)))
+		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_XFieldName13)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xe8
 		w[i+1] = 0x19
 	}
 	if protoimpl.X.Present(&m.XXX_presence[3], 121) {
-		i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_FIELDName12)))
+		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_FIELDName12)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xe0
 		w[i+1] = 0x19
 	}
 	if protoimpl.X.Present(&m.XXX_presence[3], 120) {
-		i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_FIELD_NAME11)))
+		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_FIELD_NAME11)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xd8
 		w[i+1] = 0x19
 	}
 	if protoimpl.X.Present(&m.XXX_presence[3], 119) {
-		i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_Field_Name10)))
+		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_Field_Name10)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xd0
 		w[i+1] = 0x19
 	}
 	if protoimpl.X.Present(&m.XXX_presence[3], 118) {
-		i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_Field_Name9)))
+		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_Field_Name9)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xc8
 		w[i+1] = 0x19
 	}
 	if protoimpl.X.Present(&m.XXX_presence[3], 117) {
-		i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_FieldName8)))
+		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_FieldName8)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xc0
 		w[i+1] = 0x19
 	}
 	if protoimpl.X.Present(&m.XXX_presence[3], 116) {
-		i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_FieldName7)))
+		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_FieldName7)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xb8
 		w[i+1] = 0x19
 	}
 	if protoimpl.X.Present(&m.XXX_presence[3], 115) {
-		i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_Field_0Name6)))
+		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_Field_0Name6)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xb0
 		w[i+1] = 0x19
 	}
 	if protoimpl.X.Present(&m.XXX_presence[3], 114) {
-		i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_Field0Name5)))
+		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_Field0Name5)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xa8
 		w[i+1] = 0x19
 	}
 	if protoimpl.X.Present(&m.XXX_presence[3], 113) {
-		i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_Field_Name4_)))
+		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_Field_Name4_)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xa0
 		w[i+1] = 0x19
 	}
 	if protoimpl.X.Present(&m.XXX_presence[3], 112) {
-		i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_XFieldName3)))
+		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_XFieldName3)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x98
 		w[i+1] = 0x19
 	}
 	if protoimpl.X.Present(&m.XXX_presence[3], 111) {
-		i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_FieldName2)))
+		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_FieldName2)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x90
 		w[i+1] = 0x19
 	}
 	if protoimpl.X.Present(&m.XXX_presence[3], 110) {
-		i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_Fieldname1)))
+		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_Fieldname1)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x88
@@ -897,7 +927,7 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 	if protoimpl.X.Present(&m.XXX_presence[3], 109) {
 		i -= len(m.xxx_hidden_DefaultBytes)
 		copy(w[i:], m.xxx_hidden_DefaultBytes)
-		i = pbfast.PutVarint(w, i, uint64(len(m.xxx_hidden_DefaultBytes)))
+		i = runtime.PutVarint(w, i, uint64(len(m.xxx_hidden_DefaultBytes)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xfa
@@ -910,7 +940,7 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		}
 		i -= len(v)
 		copy(w[i:], v)
-		i = pbfast.PutVarint(w, i, uint64(len(v)))
+		i = runtime.PutVarint(w, i, uint64(len(v)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xf2
@@ -918,91 +948,91 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 	}
 	if protoimpl.X.Present(&m.XXX_presence[3], 107) {
 		i--
-		w[i] = byte(pbfast.Bit(m.xxx_hidden_DefaultBool))
+		w[i] = byte(runtime.Bit(m.xxx_hidden_DefaultBool))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xe8
 		w[i+1] = 0xf
 	}
 	if protoimpl.X.Present(&m.XXX_presence[3], 106) {
-		i = pbfast.PutFixed64(w, i, math.Float64bits(m.xxx_hidden_DefaultDouble))
+		i = runtime.PutFixed64(w, i, math.Float64bits(m.xxx_hidden_DefaultDouble))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xe1
 		w[i+1] = 0xf
 	}
 	if protoimpl.X.Present(&m.XXX_presence[3], 105) {
-		i = pbfast.PutFixed32(w, i, math.Float32bits(m.xxx_hidden_DefaultFloat))
+		i = runtime.PutFixed32(w, i, math.Float32bits(m.xxx_hidden_DefaultFloat))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xdd
 		w[i+1] = 0xf
 	}
 	if protoimpl.X.Present(&m.XXX_presence[3], 104) {
-		i = pbfast.PutFixed64(w, i, uint64(m.xxx_hidden_DefaultSfixed64))
+		i = runtime.PutFixed64(w, i, uint64(m.xxx_hidden_DefaultSfixed64))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xd1
 		w[i+1] = 0xf
 	}
 	if protoimpl.X.Present(&m.XXX_presence[3], 103) {
-		i = pbfast.PutFixed32(w, i, uint32(m.xxx_hidden_DefaultSfixed32))
+		i = runtime.PutFixed32(w, i, uint32(m.xxx_hidden_DefaultSfixed32))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xcd
 		w[i+1] = 0xf
 	}
 	if protoimpl.X.Present(&m.XXX_presence[3], 102) {
-		i = pbfast.PutFixed64(w, i, uint64(m.xxx_hidden_DefaultFixed64))
+		i = runtime.PutFixed64(w, i, uint64(m.xxx_hidden_DefaultFixed64))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xc1
 		w[i+1] = 0xf
 	}
 	if protoimpl.X.Present(&m.XXX_presence[3], 101) {
-		i = pbfast.PutFixed32(w, i, uint32(m.xxx_hidden_DefaultFixed32))
+		i = runtime.PutFixed32(w, i, uint32(m.xxx_hidden_DefaultFixed32))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xbd
 		w[i+1] = 0xf
 	}
 	if protoimpl.X.Present(&m.XXX_presence[3], 100) {
-		i = pbfast.PutVarint(w, i, pbfast.ZigZag(int64(m.xxx_hidden_DefaultSint64)))
+		i = runtime.PutVarint(w, i, runtime.ZigZag(int64(m.xxx_hidden_DefaultSint64)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xb0
 		w[i+1] = 0xf
 	}
 	if protoimpl.X.Present(&m.XXX_presence[3], 99) {
-		i = pbfast.PutVarint(w, i, pbfast.ZigZag(int64(m.xxx_hidden_DefaultSint32)))
+		i = runtime.PutVarint(w, i, runtime.ZigZag(int64(m.xxx_hidden_DefaultSint32)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xa8
 		w[i+1] = 0xf
 	}
 	if protoimpl.X.Present(&m.XXX_presence[3], 98) {
-		i = pbfast.PutVarint(w, i, m.xxx_hidden_DefaultUint64)
+		i = runtime.PutVarint(w, i, m.xxx_hidden_DefaultUint64)
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xa0
 		w[i+1] = 0xf
 	}
 	if protoimpl.X.Present(&m.XXX_presence[3], 97) {
-		i = pbfast.PutVarint(w, i, uint64(m.xxx_hidden_DefaultUint32))
+		i = runtime.PutVarint(w, i, uint64(m.xxx_hidden_DefaultUint32))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x98
 		w[i+1] = 0xf
 	}
 	if protoimpl.X.Present(&m.XXX_presence[3], 96) {
-		i = pbfast.PutVarint(w, i, uint64(m.xxx_hidden_DefaultInt64))
+		i = runtime.PutVarint(w, i, uint64(m.xxx_hidden_DefaultInt64))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x90
 		w[i+1] = 0xf
 	}
 	if protoimpl.X.Present(&m.XXX_presence[2], 95) {
-		i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_DefaultInt32)))
+		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_DefaultInt32)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x88
@@ -1028,14 +1058,14 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 				w, i = e.Grow(w, i, 19)
 			}
 			if protoimpl.X.Present(&m.XXX_presence[0], 1) {
-				i = pbfast.PutVarint(w, i, uint64(m.xxx_hidden_GroupUint32))
+				i = runtime.PutVarint(w, i, uint64(m.xxx_hidden_GroupUint32))
 				i -= 2
 				_ = w[i+1]
 				w[i] = 0xf0
 				w[i+1] = 0xc
 			}
 			if protoimpl.X.Present(&m.XXX_presence[0], 0) {
-				i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_GroupInt32)))
+				i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_GroupInt32)))
 				i -= 2
 				_ = w[i+1]
 				w[i] = 0xe8
@@ -1070,14 +1100,14 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 				w, i = e.Grow(w, i, 19)
 			}
 			if protoimpl.X.Present(&m.XXX_presence[0], 1) {
-				i = pbfast.PutVarint(w, i, uint64(m.xxx_hidden_GroupUint32))
+				i = runtime.PutVarint(w, i, uint64(m.xxx_hidden_GroupUint32))
 				i -= 2
 				_ = w[i+1]
 				w[i] = 0xd8
 				w[i+1] = 0xc
 			}
 			if protoimpl.X.Present(&m.XXX_presence[0], 0) {
-				i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_GroupInt32)))
+				i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_GroupInt32)))
 				i -= 2
 				_ = w[i+1]
 				w[i] = 0xd0
@@ -1094,25 +1124,25 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 	}
 	if len(m.xxx_hidden_MapInt32Bool) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.xxx_hidden_MapInt32Bool)
+			keys := runtime.SortedKeys(m.xxx_hidden_MapInt32Bool)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesProto2MapInt32BoolEncode(e, w, i, keys[n], m.xxx_hidden_MapInt32Bool[keys[n]])
+				w, i = m.pbfastPutMapInt32Bool(e, w, i, keys[n], m.xxx_hidden_MapInt32Bool[keys[n]])
 			}
 		} else {
 			for k, v := range m.xxx_hidden_MapInt32Bool {
-				w, i = pbfastTestAllTypesProto2MapInt32BoolEncode(e, w, i, k, v)
+				w, i = m.pbfastPutMapInt32Bool(e, w, i, k, v)
 			}
 		}
 	}
 	if len(m.xxx_hidden_MapInt32NestedMessage) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.xxx_hidden_MapInt32NestedMessage)
+			keys := runtime.SortedKeys(m.xxx_hidden_MapInt32NestedMessage)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesProto2MapInt32NestedMessageEncode(e, w, i, keys[n], m.xxx_hidden_MapInt32NestedMessage[keys[n]])
+				w, i = m.pbfastPutMapInt32NestedMessage(e, w, i, keys[n], m.xxx_hidden_MapInt32NestedMessage[keys[n]])
 			}
 		} else {
 			for k, v := range m.xxx_hidden_MapInt32NestedMessage {
-				w, i = pbfastTestAllTypesProto2MapInt32NestedMessageEncode(e, w, i, k, v)
+				w, i = m.pbfastPutMapInt32NestedMessage(e, w, i, k, v)
 			}
 		}
 	}
@@ -1121,7 +1151,7 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12*n)
 		}
 		for k := n - 1; k >= 0; k-- {
-			i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_UnpackedNestedEnum[k])))
+			i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_UnpackedNestedEnum[k])))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xb0
@@ -1134,7 +1164,7 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		}
 		for k := n - 1; k >= 0; k-- {
 			i--
-			w[i] = byte(pbfast.Bit(m.xxx_hidden_UnpackedBool[k]))
+			w[i] = byte(runtime.Bit(m.xxx_hidden_UnpackedBool[k]))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xa8
@@ -1146,7 +1176,7 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 10*n)
 		}
 		for k := n - 1; k >= 0; k-- {
-			i = pbfast.PutFixed64(w, i, math.Float64bits(m.xxx_hidden_UnpackedDouble[k]))
+			i = runtime.PutFixed64(w, i, math.Float64bits(m.xxx_hidden_UnpackedDouble[k]))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xa1
@@ -1158,7 +1188,7 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 6*n)
 		}
 		for k := n - 1; k >= 0; k-- {
-			i = pbfast.PutFixed32(w, i, math.Float32bits(m.xxx_hidden_UnpackedFloat[k]))
+			i = runtime.PutFixed32(w, i, math.Float32bits(m.xxx_hidden_UnpackedFloat[k]))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0x9d
@@ -1170,7 +1200,7 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 10*n)
 		}
 		for k := n - 1; k >= 0; k-- {
-			i = pbfast.PutFixed64(w, i, uint64(m.xxx_hidden_UnpackedSfixed64[k]))
+			i = runtime.PutFixed64(w, i, uint64(m.xxx_hidden_UnpackedSfixed64[k]))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0x91
@@ -1182,7 +1212,7 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 6*n)
 		}
 		for k := n - 1; k >= 0; k-- {
-			i = pbfast.PutFixed32(w, i, uint32(m.xxx_hidden_UnpackedSfixed32[k]))
+			i = runtime.PutFixed32(w, i, uint32(m.xxx_hidden_UnpackedSfixed32[k]))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0x8d
@@ -1194,7 +1224,7 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 10*n)
 		}
 		for k := n - 1; k >= 0; k-- {
-			i = pbfast.PutFixed64(w, i, uint64(m.xxx_hidden_UnpackedFixed64[k]))
+			i = runtime.PutFixed64(w, i, uint64(m.xxx_hidden_UnpackedFixed64[k]))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0x81
@@ -1206,7 +1236,7 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 6*n)
 		}
 		for k := n - 1; k >= 0; k-- {
-			i = pbfast.PutFixed32(w, i, uint32(m.xxx_hidden_UnpackedFixed32[k]))
+			i = runtime.PutFixed32(w, i, uint32(m.xxx_hidden_UnpackedFixed32[k]))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xfd
@@ -1218,7 +1248,7 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12*n)
 		}
 		for k := n - 1; k >= 0; k-- {
-			i = pbfast.PutVarint(w, i, pbfast.ZigZag(int64(m.xxx_hidden_UnpackedSint64[k])))
+			i = runtime.PutVarint(w, i, runtime.ZigZag(int64(m.xxx_hidden_UnpackedSint64[k])))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xf0
@@ -1230,7 +1260,7 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 7*n)
 		}
 		for k := n - 1; k >= 0; k-- {
-			i = pbfast.PutVarint(w, i, pbfast.ZigZag(int64(m.xxx_hidden_UnpackedSint32[k])))
+			i = runtime.PutVarint(w, i, runtime.ZigZag(int64(m.xxx_hidden_UnpackedSint32[k])))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xe8
@@ -1242,7 +1272,7 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12*n)
 		}
 		for k := n - 1; k >= 0; k-- {
-			i = pbfast.PutVarint(w, i, m.xxx_hidden_UnpackedUint64[k])
+			i = runtime.PutVarint(w, i, m.xxx_hidden_UnpackedUint64[k])
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xe0
@@ -1254,7 +1284,7 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 7*n)
 		}
 		for k := n - 1; k >= 0; k-- {
-			i = pbfast.PutVarint(w, i, uint64(m.xxx_hidden_UnpackedUint32[k]))
+			i = runtime.PutVarint(w, i, uint64(m.xxx_hidden_UnpackedUint32[k]))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xd8
@@ -1266,7 +1296,7 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12*n)
 		}
 		for k := n - 1; k >= 0; k-- {
-			i = pbfast.PutVarint(w, i, uint64(m.xxx_hidden_UnpackedInt64[k]))
+			i = runtime.PutVarint(w, i, uint64(m.xxx_hidden_UnpackedInt64[k]))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xd0
@@ -1278,7 +1308,7 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12*n)
 		}
 		for k := n - 1; k >= 0; k-- {
-			i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_UnpackedInt32[k])))
+			i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_UnpackedInt32[k])))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xc8
@@ -1290,8 +1320,8 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12+10*n)
 		}
 		end := i
-		i = pbfast.PutVarints(w, i, m.xxx_hidden_PackedNestedEnum)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutVarints(w, i, m.xxx_hidden_PackedNestedEnum)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xc2
@@ -1302,8 +1332,8 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12+1*n)
 		}
 		end := i
-		i = pbfast.PutBools(w, i, m.xxx_hidden_PackedBool)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutBools(w, i, m.xxx_hidden_PackedBool)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xba
@@ -1314,8 +1344,8 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12+8*n)
 		}
 		end := i
-		i = pbfast.PutFixed64s(w, i, m.xxx_hidden_PackedDouble)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutFixed64s(w, i, m.xxx_hidden_PackedDouble)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xb2
@@ -1326,8 +1356,8 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12+4*n)
 		}
 		end := i
-		i = pbfast.PutFixed32s(w, i, m.xxx_hidden_PackedFloat)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutFixed32s(w, i, m.xxx_hidden_PackedFloat)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xaa
@@ -1338,8 +1368,8 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12+8*n)
 		}
 		end := i
-		i = pbfast.PutFixed64s(w, i, m.xxx_hidden_PackedSfixed64)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutFixed64s(w, i, m.xxx_hidden_PackedSfixed64)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xa2
@@ -1350,8 +1380,8 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12+4*n)
 		}
 		end := i
-		i = pbfast.PutFixed32s(w, i, m.xxx_hidden_PackedSfixed32)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutFixed32s(w, i, m.xxx_hidden_PackedSfixed32)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x9a
@@ -1362,8 +1392,8 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12+8*n)
 		}
 		end := i
-		i = pbfast.PutFixed64s(w, i, m.xxx_hidden_PackedFixed64)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutFixed64s(w, i, m.xxx_hidden_PackedFixed64)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x92
@@ -1374,8 +1404,8 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12+4*n)
 		}
 		end := i
-		i = pbfast.PutFixed32s(w, i, m.xxx_hidden_PackedFixed32)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutFixed32s(w, i, m.xxx_hidden_PackedFixed32)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x8a
@@ -1386,8 +1416,8 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12+10*n)
 		}
 		end := i
-		i = pbfast.PutZigZags(w, i, m.xxx_hidden_PackedSint64)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutZigZags(w, i, m.xxx_hidden_PackedSint64)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x82
@@ -1398,8 +1428,8 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12+5*n)
 		}
 		end := i
-		i = pbfast.PutZigZags(w, i, m.xxx_hidden_PackedSint32)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutZigZags(w, i, m.xxx_hidden_PackedSint32)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xfa
@@ -1410,8 +1440,8 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12+10*n)
 		}
 		end := i
-		i = pbfast.PutVarints(w, i, m.xxx_hidden_PackedUint64)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutVarints(w, i, m.xxx_hidden_PackedUint64)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xf2
@@ -1422,8 +1452,8 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12+5*n)
 		}
 		end := i
-		i = pbfast.PutVarints(w, i, m.xxx_hidden_PackedUint32)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutVarints(w, i, m.xxx_hidden_PackedUint32)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xea
@@ -1434,8 +1464,8 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12+10*n)
 		}
 		end := i
-		i = pbfast.PutVarints(w, i, m.xxx_hidden_PackedInt64)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutVarints(w, i, m.xxx_hidden_PackedInt64)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xe2
@@ -1446,8 +1476,8 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12+10*n)
 		}
 		end := i
-		i = pbfast.PutVarints(w, i, m.xxx_hidden_PackedInt32)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutVarints(w, i, m.xxx_hidden_PackedInt32)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xda
@@ -1455,229 +1485,229 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 	}
 	if len(m.xxx_hidden_MapStringForeignEnum) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.xxx_hidden_MapStringForeignEnum)
+			keys := runtime.SortedKeys(m.xxx_hidden_MapStringForeignEnum)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesProto2MapStringForeignEnumEncode(e, w, i, keys[n], m.xxx_hidden_MapStringForeignEnum[keys[n]])
+				w, i = m.pbfastPutMapStringForeignEnum(e, w, i, keys[n], m.xxx_hidden_MapStringForeignEnum[keys[n]])
 			}
 		} else {
 			for k, v := range m.xxx_hidden_MapStringForeignEnum {
-				w, i = pbfastTestAllTypesProto2MapStringForeignEnumEncode(e, w, i, k, v)
+				w, i = m.pbfastPutMapStringForeignEnum(e, w, i, k, v)
 			}
 		}
 	}
 	if len(m.xxx_hidden_MapStringNestedEnum) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.xxx_hidden_MapStringNestedEnum)
+			keys := runtime.SortedKeys(m.xxx_hidden_MapStringNestedEnum)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesProto2MapStringNestedEnumEncode(e, w, i, keys[n], m.xxx_hidden_MapStringNestedEnum[keys[n]])
+				w, i = m.pbfastPutMapStringNestedEnum(e, w, i, keys[n], m.xxx_hidden_MapStringNestedEnum[keys[n]])
 			}
 		} else {
 			for k, v := range m.xxx_hidden_MapStringNestedEnum {
-				w, i = pbfastTestAllTypesProto2MapStringNestedEnumEncode(e, w, i, k, v)
+				w, i = m.pbfastPutMapStringNestedEnum(e, w, i, k, v)
 			}
 		}
 	}
 	if len(m.xxx_hidden_MapStringForeignMessage) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.xxx_hidden_MapStringForeignMessage)
+			keys := runtime.SortedKeys(m.xxx_hidden_MapStringForeignMessage)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesProto2MapStringForeignMessageEncode(e, w, i, keys[n], m.xxx_hidden_MapStringForeignMessage[keys[n]])
+				w, i = m.pbfastPutMapStringForeignMessage(e, w, i, keys[n], m.xxx_hidden_MapStringForeignMessage[keys[n]])
 			}
 		} else {
 			for k, v := range m.xxx_hidden_MapStringForeignMessage {
-				w, i = pbfastTestAllTypesProto2MapStringForeignMessageEncode(e, w, i, k, v)
+				w, i = m.pbfastPutMapStringForeignMessage(e, w, i, k, v)
 			}
 		}
 	}
 	if len(m.xxx_hidden_MapStringNestedMessage) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.xxx_hidden_MapStringNestedMessage)
+			keys := runtime.SortedKeys(m.xxx_hidden_MapStringNestedMessage)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesProto2MapStringNestedMessageEncode(e, w, i, keys[n], m.xxx_hidden_MapStringNestedMessage[keys[n]])
+				w, i = m.pbfastPutMapStringNestedMessage(e, w, i, keys[n], m.xxx_hidden_MapStringNestedMessage[keys[n]])
 			}
 		} else {
 			for k, v := range m.xxx_hidden_MapStringNestedMessage {
-				w, i = pbfastTestAllTypesProto2MapStringNestedMessageEncode(e, w, i, k, v)
+				w, i = m.pbfastPutMapStringNestedMessage(e, w, i, k, v)
 			}
 		}
 	}
 	if len(m.xxx_hidden_MapStringBytes) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.xxx_hidden_MapStringBytes)
+			keys := runtime.SortedKeys(m.xxx_hidden_MapStringBytes)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesProto2MapStringBytesEncode(e, w, i, keys[n], m.xxx_hidden_MapStringBytes[keys[n]])
+				w, i = m.pbfastPutMapStringBytes(e, w, i, keys[n], m.xxx_hidden_MapStringBytes[keys[n]])
 			}
 		} else {
 			for k, v := range m.xxx_hidden_MapStringBytes {
-				w, i = pbfastTestAllTypesProto2MapStringBytesEncode(e, w, i, k, v)
+				w, i = m.pbfastPutMapStringBytes(e, w, i, k, v)
 			}
 		}
 	}
 	if len(m.xxx_hidden_MapStringString) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.xxx_hidden_MapStringString)
+			keys := runtime.SortedKeys(m.xxx_hidden_MapStringString)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesProto2MapStringStringEncode(e, w, i, keys[n], m.xxx_hidden_MapStringString[keys[n]])
+				w, i = m.pbfastPutMapStringString(e, w, i, keys[n], m.xxx_hidden_MapStringString[keys[n]])
 			}
 		} else {
 			for k, v := range m.xxx_hidden_MapStringString {
-				w, i = pbfastTestAllTypesProto2MapStringStringEncode(e, w, i, k, v)
+				w, i = m.pbfastPutMapStringString(e, w, i, k, v)
 			}
 		}
 	}
 	if len(m.xxx_hidden_MapBoolBool) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedBools(m.xxx_hidden_MapBoolBool)
+			keys := runtime.SortedBools(m.xxx_hidden_MapBoolBool)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesProto2MapBoolBoolEncode(e, w, i, keys[n], m.xxx_hidden_MapBoolBool[keys[n]])
+				w, i = m.pbfastPutMapBoolBool(e, w, i, keys[n], m.xxx_hidden_MapBoolBool[keys[n]])
 			}
 		} else {
 			for k, v := range m.xxx_hidden_MapBoolBool {
-				w, i = pbfastTestAllTypesProto2MapBoolBoolEncode(e, w, i, k, v)
+				w, i = m.pbfastPutMapBoolBool(e, w, i, k, v)
 			}
 		}
 	}
 	if len(m.xxx_hidden_MapInt32Double) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.xxx_hidden_MapInt32Double)
+			keys := runtime.SortedKeys(m.xxx_hidden_MapInt32Double)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesProto2MapInt32DoubleEncode(e, w, i, keys[n], m.xxx_hidden_MapInt32Double[keys[n]])
+				w, i = m.pbfastPutMapInt32Double(e, w, i, keys[n], m.xxx_hidden_MapInt32Double[keys[n]])
 			}
 		} else {
 			for k, v := range m.xxx_hidden_MapInt32Double {
-				w, i = pbfastTestAllTypesProto2MapInt32DoubleEncode(e, w, i, k, v)
+				w, i = m.pbfastPutMapInt32Double(e, w, i, k, v)
 			}
 		}
 	}
 	if len(m.xxx_hidden_MapInt32Float) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.xxx_hidden_MapInt32Float)
+			keys := runtime.SortedKeys(m.xxx_hidden_MapInt32Float)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesProto2MapInt32FloatEncode(e, w, i, keys[n], m.xxx_hidden_MapInt32Float[keys[n]])
+				w, i = m.pbfastPutMapInt32Float(e, w, i, keys[n], m.xxx_hidden_MapInt32Float[keys[n]])
 			}
 		} else {
 			for k, v := range m.xxx_hidden_MapInt32Float {
-				w, i = pbfastTestAllTypesProto2MapInt32FloatEncode(e, w, i, k, v)
+				w, i = m.pbfastPutMapInt32Float(e, w, i, k, v)
 			}
 		}
 	}
 	if len(m.xxx_hidden_MapSfixed64Sfixed64) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.xxx_hidden_MapSfixed64Sfixed64)
+			keys := runtime.SortedKeys(m.xxx_hidden_MapSfixed64Sfixed64)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesProto2MapSfixed64Sfixed64Encode(e, w, i, keys[n], m.xxx_hidden_MapSfixed64Sfixed64[keys[n]])
+				w, i = m.pbfastPutMapSfixed64Sfixed64(e, w, i, keys[n], m.xxx_hidden_MapSfixed64Sfixed64[keys[n]])
 			}
 		} else {
 			for k, v := range m.xxx_hidden_MapSfixed64Sfixed64 {
-				w, i = pbfastTestAllTypesProto2MapSfixed64Sfixed64Encode(e, w, i, k, v)
+				w, i = m.pbfastPutMapSfixed64Sfixed64(e, w, i, k, v)
 			}
 		}
 	}
 	if len(m.xxx_hidden_MapSfixed32Sfixed32) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.xxx_hidden_MapSfixed32Sfixed32)
+			keys := runtime.SortedKeys(m.xxx_hidden_MapSfixed32Sfixed32)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesProto2MapSfixed32Sfixed32Encode(e, w, i, keys[n], m.xxx_hidden_MapSfixed32Sfixed32[keys[n]])
+				w, i = m.pbfastPutMapSfixed32Sfixed32(e, w, i, keys[n], m.xxx_hidden_MapSfixed32Sfixed32[keys[n]])
 			}
 		} else {
 			for k, v := range m.xxx_hidden_MapSfixed32Sfixed32 {
-				w, i = pbfastTestAllTypesProto2MapSfixed32Sfixed32Encode(e, w, i, k, v)
+				w, i = m.pbfastPutMapSfixed32Sfixed32(e, w, i, k, v)
 			}
 		}
 	}
 	if len(m.xxx_hidden_MapFixed64Fixed64) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.xxx_hidden_MapFixed64Fixed64)
+			keys := runtime.SortedKeys(m.xxx_hidden_MapFixed64Fixed64)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesProto2MapFixed64Fixed64Encode(e, w, i, keys[n], m.xxx_hidden_MapFixed64Fixed64[keys[n]])
+				w, i = m.pbfastPutMapFixed64Fixed64(e, w, i, keys[n], m.xxx_hidden_MapFixed64Fixed64[keys[n]])
 			}
 		} else {
 			for k, v := range m.xxx_hidden_MapFixed64Fixed64 {
-				w, i = pbfastTestAllTypesProto2MapFixed64Fixed64Encode(e, w, i, k, v)
+				w, i = m.pbfastPutMapFixed64Fixed64(e, w, i, k, v)
 			}
 		}
 	}
 	if len(m.xxx_hidden_MapFixed32Fixed32) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.xxx_hidden_MapFixed32Fixed32)
+			keys := runtime.SortedKeys(m.xxx_hidden_MapFixed32Fixed32)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesProto2MapFixed32Fixed32Encode(e, w, i, keys[n], m.xxx_hidden_MapFixed32Fixed32[keys[n]])
+				w, i = m.pbfastPutMapFixed32Fixed32(e, w, i, keys[n], m.xxx_hidden_MapFixed32Fixed32[keys[n]])
 			}
 		} else {
 			for k, v := range m.xxx_hidden_MapFixed32Fixed32 {
-				w, i = pbfastTestAllTypesProto2MapFixed32Fixed32Encode(e, w, i, k, v)
+				w, i = m.pbfastPutMapFixed32Fixed32(e, w, i, k, v)
 			}
 		}
 	}
 	if len(m.xxx_hidden_MapSint64Sint64) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.xxx_hidden_MapSint64Sint64)
+			keys := runtime.SortedKeys(m.xxx_hidden_MapSint64Sint64)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesProto2MapSint64Sint64Encode(e, w, i, keys[n], m.xxx_hidden_MapSint64Sint64[keys[n]])
+				w, i = m.pbfastPutMapSint64Sint64(e, w, i, keys[n], m.xxx_hidden_MapSint64Sint64[keys[n]])
 			}
 		} else {
 			for k, v := range m.xxx_hidden_MapSint64Sint64 {
-				w, i = pbfastTestAllTypesProto2MapSint64Sint64Encode(e, w, i, k, v)
+				w, i = m.pbfastPutMapSint64Sint64(e, w, i, k, v)
 			}
 		}
 	}
 	if len(m.xxx_hidden_MapSint32Sint32) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.xxx_hidden_MapSint32Sint32)
+			keys := runtime.SortedKeys(m.xxx_hidden_MapSint32Sint32)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesProto2MapSint32Sint32Encode(e, w, i, keys[n], m.xxx_hidden_MapSint32Sint32[keys[n]])
+				w, i = m.pbfastPutMapSint32Sint32(e, w, i, keys[n], m.xxx_hidden_MapSint32Sint32[keys[n]])
 			}
 		} else {
 			for k, v := range m.xxx_hidden_MapSint32Sint32 {
-				w, i = pbfastTestAllTypesProto2MapSint32Sint32Encode(e, w, i, k, v)
+				w, i = m.pbfastPutMapSint32Sint32(e, w, i, k, v)
 			}
 		}
 	}
 	if len(m.xxx_hidden_MapUint64Uint64) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.xxx_hidden_MapUint64Uint64)
+			keys := runtime.SortedKeys(m.xxx_hidden_MapUint64Uint64)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesProto2MapUint64Uint64Encode(e, w, i, keys[n], m.xxx_hidden_MapUint64Uint64[keys[n]])
+				w, i = m.pbfastPutMapUint64Uint64(e, w, i, keys[n], m.xxx_hidden_MapUint64Uint64[keys[n]])
 			}
 		} else {
 			for k, v := range m.xxx_hidden_MapUint64Uint64 {
-				w, i = pbfastTestAllTypesProto2MapUint64Uint64Encode(e, w, i, k, v)
+				w, i = m.pbfastPutMapUint64Uint64(e, w, i, k, v)
 			}
 		}
 	}
 	if len(m.xxx_hidden_MapUint32Uint32) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.xxx_hidden_MapUint32Uint32)
+			keys := runtime.SortedKeys(m.xxx_hidden_MapUint32Uint32)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesProto2MapUint32Uint32Encode(e, w, i, keys[n], m.xxx_hidden_MapUint32Uint32[keys[n]])
+				w, i = m.pbfastPutMapUint32Uint32(e, w, i, keys[n], m.xxx_hidden_MapUint32Uint32[keys[n]])
 			}
 		} else {
 			for k, v := range m.xxx_hidden_MapUint32Uint32 {
-				w, i = pbfastTestAllTypesProto2MapUint32Uint32Encode(e, w, i, k, v)
+				w, i = m.pbfastPutMapUint32Uint32(e, w, i, k, v)
 			}
 		}
 	}
 	if len(m.xxx_hidden_MapInt64Int64) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.xxx_hidden_MapInt64Int64)
+			keys := runtime.SortedKeys(m.xxx_hidden_MapInt64Int64)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesProto2MapInt64Int64Encode(e, w, i, keys[n], m.xxx_hidden_MapInt64Int64[keys[n]])
+				w, i = m.pbfastPutMapInt64Int64(e, w, i, keys[n], m.xxx_hidden_MapInt64Int64[keys[n]])
 			}
 		} else {
 			for k, v := range m.xxx_hidden_MapInt64Int64 {
-				w, i = pbfastTestAllTypesProto2MapInt64Int64Encode(e, w, i, k, v)
+				w, i = m.pbfastPutMapInt64Int64(e, w, i, k, v)
 			}
 		}
 	}
 	if len(m.xxx_hidden_MapInt32Int32) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.xxx_hidden_MapInt32Int32)
+			keys := runtime.SortedKeys(m.xxx_hidden_MapInt32Int32)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesProto2MapInt32Int32Encode(e, w, i, keys[n], m.xxx_hidden_MapInt32Int32[keys[n]])
+				w, i = m.pbfastPutMapInt32Int32(e, w, i, keys[n], m.xxx_hidden_MapInt32Int32[keys[n]])
 			}
 		} else {
 			for k, v := range m.xxx_hidden_MapInt32Int32 {
-				w, i = pbfastTestAllTypesProto2MapInt32Int32Encode(e, w, i, k, v)
+				w, i = m.pbfastPutMapInt32Int32(e, w, i, k, v)
 			}
 		}
 	}
@@ -1688,7 +1718,7 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		}
 		i -= len(v)
 		copy(w[i:], v)
-		i = pbfast.PutVarint(w, i, uint64(len(v)))
+		i = runtime.PutVarint(w, i, uint64(len(v)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xba
@@ -1701,7 +1731,7 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		}
 		i -= len(v)
 		copy(w[i:], v)
-		i = pbfast.PutVarint(w, i, uint64(len(v)))
+		i = runtime.PutVarint(w, i, uint64(len(v)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xb2
@@ -1712,7 +1742,7 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12*n)
 		}
 		for k := n - 1; k >= 0; k-- {
-			i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_RepeatedForeignEnum[k])))
+			i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_RepeatedForeignEnum[k])))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xa0
@@ -1724,7 +1754,7 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12*n)
 		}
 		for k := n - 1; k >= 0; k-- {
-			i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_RepeatedNestedEnum[k])))
+			i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_RepeatedNestedEnum[k])))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0x98
@@ -1746,7 +1776,7 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 					w, i = e.Grow(w, i, 11)
 				}
 				if protoimpl.X.Present(&m.XXX_presence[0], 0) {
-					i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_C)))
+					i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_C)))
 					i--
 					w[i] = 0x8
 				}
@@ -1754,7 +1784,7 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			if i < 12 {
 				w, i = e.Grow(w, i, 12)
 			}
-			i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+			i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0x8a
@@ -1768,7 +1798,7 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			if i < 12 {
 				w, i = e.Grow(w, i, 12)
 			}
-			i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+			i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0x82
@@ -1782,7 +1812,7 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		}
 		i -= len(v)
 		copy(w[i:], v)
-		i = pbfast.PutVarint(w, i, uint64(len(v)))
+		i = runtime.PutVarint(w, i, uint64(len(v)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xea
@@ -1795,7 +1825,7 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		}
 		i -= len(v)
 		copy(w[i:], v)
-		i = pbfast.PutVarint(w, i, uint64(len(v)))
+		i = runtime.PutVarint(w, i, uint64(len(v)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xe2
@@ -1807,7 +1837,7 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		}
 		for k := n - 1; k >= 0; k-- {
 			i--
-			w[i] = byte(pbfast.Bit(m.xxx_hidden_RepeatedBool[k]))
+			w[i] = byte(runtime.Bit(m.xxx_hidden_RepeatedBool[k]))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xd8
@@ -1819,7 +1849,7 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 10*n)
 		}
 		for k := n - 1; k >= 0; k-- {
-			i = pbfast.PutFixed64(w, i, math.Float64bits(m.xxx_hidden_RepeatedDouble[k]))
+			i = runtime.PutFixed64(w, i, math.Float64bits(m.xxx_hidden_RepeatedDouble[k]))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xd1
@@ -1831,7 +1861,7 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 6*n)
 		}
 		for k := n - 1; k >= 0; k-- {
-			i = pbfast.PutFixed32(w, i, math.Float32bits(m.xxx_hidden_RepeatedFloat[k]))
+			i = runtime.PutFixed32(w, i, math.Float32bits(m.xxx_hidden_RepeatedFloat[k]))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xcd
@@ -1843,7 +1873,7 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 10*n)
 		}
 		for k := n - 1; k >= 0; k-- {
-			i = pbfast.PutFixed64(w, i, uint64(m.xxx_hidden_RepeatedSfixed64[k]))
+			i = runtime.PutFixed64(w, i, uint64(m.xxx_hidden_RepeatedSfixed64[k]))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xc1
@@ -1855,7 +1885,7 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 6*n)
 		}
 		for k := n - 1; k >= 0; k-- {
-			i = pbfast.PutFixed32(w, i, uint32(m.xxx_hidden_RepeatedSfixed32[k]))
+			i = runtime.PutFixed32(w, i, uint32(m.xxx_hidden_RepeatedSfixed32[k]))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xbd
@@ -1867,7 +1897,7 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 10*n)
 		}
 		for k := n - 1; k >= 0; k-- {
-			i = pbfast.PutFixed64(w, i, uint64(m.xxx_hidden_RepeatedFixed64[k]))
+			i = runtime.PutFixed64(w, i, uint64(m.xxx_hidden_RepeatedFixed64[k]))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xb1
@@ -1879,7 +1909,7 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 6*n)
 		}
 		for k := n - 1; k >= 0; k-- {
-			i = pbfast.PutFixed32(w, i, uint32(m.xxx_hidden_RepeatedFixed32[k]))
+			i = runtime.PutFixed32(w, i, uint32(m.xxx_hidden_RepeatedFixed32[k]))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xad
@@ -1891,7 +1921,7 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12*n)
 		}
 		for k := n - 1; k >= 0; k-- {
-			i = pbfast.PutVarint(w, i, pbfast.ZigZag(int64(m.xxx_hidden_RepeatedSint64[k])))
+			i = runtime.PutVarint(w, i, runtime.ZigZag(int64(m.xxx_hidden_RepeatedSint64[k])))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xa0
@@ -1903,7 +1933,7 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 7*n)
 		}
 		for k := n - 1; k >= 0; k-- {
-			i = pbfast.PutVarint(w, i, pbfast.ZigZag(int64(m.xxx_hidden_RepeatedSint32[k])))
+			i = runtime.PutVarint(w, i, runtime.ZigZag(int64(m.xxx_hidden_RepeatedSint32[k])))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0x98
@@ -1915,7 +1945,7 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12*n)
 		}
 		for k := n - 1; k >= 0; k-- {
-			i = pbfast.PutVarint(w, i, m.xxx_hidden_RepeatedUint64[k])
+			i = runtime.PutVarint(w, i, m.xxx_hidden_RepeatedUint64[k])
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0x90
@@ -1927,7 +1957,7 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 7*n)
 		}
 		for k := n - 1; k >= 0; k-- {
-			i = pbfast.PutVarint(w, i, uint64(m.xxx_hidden_RepeatedUint32[k]))
+			i = runtime.PutVarint(w, i, uint64(m.xxx_hidden_RepeatedUint32[k]))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0x88
@@ -1939,7 +1969,7 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12*n)
 		}
 		for k := n - 1; k >= 0; k-- {
-			i = pbfast.PutVarint(w, i, uint64(m.xxx_hidden_RepeatedInt64[k]))
+			i = runtime.PutVarint(w, i, uint64(m.xxx_hidden_RepeatedInt64[k]))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0x80
@@ -1951,7 +1981,7 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12*n)
 		}
 		for k := n - 1; k >= 0; k-- {
-			i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_RepeatedInt32[k])))
+			i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_RepeatedInt32[k])))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xf8
@@ -1964,7 +1994,7 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		if i < 12 {
 			w, i = e.Grow(w, i, 12)
 		}
-		i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xda
@@ -1980,7 +2010,7 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		}
 		i -= len(v)
 		copy(w[i:], v)
-		i = pbfast.PutVarint(w, i, uint64(len(v)))
+		i = runtime.PutVarint(w, i, uint64(len(v)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xca
@@ -1993,21 +2023,21 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		}
 		i -= len(v)
 		copy(w[i:], v)
-		i = pbfast.PutVarint(w, i, uint64(len(v)))
+		i = runtime.PutVarint(w, i, uint64(len(v)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xc2
 		w[i+1] = 0x1
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 18) {
-		i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_OptionalForeignEnum)))
+		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_OptionalForeignEnum)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xb0
 		w[i+1] = 0x1
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 17) {
-		i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_OptionalNestedEnum)))
+		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_OptionalNestedEnum)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xa8
@@ -2027,7 +2057,7 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 				w, i = e.Grow(w, i, 11)
 			}
 			if protoimpl.X.Present(&m.XXX_presence[0], 0) {
-				i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_C)))
+				i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_C)))
 				i--
 				w[i] = 0x8
 			}
@@ -2035,7 +2065,7 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		if i < 12 {
 			w, i = e.Grow(w, i, 12)
 		}
-		i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x9a
@@ -2047,7 +2077,7 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		if i < 12 {
 			w, i = e.Grow(w, i, 12)
 		}
-		i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x92
@@ -2059,7 +2089,7 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 	if protoimpl.X.Present(&m.XXX_presence[0], 14) {
 		i -= len(m.xxx_hidden_OptionalBytes)
 		copy(w[i:], m.xxx_hidden_OptionalBytes)
-		i = pbfast.PutVarint(w, i, uint64(len(m.xxx_hidden_OptionalBytes)))
+		i = runtime.PutVarint(w, i, uint64(len(m.xxx_hidden_OptionalBytes)))
 		i--
 		w[i] = 0x7a
 	}
@@ -2070,91 +2100,91 @@ func (m *TestAllTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		}
 		i -= len(v)
 		copy(w[i:], v)
-		i = pbfast.PutVarint(w, i, uint64(len(v)))
+		i = runtime.PutVarint(w, i, uint64(len(v)))
 		i--
 		w[i] = 0x72
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 12) {
 		i--
-		w[i] = byte(pbfast.Bit(m.xxx_hidden_OptionalBool))
+		w[i] = byte(runtime.Bit(m.xxx_hidden_OptionalBool))
 		i--
 		w[i] = 0x68
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 11) {
-		i = pbfast.PutFixed64(w, i, math.Float64bits(m.xxx_hidden_OptionalDouble))
+		i = runtime.PutFixed64(w, i, math.Float64bits(m.xxx_hidden_OptionalDouble))
 		i--
 		w[i] = 0x61
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 10) {
-		i = pbfast.PutFixed32(w, i, math.Float32bits(m.xxx_hidden_OptionalFloat))
+		i = runtime.PutFixed32(w, i, math.Float32bits(m.xxx_hidden_OptionalFloat))
 		i--
 		w[i] = 0x5d
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 9) {
-		i = pbfast.PutFixed64(w, i, uint64(m.xxx_hidden_OptionalSfixed64))
+		i = runtime.PutFixed64(w, i, uint64(m.xxx_hidden_OptionalSfixed64))
 		i--
 		w[i] = 0x51
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 8) {
-		i = pbfast.PutFixed32(w, i, uint32(m.xxx_hidden_OptionalSfixed32))
+		i = runtime.PutFixed32(w, i, uint32(m.xxx_hidden_OptionalSfixed32))
 		i--
 		w[i] = 0x4d
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 7) {
-		i = pbfast.PutFixed64(w, i, uint64(m.xxx_hidden_OptionalFixed64))
+		i = runtime.PutFixed64(w, i, uint64(m.xxx_hidden_OptionalFixed64))
 		i--
 		w[i] = 0x41
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 6) {
-		i = pbfast.PutFixed32(w, i, uint32(m.xxx_hidden_OptionalFixed32))
+		i = runtime.PutFixed32(w, i, uint32(m.xxx_hidden_OptionalFixed32))
 		i--
 		w[i] = 0x3d
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 5) {
-		i = pbfast.PutVarint(w, i, pbfast.ZigZag(int64(m.xxx_hidden_OptionalSint64)))
+		i = runtime.PutVarint(w, i, runtime.ZigZag(int64(m.xxx_hidden_OptionalSint64)))
 		i--
 		w[i] = 0x30
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 4) {
-		i = pbfast.PutVarint(w, i, pbfast.ZigZag(int64(m.xxx_hidden_OptionalSint32)))
+		i = runtime.PutVarint(w, i, runtime.ZigZag(int64(m.xxx_hidden_OptionalSint32)))
 		i--
 		w[i] = 0x28
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 3) {
-		i = pbfast.PutVarint(w, i, m.xxx_hidden_OptionalUint64)
+		i = runtime.PutVarint(w, i, m.xxx_hidden_OptionalUint64)
 		i--
 		w[i] = 0x20
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 2) {
-		i = pbfast.PutVarint(w, i, uint64(m.xxx_hidden_OptionalUint32))
+		i = runtime.PutVarint(w, i, uint64(m.xxx_hidden_OptionalUint32))
 		i--
 		w[i] = 0x18
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 1) {
-		i = pbfast.PutVarint(w, i, uint64(m.xxx_hidden_OptionalInt64))
+		i = runtime.PutVarint(w, i, uint64(m.xxx_hidden_OptionalInt64))
 		i--
 		w[i] = 0x10
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 0) {
-		i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_OptionalInt32)))
+		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_OptionalInt32)))
 		i--
 		w[i] = 0x8
 	}
 	return w, i
 }
 
-func pbfastTestAllTypesProto2MapInt32Int32Encode(e *pbfast.Encoder, w []byte, i int, k int32, v int32) ([]byte, int) {
+func (*TestAllTypesProto2) pbfastPutMapInt32Int32(e *runtime.Encoder, w []byte, i int, k int32, v int32) ([]byte, int) {
 	if i < 34 {
 		w, i = e.Grow(w, i, 34)
 	}
 	last := i
-	i = pbfast.PutVarint(w, i, uint64(int64(v)))
+	i = runtime.PutVarint(w, i, uint64(int64(v)))
 	i--
 	w[i] = 0x10
-	i = pbfast.PutVarint(w, i, uint64(int64(k)))
+	i = runtime.PutVarint(w, i, uint64(int64(k)))
 	i--
 	w[i] = 0x8
-	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i = runtime.PutVarint(w, i, uint64(last-i))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0xc2
@@ -2162,18 +2192,18 @@ func pbfastTestAllTypesProto2MapInt32Int32Encode(e *pbfast.Encoder, w []byte, i 
 	return w, i
 }
 
-func pbfastTestAllTypesProto2MapInt64Int64Encode(e *pbfast.Encoder, w []byte, i int, k int64, v int64) ([]byte, int) {
+func (*TestAllTypesProto2) pbfastPutMapInt64Int64(e *runtime.Encoder, w []byte, i int, k int64, v int64) ([]byte, int) {
 	if i < 34 {
 		w, i = e.Grow(w, i, 34)
 	}
 	last := i
-	i = pbfast.PutVarint(w, i, uint64(v))
+	i = runtime.PutVarint(w, i, uint64(v))
 	i--
 	w[i] = 0x10
-	i = pbfast.PutVarint(w, i, uint64(k))
+	i = runtime.PutVarint(w, i, uint64(k))
 	i--
 	w[i] = 0x8
-	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i = runtime.PutVarint(w, i, uint64(last-i))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0xca
@@ -2181,18 +2211,18 @@ func pbfastTestAllTypesProto2MapInt64Int64Encode(e *pbfast.Encoder, w []byte, i 
 	return w, i
 }
 
-func pbfastTestAllTypesProto2MapUint32Uint32Encode(e *pbfast.Encoder, w []byte, i int, k uint32, v uint32) ([]byte, int) {
+func (*TestAllTypesProto2) pbfastPutMapUint32Uint32(e *runtime.Encoder, w []byte, i int, k uint32, v uint32) ([]byte, int) {
 	if i < 24 {
 		w, i = e.Grow(w, i, 24)
 	}
 	last := i
-	i = pbfast.PutVarint(w, i, uint64(v))
+	i = runtime.PutVarint(w, i, uint64(v))
 	i--
 	w[i] = 0x10
-	i = pbfast.PutVarint(w, i, uint64(k))
+	i = runtime.PutVarint(w, i, uint64(k))
 	i--
 	w[i] = 0x8
-	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i = runtime.PutVarint(w, i, uint64(last-i))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0xd2
@@ -2200,18 +2230,18 @@ func pbfastTestAllTypesProto2MapUint32Uint32Encode(e *pbfast.Encoder, w []byte, 
 	return w, i
 }
 
-func pbfastTestAllTypesProto2MapUint64Uint64Encode(e *pbfast.Encoder, w []byte, i int, k uint64, v uint64) ([]byte, int) {
+func (*TestAllTypesProto2) pbfastPutMapUint64Uint64(e *runtime.Encoder, w []byte, i int, k uint64, v uint64) ([]byte, int) {
 	if i < 34 {
 		w, i = e.Grow(w, i, 34)
 	}
 	last := i
-	i = pbfast.PutVarint(w, i, v)
+	i = runtime.PutVarint(w, i, v)
 	i--
 	w[i] = 0x10
-	i = pbfast.PutVarint(w, i, k)
+	i = runtime.PutVarint(w, i, k)
 	i--
 	w[i] = 0x8
-	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i = runtime.PutVarint(w, i, uint64(last-i))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0xda
@@ -2219,18 +2249,18 @@ func pbfastTestAllTypesProto2MapUint64Uint64Encode(e *pbfast.Encoder, w []byte, 
 	return w, i
 }
 
-func pbfastTestAllTypesProto2MapSint32Sint32Encode(e *pbfast.Encoder, w []byte, i int, k int32, v int32) ([]byte, int) {
+func (*TestAllTypesProto2) pbfastPutMapSint32Sint32(e *runtime.Encoder, w []byte, i int, k int32, v int32) ([]byte, int) {
 	if i < 24 {
 		w, i = e.Grow(w, i, 24)
 	}
 	last := i
-	i = pbfast.PutVarint(w, i, pbfast.ZigZag(int64(v)))
+	i = runtime.PutVarint(w, i, runtime.ZigZag(int64(v)))
 	i--
 	w[i] = 0x10
-	i = pbfast.PutVarint(w, i, pbfast.ZigZag(int64(k)))
+	i = runtime.PutVarint(w, i, runtime.ZigZag(int64(k)))
 	i--
 	w[i] = 0x8
-	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i = runtime.PutVarint(w, i, uint64(last-i))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0xe2
@@ -2238,18 +2268,18 @@ func pbfastTestAllTypesProto2MapSint32Sint32Encode(e *pbfast.Encoder, w []byte, 
 	return w, i
 }
 
-func pbfastTestAllTypesProto2MapSint64Sint64Encode(e *pbfast.Encoder, w []byte, i int, k int64, v int64) ([]byte, int) {
+func (*TestAllTypesProto2) pbfastPutMapSint64Sint64(e *runtime.Encoder, w []byte, i int, k int64, v int64) ([]byte, int) {
 	if i < 34 {
 		w, i = e.Grow(w, i, 34)
 	}
 	last := i
-	i = pbfast.PutVarint(w, i, pbfast.ZigZag(int64(v)))
+	i = runtime.PutVarint(w, i, runtime.ZigZag(int64(v)))
 	i--
 	w[i] = 0x10
-	i = pbfast.PutVarint(w, i, pbfast.ZigZag(int64(k)))
+	i = runtime.PutVarint(w, i, runtime.ZigZag(int64(k)))
 	i--
 	w[i] = 0x8
-	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i = runtime.PutVarint(w, i, uint64(last-i))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0xea
@@ -2257,18 +2287,18 @@ func pbfastTestAllTypesProto2MapSint64Sint64Encode(e *pbfast.Encoder, w []byte, 
 	return w, i
 }
 
-func pbfastTestAllTypesProto2MapFixed32Fixed32Encode(e *pbfast.Encoder, w []byte, i int, k uint32, v uint32) ([]byte, int) {
+func (*TestAllTypesProto2) pbfastPutMapFixed32Fixed32(e *runtime.Encoder, w []byte, i int, k uint32, v uint32) ([]byte, int) {
 	if i < 22 {
 		w, i = e.Grow(w, i, 22)
 	}
 	last := i
-	i = pbfast.PutFixed32(w, i, uint32(v))
+	i = runtime.PutFixed32(w, i, uint32(v))
 	i--
 	w[i] = 0x15
-	i = pbfast.PutFixed32(w, i, uint32(k))
+	i = runtime.PutFixed32(w, i, uint32(k))
 	i--
 	w[i] = 0xd
-	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i = runtime.PutVarint(w, i, uint64(last-i))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0xf2
@@ -2276,18 +2306,18 @@ func pbfastTestAllTypesProto2MapFixed32Fixed32Encode(e *pbfast.Encoder, w []byte
 	return w, i
 }
 
-func pbfastTestAllTypesProto2MapFixed64Fixed64Encode(e *pbfast.Encoder, w []byte, i int, k uint64, v uint64) ([]byte, int) {
+func (*TestAllTypesProto2) pbfastPutMapFixed64Fixed64(e *runtime.Encoder, w []byte, i int, k uint64, v uint64) ([]byte, int) {
 	if i < 30 {
 		w, i = e.Grow(w, i, 30)
 	}
 	last := i
-	i = pbfast.PutFixed64(w, i, uint64(v))
+	i = runtime.PutFixed64(w, i, uint64(v))
 	i--
 	w[i] = 0x11
-	i = pbfast.PutFixed64(w, i, uint64(k))
+	i = runtime.PutFixed64(w, i, uint64(k))
 	i--
 	w[i] = 0x9
-	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i = runtime.PutVarint(w, i, uint64(last-i))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0xfa
@@ -2295,18 +2325,18 @@ func pbfastTestAllTypesProto2MapFixed64Fixed64Encode(e *pbfast.Encoder, w []byte
 	return w, i
 }
 
-func pbfastTestAllTypesProto2MapSfixed32Sfixed32Encode(e *pbfast.Encoder, w []byte, i int, k int32, v int32) ([]byte, int) {
+func (*TestAllTypesProto2) pbfastPutMapSfixed32Sfixed32(e *runtime.Encoder, w []byte, i int, k int32, v int32) ([]byte, int) {
 	if i < 22 {
 		w, i = e.Grow(w, i, 22)
 	}
 	last := i
-	i = pbfast.PutFixed32(w, i, uint32(v))
+	i = runtime.PutFixed32(w, i, uint32(v))
 	i--
 	w[i] = 0x15
-	i = pbfast.PutFixed32(w, i, uint32(k))
+	i = runtime.PutFixed32(w, i, uint32(k))
 	i--
 	w[i] = 0xd
-	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i = runtime.PutVarint(w, i, uint64(last-i))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0x82
@@ -2314,18 +2344,18 @@ func pbfastTestAllTypesProto2MapSfixed32Sfixed32Encode(e *pbfast.Encoder, w []by
 	return w, i
 }
 
-func pbfastTestAllTypesProto2MapSfixed64Sfixed64Encode(e *pbfast.Encoder, w []byte, i int, k int64, v int64) ([]byte, int) {
+func (*TestAllTypesProto2) pbfastPutMapSfixed64Sfixed64(e *runtime.Encoder, w []byte, i int, k int64, v int64) ([]byte, int) {
 	if i < 30 {
 		w, i = e.Grow(w, i, 30)
 	}
 	last := i
-	i = pbfast.PutFixed64(w, i, uint64(v))
+	i = runtime.PutFixed64(w, i, uint64(v))
 	i--
 	w[i] = 0x11
-	i = pbfast.PutFixed64(w, i, uint64(k))
+	i = runtime.PutFixed64(w, i, uint64(k))
 	i--
 	w[i] = 0x9
-	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i = runtime.PutVarint(w, i, uint64(last-i))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0x8a
@@ -2333,18 +2363,18 @@ func pbfastTestAllTypesProto2MapSfixed64Sfixed64Encode(e *pbfast.Encoder, w []by
 	return w, i
 }
 
-func pbfastTestAllTypesProto2MapInt32FloatEncode(e *pbfast.Encoder, w []byte, i int, k int32, v float32) ([]byte, int) {
+func (*TestAllTypesProto2) pbfastPutMapInt32Float(e *runtime.Encoder, w []byte, i int, k int32, v float32) ([]byte, int) {
 	if i < 28 {
 		w, i = e.Grow(w, i, 28)
 	}
 	last := i
-	i = pbfast.PutFixed32(w, i, math.Float32bits(v))
+	i = runtime.PutFixed32(w, i, math.Float32bits(v))
 	i--
 	w[i] = 0x15
-	i = pbfast.PutVarint(w, i, uint64(int64(k)))
+	i = runtime.PutVarint(w, i, uint64(int64(k)))
 	i--
 	w[i] = 0x8
-	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i = runtime.PutVarint(w, i, uint64(last-i))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0x92
@@ -2352,18 +2382,18 @@ func pbfastTestAllTypesProto2MapInt32FloatEncode(e *pbfast.Encoder, w []byte, i 
 	return w, i
 }
 
-func pbfastTestAllTypesProto2MapInt32DoubleEncode(e *pbfast.Encoder, w []byte, i int, k int32, v float64) ([]byte, int) {
+func (*TestAllTypesProto2) pbfastPutMapInt32Double(e *runtime.Encoder, w []byte, i int, k int32, v float64) ([]byte, int) {
 	if i < 32 {
 		w, i = e.Grow(w, i, 32)
 	}
 	last := i
-	i = pbfast.PutFixed64(w, i, math.Float64bits(v))
+	i = runtime.PutFixed64(w, i, math.Float64bits(v))
 	i--
 	w[i] = 0x11
-	i = pbfast.PutVarint(w, i, uint64(int64(k)))
+	i = runtime.PutVarint(w, i, uint64(int64(k)))
 	i--
 	w[i] = 0x8
-	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i = runtime.PutVarint(w, i, uint64(last-i))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0x9a
@@ -2371,20 +2401,20 @@ func pbfastTestAllTypesProto2MapInt32DoubleEncode(e *pbfast.Encoder, w []byte, i
 	return w, i
 }
 
-func pbfastTestAllTypesProto2MapBoolBoolEncode(e *pbfast.Encoder, w []byte, i int, k bool, v bool) ([]byte, int) {
+func (*TestAllTypesProto2) pbfastPutMapBoolBool(e *runtime.Encoder, w []byte, i int, k bool, v bool) ([]byte, int) {
 	if i < 16 {
 		w, i = e.Grow(w, i, 16)
 	}
 	last := i
 	i--
-	w[i] = byte(pbfast.Bit(v))
+	w[i] = byte(runtime.Bit(v))
 	i--
 	w[i] = 0x10
 	i--
-	w[i] = byte(pbfast.Bit(k))
+	w[i] = byte(runtime.Bit(k))
 	i--
 	w[i] = 0x8
-	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i = runtime.PutVarint(w, i, uint64(last-i))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0xa2
@@ -2392,22 +2422,22 @@ func pbfastTestAllTypesProto2MapBoolBoolEncode(e *pbfast.Encoder, w []byte, i in
 	return w, i
 }
 
-func pbfastTestAllTypesProto2MapStringStringEncode(e *pbfast.Encoder, w []byte, i int, k string, v string) ([]byte, int) {
+func (*TestAllTypesProto2) pbfastPutMapStringString(e *runtime.Encoder, w []byte, i int, k string, v string) ([]byte, int) {
 	if need := 34 + len(k) + len(v); i < need {
 		w, i = e.Grow(w, i, need)
 	}
 	last := i
 	i -= len(v)
 	copy(w[i:], v)
-	i = pbfast.PutVarint(w, i, uint64(len(v)))
+	i = runtime.PutVarint(w, i, uint64(len(v)))
 	i--
 	w[i] = 0x12
 	i -= len(k)
 	copy(w[i:], k)
-	i = pbfast.PutVarint(w, i, uint64(len(k)))
+	i = runtime.PutVarint(w, i, uint64(len(k)))
 	i--
 	w[i] = 0xa
-	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i = runtime.PutVarint(w, i, uint64(last-i))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0xaa
@@ -2415,22 +2445,22 @@ func pbfastTestAllTypesProto2MapStringStringEncode(e *pbfast.Encoder, w []byte, 
 	return w, i
 }
 
-func pbfastTestAllTypesProto2MapStringBytesEncode(e *pbfast.Encoder, w []byte, i int, k string, v []byte) ([]byte, int) {
+func (*TestAllTypesProto2) pbfastPutMapStringBytes(e *runtime.Encoder, w []byte, i int, k string, v []byte) ([]byte, int) {
 	if need := 34 + len(k) + len(v); i < need {
 		w, i = e.Grow(w, i, need)
 	}
 	last := i
 	i -= len(v)
 	copy(w[i:], v)
-	i = pbfast.PutVarint(w, i, uint64(len(v)))
+	i = runtime.PutVarint(w, i, uint64(len(v)))
 	i--
 	w[i] = 0x12
 	i -= len(k)
 	copy(w[i:], k)
-	i = pbfast.PutVarint(w, i, uint64(len(k)))
+	i = runtime.PutVarint(w, i, uint64(len(k)))
 	i--
 	w[i] = 0xa
-	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i = runtime.PutVarint(w, i, uint64(last-i))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0xb2
@@ -2438,14 +2468,14 @@ func pbfastTestAllTypesProto2MapStringBytesEncode(e *pbfast.Encoder, w []byte, i
 	return w, i
 }
 
-func pbfastTestAllTypesProto2MapStringNestedMessageEncode(e *pbfast.Encoder, w []byte, i int, k string, v *TestAllTypesProto2_NestedMessage) ([]byte, int) {
+func (*TestAllTypesProto2) pbfastPutMapStringNestedMessage(e *runtime.Encoder, w []byte, i int, k string, v *TestAllTypesProto2_NestedMessage) ([]byte, int) {
 	last := len(w) - i
 	end := len(w) - i
 	w, i = v.pbfastEncode(e, w, i)
 	if i < 11 {
 		w, i = e.Grow(w, i, 11)
 	}
-	i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+	i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 	i--
 	w[i] = 0x12
 	if i < 23+len(k) {
@@ -2453,10 +2483,10 @@ func pbfastTestAllTypesProto2MapStringNestedMessageEncode(e *pbfast.Encoder, w [
 	}
 	i -= len(k)
 	copy(w[i:], k)
-	i = pbfast.PutVarint(w, i, uint64(len(k)))
+	i = runtime.PutVarint(w, i, uint64(len(k)))
 	i--
 	w[i] = 0xa
-	i = pbfast.PutVarint(w, i, uint64(len(w)-i-last))
+	i = runtime.PutVarint(w, i, uint64(len(w)-i-last))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0xba
@@ -2464,7 +2494,7 @@ func pbfastTestAllTypesProto2MapStringNestedMessageEncode(e *pbfast.Encoder, w [
 	return w, i
 }
 
-func pbfastTestAllTypesProto2MapStringForeignMessageEncode(e *pbfast.Encoder, w []byte, i int, k string, v *ForeignMessageProto2) ([]byte, int) {
+func (*TestAllTypesProto2) pbfastPutMapStringForeignMessage(e *runtime.Encoder, w []byte, i int, k string, v *ForeignMessageProto2) ([]byte, int) {
 	last := len(w) - i
 	end := len(w) - i
 	if m := v; m != nil {
@@ -2479,7 +2509,7 @@ func pbfastTestAllTypesProto2MapStringForeignMessageEncode(e *pbfast.Encoder, w 
 			w, i = e.Grow(w, i, 11)
 		}
 		if protoimpl.X.Present(&m.XXX_presence[0], 0) {
-			i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_C)))
+			i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_C)))
 			i--
 			w[i] = 0x8
 		}
@@ -2487,7 +2517,7 @@ func pbfastTestAllTypesProto2MapStringForeignMessageEncode(e *pbfast.Encoder, w 
 	if i < 11 {
 		w, i = e.Grow(w, i, 11)
 	}
-	i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+	i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 	i--
 	w[i] = 0x12
 	if i < 23+len(k) {
@@ -2495,10 +2525,10 @@ func pbfastTestAllTypesProto2MapStringForeignMessageEncode(e *pbfast.Encoder, w 
 	}
 	i -= len(k)
 	copy(w[i:], k)
-	i = pbfast.PutVarint(w, i, uint64(len(k)))
+	i = runtime.PutVarint(w, i, uint64(len(k)))
 	i--
 	w[i] = 0xa
-	i = pbfast.PutVarint(w, i, uint64(len(w)-i-last))
+	i = runtime.PutVarint(w, i, uint64(len(w)-i-last))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0xc2
@@ -2506,20 +2536,20 @@ func pbfastTestAllTypesProto2MapStringForeignMessageEncode(e *pbfast.Encoder, w 
 	return w, i
 }
 
-func pbfastTestAllTypesProto2MapStringNestedEnumEncode(e *pbfast.Encoder, w []byte, i int, k string, v TestAllTypesProto2_NestedEnum) ([]byte, int) {
+func (*TestAllTypesProto2) pbfastPutMapStringNestedEnum(e *runtime.Encoder, w []byte, i int, k string, v TestAllTypesProto2_NestedEnum) ([]byte, int) {
 	if i < 34+len(k) {
 		w, i = e.Grow(w, i, 34+len(k))
 	}
 	last := i
-	i = pbfast.PutVarint(w, i, uint64(int64(v)))
+	i = runtime.PutVarint(w, i, uint64(int64(v)))
 	i--
 	w[i] = 0x10
 	i -= len(k)
 	copy(w[i:], k)
-	i = pbfast.PutVarint(w, i, uint64(len(k)))
+	i = runtime.PutVarint(w, i, uint64(len(k)))
 	i--
 	w[i] = 0xa
-	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i = runtime.PutVarint(w, i, uint64(last-i))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0xca
@@ -2527,20 +2557,20 @@ func pbfastTestAllTypesProto2MapStringNestedEnumEncode(e *pbfast.Encoder, w []by
 	return w, i
 }
 
-func pbfastTestAllTypesProto2MapStringForeignEnumEncode(e *pbfast.Encoder, w []byte, i int, k string, v ForeignEnumProto2) ([]byte, int) {
+func (*TestAllTypesProto2) pbfastPutMapStringForeignEnum(e *runtime.Encoder, w []byte, i int, k string, v ForeignEnumProto2) ([]byte, int) {
 	if i < 34+len(k) {
 		w, i = e.Grow(w, i, 34+len(k))
 	}
 	last := i
-	i = pbfast.PutVarint(w, i, uint64(int64(v)))
+	i = runtime.PutVarint(w, i, uint64(int64(v)))
 	i--
 	w[i] = 0x10
 	i -= len(k)
 	copy(w[i:], k)
-	i = pbfast.PutVarint(w, i, uint64(len(k)))
+	i = runtime.PutVarint(w, i, uint64(len(k)))
 	i--
 	w[i] = 0xa
-	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i = runtime.PutVarint(w, i, uint64(last-i))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0xd2
@@ -2548,23 +2578,23 @@ func pbfastTestAllTypesProto2MapStringForeignEnumEncode(e *pbfast.Encoder, w []b
 	return w, i
 }
 
-func pbfastTestAllTypesProto2MapInt32NestedMessageEncode(e *pbfast.Encoder, w []byte, i int, k int32, v *TestAllTypesProto2_NestedMessage) ([]byte, int) {
+func (*TestAllTypesProto2) pbfastPutMapInt32NestedMessage(e *runtime.Encoder, w []byte, i int, k int32, v *TestAllTypesProto2_NestedMessage) ([]byte, int) {
 	last := len(w) - i
 	end := len(w) - i
 	w, i = v.pbfastEncode(e, w, i)
 	if i < 11 {
 		w, i = e.Grow(w, i, 11)
 	}
-	i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+	i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 	i--
 	w[i] = 0x12
 	if i < 23 {
 		w, i = e.Grow(w, i, 23)
 	}
-	i = pbfast.PutVarint(w, i, uint64(int64(k)))
+	i = runtime.PutVarint(w, i, uint64(int64(k)))
 	i--
 	w[i] = 0x8
-	i = pbfast.PutVarint(w, i, uint64(len(w)-i-last))
+	i = runtime.PutVarint(w, i, uint64(len(w)-i-last))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0xba
@@ -2572,19 +2602,19 @@ func pbfastTestAllTypesProto2MapInt32NestedMessageEncode(e *pbfast.Encoder, w []
 	return w, i
 }
 
-func pbfastTestAllTypesProto2MapInt32BoolEncode(e *pbfast.Encoder, w []byte, i int, k int32, v bool) ([]byte, int) {
+func (*TestAllTypesProto2) pbfastPutMapInt32Bool(e *runtime.Encoder, w []byte, i int, k int32, v bool) ([]byte, int) {
 	if i < 25 {
 		w, i = e.Grow(w, i, 25)
 	}
 	last := i
 	i--
-	w[i] = byte(pbfast.Bit(v))
+	w[i] = byte(runtime.Bit(v))
 	i--
 	w[i] = 0x10
-	i = pbfast.PutVarint(w, i, uint64(int64(k)))
+	i = runtime.PutVarint(w, i, uint64(int64(k)))
 	i--
 	w[i] = 0x8
-	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i = runtime.PutVarint(w, i, uint64(last-i))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0xc2
@@ -2608,16 +2638,16 @@ type pbfastTestAllTypesProto2Node struct {
 	s pbfastTestAllTypesProto2Parts
 }
 
-func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfastTestAllTypesProto2Parts, depth int) error {
+func (m *TestAllTypesProto2) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfastTestAllTypesProto2Parts, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -2626,8 +2656,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_OptionalInt32 = int32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 129)
@@ -2636,8 +2666,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_OptionalInt64 = int64(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 1, 129)
@@ -2646,8 +2676,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_OptionalUint32 = uint32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 2, 129)
@@ -2656,8 +2686,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_OptionalUint64 = v
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 3, 129)
@@ -2666,65 +2696,65 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			m.xxx_hidden_OptionalSint32 = int32(pbfast.UnZigZag(uint64(uint32(v))))
+			m.xxx_hidden_OptionalSint32 = int32(runtime.UnZigZag(uint64(uint32(v))))
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 4, 129)
 		case 0x30: // optional_sint64
 			var v uint64
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			m.xxx_hidden_OptionalSint64 = pbfast.UnZigZag(v)
+			m.xxx_hidden_OptionalSint64 = runtime.UnZigZag(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 5, 129)
 		case 0x3d: // optional_fixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_OptionalFixed32 = uint32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 6, 129)
 		case 0x41: // optional_fixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_OptionalFixed64 = uint64(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 7, 129)
 		case 0x4d: // optional_sfixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_OptionalSfixed32 = int32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 8, 129)
 		case 0x51: // optional_sfixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_OptionalSfixed64 = int64(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 9, 129)
 		case 0x5d: // optional_float
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_OptionalFloat = math.Float32frombits(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 10, 129)
 		case 0x61: // optional_double
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_OptionalDouble = math.Float64frombits(v)
@@ -2734,8 +2764,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_OptionalBool = v != 0
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 12, 129)
@@ -2745,14 +2775,15 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.xxx_hidden_OptionalString == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesProto2Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.xxx_hidden_OptionalString = &s.OptionalString
+				} else {
+					m.xxx_hidden_OptionalString = new(string)
 				}
-				m.xxx_hidden_OptionalString = &s.OptionalString
 			}
 			*m.xxx_hidden_OptionalString = d.String(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 13, 129)
@@ -2762,8 +2793,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_OptionalBytes = d.PresentBytes(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 14, 129)
@@ -2773,8 +2804,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.xxx_hidden_OptionalNestedMessage == nil {
 				m.xxx_hidden_OptionalNestedMessage = new(TestAllTypesProto2_NestedMessage)
@@ -2788,14 +2819,15 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.xxx_hidden_OptionalForeignMessage == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesProto2Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.xxx_hidden_OptionalForeignMessage = &s.OptionalForeignMessage
+				} else {
+					m.xxx_hidden_OptionalForeignMessage = new(ForeignMessageProto2)
 				}
-				m.xxx_hidden_OptionalForeignMessage = &s.OptionalForeignMessage
 			}
 			if err := m.xxx_hidden_OptionalForeignMessage.pbfastDecode(d, v, depth); err != nil {
 				return err
@@ -2805,8 +2837,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_OptionalNestedEnum = TestAllTypesProto2_NestedEnum(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 17, 129)
@@ -2815,8 +2847,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_OptionalForeignEnum = ForeignEnumProto2(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 18, 129)
@@ -2826,14 +2858,15 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.xxx_hidden_OptionalStringPiece == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesProto2Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.xxx_hidden_OptionalStringPiece = &s.OptionalStringPiece
+				} else {
+					m.xxx_hidden_OptionalStringPiece = new(string)
 				}
-				m.xxx_hidden_OptionalStringPiece = &s.OptionalStringPiece
 			}
 			*m.xxx_hidden_OptionalStringPiece = d.String(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 19, 129)
@@ -2843,14 +2876,15 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.xxx_hidden_OptionalCord == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesProto2Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.xxx_hidden_OptionalCord = &s.OptionalCord
+				} else {
+					m.xxx_hidden_OptionalCord = new(string)
 				}
-				m.xxx_hidden_OptionalCord = &s.OptionalCord
 			}
 			*m.xxx_hidden_OptionalCord = d.String(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 20, 129)
@@ -2860,8 +2894,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.xxx_hidden_RecursiveMessage == nil {
 				m.xxx_hidden_RecursiveMessage = new(TestAllTypesProto2)
@@ -2874,8 +2908,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_RepeatedInt32 = append(m.xxx_hidden_RepeatedInt32, int32(v))
 		case 0xfa: // repeated_int32, packed
@@ -2884,11 +2918,11 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_RepeatedInt32, err = pbfast.AppendVarints(m.xxx_hidden_RepeatedInt32, v); err != nil {
+			if m.xxx_hidden_RepeatedInt32, err = runtime.AppendVarints(m.xxx_hidden_RepeatedInt32, v); err != nil {
 				return err
 			}
 		case 0x100: // repeated_int64
@@ -2896,8 +2930,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_RepeatedInt64 = append(m.xxx_hidden_RepeatedInt64, int64(v))
 		case 0x102: // repeated_int64, packed
@@ -2906,11 +2940,11 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_RepeatedInt64, err = pbfast.AppendVarints(m.xxx_hidden_RepeatedInt64, v); err != nil {
+			if m.xxx_hidden_RepeatedInt64, err = runtime.AppendVarints(m.xxx_hidden_RepeatedInt64, v); err != nil {
 				return err
 			}
 		case 0x108: // repeated_uint32
@@ -2918,8 +2952,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_RepeatedUint32 = append(m.xxx_hidden_RepeatedUint32, uint32(v))
 		case 0x10a: // repeated_uint32, packed
@@ -2928,11 +2962,11 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_RepeatedUint32, err = pbfast.AppendVarints(m.xxx_hidden_RepeatedUint32, v); err != nil {
+			if m.xxx_hidden_RepeatedUint32, err = runtime.AppendVarints(m.xxx_hidden_RepeatedUint32, v); err != nil {
 				return err
 			}
 		case 0x110: // repeated_uint64
@@ -2940,8 +2974,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_RepeatedUint64 = append(m.xxx_hidden_RepeatedUint64, v)
 		case 0x112: // repeated_uint64, packed
@@ -2950,11 +2984,11 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_RepeatedUint64, err = pbfast.AppendVarints(m.xxx_hidden_RepeatedUint64, v); err != nil {
+			if m.xxx_hidden_RepeatedUint64, err = runtime.AppendVarints(m.xxx_hidden_RepeatedUint64, v); err != nil {
 				return err
 			}
 		case 0x118: // repeated_sint32
@@ -2962,21 +2996,21 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			m.xxx_hidden_RepeatedSint32 = append(m.xxx_hidden_RepeatedSint32, int32(pbfast.UnZigZag(uint64(uint32(v)))))
+			m.xxx_hidden_RepeatedSint32 = append(m.xxx_hidden_RepeatedSint32, int32(runtime.UnZigZag(uint64(uint32(v)))))
 		case 0x11a: // repeated_sint32, packed
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_RepeatedSint32, err = pbfast.AppendZigZags(m.xxx_hidden_RepeatedSint32, v); err != nil {
+			if m.xxx_hidden_RepeatedSint32, err = runtime.AppendZigZags(m.xxx_hidden_RepeatedSint32, v); err != nil {
 				return err
 			}
 		case 0x120: // repeated_sint64
@@ -2984,27 +3018,27 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			m.xxx_hidden_RepeatedSint64 = append(m.xxx_hidden_RepeatedSint64, pbfast.UnZigZag(v))
+			m.xxx_hidden_RepeatedSint64 = append(m.xxx_hidden_RepeatedSint64, runtime.UnZigZag(v))
 		case 0x122: // repeated_sint64, packed
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_RepeatedSint64, err = pbfast.AppendZigZags(m.xxx_hidden_RepeatedSint64, v); err != nil {
+			if m.xxx_hidden_RepeatedSint64, err = runtime.AppendZigZags(m.xxx_hidden_RepeatedSint64, v); err != nil {
 				return err
 			}
 		case 0x12d: // repeated_fixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_RepeatedFixed32 = append(m.xxx_hidden_RepeatedFixed32, uint32(v))
@@ -3014,17 +3048,17 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_RepeatedFixed32, err = pbfast.AppendFixed32s(m.xxx_hidden_RepeatedFixed32, v); err != nil {
+			if m.xxx_hidden_RepeatedFixed32, err = runtime.AppendFixed32s(m.xxx_hidden_RepeatedFixed32, v); err != nil {
 				return err
 			}
 		case 0x131: // repeated_fixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_RepeatedFixed64 = append(m.xxx_hidden_RepeatedFixed64, uint64(v))
@@ -3034,17 +3068,17 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_RepeatedFixed64, err = pbfast.AppendFixed64s(m.xxx_hidden_RepeatedFixed64, v); err != nil {
+			if m.xxx_hidden_RepeatedFixed64, err = runtime.AppendFixed64s(m.xxx_hidden_RepeatedFixed64, v); err != nil {
 				return err
 			}
 		case 0x13d: // repeated_sfixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_RepeatedSfixed32 = append(m.xxx_hidden_RepeatedSfixed32, int32(v))
@@ -3054,17 +3088,17 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_RepeatedSfixed32, err = pbfast.AppendFixed32s(m.xxx_hidden_RepeatedSfixed32, v); err != nil {
+			if m.xxx_hidden_RepeatedSfixed32, err = runtime.AppendFixed32s(m.xxx_hidden_RepeatedSfixed32, v); err != nil {
 				return err
 			}
 		case 0x141: // repeated_sfixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_RepeatedSfixed64 = append(m.xxx_hidden_RepeatedSfixed64, int64(v))
@@ -3074,17 +3108,17 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_RepeatedSfixed64, err = pbfast.AppendFixed64s(m.xxx_hidden_RepeatedSfixed64, v); err != nil {
+			if m.xxx_hidden_RepeatedSfixed64, err = runtime.AppendFixed64s(m.xxx_hidden_RepeatedSfixed64, v); err != nil {
 				return err
 			}
 		case 0x14d: // repeated_float
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_RepeatedFloat = append(m.xxx_hidden_RepeatedFloat, math.Float32frombits(v))
@@ -3094,17 +3128,17 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_RepeatedFloat, err = pbfast.AppendFixed32s(m.xxx_hidden_RepeatedFloat, v); err != nil {
+			if m.xxx_hidden_RepeatedFloat, err = runtime.AppendFixed32s(m.xxx_hidden_RepeatedFloat, v); err != nil {
 				return err
 			}
 		case 0x151: // repeated_double
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_RepeatedDouble = append(m.xxx_hidden_RepeatedDouble, math.Float64frombits(v))
@@ -3114,11 +3148,11 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_RepeatedDouble, err = pbfast.AppendFixed64s(m.xxx_hidden_RepeatedDouble, v); err != nil {
+			if m.xxx_hidden_RepeatedDouble, err = runtime.AppendFixed64s(m.xxx_hidden_RepeatedDouble, v); err != nil {
 				return err
 			}
 		case 0x158: // repeated_bool
@@ -3126,8 +3160,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_RepeatedBool = append(m.xxx_hidden_RepeatedBool, v != 0)
 		case 0x15a: // repeated_bool, packed
@@ -3136,91 +3170,103 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_RepeatedBool, err = pbfast.AppendBools(m.xxx_hidden_RepeatedBool, v); err != nil {
+			if m.xxx_hidden_RepeatedBool, err = runtime.AppendBools(m.xxx_hidden_RepeatedBool, v); err != nil {
 				return err
 			}
 		case 0x162: // repeated_string
 			if len(m.xxx_hidden_RepeatedString) == cap(m.xxx_hidden_RepeatedString) {
-				m.xxx_hidden_RepeatedString = slices.Grow(m.xxx_hidden_RepeatedString, pbfast.Run(p, i, 0x2e2))
+				m.xxx_hidden_RepeatedString = slices.Grow(m.xxx_hidden_RepeatedString, runtime.Run(p, i, 0x2e2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_RepeatedString = append(m.xxx_hidden_RepeatedString, d.String(v))
 		case 0x16a: // repeated_bytes
 			if len(m.xxx_hidden_RepeatedBytes) == cap(m.xxx_hidden_RepeatedBytes) {
-				m.xxx_hidden_RepeatedBytes = slices.Grow(m.xxx_hidden_RepeatedBytes, pbfast.Run(p, i, 0x2ea))
+				m.xxx_hidden_RepeatedBytes = slices.Grow(m.xxx_hidden_RepeatedBytes, runtime.Run(p, i, 0x2ea))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_RepeatedBytes = append(m.xxx_hidden_RepeatedBytes, d.PresentBytes(v))
 		case 0x182: // repeated_nested_message
 			if m.xxx_hidden_RepeatedNestedMessage == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesProto2Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.xxx_hidden_RepeatedNestedMessage = &s.RepeatedNestedMessage
+				} else {
+					m.xxx_hidden_RepeatedNestedMessage = new([]*TestAllTypesProto2_NestedMessage)
 				}
-				m.xxx_hidden_RepeatedNestedMessage = &s.RepeatedNestedMessage
 			}
-			n := pbfast.Run(p, i, 0x382)
+			n := runtime.Run(p, i, 0x382)
 			(*m.xxx_hidden_RepeatedNestedMessage) = slices.Grow((*m.xxx_hidden_RepeatedNestedMessage), n)
-			for slab := make([]TestAllTypesProto2_NestedMessage, n); ; {
+			for slab := runtime.Slab[TestAllTypesProto2_NestedMessage](d, n); ; {
 				var v []byte
 				if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 					j := i + 1 + int(p[i])
 					v = p[i+1 : j : j]
 					i = j
-				} else if v, i = pbfast.Chunk(p, i); i < 0 {
-					return pbfast.ErrMalformed
+				} else if v, i = runtime.Chunk(p, i); i < 0 {
+					return runtime.ErrMalformed
 				}
-				e := &slab[0]
+				var e *TestAllTypesProto2_NestedMessage
+				if slab != nil {
+					e, slab = &slab[0], slab[1:]
+				} else {
+					e = new(TestAllTypesProto2_NestedMessage)
+				}
 				(*m.xxx_hidden_RepeatedNestedMessage) = append((*m.xxx_hidden_RepeatedNestedMessage), e)
 				if err := e.pbfastDecode(d, v, depth); err != nil {
 					return err
 				}
-				if slab = slab[1:]; len(slab) == 0 {
+				if n--; n == 0 {
 					break
 				}
 				i += 2 // its tag, as was counted
 			}
 		case 0x18a: // repeated_foreign_message
 			if m.xxx_hidden_RepeatedForeignMessage == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesProto2Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.xxx_hidden_RepeatedForeignMessage = &s.RepeatedForeignMessage
+				} else {
+					m.xxx_hidden_RepeatedForeignMessage = new([]*ForeignMessageProto2)
 				}
-				m.xxx_hidden_RepeatedForeignMessage = &s.RepeatedForeignMessage
 			}
-			n := pbfast.Run(p, i, 0x38a)
+			n := runtime.Run(p, i, 0x38a)
 			(*m.xxx_hidden_RepeatedForeignMessage) = slices.Grow((*m.xxx_hidden_RepeatedForeignMessage), n)
-			for slab := make([]ForeignMessageProto2, n); ; {
+			for slab := runtime.Slab[ForeignMessageProto2](d, n); ; {
 				var v []byte
 				if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 					j := i + 1 + int(p[i])
 					v = p[i+1 : j : j]
 					i = j
-				} else if v, i = pbfast.Chunk(p, i); i < 0 {
-					return pbfast.ErrMalformed
+				} else if v, i = runtime.Chunk(p, i); i < 0 {
+					return runtime.ErrMalformed
 				}
-				e := &slab[0]
+				var e *ForeignMessageProto2
+				if slab != nil {
+					e, slab = &slab[0], slab[1:]
+				} else {
+					e = new(ForeignMessageProto2)
+				}
 				(*m.xxx_hidden_RepeatedForeignMessage) = append((*m.xxx_hidden_RepeatedForeignMessage), e)
 				if err := e.pbfastDecode(d, v, depth); err != nil {
 					return err
 				}
-				if slab = slab[1:]; len(slab) == 0 {
+				if n--; n == 0 {
 					break
 				}
 				i += 2 // its tag, as was counted
@@ -3230,8 +3276,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_RepeatedNestedEnum = append(m.xxx_hidden_RepeatedNestedEnum, TestAllTypesProto2_NestedEnum(v))
 		case 0x19a: // repeated_nested_enum, packed
@@ -3240,11 +3286,11 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_RepeatedNestedEnum, err = pbfast.AppendVarints(m.xxx_hidden_RepeatedNestedEnum, v); err != nil {
+			if m.xxx_hidden_RepeatedNestedEnum, err = runtime.AppendVarints(m.xxx_hidden_RepeatedNestedEnum, v); err != nil {
 				return err
 			}
 		case 0x1a0: // repeated_foreign_enum
@@ -3252,8 +3298,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_RepeatedForeignEnum = append(m.xxx_hidden_RepeatedForeignEnum, ForeignEnumProto2(v))
 		case 0x1a2: // repeated_foreign_enum, packed
@@ -3262,322 +3308,322 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_RepeatedForeignEnum, err = pbfast.AppendVarints(m.xxx_hidden_RepeatedForeignEnum, v); err != nil {
+			if m.xxx_hidden_RepeatedForeignEnum, err = runtime.AppendVarints(m.xxx_hidden_RepeatedForeignEnum, v); err != nil {
 				return err
 			}
 		case 0x1b2: // repeated_string_piece
 			if len(m.xxx_hidden_RepeatedStringPiece) == cap(m.xxx_hidden_RepeatedStringPiece) {
-				m.xxx_hidden_RepeatedStringPiece = slices.Grow(m.xxx_hidden_RepeatedStringPiece, pbfast.Run(p, i, 0x3b2))
+				m.xxx_hidden_RepeatedStringPiece = slices.Grow(m.xxx_hidden_RepeatedStringPiece, runtime.Run(p, i, 0x3b2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_RepeatedStringPiece = append(m.xxx_hidden_RepeatedStringPiece, d.String(v))
 		case 0x1ba: // repeated_cord
 			if len(m.xxx_hidden_RepeatedCord) == cap(m.xxx_hidden_RepeatedCord) {
-				m.xxx_hidden_RepeatedCord = slices.Grow(m.xxx_hidden_RepeatedCord, pbfast.Run(p, i, 0x3ba))
+				m.xxx_hidden_RepeatedCord = slices.Grow(m.xxx_hidden_RepeatedCord, runtime.Run(p, i, 0x3ba))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_RepeatedCord = append(m.xxx_hidden_RepeatedCord, d.String(v))
 		case 0x1c2: // map_int32_int32
 			if m.xxx_hidden_MapInt32Int32 == nil {
-				m.xxx_hidden_MapInt32Int32 = make(map[int32]int32, pbfast.Run(p, i, 0x3c2))
+				m.xxx_hidden_MapInt32Int32 = make(map[int32]int32, runtime.Run(p, i, 0x3c2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapInt32Int32Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapInt32Int32(d, v, depth); err != nil {
 				return err
 			}
 		case 0x1ca: // map_int64_int64
 			if m.xxx_hidden_MapInt64Int64 == nil {
-				m.xxx_hidden_MapInt64Int64 = make(map[int64]int64, pbfast.Run(p, i, 0x3ca))
+				m.xxx_hidden_MapInt64Int64 = make(map[int64]int64, runtime.Run(p, i, 0x3ca))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapInt64Int64Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapInt64Int64(d, v, depth); err != nil {
 				return err
 			}
 		case 0x1d2: // map_uint32_uint32
 			if m.xxx_hidden_MapUint32Uint32 == nil {
-				m.xxx_hidden_MapUint32Uint32 = make(map[uint32]uint32, pbfast.Run(p, i, 0x3d2))
+				m.xxx_hidden_MapUint32Uint32 = make(map[uint32]uint32, runtime.Run(p, i, 0x3d2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapUint32Uint32Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapUint32Uint32(d, v, depth); err != nil {
 				return err
 			}
 		case 0x1da: // map_uint64_uint64
 			if m.xxx_hidden_MapUint64Uint64 == nil {
-				m.xxx_hidden_MapUint64Uint64 = make(map[uint64]uint64, pbfast.Run(p, i, 0x3da))
+				m.xxx_hidden_MapUint64Uint64 = make(map[uint64]uint64, runtime.Run(p, i, 0x3da))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapUint64Uint64Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapUint64Uint64(d, v, depth); err != nil {
 				return err
 			}
 		case 0x1e2: // map_sint32_sint32
 			if m.xxx_hidden_MapSint32Sint32 == nil {
-				m.xxx_hidden_MapSint32Sint32 = make(map[int32]int32, pbfast.Run(p, i, 0x3e2))
+				m.xxx_hidden_MapSint32Sint32 = make(map[int32]int32, runtime.Run(p, i, 0x3e2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapSint32Sint32Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapSint32Sint32(d, v, depth); err != nil {
 				return err
 			}
 		case 0x1ea: // map_sint64_sint64
 			if m.xxx_hidden_MapSint64Sint64 == nil {
-				m.xxx_hidden_MapSint64Sint64 = make(map[int64]int64, pbfast.Run(p, i, 0x3ea))
+				m.xxx_hidden_MapSint64Sint64 = make(map[int64]int64, runtime.Run(p, i, 0x3ea))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapSint64Sint64Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapSint64Sint64(d, v, depth); err != nil {
 				return err
 			}
 		case 0x1f2: // map_fixed32_fixed32
 			if m.xxx_hidden_MapFixed32Fixed32 == nil {
-				m.xxx_hidden_MapFixed32Fixed32 = make(map[uint32]uint32, pbfast.Run(p, i, 0x3f2))
+				m.xxx_hidden_MapFixed32Fixed32 = make(map[uint32]uint32, runtime.Run(p, i, 0x3f2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapFixed32Fixed32Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapFixed32Fixed32(d, v, depth); err != nil {
 				return err
 			}
 		case 0x1fa: // map_fixed64_fixed64
 			if m.xxx_hidden_MapFixed64Fixed64 == nil {
-				m.xxx_hidden_MapFixed64Fixed64 = make(map[uint64]uint64, pbfast.Run(p, i, 0x3fa))
+				m.xxx_hidden_MapFixed64Fixed64 = make(map[uint64]uint64, runtime.Run(p, i, 0x3fa))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapFixed64Fixed64Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapFixed64Fixed64(d, v, depth); err != nil {
 				return err
 			}
 		case 0x202: // map_sfixed32_sfixed32
 			if m.xxx_hidden_MapSfixed32Sfixed32 == nil {
-				m.xxx_hidden_MapSfixed32Sfixed32 = make(map[int32]int32, pbfast.Run(p, i, 0x482))
+				m.xxx_hidden_MapSfixed32Sfixed32 = make(map[int32]int32, runtime.Run(p, i, 0x482))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapSfixed32Sfixed32Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapSfixed32Sfixed32(d, v, depth); err != nil {
 				return err
 			}
 		case 0x20a: // map_sfixed64_sfixed64
 			if m.xxx_hidden_MapSfixed64Sfixed64 == nil {
-				m.xxx_hidden_MapSfixed64Sfixed64 = make(map[int64]int64, pbfast.Run(p, i, 0x48a))
+				m.xxx_hidden_MapSfixed64Sfixed64 = make(map[int64]int64, runtime.Run(p, i, 0x48a))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapSfixed64Sfixed64Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapSfixed64Sfixed64(d, v, depth); err != nil {
 				return err
 			}
 		case 0x212: // map_int32_float
 			if m.xxx_hidden_MapInt32Float == nil {
-				m.xxx_hidden_MapInt32Float = make(map[int32]float32, pbfast.Run(p, i, 0x492))
+				m.xxx_hidden_MapInt32Float = make(map[int32]float32, runtime.Run(p, i, 0x492))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapInt32FloatEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapInt32Float(d, v, depth); err != nil {
 				return err
 			}
 		case 0x21a: // map_int32_double
 			if m.xxx_hidden_MapInt32Double == nil {
-				m.xxx_hidden_MapInt32Double = make(map[int32]float64, pbfast.Run(p, i, 0x49a))
+				m.xxx_hidden_MapInt32Double = make(map[int32]float64, runtime.Run(p, i, 0x49a))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapInt32DoubleEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapInt32Double(d, v, depth); err != nil {
 				return err
 			}
 		case 0x222: // map_bool_bool
 			if m.xxx_hidden_MapBoolBool == nil {
-				m.xxx_hidden_MapBoolBool = make(map[bool]bool, pbfast.Run(p, i, 0x4a2))
+				m.xxx_hidden_MapBoolBool = make(map[bool]bool, runtime.Run(p, i, 0x4a2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapBoolBoolEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapBoolBool(d, v, depth); err != nil {
 				return err
 			}
 		case 0x22a: // map_string_string
 			if m.xxx_hidden_MapStringString == nil {
-				m.xxx_hidden_MapStringString = make(map[string]string, pbfast.Run(p, i, 0x4aa))
+				m.xxx_hidden_MapStringString = make(map[string]string, runtime.Run(p, i, 0x4aa))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapStringStringEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapStringString(d, v, depth); err != nil {
 				return err
 			}
 		case 0x232: // map_string_bytes
 			if m.xxx_hidden_MapStringBytes == nil {
-				m.xxx_hidden_MapStringBytes = make(map[string][]byte, pbfast.Run(p, i, 0x4b2))
+				m.xxx_hidden_MapStringBytes = make(map[string][]byte, runtime.Run(p, i, 0x4b2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapStringBytesEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapStringBytes(d, v, depth); err != nil {
 				return err
 			}
 		case 0x23a: // map_string_nested_message
 			if m.xxx_hidden_MapStringNestedMessage == nil {
-				m.xxx_hidden_MapStringNestedMessage = make(map[string]*TestAllTypesProto2_NestedMessage, pbfast.Run(p, i, 0x4ba))
+				m.xxx_hidden_MapStringNestedMessage = make(map[string]*TestAllTypesProto2_NestedMessage, runtime.Run(p, i, 0x4ba))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapStringNestedMessageEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapStringNestedMessage(d, v, depth); err != nil {
 				return err
 			}
 		case 0x242: // map_string_foreign_message
 			if m.xxx_hidden_MapStringForeignMessage == nil {
-				m.xxx_hidden_MapStringForeignMessage = make(map[string]*ForeignMessageProto2, pbfast.Run(p, i, 0x4c2))
+				m.xxx_hidden_MapStringForeignMessage = make(map[string]*ForeignMessageProto2, runtime.Run(p, i, 0x4c2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapStringForeignMessageEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapStringForeignMessage(d, v, depth); err != nil {
 				return err
 			}
 		case 0x24a: // map_string_nested_enum
 			if m.xxx_hidden_MapStringNestedEnum == nil {
-				m.xxx_hidden_MapStringNestedEnum = make(map[string]TestAllTypesProto2_NestedEnum, pbfast.Run(p, i, 0x4ca))
+				m.xxx_hidden_MapStringNestedEnum = make(map[string]TestAllTypesProto2_NestedEnum, runtime.Run(p, i, 0x4ca))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapStringNestedEnumEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapStringNestedEnum(d, v, depth); err != nil {
 				return err
 			}
 		case 0x252: // map_string_foreign_enum
 			if m.xxx_hidden_MapStringForeignEnum == nil {
-				m.xxx_hidden_MapStringForeignEnum = make(map[string]ForeignEnumProto2, pbfast.Run(p, i, 0x4d2))
+				m.xxx_hidden_MapStringForeignEnum = make(map[string]ForeignEnumProto2, runtime.Run(p, i, 0x4d2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapStringForeignEnumEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapStringForeignEnum(d, v, depth); err != nil {
 				return err
 			}
 		case 0x258: // packed_int32
@@ -3585,8 +3631,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_PackedInt32 = append(m.xxx_hidden_PackedInt32, int32(v))
 		case 0x25a: // packed_int32, packed
@@ -3595,11 +3641,11 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_PackedInt32, err = pbfast.AppendVarints(m.xxx_hidden_PackedInt32, v); err != nil {
+			if m.xxx_hidden_PackedInt32, err = runtime.AppendVarints(m.xxx_hidden_PackedInt32, v); err != nil {
 				return err
 			}
 		case 0x260: // packed_int64
@@ -3607,8 +3653,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_PackedInt64 = append(m.xxx_hidden_PackedInt64, int64(v))
 		case 0x262: // packed_int64, packed
@@ -3617,11 +3663,11 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_PackedInt64, err = pbfast.AppendVarints(m.xxx_hidden_PackedInt64, v); err != nil {
+			if m.xxx_hidden_PackedInt64, err = runtime.AppendVarints(m.xxx_hidden_PackedInt64, v); err != nil {
 				return err
 			}
 		case 0x268: // packed_uint32
@@ -3629,8 +3675,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_PackedUint32 = append(m.xxx_hidden_PackedUint32, uint32(v))
 		case 0x26a: // packed_uint32, packed
@@ -3639,11 +3685,11 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_PackedUint32, err = pbfast.AppendVarints(m.xxx_hidden_PackedUint32, v); err != nil {
+			if m.xxx_hidden_PackedUint32, err = runtime.AppendVarints(m.xxx_hidden_PackedUint32, v); err != nil {
 				return err
 			}
 		case 0x270: // packed_uint64
@@ -3651,8 +3697,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_PackedUint64 = append(m.xxx_hidden_PackedUint64, v)
 		case 0x272: // packed_uint64, packed
@@ -3661,11 +3707,11 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_PackedUint64, err = pbfast.AppendVarints(m.xxx_hidden_PackedUint64, v); err != nil {
+			if m.xxx_hidden_PackedUint64, err = runtime.AppendVarints(m.xxx_hidden_PackedUint64, v); err != nil {
 				return err
 			}
 		case 0x278: // packed_sint32
@@ -3673,21 +3719,21 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			m.xxx_hidden_PackedSint32 = append(m.xxx_hidden_PackedSint32, int32(pbfast.UnZigZag(uint64(uint32(v)))))
+			m.xxx_hidden_PackedSint32 = append(m.xxx_hidden_PackedSint32, int32(runtime.UnZigZag(uint64(uint32(v)))))
 		case 0x27a: // packed_sint32, packed
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_PackedSint32, err = pbfast.AppendZigZags(m.xxx_hidden_PackedSint32, v); err != nil {
+			if m.xxx_hidden_PackedSint32, err = runtime.AppendZigZags(m.xxx_hidden_PackedSint32, v); err != nil {
 				return err
 			}
 		case 0x280: // packed_sint64
@@ -3695,27 +3741,27 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			m.xxx_hidden_PackedSint64 = append(m.xxx_hidden_PackedSint64, pbfast.UnZigZag(v))
+			m.xxx_hidden_PackedSint64 = append(m.xxx_hidden_PackedSint64, runtime.UnZigZag(v))
 		case 0x282: // packed_sint64, packed
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_PackedSint64, err = pbfast.AppendZigZags(m.xxx_hidden_PackedSint64, v); err != nil {
+			if m.xxx_hidden_PackedSint64, err = runtime.AppendZigZags(m.xxx_hidden_PackedSint64, v); err != nil {
 				return err
 			}
 		case 0x28d: // packed_fixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_PackedFixed32 = append(m.xxx_hidden_PackedFixed32, uint32(v))
@@ -3725,17 +3771,17 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_PackedFixed32, err = pbfast.AppendFixed32s(m.xxx_hidden_PackedFixed32, v); err != nil {
+			if m.xxx_hidden_PackedFixed32, err = runtime.AppendFixed32s(m.xxx_hidden_PackedFixed32, v); err != nil {
 				return err
 			}
 		case 0x291: // packed_fixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_PackedFixed64 = append(m.xxx_hidden_PackedFixed64, uint64(v))
@@ -3745,17 +3791,17 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_PackedFixed64, err = pbfast.AppendFixed64s(m.xxx_hidden_PackedFixed64, v); err != nil {
+			if m.xxx_hidden_PackedFixed64, err = runtime.AppendFixed64s(m.xxx_hidden_PackedFixed64, v); err != nil {
 				return err
 			}
 		case 0x29d: // packed_sfixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_PackedSfixed32 = append(m.xxx_hidden_PackedSfixed32, int32(v))
@@ -3765,17 +3811,17 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_PackedSfixed32, err = pbfast.AppendFixed32s(m.xxx_hidden_PackedSfixed32, v); err != nil {
+			if m.xxx_hidden_PackedSfixed32, err = runtime.AppendFixed32s(m.xxx_hidden_PackedSfixed32, v); err != nil {
 				return err
 			}
 		case 0x2a1: // packed_sfixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_PackedSfixed64 = append(m.xxx_hidden_PackedSfixed64, int64(v))
@@ -3785,17 +3831,17 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_PackedSfixed64, err = pbfast.AppendFixed64s(m.xxx_hidden_PackedSfixed64, v); err != nil {
+			if m.xxx_hidden_PackedSfixed64, err = runtime.AppendFixed64s(m.xxx_hidden_PackedSfixed64, v); err != nil {
 				return err
 			}
 		case 0x2ad: // packed_float
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_PackedFloat = append(m.xxx_hidden_PackedFloat, math.Float32frombits(v))
@@ -3805,17 +3851,17 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_PackedFloat, err = pbfast.AppendFixed32s(m.xxx_hidden_PackedFloat, v); err != nil {
+			if m.xxx_hidden_PackedFloat, err = runtime.AppendFixed32s(m.xxx_hidden_PackedFloat, v); err != nil {
 				return err
 			}
 		case 0x2b1: // packed_double
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_PackedDouble = append(m.xxx_hidden_PackedDouble, math.Float64frombits(v))
@@ -3825,11 +3871,11 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_PackedDouble, err = pbfast.AppendFixed64s(m.xxx_hidden_PackedDouble, v); err != nil {
+			if m.xxx_hidden_PackedDouble, err = runtime.AppendFixed64s(m.xxx_hidden_PackedDouble, v); err != nil {
 				return err
 			}
 		case 0x2b8: // packed_bool
@@ -3837,8 +3883,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_PackedBool = append(m.xxx_hidden_PackedBool, v != 0)
 		case 0x2ba: // packed_bool, packed
@@ -3847,11 +3893,11 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_PackedBool, err = pbfast.AppendBools(m.xxx_hidden_PackedBool, v); err != nil {
+			if m.xxx_hidden_PackedBool, err = runtime.AppendBools(m.xxx_hidden_PackedBool, v); err != nil {
 				return err
 			}
 		case 0x2c0: // packed_nested_enum
@@ -3859,8 +3905,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_PackedNestedEnum = append(m.xxx_hidden_PackedNestedEnum, TestAllTypesProto2_NestedEnum(v))
 		case 0x2c2: // packed_nested_enum, packed
@@ -3869,11 +3915,11 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_PackedNestedEnum, err = pbfast.AppendVarints(m.xxx_hidden_PackedNestedEnum, v); err != nil {
+			if m.xxx_hidden_PackedNestedEnum, err = runtime.AppendVarints(m.xxx_hidden_PackedNestedEnum, v); err != nil {
 				return err
 			}
 		case 0x2c8: // unpacked_int32
@@ -3881,8 +3927,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_UnpackedInt32 = append(m.xxx_hidden_UnpackedInt32, int32(v))
 		case 0x2ca: // unpacked_int32, packed
@@ -3891,11 +3937,11 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_UnpackedInt32, err = pbfast.AppendVarints(m.xxx_hidden_UnpackedInt32, v); err != nil {
+			if m.xxx_hidden_UnpackedInt32, err = runtime.AppendVarints(m.xxx_hidden_UnpackedInt32, v); err != nil {
 				return err
 			}
 		case 0x2d0: // unpacked_int64
@@ -3903,8 +3949,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_UnpackedInt64 = append(m.xxx_hidden_UnpackedInt64, int64(v))
 		case 0x2d2: // unpacked_int64, packed
@@ -3913,11 +3959,11 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_UnpackedInt64, err = pbfast.AppendVarints(m.xxx_hidden_UnpackedInt64, v); err != nil {
+			if m.xxx_hidden_UnpackedInt64, err = runtime.AppendVarints(m.xxx_hidden_UnpackedInt64, v); err != nil {
 				return err
 			}
 		case 0x2d8: // unpacked_uint32
@@ -3925,8 +3971,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_UnpackedUint32 = append(m.xxx_hidden_UnpackedUint32, uint32(v))
 		case 0x2da: // unpacked_uint32, packed
@@ -3935,11 +3981,11 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_UnpackedUint32, err = pbfast.AppendVarints(m.xxx_hidden_UnpackedUint32, v); err != nil {
+			if m.xxx_hidden_UnpackedUint32, err = runtime.AppendVarints(m.xxx_hidden_UnpackedUint32, v); err != nil {
 				return err
 			}
 		case 0x2e0: // unpacked_uint64
@@ -3947,8 +3993,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_UnpackedUint64 = append(m.xxx_hidden_UnpackedUint64, v)
 		case 0x2e2: // unpacked_uint64, packed
@@ -3957,11 +4003,11 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_UnpackedUint64, err = pbfast.AppendVarints(m.xxx_hidden_UnpackedUint64, v); err != nil {
+			if m.xxx_hidden_UnpackedUint64, err = runtime.AppendVarints(m.xxx_hidden_UnpackedUint64, v); err != nil {
 				return err
 			}
 		case 0x2e8: // unpacked_sint32
@@ -3969,21 +4015,21 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			m.xxx_hidden_UnpackedSint32 = append(m.xxx_hidden_UnpackedSint32, int32(pbfast.UnZigZag(uint64(uint32(v)))))
+			m.xxx_hidden_UnpackedSint32 = append(m.xxx_hidden_UnpackedSint32, int32(runtime.UnZigZag(uint64(uint32(v)))))
 		case 0x2ea: // unpacked_sint32, packed
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_UnpackedSint32, err = pbfast.AppendZigZags(m.xxx_hidden_UnpackedSint32, v); err != nil {
+			if m.xxx_hidden_UnpackedSint32, err = runtime.AppendZigZags(m.xxx_hidden_UnpackedSint32, v); err != nil {
 				return err
 			}
 		case 0x2f0: // unpacked_sint64
@@ -3991,27 +4037,27 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			m.xxx_hidden_UnpackedSint64 = append(m.xxx_hidden_UnpackedSint64, pbfast.UnZigZag(v))
+			m.xxx_hidden_UnpackedSint64 = append(m.xxx_hidden_UnpackedSint64, runtime.UnZigZag(v))
 		case 0x2f2: // unpacked_sint64, packed
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_UnpackedSint64, err = pbfast.AppendZigZags(m.xxx_hidden_UnpackedSint64, v); err != nil {
+			if m.xxx_hidden_UnpackedSint64, err = runtime.AppendZigZags(m.xxx_hidden_UnpackedSint64, v); err != nil {
 				return err
 			}
 		case 0x2fd: // unpacked_fixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_UnpackedFixed32 = append(m.xxx_hidden_UnpackedFixed32, uint32(v))
@@ -4021,17 +4067,17 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_UnpackedFixed32, err = pbfast.AppendFixed32s(m.xxx_hidden_UnpackedFixed32, v); err != nil {
+			if m.xxx_hidden_UnpackedFixed32, err = runtime.AppendFixed32s(m.xxx_hidden_UnpackedFixed32, v); err != nil {
 				return err
 			}
 		case 0x301: // unpacked_fixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_UnpackedFixed64 = append(m.xxx_hidden_UnpackedFixed64, uint64(v))
@@ -4041,17 +4087,17 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_UnpackedFixed64, err = pbfast.AppendFixed64s(m.xxx_hidden_UnpackedFixed64, v); err != nil {
+			if m.xxx_hidden_UnpackedFixed64, err = runtime.AppendFixed64s(m.xxx_hidden_UnpackedFixed64, v); err != nil {
 				return err
 			}
 		case 0x30d: // unpacked_sfixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_UnpackedSfixed32 = append(m.xxx_hidden_UnpackedSfixed32, int32(v))
@@ -4061,17 +4107,17 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_UnpackedSfixed32, err = pbfast.AppendFixed32s(m.xxx_hidden_UnpackedSfixed32, v); err != nil {
+			if m.xxx_hidden_UnpackedSfixed32, err = runtime.AppendFixed32s(m.xxx_hidden_UnpackedSfixed32, v); err != nil {
 				return err
 			}
 		case 0x311: // unpacked_sfixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_UnpackedSfixed64 = append(m.xxx_hidden_UnpackedSfixed64, int64(v))
@@ -4081,17 +4127,17 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_UnpackedSfixed64, err = pbfast.AppendFixed64s(m.xxx_hidden_UnpackedSfixed64, v); err != nil {
+			if m.xxx_hidden_UnpackedSfixed64, err = runtime.AppendFixed64s(m.xxx_hidden_UnpackedSfixed64, v); err != nil {
 				return err
 			}
 		case 0x31d: // unpacked_float
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_UnpackedFloat = append(m.xxx_hidden_UnpackedFloat, math.Float32frombits(v))
@@ -4101,17 +4147,17 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_UnpackedFloat, err = pbfast.AppendFixed32s(m.xxx_hidden_UnpackedFloat, v); err != nil {
+			if m.xxx_hidden_UnpackedFloat, err = runtime.AppendFixed32s(m.xxx_hidden_UnpackedFloat, v); err != nil {
 				return err
 			}
 		case 0x321: // unpacked_double
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_UnpackedDouble = append(m.xxx_hidden_UnpackedDouble, math.Float64frombits(v))
@@ -4121,11 +4167,11 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_UnpackedDouble, err = pbfast.AppendFixed64s(m.xxx_hidden_UnpackedDouble, v); err != nil {
+			if m.xxx_hidden_UnpackedDouble, err = runtime.AppendFixed64s(m.xxx_hidden_UnpackedDouble, v); err != nil {
 				return err
 			}
 		case 0x328: // unpacked_bool
@@ -4133,8 +4179,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_UnpackedBool = append(m.xxx_hidden_UnpackedBool, v != 0)
 		case 0x32a: // unpacked_bool, packed
@@ -4143,11 +4189,11 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_UnpackedBool, err = pbfast.AppendBools(m.xxx_hidden_UnpackedBool, v); err != nil {
+			if m.xxx_hidden_UnpackedBool, err = runtime.AppendBools(m.xxx_hidden_UnpackedBool, v); err != nil {
 				return err
 			}
 		case 0x330: // unpacked_nested_enum
@@ -4155,8 +4201,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_UnpackedNestedEnum = append(m.xxx_hidden_UnpackedNestedEnum, TestAllTypesProto2_NestedEnum(v))
 		case 0x332: // unpacked_nested_enum, packed
@@ -4165,41 +4211,41 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_UnpackedNestedEnum, err = pbfast.AppendVarints(m.xxx_hidden_UnpackedNestedEnum, v); err != nil {
+			if m.xxx_hidden_UnpackedNestedEnum, err = runtime.AppendVarints(m.xxx_hidden_UnpackedNestedEnum, v); err != nil {
 				return err
 			}
 		case 0x33a: // map_int32_nested_message
 			if m.xxx_hidden_MapInt32NestedMessage == nil {
-				m.xxx_hidden_MapInt32NestedMessage = make(map[int32]*TestAllTypesProto2_NestedMessage, pbfast.Run(p, i, 0x6ba))
+				m.xxx_hidden_MapInt32NestedMessage = make(map[int32]*TestAllTypesProto2_NestedMessage, runtime.Run(p, i, 0x6ba))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapInt32NestedMessageEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapInt32NestedMessage(d, v, depth); err != nil {
 				return err
 			}
 		case 0x342: // map_int32_bool
 			if m.xxx_hidden_MapInt32Bool == nil {
-				m.xxx_hidden_MapInt32Bool = make(map[int32]bool, pbfast.Run(p, i, 0x6c2))
+				m.xxx_hidden_MapInt32Bool = make(map[int32]bool, runtime.Run(p, i, 0x6c2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapInt32BoolEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapInt32Bool(d, v, depth); err != nil {
 				return err
 			}
 		case 0x378: // oneof_uint32
@@ -4207,8 +4253,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_OneofField = &testAllTypesProto2_OneofUint32{OneofUint32: uint32(v)}
 		case 0x382: // oneof_nested_message
@@ -4217,8 +4263,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			o, _ := m.xxx_hidden_OneofField.(*testAllTypesProto2_OneofNestedMessage)
 			if o == nil {
@@ -4237,8 +4283,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_OneofField = &testAllTypesProto2_OneofString{OneofString: d.String(v)}
 		case 0x392: // oneof_bytes
@@ -4247,8 +4293,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_OneofField = &testAllTypesProto2_OneofBytes{OneofBytes: d.PresentBytes(v)}
 		case 0x398: // oneof_bool
@@ -4256,8 +4302,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_OneofField = &testAllTypesProto2_OneofBool{OneofBool: v != 0}
 		case 0x3a0: // oneof_uint64
@@ -4265,21 +4311,21 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_OneofField = &testAllTypesProto2_OneofUint64{OneofUint64: v}
 		case 0x3ad: // oneof_float
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_OneofField = &testAllTypesProto2_OneofFloat{OneofFloat: math.Float32frombits(v)}
 		case 0x3b1: // oneof_double
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_OneofField = &testAllTypesProto2_OneofDouble{OneofDouble: math.Float64frombits(v)}
@@ -4288,8 +4334,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_OneofField = &testAllTypesProto2_OneofEnum{OneofEnum: TestAllTypesProto2_NestedEnum(v)}
 		case 0x64b: // data, a group
@@ -4307,8 +4353,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_DefaultInt32 = int32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[2], 95, 129)
@@ -4317,8 +4363,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_DefaultInt64 = int64(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 96, 129)
@@ -4327,8 +4373,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_DefaultUint32 = uint32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 97, 129)
@@ -4337,8 +4383,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_DefaultUint64 = v
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 98, 129)
@@ -4347,65 +4393,65 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			m.xxx_hidden_DefaultSint32 = int32(pbfast.UnZigZag(uint64(uint32(v))))
+			m.xxx_hidden_DefaultSint32 = int32(runtime.UnZigZag(uint64(uint32(v))))
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 99, 129)
 		case 0x7b0: // default_sint64
 			var v uint64
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			m.xxx_hidden_DefaultSint64 = pbfast.UnZigZag(v)
+			m.xxx_hidden_DefaultSint64 = runtime.UnZigZag(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 100, 129)
 		case 0x7bd: // default_fixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_DefaultFixed32 = uint32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 101, 129)
 		case 0x7c1: // default_fixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_DefaultFixed64 = uint64(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 102, 129)
 		case 0x7cd: // default_sfixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_DefaultSfixed32 = int32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 103, 129)
 		case 0x7d1: // default_sfixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_DefaultSfixed64 = int64(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 104, 129)
 		case 0x7dd: // default_float
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_DefaultFloat = math.Float32frombits(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 105, 129)
 		case 0x7e1: // default_double
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_DefaultDouble = math.Float64frombits(v)
@@ -4415,8 +4461,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_DefaultBool = v != 0
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 107, 129)
@@ -4426,14 +4472,15 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.xxx_hidden_DefaultString == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesProto2Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.xxx_hidden_DefaultString = &s.DefaultString
+				} else {
+					m.xxx_hidden_DefaultString = new(string)
 				}
-				m.xxx_hidden_DefaultString = &s.DefaultString
 			}
 			*m.xxx_hidden_DefaultString = d.String(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 108, 129)
@@ -4443,8 +4490,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_DefaultBytes = d.PresentBytes(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 109, 129)
@@ -4453,8 +4500,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_Fieldname1 = int32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 110, 129)
@@ -4463,8 +4510,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_FieldName2 = int32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 111, 129)
@@ -4473,8 +4520,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_XFieldName3 = int32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 112, 129)
@@ -4483,8 +4530,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_Field_Name4_ = int32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 113, 129)
@@ -4493,8 +4540,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_Field0Name5 = int32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 114, 129)
@@ -4503,8 +4550,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_Field_0Name6 = int32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 115, 129)
@@ -4513,8 +4560,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_FieldName7 = int32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 116, 129)
@@ -4523,8 +4570,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_FieldName8 = int32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 117, 129)
@@ -4533,8 +4580,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_Field_Name9 = int32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 118, 129)
@@ -4543,8 +4590,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_Field_Name10 = int32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 119, 129)
@@ -4553,8 +4600,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_FIELD_NAME11 = int32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 120, 129)
@@ -4563,8 +4610,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_FIELDName12 = int32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 121, 129)
@@ -4573,8 +4620,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_XFieldName13 = int32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 122, 129)
@@ -4583,8 +4630,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_X_FieldName14 = int32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 123, 129)
@@ -4593,8 +4640,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_Field_Name15 = int32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 124, 129)
@@ -4603,8 +4650,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_Field__Name16 = int32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 125, 129)
@@ -4613,8 +4660,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_FieldName17__ = int32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 126, 129)
@@ -4623,8 +4670,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_FieldName18__ = int32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 127, 129)
@@ -4634,8 +4681,8 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.xxx_hidden_MessageSetCorrect == nil {
 				m.xxx_hidden_MessageSetCorrect = new(TestAllTypesProto2_MessageSetCorrect)
@@ -4647,7 +4694,7 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if depth == 0 {
 				switch tag >> 3 {
 				case 56, 57, 58, 59, 60, 61, 62, 63, 64, 65, 66, 67, 68, 69, 70, 71, 72, 73, 74, 103, 104:
-					return pbfast.ErrDepth
+					return runtime.ErrDepth
 				}
 			}
 			if tag>>3 >= 120 && tag>>3 < 201 {
@@ -4658,16 +4705,16 @@ func (m *TestAllTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				continue
 			}
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
 
-func (m *TestAllTypesProto2) pbfastMapInt32Int32Entry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesProto2) pbfastEntryMapInt32Int32(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key int32
 	var value int32
@@ -4675,8 +4722,8 @@ func (m *TestAllTypesProto2) pbfastMapInt32Int32Entry(d *pbfast.Decoder, p []byt
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -4685,8 +4732,8 @@ func (m *TestAllTypesProto2) pbfastMapInt32Int32Entry(d *pbfast.Decoder, p []byt
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			key = int32(v)
 		case 0x10:
@@ -4694,13 +4741,13 @@ func (m *TestAllTypesProto2) pbfastMapInt32Int32Entry(d *pbfast.Decoder, p []byt
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			value = int32(v)
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -4708,9 +4755,9 @@ func (m *TestAllTypesProto2) pbfastMapInt32Int32Entry(d *pbfast.Decoder, p []byt
 	return nil
 }
 
-func (m *TestAllTypesProto2) pbfastMapInt64Int64Entry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesProto2) pbfastEntryMapInt64Int64(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key int64
 	var value int64
@@ -4718,8 +4765,8 @@ func (m *TestAllTypesProto2) pbfastMapInt64Int64Entry(d *pbfast.Decoder, p []byt
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -4728,8 +4775,8 @@ func (m *TestAllTypesProto2) pbfastMapInt64Int64Entry(d *pbfast.Decoder, p []byt
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			key = int64(v)
 		case 0x10:
@@ -4737,13 +4784,13 @@ func (m *TestAllTypesProto2) pbfastMapInt64Int64Entry(d *pbfast.Decoder, p []byt
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			value = int64(v)
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -4751,9 +4798,9 @@ func (m *TestAllTypesProto2) pbfastMapInt64Int64Entry(d *pbfast.Decoder, p []byt
 	return nil
 }
 
-func (m *TestAllTypesProto2) pbfastMapUint32Uint32Entry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesProto2) pbfastEntryMapUint32Uint32(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key uint32
 	var value uint32
@@ -4761,8 +4808,8 @@ func (m *TestAllTypesProto2) pbfastMapUint32Uint32Entry(d *pbfast.Decoder, p []b
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -4771,8 +4818,8 @@ func (m *TestAllTypesProto2) pbfastMapUint32Uint32Entry(d *pbfast.Decoder, p []b
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			key = uint32(v)
 		case 0x10:
@@ -4780,13 +4827,13 @@ func (m *TestAllTypesProto2) pbfastMapUint32Uint32Entry(d *pbfast.Decoder, p []b
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			value = uint32(v)
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -4794,9 +4841,9 @@ func (m *TestAllTypesProto2) pbfastMapUint32Uint32Entry(d *pbfast.Decoder, p []b
 	return nil
 }
 
-func (m *TestAllTypesProto2) pbfastMapUint64Uint64Entry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesProto2) pbfastEntryMapUint64Uint64(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key uint64
 	var value uint64
@@ -4804,8 +4851,8 @@ func (m *TestAllTypesProto2) pbfastMapUint64Uint64Entry(d *pbfast.Decoder, p []b
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -4814,8 +4861,8 @@ func (m *TestAllTypesProto2) pbfastMapUint64Uint64Entry(d *pbfast.Decoder, p []b
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			key = v
 		case 0x10:
@@ -4823,13 +4870,13 @@ func (m *TestAllTypesProto2) pbfastMapUint64Uint64Entry(d *pbfast.Decoder, p []b
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			value = v
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -4837,9 +4884,9 @@ func (m *TestAllTypesProto2) pbfastMapUint64Uint64Entry(d *pbfast.Decoder, p []b
 	return nil
 }
 
-func (m *TestAllTypesProto2) pbfastMapSint32Sint32Entry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesProto2) pbfastEntryMapSint32Sint32(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key int32
 	var value int32
@@ -4847,8 +4894,8 @@ func (m *TestAllTypesProto2) pbfastMapSint32Sint32Entry(d *pbfast.Decoder, p []b
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -4857,22 +4904,22 @@ func (m *TestAllTypesProto2) pbfastMapSint32Sint32Entry(d *pbfast.Decoder, p []b
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			key = int32(pbfast.UnZigZag(uint64(uint32(v))))
+			key = int32(runtime.UnZigZag(uint64(uint32(v))))
 		case 0x10:
 			var v uint64
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			value = int32(pbfast.UnZigZag(uint64(uint32(v))))
+			value = int32(runtime.UnZigZag(uint64(uint32(v))))
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -4880,9 +4927,9 @@ func (m *TestAllTypesProto2) pbfastMapSint32Sint32Entry(d *pbfast.Decoder, p []b
 	return nil
 }
 
-func (m *TestAllTypesProto2) pbfastMapSint64Sint64Entry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesProto2) pbfastEntryMapSint64Sint64(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key int64
 	var value int64
@@ -4890,8 +4937,8 @@ func (m *TestAllTypesProto2) pbfastMapSint64Sint64Entry(d *pbfast.Decoder, p []b
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -4900,22 +4947,22 @@ func (m *TestAllTypesProto2) pbfastMapSint64Sint64Entry(d *pbfast.Decoder, p []b
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			key = pbfast.UnZigZag(v)
+			key = runtime.UnZigZag(v)
 		case 0x10:
 			var v uint64
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			value = pbfast.UnZigZag(v)
+			value = runtime.UnZigZag(v)
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -4923,9 +4970,9 @@ func (m *TestAllTypesProto2) pbfastMapSint64Sint64Entry(d *pbfast.Decoder, p []b
 	return nil
 }
 
-func (m *TestAllTypesProto2) pbfastMapFixed32Fixed32Entry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesProto2) pbfastEntryMapFixed32Fixed32(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key uint32
 	var value uint32
@@ -4933,28 +4980,28 @@ func (m *TestAllTypesProto2) pbfastMapFixed32Fixed32Entry(d *pbfast.Decoder, p [
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
 		case 0xd:
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			key = uint32(v)
 		case 0x15:
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			value = uint32(v)
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -4962,9 +5009,9 @@ func (m *TestAllTypesProto2) pbfastMapFixed32Fixed32Entry(d *pbfast.Decoder, p [
 	return nil
 }
 
-func (m *TestAllTypesProto2) pbfastMapFixed64Fixed64Entry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesProto2) pbfastEntryMapFixed64Fixed64(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key uint64
 	var value uint64
@@ -4972,28 +5019,28 @@ func (m *TestAllTypesProto2) pbfastMapFixed64Fixed64Entry(d *pbfast.Decoder, p [
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
 		case 0x9:
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			key = uint64(v)
 		case 0x11:
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			value = uint64(v)
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -5001,9 +5048,9 @@ func (m *TestAllTypesProto2) pbfastMapFixed64Fixed64Entry(d *pbfast.Decoder, p [
 	return nil
 }
 
-func (m *TestAllTypesProto2) pbfastMapSfixed32Sfixed32Entry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesProto2) pbfastEntryMapSfixed32Sfixed32(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key int32
 	var value int32
@@ -5011,28 +5058,28 @@ func (m *TestAllTypesProto2) pbfastMapSfixed32Sfixed32Entry(d *pbfast.Decoder, p
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
 		case 0xd:
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			key = int32(v)
 		case 0x15:
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			value = int32(v)
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -5040,9 +5087,9 @@ func (m *TestAllTypesProto2) pbfastMapSfixed32Sfixed32Entry(d *pbfast.Decoder, p
 	return nil
 }
 
-func (m *TestAllTypesProto2) pbfastMapSfixed64Sfixed64Entry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesProto2) pbfastEntryMapSfixed64Sfixed64(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key int64
 	var value int64
@@ -5050,28 +5097,28 @@ func (m *TestAllTypesProto2) pbfastMapSfixed64Sfixed64Entry(d *pbfast.Decoder, p
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
 		case 0x9:
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			key = int64(v)
 		case 0x11:
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			value = int64(v)
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -5079,9 +5126,9 @@ func (m *TestAllTypesProto2) pbfastMapSfixed64Sfixed64Entry(d *pbfast.Decoder, p
 	return nil
 }
 
-func (m *TestAllTypesProto2) pbfastMapInt32FloatEntry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesProto2) pbfastEntryMapInt32Float(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key int32
 	var value float32
@@ -5089,8 +5136,8 @@ func (m *TestAllTypesProto2) pbfastMapInt32FloatEntry(d *pbfast.Decoder, p []byt
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -5099,20 +5146,20 @@ func (m *TestAllTypesProto2) pbfastMapInt32FloatEntry(d *pbfast.Decoder, p []byt
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			key = int32(v)
 		case 0x15:
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			value = math.Float32frombits(v)
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -5120,9 +5167,9 @@ func (m *TestAllTypesProto2) pbfastMapInt32FloatEntry(d *pbfast.Decoder, p []byt
 	return nil
 }
 
-func (m *TestAllTypesProto2) pbfastMapInt32DoubleEntry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesProto2) pbfastEntryMapInt32Double(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key int32
 	var value float64
@@ -5130,8 +5177,8 @@ func (m *TestAllTypesProto2) pbfastMapInt32DoubleEntry(d *pbfast.Decoder, p []by
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -5140,20 +5187,20 @@ func (m *TestAllTypesProto2) pbfastMapInt32DoubleEntry(d *pbfast.Decoder, p []by
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			key = int32(v)
 		case 0x11:
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			value = math.Float64frombits(v)
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -5161,9 +5208,9 @@ func (m *TestAllTypesProto2) pbfastMapInt32DoubleEntry(d *pbfast.Decoder, p []by
 	return nil
 }
 
-func (m *TestAllTypesProto2) pbfastMapBoolBoolEntry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesProto2) pbfastEntryMapBoolBool(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key bool
 	var value bool
@@ -5171,8 +5218,8 @@ func (m *TestAllTypesProto2) pbfastMapBoolBoolEntry(d *pbfast.Decoder, p []byte,
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -5181,8 +5228,8 @@ func (m *TestAllTypesProto2) pbfastMapBoolBoolEntry(d *pbfast.Decoder, p []byte,
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			key = v != 0
 		case 0x10:
@@ -5190,13 +5237,13 @@ func (m *TestAllTypesProto2) pbfastMapBoolBoolEntry(d *pbfast.Decoder, p []byte,
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			value = v != 0
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -5204,9 +5251,9 @@ func (m *TestAllTypesProto2) pbfastMapBoolBoolEntry(d *pbfast.Decoder, p []byte,
 	return nil
 }
 
-func (m *TestAllTypesProto2) pbfastMapStringStringEntry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesProto2) pbfastEntryMapStringString(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key string
 	var value string
@@ -5214,8 +5261,8 @@ func (m *TestAllTypesProto2) pbfastMapStringStringEntry(d *pbfast.Decoder, p []b
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -5225,8 +5272,8 @@ func (m *TestAllTypesProto2) pbfastMapStringStringEntry(d *pbfast.Decoder, p []b
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			key = d.String(v)
 		case 0x12:
@@ -5235,13 +5282,13 @@ func (m *TestAllTypesProto2) pbfastMapStringStringEntry(d *pbfast.Decoder, p []b
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			value = d.String(v)
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -5249,9 +5296,9 @@ func (m *TestAllTypesProto2) pbfastMapStringStringEntry(d *pbfast.Decoder, p []b
 	return nil
 }
 
-func (m *TestAllTypesProto2) pbfastMapStringBytesEntry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesProto2) pbfastEntryMapStringBytes(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key string
 	var value []byte
@@ -5259,8 +5306,8 @@ func (m *TestAllTypesProto2) pbfastMapStringBytesEntry(d *pbfast.Decoder, p []by
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -5270,8 +5317,8 @@ func (m *TestAllTypesProto2) pbfastMapStringBytesEntry(d *pbfast.Decoder, p []by
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			key = d.String(v)
 		case 0x12:
@@ -5280,13 +5327,13 @@ func (m *TestAllTypesProto2) pbfastMapStringBytesEntry(d *pbfast.Decoder, p []by
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			value = d.PresentBytes(v)
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -5294,9 +5341,9 @@ func (m *TestAllTypesProto2) pbfastMapStringBytesEntry(d *pbfast.Decoder, p []by
 	return nil
 }
 
-func (m *TestAllTypesProto2) pbfastMapStringNestedMessageEntry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesProto2) pbfastEntryMapStringNestedMessage(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key string
 	value := new(TestAllTypesProto2_NestedMessage)
@@ -5304,8 +5351,8 @@ func (m *TestAllTypesProto2) pbfastMapStringNestedMessageEntry(d *pbfast.Decoder
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -5315,8 +5362,8 @@ func (m *TestAllTypesProto2) pbfastMapStringNestedMessageEntry(d *pbfast.Decoder
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			key = d.String(v)
 		case 0x12:
@@ -5325,15 +5372,15 @@ func (m *TestAllTypesProto2) pbfastMapStringNestedMessageEntry(d *pbfast.Decoder
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if err := value.pbfastDecode(d, v, depth); err != nil {
 				return err
 			}
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -5341,9 +5388,9 @@ func (m *TestAllTypesProto2) pbfastMapStringNestedMessageEntry(d *pbfast.Decoder
 	return nil
 }
 
-func (m *TestAllTypesProto2) pbfastMapStringForeignMessageEntry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesProto2) pbfastEntryMapStringForeignMessage(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key string
 	value := new(ForeignMessageProto2)
@@ -5351,8 +5398,8 @@ func (m *TestAllTypesProto2) pbfastMapStringForeignMessageEntry(d *pbfast.Decode
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -5362,8 +5409,8 @@ func (m *TestAllTypesProto2) pbfastMapStringForeignMessageEntry(d *pbfast.Decode
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			key = d.String(v)
 		case 0x12:
@@ -5372,15 +5419,15 @@ func (m *TestAllTypesProto2) pbfastMapStringForeignMessageEntry(d *pbfast.Decode
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if err := value.pbfastDecode(d, v, depth); err != nil {
 				return err
 			}
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -5388,9 +5435,9 @@ func (m *TestAllTypesProto2) pbfastMapStringForeignMessageEntry(d *pbfast.Decode
 	return nil
 }
 
-func (m *TestAllTypesProto2) pbfastMapStringNestedEnumEntry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesProto2) pbfastEntryMapStringNestedEnum(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key string
 	var value TestAllTypesProto2_NestedEnum
@@ -5398,8 +5445,8 @@ func (m *TestAllTypesProto2) pbfastMapStringNestedEnumEntry(d *pbfast.Decoder, p
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -5409,8 +5456,8 @@ func (m *TestAllTypesProto2) pbfastMapStringNestedEnumEntry(d *pbfast.Decoder, p
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			key = d.String(v)
 		case 0x10:
@@ -5418,13 +5465,13 @@ func (m *TestAllTypesProto2) pbfastMapStringNestedEnumEntry(d *pbfast.Decoder, p
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			value = TestAllTypesProto2_NestedEnum(v)
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -5432,9 +5479,9 @@ func (m *TestAllTypesProto2) pbfastMapStringNestedEnumEntry(d *pbfast.Decoder, p
 	return nil
 }
 
-func (m *TestAllTypesProto2) pbfastMapStringForeignEnumEntry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesProto2) pbfastEntryMapStringForeignEnum(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key string
 	var value ForeignEnumProto2
@@ -5442,8 +5489,8 @@ func (m *TestAllTypesProto2) pbfastMapStringForeignEnumEntry(d *pbfast.Decoder, 
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -5453,8 +5500,8 @@ func (m *TestAllTypesProto2) pbfastMapStringForeignEnumEntry(d *pbfast.Decoder, 
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			key = d.String(v)
 		case 0x10:
@@ -5462,13 +5509,13 @@ func (m *TestAllTypesProto2) pbfastMapStringForeignEnumEntry(d *pbfast.Decoder, 
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			value = ForeignEnumProto2(v)
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -5476,9 +5523,9 @@ func (m *TestAllTypesProto2) pbfastMapStringForeignEnumEntry(d *pbfast.Decoder, 
 	return nil
 }
 
-func (m *TestAllTypesProto2) pbfastMapInt32NestedMessageEntry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesProto2) pbfastEntryMapInt32NestedMessage(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key int32
 	value := new(TestAllTypesProto2_NestedMessage)
@@ -5486,8 +5533,8 @@ func (m *TestAllTypesProto2) pbfastMapInt32NestedMessageEntry(d *pbfast.Decoder,
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -5496,8 +5543,8 @@ func (m *TestAllTypesProto2) pbfastMapInt32NestedMessageEntry(d *pbfast.Decoder,
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			key = int32(v)
 		case 0x12:
@@ -5506,15 +5553,15 @@ func (m *TestAllTypesProto2) pbfastMapInt32NestedMessageEntry(d *pbfast.Decoder,
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if err := value.pbfastDecode(d, v, depth); err != nil {
 				return err
 			}
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -5522,9 +5569,9 @@ func (m *TestAllTypesProto2) pbfastMapInt32NestedMessageEntry(d *pbfast.Decoder,
 	return nil
 }
 
-func (m *TestAllTypesProto2) pbfastMapInt32BoolEntry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesProto2) pbfastEntryMapInt32Bool(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key int32
 	var value bool
@@ -5532,8 +5579,8 @@ func (m *TestAllTypesProto2) pbfastMapInt32BoolEntry(d *pbfast.Decoder, p []byte
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -5542,8 +5589,8 @@ func (m *TestAllTypesProto2) pbfastMapInt32BoolEntry(d *pbfast.Decoder, p []byte
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			key = int32(v)
 		case 0x10:
@@ -5551,13 +5598,13 @@ func (m *TestAllTypesProto2) pbfastMapInt32BoolEntry(d *pbfast.Decoder, p []byte
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			value = v != 0
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -5565,9 +5612,9 @@ func (m *TestAllTypesProto2) pbfastMapInt32BoolEntry(d *pbfast.Decoder, p []byte
 	return nil
 }
 
-func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesProto2) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	m.unknownFields = m.unknownFields[:0]
 	m.extensionFields = nil
@@ -5716,8 +5763,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -5726,8 +5773,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_OptionalInt32 = int32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 129)
@@ -5736,8 +5783,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_OptionalInt64 = int64(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 1, 129)
@@ -5746,8 +5793,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_OptionalUint32 = uint32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 2, 129)
@@ -5756,8 +5803,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_OptionalUint64 = v
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 3, 129)
@@ -5766,65 +5813,65 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			m.xxx_hidden_OptionalSint32 = int32(pbfast.UnZigZag(uint64(uint32(v))))
+			m.xxx_hidden_OptionalSint32 = int32(runtime.UnZigZag(uint64(uint32(v))))
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 4, 129)
 		case 0x30: // optional_sint64
 			var v uint64
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			m.xxx_hidden_OptionalSint64 = pbfast.UnZigZag(v)
+			m.xxx_hidden_OptionalSint64 = runtime.UnZigZag(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 5, 129)
 		case 0x3d: // optional_fixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_OptionalFixed32 = uint32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 6, 129)
 		case 0x41: // optional_fixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_OptionalFixed64 = uint64(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 7, 129)
 		case 0x4d: // optional_sfixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_OptionalSfixed32 = int32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 8, 129)
 		case 0x51: // optional_sfixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_OptionalSfixed64 = int64(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 9, 129)
 		case 0x5d: // optional_float
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_OptionalFloat = math.Float32frombits(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 10, 129)
 		case 0x61: // optional_double
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_OptionalDouble = math.Float64frombits(v)
@@ -5834,8 +5881,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_OptionalBool = v != 0
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 12, 129)
@@ -5845,8 +5892,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.xxx_hidden_OptionalString == nil {
 				if m.xxx_hidden_OptionalString = oldOptionalString; m.xxx_hidden_OptionalString == nil {
@@ -5861,8 +5908,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_OptionalBytes = d.PresentBytes(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 14, 129)
@@ -5872,8 +5919,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.xxx_hidden_OptionalNestedMessage != nil {
 				if err := m.xxx_hidden_OptionalNestedMessage.pbfastDecode(d, v, depth); err != nil {
@@ -5893,8 +5940,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.xxx_hidden_OptionalForeignMessage != nil {
 				if err := m.xxx_hidden_OptionalForeignMessage.pbfastDecode(d, v, depth); err != nil {
@@ -5907,7 +5954,7 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				{
 					m, p, depth := m.xxx_hidden_OptionalForeignMessage, v, depth-1
 					if depth < 0 {
-						return pbfast.ErrDepth
+						return runtime.ErrDepth
 					}
 					m.unknownFields = m.unknownFields[:0]
 					clear(m.XXX_presence[:])
@@ -5916,8 +5963,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 						tag := uint64(p[i])
 						i++
 						if tag >= 0x80 {
-							if tag, i = pbfast.Varint(p, i-1); i < 0 {
-								return pbfast.ErrMalformed
+							if tag, i = runtime.Varint(p, i-1); i < 0 {
+								return runtime.ErrMalformed
 							}
 						}
 						switch tag {
@@ -5926,14 +5973,14 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 							if i < len(p) && p[i] < 0x80 {
 								v = uint64(p[i])
 								i++
-							} else if v, i = pbfast.Varint(p, i); i < 0 {
-								return pbfast.ErrMalformed
+							} else if v, i = runtime.Varint(p, i); i < 0 {
+								return runtime.ErrMalformed
 							}
 							m.xxx_hidden_C = int32(v)
 							protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 1)
 						default:
 							if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-								return pbfast.ErrMalformed
+								return runtime.ErrMalformed
 							}
 						}
 					}
@@ -5944,8 +5991,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_OptionalNestedEnum = TestAllTypesProto2_NestedEnum(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 17, 129)
@@ -5954,8 +6001,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_OptionalForeignEnum = ForeignEnumProto2(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 18, 129)
@@ -5965,8 +6012,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.xxx_hidden_OptionalStringPiece == nil {
 				if m.xxx_hidden_OptionalStringPiece = oldOptionalStringPiece; m.xxx_hidden_OptionalStringPiece == nil {
@@ -5981,8 +6028,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.xxx_hidden_OptionalCord == nil {
 				if m.xxx_hidden_OptionalCord = oldOptionalCord; m.xxx_hidden_OptionalCord == nil {
@@ -5997,8 +6044,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.xxx_hidden_RecursiveMessage != nil {
 				if err := m.xxx_hidden_RecursiveMessage.pbfastDecode(d, v, nil, depth); err != nil {
@@ -6017,8 +6064,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_RepeatedInt32 = append(m.xxx_hidden_RepeatedInt32, int32(v))
 		case 0xfa: // repeated_int32, packed
@@ -6027,11 +6074,11 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_RepeatedInt32, err = pbfast.AppendVarints(m.xxx_hidden_RepeatedInt32, v); err != nil {
+			if m.xxx_hidden_RepeatedInt32, err = runtime.AppendVarints(m.xxx_hidden_RepeatedInt32, v); err != nil {
 				return err
 			}
 		case 0x100: // repeated_int64
@@ -6039,8 +6086,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_RepeatedInt64 = append(m.xxx_hidden_RepeatedInt64, int64(v))
 		case 0x102: // repeated_int64, packed
@@ -6049,11 +6096,11 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_RepeatedInt64, err = pbfast.AppendVarints(m.xxx_hidden_RepeatedInt64, v); err != nil {
+			if m.xxx_hidden_RepeatedInt64, err = runtime.AppendVarints(m.xxx_hidden_RepeatedInt64, v); err != nil {
 				return err
 			}
 		case 0x108: // repeated_uint32
@@ -6061,8 +6108,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_RepeatedUint32 = append(m.xxx_hidden_RepeatedUint32, uint32(v))
 		case 0x10a: // repeated_uint32, packed
@@ -6071,11 +6118,11 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_RepeatedUint32, err = pbfast.AppendVarints(m.xxx_hidden_RepeatedUint32, v); err != nil {
+			if m.xxx_hidden_RepeatedUint32, err = runtime.AppendVarints(m.xxx_hidden_RepeatedUint32, v); err != nil {
 				return err
 			}
 		case 0x110: // repeated_uint64
@@ -6083,8 +6130,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_RepeatedUint64 = append(m.xxx_hidden_RepeatedUint64, v)
 		case 0x112: // repeated_uint64, packed
@@ -6093,11 +6140,11 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_RepeatedUint64, err = pbfast.AppendVarints(m.xxx_hidden_RepeatedUint64, v); err != nil {
+			if m.xxx_hidden_RepeatedUint64, err = runtime.AppendVarints(m.xxx_hidden_RepeatedUint64, v); err != nil {
 				return err
 			}
 		case 0x118: // repeated_sint32
@@ -6105,21 +6152,21 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			m.xxx_hidden_RepeatedSint32 = append(m.xxx_hidden_RepeatedSint32, int32(pbfast.UnZigZag(uint64(uint32(v)))))
+			m.xxx_hidden_RepeatedSint32 = append(m.xxx_hidden_RepeatedSint32, int32(runtime.UnZigZag(uint64(uint32(v)))))
 		case 0x11a: // repeated_sint32, packed
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_RepeatedSint32, err = pbfast.AppendZigZags(m.xxx_hidden_RepeatedSint32, v); err != nil {
+			if m.xxx_hidden_RepeatedSint32, err = runtime.AppendZigZags(m.xxx_hidden_RepeatedSint32, v); err != nil {
 				return err
 			}
 		case 0x120: // repeated_sint64
@@ -6127,27 +6174,27 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			m.xxx_hidden_RepeatedSint64 = append(m.xxx_hidden_RepeatedSint64, pbfast.UnZigZag(v))
+			m.xxx_hidden_RepeatedSint64 = append(m.xxx_hidden_RepeatedSint64, runtime.UnZigZag(v))
 		case 0x122: // repeated_sint64, packed
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_RepeatedSint64, err = pbfast.AppendZigZags(m.xxx_hidden_RepeatedSint64, v); err != nil {
+			if m.xxx_hidden_RepeatedSint64, err = runtime.AppendZigZags(m.xxx_hidden_RepeatedSint64, v); err != nil {
 				return err
 			}
 		case 0x12d: // repeated_fixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_RepeatedFixed32 = append(m.xxx_hidden_RepeatedFixed32, uint32(v))
@@ -6157,17 +6204,17 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_RepeatedFixed32, err = pbfast.AppendFixed32s(m.xxx_hidden_RepeatedFixed32, v); err != nil {
+			if m.xxx_hidden_RepeatedFixed32, err = runtime.AppendFixed32s(m.xxx_hidden_RepeatedFixed32, v); err != nil {
 				return err
 			}
 		case 0x131: // repeated_fixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_RepeatedFixed64 = append(m.xxx_hidden_RepeatedFixed64, uint64(v))
@@ -6177,17 +6224,17 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_RepeatedFixed64, err = pbfast.AppendFixed64s(m.xxx_hidden_RepeatedFixed64, v); err != nil {
+			if m.xxx_hidden_RepeatedFixed64, err = runtime.AppendFixed64s(m.xxx_hidden_RepeatedFixed64, v); err != nil {
 				return err
 			}
 		case 0x13d: // repeated_sfixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_RepeatedSfixed32 = append(m.xxx_hidden_RepeatedSfixed32, int32(v))
@@ -6197,17 +6244,17 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_RepeatedSfixed32, err = pbfast.AppendFixed32s(m.xxx_hidden_RepeatedSfixed32, v); err != nil {
+			if m.xxx_hidden_RepeatedSfixed32, err = runtime.AppendFixed32s(m.xxx_hidden_RepeatedSfixed32, v); err != nil {
 				return err
 			}
 		case 0x141: // repeated_sfixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_RepeatedSfixed64 = append(m.xxx_hidden_RepeatedSfixed64, int64(v))
@@ -6217,17 +6264,17 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_RepeatedSfixed64, err = pbfast.AppendFixed64s(m.xxx_hidden_RepeatedSfixed64, v); err != nil {
+			if m.xxx_hidden_RepeatedSfixed64, err = runtime.AppendFixed64s(m.xxx_hidden_RepeatedSfixed64, v); err != nil {
 				return err
 			}
 		case 0x14d: // repeated_float
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_RepeatedFloat = append(m.xxx_hidden_RepeatedFloat, math.Float32frombits(v))
@@ -6237,17 +6284,17 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_RepeatedFloat, err = pbfast.AppendFixed32s(m.xxx_hidden_RepeatedFloat, v); err != nil {
+			if m.xxx_hidden_RepeatedFloat, err = runtime.AppendFixed32s(m.xxx_hidden_RepeatedFloat, v); err != nil {
 				return err
 			}
 		case 0x151: // repeated_double
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_RepeatedDouble = append(m.xxx_hidden_RepeatedDouble, math.Float64frombits(v))
@@ -6257,11 +6304,11 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_RepeatedDouble, err = pbfast.AppendFixed64s(m.xxx_hidden_RepeatedDouble, v); err != nil {
+			if m.xxx_hidden_RepeatedDouble, err = runtime.AppendFixed64s(m.xxx_hidden_RepeatedDouble, v); err != nil {
 				return err
 			}
 		case 0x158: // repeated_bool
@@ -6269,8 +6316,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_RepeatedBool = append(m.xxx_hidden_RepeatedBool, v != 0)
 		case 0x15a: // repeated_bool, packed
@@ -6279,37 +6326,37 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_RepeatedBool, err = pbfast.AppendBools(m.xxx_hidden_RepeatedBool, v); err != nil {
+			if m.xxx_hidden_RepeatedBool, err = runtime.AppendBools(m.xxx_hidden_RepeatedBool, v); err != nil {
 				return err
 			}
 		case 0x162: // repeated_string
 			if len(m.xxx_hidden_RepeatedString) == cap(m.xxx_hidden_RepeatedString) {
-				m.xxx_hidden_RepeatedString = slices.Grow(m.xxx_hidden_RepeatedString, pbfast.Run(p, i, 0x2e2))
+				m.xxx_hidden_RepeatedString = slices.Grow(m.xxx_hidden_RepeatedString, runtime.Run(p, i, 0x2e2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_RepeatedString = append(m.xxx_hidden_RepeatedString, d.String(v))
 		case 0x16a: // repeated_bytes
 			if len(m.xxx_hidden_RepeatedBytes) == cap(m.xxx_hidden_RepeatedBytes) {
-				m.xxx_hidden_RepeatedBytes = slices.Grow(m.xxx_hidden_RepeatedBytes, pbfast.Run(p, i, 0x2ea))
+				m.xxx_hidden_RepeatedBytes = slices.Grow(m.xxx_hidden_RepeatedBytes, runtime.Run(p, i, 0x2ea))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_RepeatedBytes = append(m.xxx_hidden_RepeatedBytes, d.PresentBytes(v))
 		case 0x182: // repeated_nested_message
@@ -6321,8 +6368,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			n := len((*m.xxx_hidden_RepeatedNestedMessage))
 			if n < cap((*m.xxx_hidden_RepeatedNestedMessage)) {
@@ -6345,8 +6392,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			n := len((*m.xxx_hidden_RepeatedForeignMessage))
 			if n < cap((*m.xxx_hidden_RepeatedForeignMessage)) {
@@ -6360,7 +6407,7 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			{
 				m, p, depth := (*m.xxx_hidden_RepeatedForeignMessage)[n], v, depth-1
 				if depth < 0 {
-					return pbfast.ErrDepth
+					return runtime.ErrDepth
 				}
 				m.unknownFields = m.unknownFields[:0]
 				clear(m.XXX_presence[:])
@@ -6369,8 +6416,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 					tag := uint64(p[i])
 					i++
 					if tag >= 0x80 {
-						if tag, i = pbfast.Varint(p, i-1); i < 0 {
-							return pbfast.ErrMalformed
+						if tag, i = runtime.Varint(p, i-1); i < 0 {
+							return runtime.ErrMalformed
 						}
 					}
 					switch tag {
@@ -6379,14 +6426,14 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 						if i < len(p) && p[i] < 0x80 {
 							v = uint64(p[i])
 							i++
-						} else if v, i = pbfast.Varint(p, i); i < 0 {
-							return pbfast.ErrMalformed
+						} else if v, i = runtime.Varint(p, i); i < 0 {
+							return runtime.ErrMalformed
 						}
 						m.xxx_hidden_C = int32(v)
 						protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 1)
 					default:
 						if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-							return pbfast.ErrMalformed
+							return runtime.ErrMalformed
 						}
 					}
 				}
@@ -6396,8 +6443,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_RepeatedNestedEnum = append(m.xxx_hidden_RepeatedNestedEnum, TestAllTypesProto2_NestedEnum(v))
 		case 0x19a: // repeated_nested_enum, packed
@@ -6406,11 +6453,11 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_RepeatedNestedEnum, err = pbfast.AppendVarints(m.xxx_hidden_RepeatedNestedEnum, v); err != nil {
+			if m.xxx_hidden_RepeatedNestedEnum, err = runtime.AppendVarints(m.xxx_hidden_RepeatedNestedEnum, v); err != nil {
 				return err
 			}
 		case 0x1a0: // repeated_foreign_enum
@@ -6418,8 +6465,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_RepeatedForeignEnum = append(m.xxx_hidden_RepeatedForeignEnum, ForeignEnumProto2(v))
 		case 0x1a2: // repeated_foreign_enum, packed
@@ -6428,322 +6475,322 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_RepeatedForeignEnum, err = pbfast.AppendVarints(m.xxx_hidden_RepeatedForeignEnum, v); err != nil {
+			if m.xxx_hidden_RepeatedForeignEnum, err = runtime.AppendVarints(m.xxx_hidden_RepeatedForeignEnum, v); err != nil {
 				return err
 			}
 		case 0x1b2: // repeated_string_piece
 			if len(m.xxx_hidden_RepeatedStringPiece) == cap(m.xxx_hidden_RepeatedStringPiece) {
-				m.xxx_hidden_RepeatedStringPiece = slices.Grow(m.xxx_hidden_RepeatedStringPiece, pbfast.Run(p, i, 0x3b2))
+				m.xxx_hidden_RepeatedStringPiece = slices.Grow(m.xxx_hidden_RepeatedStringPiece, runtime.Run(p, i, 0x3b2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_RepeatedStringPiece = append(m.xxx_hidden_RepeatedStringPiece, d.String(v))
 		case 0x1ba: // repeated_cord
 			if len(m.xxx_hidden_RepeatedCord) == cap(m.xxx_hidden_RepeatedCord) {
-				m.xxx_hidden_RepeatedCord = slices.Grow(m.xxx_hidden_RepeatedCord, pbfast.Run(p, i, 0x3ba))
+				m.xxx_hidden_RepeatedCord = slices.Grow(m.xxx_hidden_RepeatedCord, runtime.Run(p, i, 0x3ba))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_RepeatedCord = append(m.xxx_hidden_RepeatedCord, d.String(v))
 		case 0x1c2: // map_int32_int32
 			if m.xxx_hidden_MapInt32Int32 == nil {
-				m.xxx_hidden_MapInt32Int32 = make(map[int32]int32, pbfast.Run(p, i, 0x3c2))
+				m.xxx_hidden_MapInt32Int32 = make(map[int32]int32, runtime.Run(p, i, 0x3c2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapInt32Int32Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapInt32Int32(d, v, depth); err != nil {
 				return err
 			}
 		case 0x1ca: // map_int64_int64
 			if m.xxx_hidden_MapInt64Int64 == nil {
-				m.xxx_hidden_MapInt64Int64 = make(map[int64]int64, pbfast.Run(p, i, 0x3ca))
+				m.xxx_hidden_MapInt64Int64 = make(map[int64]int64, runtime.Run(p, i, 0x3ca))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapInt64Int64Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapInt64Int64(d, v, depth); err != nil {
 				return err
 			}
 		case 0x1d2: // map_uint32_uint32
 			if m.xxx_hidden_MapUint32Uint32 == nil {
-				m.xxx_hidden_MapUint32Uint32 = make(map[uint32]uint32, pbfast.Run(p, i, 0x3d2))
+				m.xxx_hidden_MapUint32Uint32 = make(map[uint32]uint32, runtime.Run(p, i, 0x3d2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapUint32Uint32Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapUint32Uint32(d, v, depth); err != nil {
 				return err
 			}
 		case 0x1da: // map_uint64_uint64
 			if m.xxx_hidden_MapUint64Uint64 == nil {
-				m.xxx_hidden_MapUint64Uint64 = make(map[uint64]uint64, pbfast.Run(p, i, 0x3da))
+				m.xxx_hidden_MapUint64Uint64 = make(map[uint64]uint64, runtime.Run(p, i, 0x3da))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapUint64Uint64Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapUint64Uint64(d, v, depth); err != nil {
 				return err
 			}
 		case 0x1e2: // map_sint32_sint32
 			if m.xxx_hidden_MapSint32Sint32 == nil {
-				m.xxx_hidden_MapSint32Sint32 = make(map[int32]int32, pbfast.Run(p, i, 0x3e2))
+				m.xxx_hidden_MapSint32Sint32 = make(map[int32]int32, runtime.Run(p, i, 0x3e2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapSint32Sint32Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapSint32Sint32(d, v, depth); err != nil {
 				return err
 			}
 		case 0x1ea: // map_sint64_sint64
 			if m.xxx_hidden_MapSint64Sint64 == nil {
-				m.xxx_hidden_MapSint64Sint64 = make(map[int64]int64, pbfast.Run(p, i, 0x3ea))
+				m.xxx_hidden_MapSint64Sint64 = make(map[int64]int64, runtime.Run(p, i, 0x3ea))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapSint64Sint64Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapSint64Sint64(d, v, depth); err != nil {
 				return err
 			}
 		case 0x1f2: // map_fixed32_fixed32
 			if m.xxx_hidden_MapFixed32Fixed32 == nil {
-				m.xxx_hidden_MapFixed32Fixed32 = make(map[uint32]uint32, pbfast.Run(p, i, 0x3f2))
+				m.xxx_hidden_MapFixed32Fixed32 = make(map[uint32]uint32, runtime.Run(p, i, 0x3f2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapFixed32Fixed32Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapFixed32Fixed32(d, v, depth); err != nil {
 				return err
 			}
 		case 0x1fa: // map_fixed64_fixed64
 			if m.xxx_hidden_MapFixed64Fixed64 == nil {
-				m.xxx_hidden_MapFixed64Fixed64 = make(map[uint64]uint64, pbfast.Run(p, i, 0x3fa))
+				m.xxx_hidden_MapFixed64Fixed64 = make(map[uint64]uint64, runtime.Run(p, i, 0x3fa))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapFixed64Fixed64Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapFixed64Fixed64(d, v, depth); err != nil {
 				return err
 			}
 		case 0x202: // map_sfixed32_sfixed32
 			if m.xxx_hidden_MapSfixed32Sfixed32 == nil {
-				m.xxx_hidden_MapSfixed32Sfixed32 = make(map[int32]int32, pbfast.Run(p, i, 0x482))
+				m.xxx_hidden_MapSfixed32Sfixed32 = make(map[int32]int32, runtime.Run(p, i, 0x482))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapSfixed32Sfixed32Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapSfixed32Sfixed32(d, v, depth); err != nil {
 				return err
 			}
 		case 0x20a: // map_sfixed64_sfixed64
 			if m.xxx_hidden_MapSfixed64Sfixed64 == nil {
-				m.xxx_hidden_MapSfixed64Sfixed64 = make(map[int64]int64, pbfast.Run(p, i, 0x48a))
+				m.xxx_hidden_MapSfixed64Sfixed64 = make(map[int64]int64, runtime.Run(p, i, 0x48a))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapSfixed64Sfixed64Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapSfixed64Sfixed64(d, v, depth); err != nil {
 				return err
 			}
 		case 0x212: // map_int32_float
 			if m.xxx_hidden_MapInt32Float == nil {
-				m.xxx_hidden_MapInt32Float = make(map[int32]float32, pbfast.Run(p, i, 0x492))
+				m.xxx_hidden_MapInt32Float = make(map[int32]float32, runtime.Run(p, i, 0x492))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapInt32FloatEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapInt32Float(d, v, depth); err != nil {
 				return err
 			}
 		case 0x21a: // map_int32_double
 			if m.xxx_hidden_MapInt32Double == nil {
-				m.xxx_hidden_MapInt32Double = make(map[int32]float64, pbfast.Run(p, i, 0x49a))
+				m.xxx_hidden_MapInt32Double = make(map[int32]float64, runtime.Run(p, i, 0x49a))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapInt32DoubleEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapInt32Double(d, v, depth); err != nil {
 				return err
 			}
 		case 0x222: // map_bool_bool
 			if m.xxx_hidden_MapBoolBool == nil {
-				m.xxx_hidden_MapBoolBool = make(map[bool]bool, pbfast.Run(p, i, 0x4a2))
+				m.xxx_hidden_MapBoolBool = make(map[bool]bool, runtime.Run(p, i, 0x4a2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapBoolBoolEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapBoolBool(d, v, depth); err != nil {
 				return err
 			}
 		case 0x22a: // map_string_string
 			if m.xxx_hidden_MapStringString == nil {
-				m.xxx_hidden_MapStringString = make(map[string]string, pbfast.Run(p, i, 0x4aa))
+				m.xxx_hidden_MapStringString = make(map[string]string, runtime.Run(p, i, 0x4aa))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapStringStringEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapStringString(d, v, depth); err != nil {
 				return err
 			}
 		case 0x232: // map_string_bytes
 			if m.xxx_hidden_MapStringBytes == nil {
-				m.xxx_hidden_MapStringBytes = make(map[string][]byte, pbfast.Run(p, i, 0x4b2))
+				m.xxx_hidden_MapStringBytes = make(map[string][]byte, runtime.Run(p, i, 0x4b2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapStringBytesEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapStringBytes(d, v, depth); err != nil {
 				return err
 			}
 		case 0x23a: // map_string_nested_message
 			if m.xxx_hidden_MapStringNestedMessage == nil {
-				m.xxx_hidden_MapStringNestedMessage = make(map[string]*TestAllTypesProto2_NestedMessage, pbfast.Run(p, i, 0x4ba))
+				m.xxx_hidden_MapStringNestedMessage = make(map[string]*TestAllTypesProto2_NestedMessage, runtime.Run(p, i, 0x4ba))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapStringNestedMessageEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapStringNestedMessage(d, v, depth); err != nil {
 				return err
 			}
 		case 0x242: // map_string_foreign_message
 			if m.xxx_hidden_MapStringForeignMessage == nil {
-				m.xxx_hidden_MapStringForeignMessage = make(map[string]*ForeignMessageProto2, pbfast.Run(p, i, 0x4c2))
+				m.xxx_hidden_MapStringForeignMessage = make(map[string]*ForeignMessageProto2, runtime.Run(p, i, 0x4c2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapStringForeignMessageEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapStringForeignMessage(d, v, depth); err != nil {
 				return err
 			}
 		case 0x24a: // map_string_nested_enum
 			if m.xxx_hidden_MapStringNestedEnum == nil {
-				m.xxx_hidden_MapStringNestedEnum = make(map[string]TestAllTypesProto2_NestedEnum, pbfast.Run(p, i, 0x4ca))
+				m.xxx_hidden_MapStringNestedEnum = make(map[string]TestAllTypesProto2_NestedEnum, runtime.Run(p, i, 0x4ca))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapStringNestedEnumEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapStringNestedEnum(d, v, depth); err != nil {
 				return err
 			}
 		case 0x252: // map_string_foreign_enum
 			if m.xxx_hidden_MapStringForeignEnum == nil {
-				m.xxx_hidden_MapStringForeignEnum = make(map[string]ForeignEnumProto2, pbfast.Run(p, i, 0x4d2))
+				m.xxx_hidden_MapStringForeignEnum = make(map[string]ForeignEnumProto2, runtime.Run(p, i, 0x4d2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapStringForeignEnumEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapStringForeignEnum(d, v, depth); err != nil {
 				return err
 			}
 		case 0x258: // packed_int32
@@ -6751,8 +6798,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_PackedInt32 = append(m.xxx_hidden_PackedInt32, int32(v))
 		case 0x25a: // packed_int32, packed
@@ -6761,11 +6808,11 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_PackedInt32, err = pbfast.AppendVarints(m.xxx_hidden_PackedInt32, v); err != nil {
+			if m.xxx_hidden_PackedInt32, err = runtime.AppendVarints(m.xxx_hidden_PackedInt32, v); err != nil {
 				return err
 			}
 		case 0x260: // packed_int64
@@ -6773,8 +6820,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_PackedInt64 = append(m.xxx_hidden_PackedInt64, int64(v))
 		case 0x262: // packed_int64, packed
@@ -6783,11 +6830,11 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_PackedInt64, err = pbfast.AppendVarints(m.xxx_hidden_PackedInt64, v); err != nil {
+			if m.xxx_hidden_PackedInt64, err = runtime.AppendVarints(m.xxx_hidden_PackedInt64, v); err != nil {
 				return err
 			}
 		case 0x268: // packed_uint32
@@ -6795,8 +6842,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_PackedUint32 = append(m.xxx_hidden_PackedUint32, uint32(v))
 		case 0x26a: // packed_uint32, packed
@@ -6805,11 +6852,11 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_PackedUint32, err = pbfast.AppendVarints(m.xxx_hidden_PackedUint32, v); err != nil {
+			if m.xxx_hidden_PackedUint32, err = runtime.AppendVarints(m.xxx_hidden_PackedUint32, v); err != nil {
 				return err
 			}
 		case 0x270: // packed_uint64
@@ -6817,8 +6864,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_PackedUint64 = append(m.xxx_hidden_PackedUint64, v)
 		case 0x272: // packed_uint64, packed
@@ -6827,11 +6874,11 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_PackedUint64, err = pbfast.AppendVarints(m.xxx_hidden_PackedUint64, v); err != nil {
+			if m.xxx_hidden_PackedUint64, err = runtime.AppendVarints(m.xxx_hidden_PackedUint64, v); err != nil {
 				return err
 			}
 		case 0x278: // packed_sint32
@@ -6839,21 +6886,21 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			m.xxx_hidden_PackedSint32 = append(m.xxx_hidden_PackedSint32, int32(pbfast.UnZigZag(uint64(uint32(v)))))
+			m.xxx_hidden_PackedSint32 = append(m.xxx_hidden_PackedSint32, int32(runtime.UnZigZag(uint64(uint32(v)))))
 		case 0x27a: // packed_sint32, packed
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_PackedSint32, err = pbfast.AppendZigZags(m.xxx_hidden_PackedSint32, v); err != nil {
+			if m.xxx_hidden_PackedSint32, err = runtime.AppendZigZags(m.xxx_hidden_PackedSint32, v); err != nil {
 				return err
 			}
 		case 0x280: // packed_sint64
@@ -6861,27 +6908,27 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			m.xxx_hidden_PackedSint64 = append(m.xxx_hidden_PackedSint64, pbfast.UnZigZag(v))
+			m.xxx_hidden_PackedSint64 = append(m.xxx_hidden_PackedSint64, runtime.UnZigZag(v))
 		case 0x282: // packed_sint64, packed
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_PackedSint64, err = pbfast.AppendZigZags(m.xxx_hidden_PackedSint64, v); err != nil {
+			if m.xxx_hidden_PackedSint64, err = runtime.AppendZigZags(m.xxx_hidden_PackedSint64, v); err != nil {
 				return err
 			}
 		case 0x28d: // packed_fixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_PackedFixed32 = append(m.xxx_hidden_PackedFixed32, uint32(v))
@@ -6891,17 +6938,17 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_PackedFixed32, err = pbfast.AppendFixed32s(m.xxx_hidden_PackedFixed32, v); err != nil {
+			if m.xxx_hidden_PackedFixed32, err = runtime.AppendFixed32s(m.xxx_hidden_PackedFixed32, v); err != nil {
 				return err
 			}
 		case 0x291: // packed_fixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_PackedFixed64 = append(m.xxx_hidden_PackedFixed64, uint64(v))
@@ -6911,17 +6958,17 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_PackedFixed64, err = pbfast.AppendFixed64s(m.xxx_hidden_PackedFixed64, v); err != nil {
+			if m.xxx_hidden_PackedFixed64, err = runtime.AppendFixed64s(m.xxx_hidden_PackedFixed64, v); err != nil {
 				return err
 			}
 		case 0x29d: // packed_sfixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_PackedSfixed32 = append(m.xxx_hidden_PackedSfixed32, int32(v))
@@ -6931,17 +6978,17 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_PackedSfixed32, err = pbfast.AppendFixed32s(m.xxx_hidden_PackedSfixed32, v); err != nil {
+			if m.xxx_hidden_PackedSfixed32, err = runtime.AppendFixed32s(m.xxx_hidden_PackedSfixed32, v); err != nil {
 				return err
 			}
 		case 0x2a1: // packed_sfixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_PackedSfixed64 = append(m.xxx_hidden_PackedSfixed64, int64(v))
@@ -6951,17 +6998,17 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_PackedSfixed64, err = pbfast.AppendFixed64s(m.xxx_hidden_PackedSfixed64, v); err != nil {
+			if m.xxx_hidden_PackedSfixed64, err = runtime.AppendFixed64s(m.xxx_hidden_PackedSfixed64, v); err != nil {
 				return err
 			}
 		case 0x2ad: // packed_float
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_PackedFloat = append(m.xxx_hidden_PackedFloat, math.Float32frombits(v))
@@ -6971,17 +7018,17 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_PackedFloat, err = pbfast.AppendFixed32s(m.xxx_hidden_PackedFloat, v); err != nil {
+			if m.xxx_hidden_PackedFloat, err = runtime.AppendFixed32s(m.xxx_hidden_PackedFloat, v); err != nil {
 				return err
 			}
 		case 0x2b1: // packed_double
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_PackedDouble = append(m.xxx_hidden_PackedDouble, math.Float64frombits(v))
@@ -6991,11 +7038,11 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_PackedDouble, err = pbfast.AppendFixed64s(m.xxx_hidden_PackedDouble, v); err != nil {
+			if m.xxx_hidden_PackedDouble, err = runtime.AppendFixed64s(m.xxx_hidden_PackedDouble, v); err != nil {
 				return err
 			}
 		case 0x2b8: // packed_bool
@@ -7003,8 +7050,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_PackedBool = append(m.xxx_hidden_PackedBool, v != 0)
 		case 0x2ba: // packed_bool, packed
@@ -7013,11 +7060,11 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_PackedBool, err = pbfast.AppendBools(m.xxx_hidden_PackedBool, v); err != nil {
+			if m.xxx_hidden_PackedBool, err = runtime.AppendBools(m.xxx_hidden_PackedBool, v); err != nil {
 				return err
 			}
 		case 0x2c0: // packed_nested_enum
@@ -7025,8 +7072,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_PackedNestedEnum = append(m.xxx_hidden_PackedNestedEnum, TestAllTypesProto2_NestedEnum(v))
 		case 0x2c2: // packed_nested_enum, packed
@@ -7035,11 +7082,11 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_PackedNestedEnum, err = pbfast.AppendVarints(m.xxx_hidden_PackedNestedEnum, v); err != nil {
+			if m.xxx_hidden_PackedNestedEnum, err = runtime.AppendVarints(m.xxx_hidden_PackedNestedEnum, v); err != nil {
 				return err
 			}
 		case 0x2c8: // unpacked_int32
@@ -7047,8 +7094,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_UnpackedInt32 = append(m.xxx_hidden_UnpackedInt32, int32(v))
 		case 0x2ca: // unpacked_int32, packed
@@ -7057,11 +7104,11 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_UnpackedInt32, err = pbfast.AppendVarints(m.xxx_hidden_UnpackedInt32, v); err != nil {
+			if m.xxx_hidden_UnpackedInt32, err = runtime.AppendVarints(m.xxx_hidden_UnpackedInt32, v); err != nil {
 				return err
 			}
 		case 0x2d0: // unpacked_int64
@@ -7069,8 +7116,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_UnpackedInt64 = append(m.xxx_hidden_UnpackedInt64, int64(v))
 		case 0x2d2: // unpacked_int64, packed
@@ -7079,11 +7126,11 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_UnpackedInt64, err = pbfast.AppendVarints(m.xxx_hidden_UnpackedInt64, v); err != nil {
+			if m.xxx_hidden_UnpackedInt64, err = runtime.AppendVarints(m.xxx_hidden_UnpackedInt64, v); err != nil {
 				return err
 			}
 		case 0x2d8: // unpacked_uint32
@@ -7091,8 +7138,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_UnpackedUint32 = append(m.xxx_hidden_UnpackedUint32, uint32(v))
 		case 0x2da: // unpacked_uint32, packed
@@ -7101,11 +7148,11 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_UnpackedUint32, err = pbfast.AppendVarints(m.xxx_hidden_UnpackedUint32, v); err != nil {
+			if m.xxx_hidden_UnpackedUint32, err = runtime.AppendVarints(m.xxx_hidden_UnpackedUint32, v); err != nil {
 				return err
 			}
 		case 0x2e0: // unpacked_uint64
@@ -7113,8 +7160,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_UnpackedUint64 = append(m.xxx_hidden_UnpackedUint64, v)
 		case 0x2e2: // unpacked_uint64, packed
@@ -7123,11 +7170,11 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_UnpackedUint64, err = pbfast.AppendVarints(m.xxx_hidden_UnpackedUint64, v); err != nil {
+			if m.xxx_hidden_UnpackedUint64, err = runtime.AppendVarints(m.xxx_hidden_UnpackedUint64, v); err != nil {
 				return err
 			}
 		case 0x2e8: // unpacked_sint32
@@ -7135,21 +7182,21 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			m.xxx_hidden_UnpackedSint32 = append(m.xxx_hidden_UnpackedSint32, int32(pbfast.UnZigZag(uint64(uint32(v)))))
+			m.xxx_hidden_UnpackedSint32 = append(m.xxx_hidden_UnpackedSint32, int32(runtime.UnZigZag(uint64(uint32(v)))))
 		case 0x2ea: // unpacked_sint32, packed
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_UnpackedSint32, err = pbfast.AppendZigZags(m.xxx_hidden_UnpackedSint32, v); err != nil {
+			if m.xxx_hidden_UnpackedSint32, err = runtime.AppendZigZags(m.xxx_hidden_UnpackedSint32, v); err != nil {
 				return err
 			}
 		case 0x2f0: // unpacked_sint64
@@ -7157,27 +7204,27 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			m.xxx_hidden_UnpackedSint64 = append(m.xxx_hidden_UnpackedSint64, pbfast.UnZigZag(v))
+			m.xxx_hidden_UnpackedSint64 = append(m.xxx_hidden_UnpackedSint64, runtime.UnZigZag(v))
 		case 0x2f2: // unpacked_sint64, packed
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_UnpackedSint64, err = pbfast.AppendZigZags(m.xxx_hidden_UnpackedSint64, v); err != nil {
+			if m.xxx_hidden_UnpackedSint64, err = runtime.AppendZigZags(m.xxx_hidden_UnpackedSint64, v); err != nil {
 				return err
 			}
 		case 0x2fd: // unpacked_fixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_UnpackedFixed32 = append(m.xxx_hidden_UnpackedFixed32, uint32(v))
@@ -7187,17 +7234,17 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_UnpackedFixed32, err = pbfast.AppendFixed32s(m.xxx_hidden_UnpackedFixed32, v); err != nil {
+			if m.xxx_hidden_UnpackedFixed32, err = runtime.AppendFixed32s(m.xxx_hidden_UnpackedFixed32, v); err != nil {
 				return err
 			}
 		case 0x301: // unpacked_fixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_UnpackedFixed64 = append(m.xxx_hidden_UnpackedFixed64, uint64(v))
@@ -7207,17 +7254,17 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_UnpackedFixed64, err = pbfast.AppendFixed64s(m.xxx_hidden_UnpackedFixed64, v); err != nil {
+			if m.xxx_hidden_UnpackedFixed64, err = runtime.AppendFixed64s(m.xxx_hidden_UnpackedFixed64, v); err != nil {
 				return err
 			}
 		case 0x30d: // unpacked_sfixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_UnpackedSfixed32 = append(m.xxx_hidden_UnpackedSfixed32, int32(v))
@@ -7227,17 +7274,17 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_UnpackedSfixed32, err = pbfast.AppendFixed32s(m.xxx_hidden_UnpackedSfixed32, v); err != nil {
+			if m.xxx_hidden_UnpackedSfixed32, err = runtime.AppendFixed32s(m.xxx_hidden_UnpackedSfixed32, v); err != nil {
 				return err
 			}
 		case 0x311: // unpacked_sfixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_UnpackedSfixed64 = append(m.xxx_hidden_UnpackedSfixed64, int64(v))
@@ -7247,17 +7294,17 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_UnpackedSfixed64, err = pbfast.AppendFixed64s(m.xxx_hidden_UnpackedSfixed64, v); err != nil {
+			if m.xxx_hidden_UnpackedSfixed64, err = runtime.AppendFixed64s(m.xxx_hidden_UnpackedSfixed64, v); err != nil {
 				return err
 			}
 		case 0x31d: // unpacked_float
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_UnpackedFloat = append(m.xxx_hidden_UnpackedFloat, math.Float32frombits(v))
@@ -7267,17 +7314,17 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_UnpackedFloat, err = pbfast.AppendFixed32s(m.xxx_hidden_UnpackedFloat, v); err != nil {
+			if m.xxx_hidden_UnpackedFloat, err = runtime.AppendFixed32s(m.xxx_hidden_UnpackedFloat, v); err != nil {
 				return err
 			}
 		case 0x321: // unpacked_double
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_UnpackedDouble = append(m.xxx_hidden_UnpackedDouble, math.Float64frombits(v))
@@ -7287,11 +7334,11 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_UnpackedDouble, err = pbfast.AppendFixed64s(m.xxx_hidden_UnpackedDouble, v); err != nil {
+			if m.xxx_hidden_UnpackedDouble, err = runtime.AppendFixed64s(m.xxx_hidden_UnpackedDouble, v); err != nil {
 				return err
 			}
 		case 0x328: // unpacked_bool
@@ -7299,8 +7346,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_UnpackedBool = append(m.xxx_hidden_UnpackedBool, v != 0)
 		case 0x32a: // unpacked_bool, packed
@@ -7309,11 +7356,11 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_UnpackedBool, err = pbfast.AppendBools(m.xxx_hidden_UnpackedBool, v); err != nil {
+			if m.xxx_hidden_UnpackedBool, err = runtime.AppendBools(m.xxx_hidden_UnpackedBool, v); err != nil {
 				return err
 			}
 		case 0x330: // unpacked_nested_enum
@@ -7321,8 +7368,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_UnpackedNestedEnum = append(m.xxx_hidden_UnpackedNestedEnum, TestAllTypesProto2_NestedEnum(v))
 		case 0x332: // unpacked_nested_enum, packed
@@ -7331,41 +7378,41 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_UnpackedNestedEnum, err = pbfast.AppendVarints(m.xxx_hidden_UnpackedNestedEnum, v); err != nil {
+			if m.xxx_hidden_UnpackedNestedEnum, err = runtime.AppendVarints(m.xxx_hidden_UnpackedNestedEnum, v); err != nil {
 				return err
 			}
 		case 0x33a: // map_int32_nested_message
 			if m.xxx_hidden_MapInt32NestedMessage == nil {
-				m.xxx_hidden_MapInt32NestedMessage = make(map[int32]*TestAllTypesProto2_NestedMessage, pbfast.Run(p, i, 0x6ba))
+				m.xxx_hidden_MapInt32NestedMessage = make(map[int32]*TestAllTypesProto2_NestedMessage, runtime.Run(p, i, 0x6ba))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapInt32NestedMessageEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapInt32NestedMessage(d, v, depth); err != nil {
 				return err
 			}
 		case 0x342: // map_int32_bool
 			if m.xxx_hidden_MapInt32Bool == nil {
-				m.xxx_hidden_MapInt32Bool = make(map[int32]bool, pbfast.Run(p, i, 0x6c2))
+				m.xxx_hidden_MapInt32Bool = make(map[int32]bool, runtime.Run(p, i, 0x6c2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapInt32BoolEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapInt32Bool(d, v, depth); err != nil {
 				return err
 			}
 		case 0x378: // oneof_uint32
@@ -7373,8 +7420,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_OneofField = &testAllTypesProto2_OneofUint32{OneofUint32: uint32(v)}
 		case 0x382: // oneof_nested_message
@@ -7383,8 +7430,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			o, _ := m.xxx_hidden_OneofField.(*testAllTypesProto2_OneofNestedMessage)
 			if o == nil {
@@ -7403,8 +7450,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_OneofField = &testAllTypesProto2_OneofString{OneofString: d.String(v)}
 		case 0x392: // oneof_bytes
@@ -7413,8 +7460,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_OneofField = &testAllTypesProto2_OneofBytes{OneofBytes: d.PresentBytes(v)}
 		case 0x398: // oneof_bool
@@ -7422,8 +7469,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_OneofField = &testAllTypesProto2_OneofBool{OneofBool: v != 0}
 		case 0x3a0: // oneof_uint64
@@ -7431,21 +7478,21 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_OneofField = &testAllTypesProto2_OneofUint64{OneofUint64: v}
 		case 0x3ad: // oneof_float
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_OneofField = &testAllTypesProto2_OneofFloat{OneofFloat: math.Float32frombits(v)}
 		case 0x3b1: // oneof_double
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_OneofField = &testAllTypesProto2_OneofDouble{OneofDouble: math.Float64frombits(v)}
@@ -7454,8 +7501,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_OneofField = &testAllTypesProto2_OneofEnum{OneofEnum: TestAllTypesProto2_NestedEnum(v)}
 		case 0x64b: // data, a group
@@ -7473,8 +7520,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_DefaultInt32 = int32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[2], 95, 129)
@@ -7483,8 +7530,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_DefaultInt64 = int64(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 96, 129)
@@ -7493,8 +7540,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_DefaultUint32 = uint32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 97, 129)
@@ -7503,8 +7550,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_DefaultUint64 = v
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 98, 129)
@@ -7513,65 +7560,65 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			m.xxx_hidden_DefaultSint32 = int32(pbfast.UnZigZag(uint64(uint32(v))))
+			m.xxx_hidden_DefaultSint32 = int32(runtime.UnZigZag(uint64(uint32(v))))
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 99, 129)
 		case 0x7b0: // default_sint64
 			var v uint64
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			m.xxx_hidden_DefaultSint64 = pbfast.UnZigZag(v)
+			m.xxx_hidden_DefaultSint64 = runtime.UnZigZag(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 100, 129)
 		case 0x7bd: // default_fixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_DefaultFixed32 = uint32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 101, 129)
 		case 0x7c1: // default_fixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_DefaultFixed64 = uint64(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 102, 129)
 		case 0x7cd: // default_sfixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_DefaultSfixed32 = int32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 103, 129)
 		case 0x7d1: // default_sfixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_DefaultSfixed64 = int64(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 104, 129)
 		case 0x7dd: // default_float
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_DefaultFloat = math.Float32frombits(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 105, 129)
 		case 0x7e1: // default_double
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_DefaultDouble = math.Float64frombits(v)
@@ -7581,8 +7628,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_DefaultBool = v != 0
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 107, 129)
@@ -7592,8 +7639,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.xxx_hidden_DefaultString == nil {
 				if m.xxx_hidden_DefaultString = oldDefaultString; m.xxx_hidden_DefaultString == nil {
@@ -7608,8 +7655,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_DefaultBytes = d.PresentBytes(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 109, 129)
@@ -7618,8 +7665,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_Fieldname1 = int32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 110, 129)
@@ -7628,8 +7675,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_FieldName2 = int32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 111, 129)
@@ -7638,8 +7685,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_XFieldName3 = int32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 112, 129)
@@ -7648,8 +7695,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_Field_Name4_ = int32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 113, 129)
@@ -7658,8 +7705,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_Field0Name5 = int32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 114, 129)
@@ -7668,8 +7715,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_Field_0Name6 = int32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 115, 129)
@@ -7678,8 +7725,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_FieldName7 = int32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 116, 129)
@@ -7688,8 +7735,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_FieldName8 = int32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 117, 129)
@@ -7698,8 +7745,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_Field_Name9 = int32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 118, 129)
@@ -7708,8 +7755,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_Field_Name10 = int32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 119, 129)
@@ -7718,8 +7765,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_FIELD_NAME11 = int32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 120, 129)
@@ -7728,8 +7775,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_FIELDName12 = int32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 121, 129)
@@ -7738,8 +7785,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_XFieldName13 = int32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 122, 129)
@@ -7748,8 +7795,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_X_FieldName14 = int32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 123, 129)
@@ -7758,8 +7805,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_Field_Name15 = int32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 124, 129)
@@ -7768,8 +7815,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_Field__Name16 = int32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 125, 129)
@@ -7778,8 +7825,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_FieldName17__ = int32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 126, 129)
@@ -7788,8 +7835,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_FieldName18__ = int32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[3], 127, 129)
@@ -7799,8 +7846,8 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.xxx_hidden_MessageSetCorrect == nil {
 				m.xxx_hidden_MessageSetCorrect = new(TestAllTypesProto2_MessageSetCorrect)
@@ -7812,7 +7859,7 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if depth == 0 {
 				switch tag >> 3 {
 				case 56, 57, 58, 59, 60, 61, 62, 63, 64, 65, 66, 67, 68, 69, 70, 71, 72, 73, 74, 103, 104:
-					return pbfast.ErrDepth
+					return runtime.ErrDepth
 				}
 			}
 			if tag>>3 >= 120 && tag>>3 < 201 {
@@ -7823,15 +7870,12 @@ func (m *TestAllTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				continue
 			}
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
-
-// SizeOf returns the length of the message's encoding in bytes.
-func (m *TestAllTypesProto2_NestedMessage) SizeOf() int { return m.PbfastSize() }
 
 // MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
 func (m *TestAllTypesProto2_NestedMessage) MarshalAppend(b []byte) ([]byte, error) {
@@ -7841,17 +7885,17 @@ func (m *TestAllTypesProto2_NestedMessage) MarshalAppend(b []byte) ([]byte, erro
 	if err := proto.CheckInitialized(m); err != nil {
 		return b, err
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := e.Start(b, m)
 	w, i = m.pbfastEncode(&e, w, i)
 	return e.Finish(w, i)
 }
 
-// Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
 func (m *TestAllTypesProto2_NestedMessage) Unmarshal(data []byte) error {
 	*m = TestAllTypesProto2_NestedMessage{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, pbfast.Copy(data), pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, runtime.Copy(data), runtime.DefaultDepth); err != nil {
 		return err
 	}
 	if err := proto.CheckInitialized(m); err != nil {
@@ -7860,11 +7904,11 @@ func (m *TestAllTypesProto2_NestedMessage) Unmarshal(data []byte) error {
 	return nil
 }
 
-// UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
+// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
 func (m *TestAllTypesProto2_NestedMessage) UnmarshalOwn(data []byte) error {
 	*m = TestAllTypesProto2_NestedMessage{}
-	d := pbfast.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{Own: true, Apart: true}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	if err := proto.CheckInitialized(m); err != nil {
@@ -7876,8 +7920,8 @@ func (m *TestAllTypesProto2_NestedMessage) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *TestAllTypesProto2_NestedMessage) UnmarshalAlias(data []byte) error {
 	*m = TestAllTypesProto2_NestedMessage{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	if err := proto.CheckInitialized(m); err != nil {
@@ -7890,8 +7934,8 @@ func (m *TestAllTypesProto2_NestedMessage) UnmarshalAlias(data []byte) error {
 // values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestAllTypesProto2_NestedMessage) UnmarshalReuse(data []byte) error {
-	var d pbfast.Decoder
-	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
+	var d runtime.Decoder
+	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	if err := proto.CheckInitialized(m); err != nil {
@@ -7901,14 +7945,14 @@ func (m *TestAllTypesProto2_NestedMessage) UnmarshalReuse(data []byte) error {
 }
 
 // SizeVT is SizeOf.
-func (m *TestAllTypesProto2_NestedMessage) SizeVT() int { return m.PbfastSize() }
+func (m *TestAllTypesProto2_NestedMessage) SizeVT() int { return m.SizeOf() }
 
 // MarshalVT returns the message's encoding. It does not look for required fields.
 func (m *TestAllTypesProto2_NestedMessage) MarshalVT() ([]byte, error) {
 	if m == nil {
 		return nil, nil
 	}
-	size := m.PbfastSize()
+	size := m.SizeOf()
 	data := make([]byte, size)
 	n, err := m.MarshalToSizedBufferVT(data)
 	if err != nil {
@@ -7919,7 +7963,15 @@ func (m *TestAllTypesProto2_NestedMessage) MarshalVT() ([]byte, error) {
 
 // MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *TestAllTypesProto2_NestedMessage) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.PbfastSize()])
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+}
+
+// MarshalVTStrict returns the message's encoding. It does not look for required fields.
+func (m *TestAllTypesProto2_NestedMessage) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
+
+// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
+func (m *TestAllTypesProto2_NestedMessage) MarshalToVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
 // MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
@@ -7927,39 +7979,66 @@ func (m *TestAllTypesProto2_NestedMessage) MarshalToSizedBufferVT(data []byte) (
 	if m == nil {
 		return 0, nil
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := m.pbfastEncode(&e, data, len(data))
 	return e.Written(w, i)
 }
 
+// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *TestAllTypesProto2_NestedMessage) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data)
+}
+
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestAllTypesProto2_NestedMessage) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{}
-	return m.pbfastDecode(&d, pbfast.Copy(data), pbfast.DefaultDepth)
+	d := runtime.Decoder{Own: true, Apart: true}
+	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *TestAllTypesProto2_NestedMessage) UnmarshalVTUnsafe(data []byte) error {
-	var d pbfast.Decoder
-	return m.pbfastDecode(&d, data, pbfast.DefaultDepth)
+	var d runtime.Decoder
+	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
 }
 
-// PbfastSize is SizeOf, for the run time.
-func (m *TestAllTypesProto2_NestedMessage) PbfastSize() (n int) {
+// CloneVT is proto.Clone.
+func (m *TestAllTypesProto2_NestedMessage) CloneVT() *TestAllTypesProto2_NestedMessage {
+	if m == nil {
+		return nil
+	}
+	return proto.Clone(m).(*TestAllTypesProto2_NestedMessage)
+}
+
+// CloneMessageVT is CloneVT.
+func (m *TestAllTypesProto2_NestedMessage) CloneMessageVT() proto.Message { return m.CloneVT() }
+
+// EqualVT is proto.Equal.
+func (m *TestAllTypesProto2_NestedMessage) EqualVT(other *TestAllTypesProto2_NestedMessage) bool {
+	return proto.Equal(m, other)
+}
+
+// EqualMessageVT is EqualVT, and false for a message of another type.
+func (m *TestAllTypesProto2_NestedMessage) EqualMessageVT(other proto.Message) bool {
+	o, ok := other.(*TestAllTypesProto2_NestedMessage)
+	return ok && m.EqualVT(o)
+}
+
+// SizeOf returns the length of the message's encoding in bytes.
+func (m *TestAllTypesProto2_NestedMessage) SizeOf() (n int) {
 	if m == nil {
 		return 0
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 0) {
-		n += 1 + pbfast.SizeVarint(uint64(int64(m.xxx_hidden_A)))
+		n += 1 + runtime.SizeVarint(uint64(int64(m.xxx_hidden_A)))
 	}
 	if m.xxx_hidden_Corecursive != nil {
-		l := m.xxx_hidden_Corecursive.PbfastSize()
-		n += 1 + l + pbfast.SizeVarint(uint64(l))
+		l := m.xxx_hidden_Corecursive.SizeOf()
+		n += 1 + l + runtime.SizeVarint(uint64(l))
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *TestAllTypesProto2_NestedMessage) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
+func (m *TestAllTypesProto2_NestedMessage) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
 	if m == nil {
 		return w, i
 	}
@@ -7976,7 +8055,7 @@ func (m *TestAllTypesProto2_NestedMessage) pbfastEncode(e *pbfast.Encoder, w []b
 		if i < 11 {
 			w, i = e.Grow(w, i, 11)
 		}
-		i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 		i--
 		w[i] = 0x12
 	}
@@ -7984,23 +8063,23 @@ func (m *TestAllTypesProto2_NestedMessage) pbfastEncode(e *pbfast.Encoder, w []b
 		w, i = e.Grow(w, i, 11)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 0) {
-		i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_A)))
+		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_A)))
 		i--
 		w[i] = 0x8
 	}
 	return w, i
 }
 
-func (m *TestAllTypesProto2_NestedMessage) pbfastDecode(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesProto2_NestedMessage) pbfastDecode(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -8009,8 +8088,8 @@ func (m *TestAllTypesProto2_NestedMessage) pbfastDecode(d *pbfast.Decoder, p []b
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_A = int32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 2)
@@ -8020,8 +8099,8 @@ func (m *TestAllTypesProto2_NestedMessage) pbfastDecode(d *pbfast.Decoder, p []b
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.xxx_hidden_Corecursive == nil {
 				m.xxx_hidden_Corecursive = new(TestAllTypesProto2)
@@ -8031,16 +8110,16 @@ func (m *TestAllTypesProto2_NestedMessage) pbfastDecode(d *pbfast.Decoder, p []b
 			}
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
 
-func (m *TestAllTypesProto2_NestedMessage) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesProto2_NestedMessage) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	m.unknownFields = m.unknownFields[:0]
 	clear(m.XXX_presence[:])
@@ -8051,8 +8130,8 @@ func (m *TestAllTypesProto2_NestedMessage) pbfastReuse(d *pbfast.Decoder, p []by
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -8061,8 +8140,8 @@ func (m *TestAllTypesProto2_NestedMessage) pbfastReuse(d *pbfast.Decoder, p []by
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_A = int32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 2)
@@ -8072,8 +8151,8 @@ func (m *TestAllTypesProto2_NestedMessage) pbfastReuse(d *pbfast.Decoder, p []by
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.xxx_hidden_Corecursive != nil {
 				if err := m.xxx_hidden_Corecursive.pbfastDecode(d, v, nil, depth); err != nil {
@@ -8089,15 +8168,12 @@ func (m *TestAllTypesProto2_NestedMessage) pbfastReuse(d *pbfast.Decoder, p []by
 			}
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
-
-// SizeOf returns the length of the message's encoding in bytes.
-func (m *TestAllTypesProto2_Data) SizeOf() int { return m.PbfastSize() }
 
 // MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
 func (m *TestAllTypesProto2_Data) MarshalAppend(b []byte) ([]byte, error) {
@@ -8109,29 +8185,29 @@ func (m *TestAllTypesProto2_Data) MarshalAppend(b []byte) ([]byte, error) {
 
 func (m *TestAllTypesProto2_Data) pbfastAppend(b []byte) []byte {
 	if protoimpl.X.Present(&m.XXX_presence[0], 0) {
-		b = pbfast.AppendVarint(append(b, 0xd0, 0xc), uint64(int64(m.xxx_hidden_GroupInt32)))
+		b = runtime.AppendVarint(append(b, 0xd0, 0xc), uint64(int64(m.xxx_hidden_GroupInt32)))
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 1) {
-		b = pbfast.AppendVarint(append(b, 0xd8, 0xc), uint64(m.xxx_hidden_GroupUint32))
+		b = runtime.AppendVarint(append(b, 0xd8, 0xc), uint64(m.xxx_hidden_GroupUint32))
 	}
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
 func (m *TestAllTypesProto2_Data) Unmarshal(data []byte) error {
 	*m = TestAllTypesProto2_Data{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
-// UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
+// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
 func (m *TestAllTypesProto2_Data) UnmarshalOwn(data []byte) error {
 	*m = TestAllTypesProto2_Data{}
-	d := pbfast.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{Own: true, Apart: true}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -8140,8 +8216,8 @@ func (m *TestAllTypesProto2_Data) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *TestAllTypesProto2_Data) UnmarshalAlias(data []byte) error {
 	*m = TestAllTypesProto2_Data{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -8151,22 +8227,22 @@ func (m *TestAllTypesProto2_Data) UnmarshalAlias(data []byte) error {
 // values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestAllTypesProto2_Data) UnmarshalReuse(data []byte) error {
-	var d pbfast.Decoder
-	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
+	var d runtime.Decoder
+	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
 // SizeVT is SizeOf.
-func (m *TestAllTypesProto2_Data) SizeVT() int { return m.PbfastSize() }
+func (m *TestAllTypesProto2_Data) SizeVT() int { return m.SizeOf() }
 
 // MarshalVT returns the message's encoding. It does not look for required fields.
 func (m *TestAllTypesProto2_Data) MarshalVT() ([]byte, error) {
 	if m == nil {
 		return nil, nil
 	}
-	size := m.PbfastSize()
+	size := m.SizeOf()
 	data := make([]byte, size)
 	n, err := m.MarshalToSizedBufferVT(data)
 	if err != nil {
@@ -8177,7 +8253,15 @@ func (m *TestAllTypesProto2_Data) MarshalVT() ([]byte, error) {
 
 // MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *TestAllTypesProto2_Data) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.PbfastSize()])
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+}
+
+// MarshalVTStrict returns the message's encoding. It does not look for required fields.
+func (m *TestAllTypesProto2_Data) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
+
+// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
+func (m *TestAllTypesProto2_Data) MarshalToVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
 // MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
@@ -8185,38 +8269,65 @@ func (m *TestAllTypesProto2_Data) MarshalToSizedBufferVT(data []byte) (int, erro
 	if m == nil {
 		return 0, nil
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := m.pbfastEncode(&e, data, len(data))
 	return e.Written(w, i)
 }
 
+// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *TestAllTypesProto2_Data) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data)
+}
+
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestAllTypesProto2_Data) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{}
-	return m.pbfastDecode(&d, data, pbfast.DefaultDepth)
+	d := runtime.Decoder{Own: true, Apart: true}
+	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *TestAllTypesProto2_Data) UnmarshalVTUnsafe(data []byte) error {
-	var d pbfast.Decoder
-	return m.pbfastDecode(&d, data, pbfast.DefaultDepth)
+	var d runtime.Decoder
+	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
 }
 
-// PbfastSize is SizeOf, for the run time.
-func (m *TestAllTypesProto2_Data) PbfastSize() (n int) {
+// CloneVT is proto.Clone.
+func (m *TestAllTypesProto2_Data) CloneVT() *TestAllTypesProto2_Data {
+	if m == nil {
+		return nil
+	}
+	return proto.Clone(m).(*TestAllTypesProto2_Data)
+}
+
+// CloneMessageVT is CloneVT.
+func (m *TestAllTypesProto2_Data) CloneMessageVT() proto.Message { return m.CloneVT() }
+
+// EqualVT is proto.Equal.
+func (m *TestAllTypesProto2_Data) EqualVT(other *TestAllTypesProto2_Data) bool {
+	return proto.Equal(m, other)
+}
+
+// EqualMessageVT is EqualVT, and false for a message of another type.
+func (m *TestAllTypesProto2_Data) EqualMessageVT(other proto.Message) bool {
+	o, ok := other.(*TestAllTypesProto2_Data)
+	return ok && m.EqualVT(o)
+}
+
+// SizeOf returns the length of the message's encoding in bytes.
+func (m *TestAllTypesProto2_Data) SizeOf() (n int) {
 	if m == nil {
 		return 0
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 0) {
-		n += 2 + pbfast.SizeVarint(uint64(int64(m.xxx_hidden_GroupInt32)))
+		n += 2 + runtime.SizeVarint(uint64(int64(m.xxx_hidden_GroupInt32)))
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 1) {
-		n += 2 + pbfast.SizeVarint(uint64(m.xxx_hidden_GroupUint32))
+		n += 2 + runtime.SizeVarint(uint64(m.xxx_hidden_GroupUint32))
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *TestAllTypesProto2_Data) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
+func (m *TestAllTypesProto2_Data) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
 	if m == nil {
 		return w, i
 	}
@@ -8231,14 +8342,14 @@ func (m *TestAllTypesProto2_Data) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 		w, i = e.Grow(w, i, 19)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 1) {
-		i = pbfast.PutVarint(w, i, uint64(m.xxx_hidden_GroupUint32))
+		i = runtime.PutVarint(w, i, uint64(m.xxx_hidden_GroupUint32))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xd8
 		w[i+1] = 0xc
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 0) {
-		i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_GroupInt32)))
+		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_GroupInt32)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xd0
@@ -8247,16 +8358,16 @@ func (m *TestAllTypesProto2_Data) pbfastEncode(e *pbfast.Encoder, w []byte, i in
 	return w, i
 }
 
-func (m *TestAllTypesProto2_Data) pbfastDecode(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesProto2_Data) pbfastDecode(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -8265,8 +8376,8 @@ func (m *TestAllTypesProto2_Data) pbfastDecode(d *pbfast.Decoder, p []byte, dept
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_GroupInt32 = int32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 2)
@@ -8275,23 +8386,23 @@ func (m *TestAllTypesProto2_Data) pbfastDecode(d *pbfast.Decoder, p []byte, dept
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_GroupUint32 = uint32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 1, 2)
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
 
-func (m *TestAllTypesProto2_Data) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesProto2_Data) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	m.unknownFields = m.unknownFields[:0]
 	clear(m.XXX_presence[:])
@@ -8301,8 +8412,8 @@ func (m *TestAllTypesProto2_Data) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -8311,8 +8422,8 @@ func (m *TestAllTypesProto2_Data) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_GroupInt32 = int32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 2)
@@ -8321,22 +8432,19 @@ func (m *TestAllTypesProto2_Data) pbfastReuse(d *pbfast.Decoder, p []byte, depth
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_GroupUint32 = uint32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 1, 2)
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
-
-// SizeOf returns the length of the message's encoding in bytes.
-func (m *TestAllTypesProto2_MultiWordGroupField) SizeOf() int { return m.PbfastSize() }
 
 // MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
 func (m *TestAllTypesProto2_MultiWordGroupField) MarshalAppend(b []byte) ([]byte, error) {
@@ -8348,29 +8456,29 @@ func (m *TestAllTypesProto2_MultiWordGroupField) MarshalAppend(b []byte) ([]byte
 
 func (m *TestAllTypesProto2_MultiWordGroupField) pbfastAppend(b []byte) []byte {
 	if protoimpl.X.Present(&m.XXX_presence[0], 0) {
-		b = pbfast.AppendVarint(append(b, 0xe8, 0xc), uint64(int64(m.xxx_hidden_GroupInt32)))
+		b = runtime.AppendVarint(append(b, 0xe8, 0xc), uint64(int64(m.xxx_hidden_GroupInt32)))
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 1) {
-		b = pbfast.AppendVarint(append(b, 0xf0, 0xc), uint64(m.xxx_hidden_GroupUint32))
+		b = runtime.AppendVarint(append(b, 0xf0, 0xc), uint64(m.xxx_hidden_GroupUint32))
 	}
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
 func (m *TestAllTypesProto2_MultiWordGroupField) Unmarshal(data []byte) error {
 	*m = TestAllTypesProto2_MultiWordGroupField{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
-// UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
+// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
 func (m *TestAllTypesProto2_MultiWordGroupField) UnmarshalOwn(data []byte) error {
 	*m = TestAllTypesProto2_MultiWordGroupField{}
-	d := pbfast.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{Own: true, Apart: true}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -8379,8 +8487,8 @@ func (m *TestAllTypesProto2_MultiWordGroupField) UnmarshalOwn(data []byte) error
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *TestAllTypesProto2_MultiWordGroupField) UnmarshalAlias(data []byte) error {
 	*m = TestAllTypesProto2_MultiWordGroupField{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -8390,22 +8498,22 @@ func (m *TestAllTypesProto2_MultiWordGroupField) UnmarshalAlias(data []byte) err
 // values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestAllTypesProto2_MultiWordGroupField) UnmarshalReuse(data []byte) error {
-	var d pbfast.Decoder
-	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
+	var d runtime.Decoder
+	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
 // SizeVT is SizeOf.
-func (m *TestAllTypesProto2_MultiWordGroupField) SizeVT() int { return m.PbfastSize() }
+func (m *TestAllTypesProto2_MultiWordGroupField) SizeVT() int { return m.SizeOf() }
 
 // MarshalVT returns the message's encoding. It does not look for required fields.
 func (m *TestAllTypesProto2_MultiWordGroupField) MarshalVT() ([]byte, error) {
 	if m == nil {
 		return nil, nil
 	}
-	size := m.PbfastSize()
+	size := m.SizeOf()
 	data := make([]byte, size)
 	n, err := m.MarshalToSizedBufferVT(data)
 	if err != nil {
@@ -8416,7 +8524,17 @@ func (m *TestAllTypesProto2_MultiWordGroupField) MarshalVT() ([]byte, error) {
 
 // MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *TestAllTypesProto2_MultiWordGroupField) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.PbfastSize()])
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+}
+
+// MarshalVTStrict returns the message's encoding. It does not look for required fields.
+func (m *TestAllTypesProto2_MultiWordGroupField) MarshalVTStrict() ([]byte, error) {
+	return m.MarshalVT()
+}
+
+// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
+func (m *TestAllTypesProto2_MultiWordGroupField) MarshalToVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
 // MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
@@ -8424,38 +8542,65 @@ func (m *TestAllTypesProto2_MultiWordGroupField) MarshalToSizedBufferVT(data []b
 	if m == nil {
 		return 0, nil
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := m.pbfastEncode(&e, data, len(data))
 	return e.Written(w, i)
 }
 
+// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *TestAllTypesProto2_MultiWordGroupField) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data)
+}
+
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestAllTypesProto2_MultiWordGroupField) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{}
-	return m.pbfastDecode(&d, data, pbfast.DefaultDepth)
+	d := runtime.Decoder{Own: true, Apart: true}
+	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *TestAllTypesProto2_MultiWordGroupField) UnmarshalVTUnsafe(data []byte) error {
-	var d pbfast.Decoder
-	return m.pbfastDecode(&d, data, pbfast.DefaultDepth)
+	var d runtime.Decoder
+	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
 }
 
-// PbfastSize is SizeOf, for the run time.
-func (m *TestAllTypesProto2_MultiWordGroupField) PbfastSize() (n int) {
+// CloneVT is proto.Clone.
+func (m *TestAllTypesProto2_MultiWordGroupField) CloneVT() *TestAllTypesProto2_MultiWordGroupField {
+	if m == nil {
+		return nil
+	}
+	return proto.Clone(m).(*TestAllTypesProto2_MultiWordGroupField)
+}
+
+// CloneMessageVT is CloneVT.
+func (m *TestAllTypesProto2_MultiWordGroupField) CloneMessageVT() proto.Message { return m.CloneVT() }
+
+// EqualVT is proto.Equal.
+func (m *TestAllTypesProto2_MultiWordGroupField) EqualVT(other *TestAllTypesProto2_MultiWordGroupField) bool {
+	return proto.Equal(m, other)
+}
+
+// EqualMessageVT is EqualVT, and false for a message of another type.
+func (m *TestAllTypesProto2_MultiWordGroupField) EqualMessageVT(other proto.Message) bool {
+	o, ok := other.(*TestAllTypesProto2_MultiWordGroupField)
+	return ok && m.EqualVT(o)
+}
+
+// SizeOf returns the length of the message's encoding in bytes.
+func (m *TestAllTypesProto2_MultiWordGroupField) SizeOf() (n int) {
 	if m == nil {
 		return 0
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 0) {
-		n += 2 + pbfast.SizeVarint(uint64(int64(m.xxx_hidden_GroupInt32)))
+		n += 2 + runtime.SizeVarint(uint64(int64(m.xxx_hidden_GroupInt32)))
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 1) {
-		n += 2 + pbfast.SizeVarint(uint64(m.xxx_hidden_GroupUint32))
+		n += 2 + runtime.SizeVarint(uint64(m.xxx_hidden_GroupUint32))
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *TestAllTypesProto2_MultiWordGroupField) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
+func (m *TestAllTypesProto2_MultiWordGroupField) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
 	if m == nil {
 		return w, i
 	}
@@ -8470,14 +8615,14 @@ func (m *TestAllTypesProto2_MultiWordGroupField) pbfastEncode(e *pbfast.Encoder,
 		w, i = e.Grow(w, i, 19)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 1) {
-		i = pbfast.PutVarint(w, i, uint64(m.xxx_hidden_GroupUint32))
+		i = runtime.PutVarint(w, i, uint64(m.xxx_hidden_GroupUint32))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xf0
 		w[i+1] = 0xc
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 0) {
-		i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_GroupInt32)))
+		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_GroupInt32)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xe8
@@ -8486,16 +8631,16 @@ func (m *TestAllTypesProto2_MultiWordGroupField) pbfastEncode(e *pbfast.Encoder,
 	return w, i
 }
 
-func (m *TestAllTypesProto2_MultiWordGroupField) pbfastDecode(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesProto2_MultiWordGroupField) pbfastDecode(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -8504,8 +8649,8 @@ func (m *TestAllTypesProto2_MultiWordGroupField) pbfastDecode(d *pbfast.Decoder,
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_GroupInt32 = int32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 2)
@@ -8514,23 +8659,23 @@ func (m *TestAllTypesProto2_MultiWordGroupField) pbfastDecode(d *pbfast.Decoder,
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_GroupUint32 = uint32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 1, 2)
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
 
-func (m *TestAllTypesProto2_MultiWordGroupField) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesProto2_MultiWordGroupField) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	m.unknownFields = m.unknownFields[:0]
 	clear(m.XXX_presence[:])
@@ -8540,8 +8685,8 @@ func (m *TestAllTypesProto2_MultiWordGroupField) pbfastReuse(d *pbfast.Decoder, 
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -8550,8 +8695,8 @@ func (m *TestAllTypesProto2_MultiWordGroupField) pbfastReuse(d *pbfast.Decoder, 
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_GroupInt32 = int32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 2)
@@ -8560,49 +8705,46 @@ func (m *TestAllTypesProto2_MultiWordGroupField) pbfastReuse(d *pbfast.Decoder, 
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_GroupUint32 = uint32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 1, 2)
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
-func (m *TestAllTypesProto2_MessageSetCorrectExtension1) SizeOf() int { return m.PbfastSize() }
-
 // MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension1) MarshalAppend(b []byte) ([]byte, error) {
 	if m == nil {
 		return b, nil
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := e.Start(b, m)
 	w, i = m.pbfastEncode(&e, w, i)
 	return e.Finish(w, i)
 }
 
-// Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension1) Unmarshal(data []byte) error {
 	*m = TestAllTypesProto2_MessageSetCorrectExtension1{}
-	d := pbfast.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{Own: true}
+	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
-// UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
+// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension1) UnmarshalOwn(data []byte) error {
 	*m = TestAllTypesProto2_MessageSetCorrectExtension1{}
-	d := pbfast.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{Own: true, Apart: true}
+	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -8611,8 +8753,8 @@ func (m *TestAllTypesProto2_MessageSetCorrectExtension1) UnmarshalOwn(data []byt
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension1) UnmarshalAlias(data []byte) error {
 	*m = TestAllTypesProto2_MessageSetCorrectExtension1{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -8622,22 +8764,22 @@ func (m *TestAllTypesProto2_MessageSetCorrectExtension1) UnmarshalAlias(data []b
 // values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension1) UnmarshalReuse(data []byte) error {
-	var d pbfast.Decoder
-	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
+	var d runtime.Decoder
+	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
 // SizeVT is SizeOf.
-func (m *TestAllTypesProto2_MessageSetCorrectExtension1) SizeVT() int { return m.PbfastSize() }
+func (m *TestAllTypesProto2_MessageSetCorrectExtension1) SizeVT() int { return m.SizeOf() }
 
 // MarshalVT returns the message's encoding. It does not look for required fields.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension1) MarshalVT() ([]byte, error) {
 	if m == nil {
 		return nil, nil
 	}
-	size := m.PbfastSize()
+	size := m.SizeOf()
 	data := make([]byte, size)
 	n, err := m.MarshalToSizedBufferVT(data)
 	if err != nil {
@@ -8648,7 +8790,17 @@ func (m *TestAllTypesProto2_MessageSetCorrectExtension1) MarshalVT() ([]byte, er
 
 // MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension1) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.PbfastSize()])
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+}
+
+// MarshalVTStrict returns the message's encoding. It does not look for required fields.
+func (m *TestAllTypesProto2_MessageSetCorrectExtension1) MarshalVTStrict() ([]byte, error) {
+	return m.MarshalVT()
+}
+
+// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
+func (m *TestAllTypesProto2_MessageSetCorrectExtension1) MarshalToVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
 // MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
@@ -8656,36 +8808,65 @@ func (m *TestAllTypesProto2_MessageSetCorrectExtension1) MarshalToSizedBufferVT(
 	if m == nil {
 		return 0, nil
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := m.pbfastEncode(&e, data, len(data))
 	return e.Written(w, i)
 }
 
+// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *TestAllTypesProto2_MessageSetCorrectExtension1) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data)
+}
+
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension1) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{Own: true}
-	return m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth)
+	d := runtime.Decoder{Own: true, Apart: true}
+	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension1) UnmarshalVTUnsafe(data []byte) error {
-	var d pbfast.Decoder
-	return m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth)
+	var d runtime.Decoder
+	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
 }
 
-// PbfastSize is SizeOf, for the run time.
-func (m *TestAllTypesProto2_MessageSetCorrectExtension1) PbfastSize() (n int) {
+// CloneVT is proto.Clone.
+func (m *TestAllTypesProto2_MessageSetCorrectExtension1) CloneVT() *TestAllTypesProto2_MessageSetCorrectExtension1 {
+	if m == nil {
+		return nil
+	}
+	return proto.Clone(m).(*TestAllTypesProto2_MessageSetCorrectExtension1)
+}
+
+// CloneMessageVT is CloneVT.
+func (m *TestAllTypesProto2_MessageSetCorrectExtension1) CloneMessageVT() proto.Message {
+	return m.CloneVT()
+}
+
+// EqualVT is proto.Equal.
+func (m *TestAllTypesProto2_MessageSetCorrectExtension1) EqualVT(other *TestAllTypesProto2_MessageSetCorrectExtension1) bool {
+	return proto.Equal(m, other)
+}
+
+// EqualMessageVT is EqualVT, and false for a message of another type.
+func (m *TestAllTypesProto2_MessageSetCorrectExtension1) EqualMessageVT(other proto.Message) bool {
+	o, ok := other.(*TestAllTypesProto2_MessageSetCorrectExtension1)
+	return ok && m.EqualVT(o)
+}
+
+// SizeOf returns the length of the message's encoding in bytes.
+func (m *TestAllTypesProto2_MessageSetCorrectExtension1) SizeOf() (n int) {
 	if m == nil {
 		return 0
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 0) {
 		l := len(*m.xxx_hidden_Str)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *TestAllTypesProto2_MessageSetCorrectExtension1) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
+func (m *TestAllTypesProto2_MessageSetCorrectExtension1) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
 	if m == nil {
 		return w, i
 	}
@@ -8706,7 +8887,7 @@ func (m *TestAllTypesProto2_MessageSetCorrectExtension1) pbfastEncode(e *pbfast.
 		}
 		i -= len(v)
 		copy(w[i:], v)
-		i = pbfast.PutVarint(w, i, uint64(len(v)))
+		i = runtime.PutVarint(w, i, uint64(len(v)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xca
@@ -8725,16 +8906,16 @@ type pbfastTestAllTypesProto2_MessageSetCorrectExtension1Node struct {
 	s pbfastTestAllTypesProto2_MessageSetCorrectExtension1Parts
 }
 
-func (m *TestAllTypesProto2_MessageSetCorrectExtension1) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfastTestAllTypesProto2_MessageSetCorrectExtension1Parts, depth int) error {
+func (m *TestAllTypesProto2_MessageSetCorrectExtension1) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfastTestAllTypesProto2_MessageSetCorrectExtension1Parts, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -8744,29 +8925,30 @@ func (m *TestAllTypesProto2_MessageSetCorrectExtension1) pbfastDecode(d *pbfast.
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.xxx_hidden_Str == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesProto2_MessageSetCorrectExtension1Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.xxx_hidden_Str = &s.Str
+				} else {
+					m.xxx_hidden_Str = new(string)
 				}
-				m.xxx_hidden_Str = &s.Str
 			}
 			*m.xxx_hidden_Str = d.String(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 1)
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
 
-func (m *TestAllTypesProto2_MessageSetCorrectExtension1) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesProto2_MessageSetCorrectExtension1) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	m.unknownFields = m.unknownFields[:0]
 	clear(m.XXX_presence[:])
@@ -8776,8 +8958,8 @@ func (m *TestAllTypesProto2_MessageSetCorrectExtension1) pbfastReuse(d *pbfast.D
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -8787,8 +8969,8 @@ func (m *TestAllTypesProto2_MessageSetCorrectExtension1) pbfastReuse(d *pbfast.D
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.xxx_hidden_Str == nil {
 				if m.xxx_hidden_Str = oldStr; m.xxx_hidden_Str == nil {
@@ -8799,15 +8981,12 @@ func (m *TestAllTypesProto2_MessageSetCorrectExtension1) pbfastReuse(d *pbfast.D
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 1)
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
-
-// SizeOf returns the length of the message's encoding in bytes.
-func (m *TestAllTypesProto2_MessageSetCorrectExtension2) SizeOf() int { return m.PbfastSize() }
 
 // MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension2) MarshalAppend(b []byte) ([]byte, error) {
@@ -8819,26 +8998,26 @@ func (m *TestAllTypesProto2_MessageSetCorrectExtension2) MarshalAppend(b []byte)
 
 func (m *TestAllTypesProto2_MessageSetCorrectExtension2) pbfastAppend(b []byte) []byte {
 	if protoimpl.X.Present(&m.XXX_presence[0], 0) {
-		b = pbfast.AppendVarint(append(b, 0x48), uint64(int64(m.xxx_hidden_I)))
+		b = runtime.AppendVarint(append(b, 0x48), uint64(int64(m.xxx_hidden_I)))
 	}
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension2) Unmarshal(data []byte) error {
 	*m = TestAllTypesProto2_MessageSetCorrectExtension2{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
-// UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
+// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension2) UnmarshalOwn(data []byte) error {
 	*m = TestAllTypesProto2_MessageSetCorrectExtension2{}
-	d := pbfast.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{Own: true, Apart: true}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -8847,8 +9026,8 @@ func (m *TestAllTypesProto2_MessageSetCorrectExtension2) UnmarshalOwn(data []byt
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension2) UnmarshalAlias(data []byte) error {
 	*m = TestAllTypesProto2_MessageSetCorrectExtension2{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -8858,22 +9037,22 @@ func (m *TestAllTypesProto2_MessageSetCorrectExtension2) UnmarshalAlias(data []b
 // values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension2) UnmarshalReuse(data []byte) error {
-	var d pbfast.Decoder
-	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
+	var d runtime.Decoder
+	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
 // SizeVT is SizeOf.
-func (m *TestAllTypesProto2_MessageSetCorrectExtension2) SizeVT() int { return m.PbfastSize() }
+func (m *TestAllTypesProto2_MessageSetCorrectExtension2) SizeVT() int { return m.SizeOf() }
 
 // MarshalVT returns the message's encoding. It does not look for required fields.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension2) MarshalVT() ([]byte, error) {
 	if m == nil {
 		return nil, nil
 	}
-	size := m.PbfastSize()
+	size := m.SizeOf()
 	data := make([]byte, size)
 	n, err := m.MarshalToSizedBufferVT(data)
 	if err != nil {
@@ -8884,7 +9063,17 @@ func (m *TestAllTypesProto2_MessageSetCorrectExtension2) MarshalVT() ([]byte, er
 
 // MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension2) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.PbfastSize()])
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+}
+
+// MarshalVTStrict returns the message's encoding. It does not look for required fields.
+func (m *TestAllTypesProto2_MessageSetCorrectExtension2) MarshalVTStrict() ([]byte, error) {
+	return m.MarshalVT()
+}
+
+// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
+func (m *TestAllTypesProto2_MessageSetCorrectExtension2) MarshalToVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
 // MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
@@ -8892,35 +9081,64 @@ func (m *TestAllTypesProto2_MessageSetCorrectExtension2) MarshalToSizedBufferVT(
 	if m == nil {
 		return 0, nil
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := m.pbfastEncode(&e, data, len(data))
 	return e.Written(w, i)
 }
 
+// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *TestAllTypesProto2_MessageSetCorrectExtension2) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data)
+}
+
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension2) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{}
-	return m.pbfastDecode(&d, data, pbfast.DefaultDepth)
+	d := runtime.Decoder{Own: true, Apart: true}
+	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *TestAllTypesProto2_MessageSetCorrectExtension2) UnmarshalVTUnsafe(data []byte) error {
-	var d pbfast.Decoder
-	return m.pbfastDecode(&d, data, pbfast.DefaultDepth)
+	var d runtime.Decoder
+	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
 }
 
-// PbfastSize is SizeOf, for the run time.
-func (m *TestAllTypesProto2_MessageSetCorrectExtension2) PbfastSize() (n int) {
+// CloneVT is proto.Clone.
+func (m *TestAllTypesProto2_MessageSetCorrectExtension2) CloneVT() *TestAllTypesProto2_MessageSetCorrectExtension2 {
+	if m == nil {
+		return nil
+	}
+	return proto.Clone(m).(*TestAllTypesProto2_MessageSetCorrectExtension2)
+}
+
+// CloneMessageVT is CloneVT.
+func (m *TestAllTypesProto2_MessageSetCorrectExtension2) CloneMessageVT() proto.Message {
+	return m.CloneVT()
+}
+
+// EqualVT is proto.Equal.
+func (m *TestAllTypesProto2_MessageSetCorrectExtension2) EqualVT(other *TestAllTypesProto2_MessageSetCorrectExtension2) bool {
+	return proto.Equal(m, other)
+}
+
+// EqualMessageVT is EqualVT, and false for a message of another type.
+func (m *TestAllTypesProto2_MessageSetCorrectExtension2) EqualMessageVT(other proto.Message) bool {
+	o, ok := other.(*TestAllTypesProto2_MessageSetCorrectExtension2)
+	return ok && m.EqualVT(o)
+}
+
+// SizeOf returns the length of the message's encoding in bytes.
+func (m *TestAllTypesProto2_MessageSetCorrectExtension2) SizeOf() (n int) {
 	if m == nil {
 		return 0
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 0) {
-		n += 1 + pbfast.SizeVarint(uint64(int64(m.xxx_hidden_I)))
+		n += 1 + runtime.SizeVarint(uint64(int64(m.xxx_hidden_I)))
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *TestAllTypesProto2_MessageSetCorrectExtension2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
+func (m *TestAllTypesProto2_MessageSetCorrectExtension2) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
 	if m == nil {
 		return w, i
 	}
@@ -8935,23 +9153,23 @@ func (m *TestAllTypesProto2_MessageSetCorrectExtension2) pbfastEncode(e *pbfast.
 		w, i = e.Grow(w, i, 11)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 0) {
-		i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_I)))
+		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_I)))
 		i--
 		w[i] = 0x48
 	}
 	return w, i
 }
 
-func (m *TestAllTypesProto2_MessageSetCorrectExtension2) pbfastDecode(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesProto2_MessageSetCorrectExtension2) pbfastDecode(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -8960,23 +9178,23 @@ func (m *TestAllTypesProto2_MessageSetCorrectExtension2) pbfastDecode(d *pbfast.
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_I = int32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 1)
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
 
-func (m *TestAllTypesProto2_MessageSetCorrectExtension2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesProto2_MessageSetCorrectExtension2) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	m.unknownFields = m.unknownFields[:0]
 	clear(m.XXX_presence[:])
@@ -8985,8 +9203,8 @@ func (m *TestAllTypesProto2_MessageSetCorrectExtension2) pbfastReuse(d *pbfast.D
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -8995,49 +9213,46 @@ func (m *TestAllTypesProto2_MessageSetCorrectExtension2) pbfastReuse(d *pbfast.D
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_I = int32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 1)
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
-func (m *TestAllTypesProto2_ExtensionWithOneof) SizeOf() int { return m.PbfastSize() }
-
 // MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
 func (m *TestAllTypesProto2_ExtensionWithOneof) MarshalAppend(b []byte) ([]byte, error) {
 	if m == nil {
 		return b, nil
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := e.Start(b, m)
 	w, i = m.pbfastEncode(&e, w, i)
 	return e.Finish(w, i)
 }
 
-// Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
 func (m *TestAllTypesProto2_ExtensionWithOneof) Unmarshal(data []byte) error {
 	*m = TestAllTypesProto2_ExtensionWithOneof{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
-// UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
+// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
 func (m *TestAllTypesProto2_ExtensionWithOneof) UnmarshalOwn(data []byte) error {
 	*m = TestAllTypesProto2_ExtensionWithOneof{}
-	d := pbfast.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{Own: true, Apart: true}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -9046,8 +9261,8 @@ func (m *TestAllTypesProto2_ExtensionWithOneof) UnmarshalOwn(data []byte) error 
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *TestAllTypesProto2_ExtensionWithOneof) UnmarshalAlias(data []byte) error {
 	*m = TestAllTypesProto2_ExtensionWithOneof{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -9057,22 +9272,22 @@ func (m *TestAllTypesProto2_ExtensionWithOneof) UnmarshalAlias(data []byte) erro
 // values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestAllTypesProto2_ExtensionWithOneof) UnmarshalReuse(data []byte) error {
-	var d pbfast.Decoder
-	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
+	var d runtime.Decoder
+	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
 // SizeVT is SizeOf.
-func (m *TestAllTypesProto2_ExtensionWithOneof) SizeVT() int { return m.PbfastSize() }
+func (m *TestAllTypesProto2_ExtensionWithOneof) SizeVT() int { return m.SizeOf() }
 
 // MarshalVT returns the message's encoding. It does not look for required fields.
 func (m *TestAllTypesProto2_ExtensionWithOneof) MarshalVT() ([]byte, error) {
 	if m == nil {
 		return nil, nil
 	}
-	size := m.PbfastSize()
+	size := m.SizeOf()
 	data := make([]byte, size)
 	n, err := m.MarshalToSizedBufferVT(data)
 	if err != nil {
@@ -9083,7 +9298,17 @@ func (m *TestAllTypesProto2_ExtensionWithOneof) MarshalVT() ([]byte, error) {
 
 // MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *TestAllTypesProto2_ExtensionWithOneof) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.PbfastSize()])
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+}
+
+// MarshalVTStrict returns the message's encoding. It does not look for required fields.
+func (m *TestAllTypesProto2_ExtensionWithOneof) MarshalVTStrict() ([]byte, error) {
+	return m.MarshalVT()
+}
+
+// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
+func (m *TestAllTypesProto2_ExtensionWithOneof) MarshalToVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
 // MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
@@ -9091,42 +9316,69 @@ func (m *TestAllTypesProto2_ExtensionWithOneof) MarshalToSizedBufferVT(data []by
 	if m == nil {
 		return 0, nil
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := m.pbfastEncode(&e, data, len(data))
 	return e.Written(w, i)
 }
 
+// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *TestAllTypesProto2_ExtensionWithOneof) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data)
+}
+
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestAllTypesProto2_ExtensionWithOneof) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{}
-	return m.pbfastDecode(&d, data, pbfast.DefaultDepth)
+	d := runtime.Decoder{Own: true, Apart: true}
+	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *TestAllTypesProto2_ExtensionWithOneof) UnmarshalVTUnsafe(data []byte) error {
-	var d pbfast.Decoder
-	return m.pbfastDecode(&d, data, pbfast.DefaultDepth)
+	var d runtime.Decoder
+	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
 }
 
-// PbfastSize is SizeOf, for the run time.
-func (m *TestAllTypesProto2_ExtensionWithOneof) PbfastSize() (n int) {
+// CloneVT is proto.Clone.
+func (m *TestAllTypesProto2_ExtensionWithOneof) CloneVT() *TestAllTypesProto2_ExtensionWithOneof {
+	if m == nil {
+		return nil
+	}
+	return proto.Clone(m).(*TestAllTypesProto2_ExtensionWithOneof)
+}
+
+// CloneMessageVT is CloneVT.
+func (m *TestAllTypesProto2_ExtensionWithOneof) CloneMessageVT() proto.Message { return m.CloneVT() }
+
+// EqualVT is proto.Equal.
+func (m *TestAllTypesProto2_ExtensionWithOneof) EqualVT(other *TestAllTypesProto2_ExtensionWithOneof) bool {
+	return proto.Equal(m, other)
+}
+
+// EqualMessageVT is EqualVT, and false for a message of another type.
+func (m *TestAllTypesProto2_ExtensionWithOneof) EqualMessageVT(other proto.Message) bool {
+	o, ok := other.(*TestAllTypesProto2_ExtensionWithOneof)
+	return ok && m.EqualVT(o)
+}
+
+// SizeOf returns the length of the message's encoding in bytes.
+func (m *TestAllTypesProto2_ExtensionWithOneof) SizeOf() (n int) {
 	if m == nil {
 		return 0
 	}
 	switch v := m.xxx_hidden_OneofField.(type) {
 	case *testAllTypesProto2_ExtensionWithOneof_A:
 		if v != nil {
-			n += 1 + pbfast.SizeVarint(uint64(int64(v.A)))
+			n += 1 + runtime.SizeVarint(uint64(int64(v.A)))
 		}
 	case *testAllTypesProto2_ExtensionWithOneof_B:
 		if v != nil {
-			n += 1 + pbfast.SizeVarint(uint64(int64(v.B)))
+			n += 1 + runtime.SizeVarint(uint64(int64(v.B)))
 		}
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *TestAllTypesProto2_ExtensionWithOneof) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
+func (m *TestAllTypesProto2_ExtensionWithOneof) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
 	if m == nil {
 		return w, i
 	}
@@ -9143,7 +9395,7 @@ func (m *TestAllTypesProto2_ExtensionWithOneof) pbfastEncode(e *pbfast.Encoder, 
 			if i < 11 {
 				w, i = e.Grow(w, i, 11)
 			}
-			i = pbfast.PutVarint(w, i, uint64(int64(v.A)))
+			i = runtime.PutVarint(w, i, uint64(int64(v.A)))
 			i--
 			w[i] = 0x8
 		}
@@ -9152,7 +9404,7 @@ func (m *TestAllTypesProto2_ExtensionWithOneof) pbfastEncode(e *pbfast.Encoder, 
 			if i < 11 {
 				w, i = e.Grow(w, i, 11)
 			}
-			i = pbfast.PutVarint(w, i, uint64(int64(v.B)))
+			i = runtime.PutVarint(w, i, uint64(int64(v.B)))
 			i--
 			w[i] = 0x10
 		}
@@ -9160,16 +9412,16 @@ func (m *TestAllTypesProto2_ExtensionWithOneof) pbfastEncode(e *pbfast.Encoder, 
 	return w, i
 }
 
-func (m *TestAllTypesProto2_ExtensionWithOneof) pbfastDecode(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesProto2_ExtensionWithOneof) pbfastDecode(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -9178,8 +9430,8 @@ func (m *TestAllTypesProto2_ExtensionWithOneof) pbfastDecode(d *pbfast.Decoder, 
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_OneofField = &testAllTypesProto2_ExtensionWithOneof_A{A: int32(v)}
 		case 0x10: // b
@@ -9187,22 +9439,22 @@ func (m *TestAllTypesProto2_ExtensionWithOneof) pbfastDecode(d *pbfast.Decoder, 
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_OneofField = &testAllTypesProto2_ExtensionWithOneof_B{B: int32(v)}
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
 
-func (m *TestAllTypesProto2_ExtensionWithOneof) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesProto2_ExtensionWithOneof) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	m.unknownFields = m.unknownFields[:0]
 	m.xxx_hidden_OneofField = nil
@@ -9210,8 +9462,8 @@ func (m *TestAllTypesProto2_ExtensionWithOneof) pbfastReuse(d *pbfast.Decoder, p
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -9220,8 +9472,8 @@ func (m *TestAllTypesProto2_ExtensionWithOneof) pbfastReuse(d *pbfast.Decoder, p
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_OneofField = &testAllTypesProto2_ExtensionWithOneof_A{A: int32(v)}
 		case 0x10: // b
@@ -9229,21 +9481,18 @@ func (m *TestAllTypesProto2_ExtensionWithOneof) pbfastReuse(d *pbfast.Decoder, p
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_OneofField = &testAllTypesProto2_ExtensionWithOneof_B{B: int32(v)}
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
-
-// SizeOf returns the length of the message's encoding in bytes.
-func (m *ForeignMessageProto2) SizeOf() int { return m.PbfastSize() }
 
 // MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
 func (m *ForeignMessageProto2) MarshalAppend(b []byte) ([]byte, error) {
@@ -9255,26 +9504,26 @@ func (m *ForeignMessageProto2) MarshalAppend(b []byte) ([]byte, error) {
 
 func (m *ForeignMessageProto2) pbfastAppend(b []byte) []byte {
 	if protoimpl.X.Present(&m.XXX_presence[0], 0) {
-		b = pbfast.AppendVarint(append(b, 0x8), uint64(int64(m.xxx_hidden_C)))
+		b = runtime.AppendVarint(append(b, 0x8), uint64(int64(m.xxx_hidden_C)))
 	}
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
 func (m *ForeignMessageProto2) Unmarshal(data []byte) error {
 	*m = ForeignMessageProto2{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
-// UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
+// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
 func (m *ForeignMessageProto2) UnmarshalOwn(data []byte) error {
 	*m = ForeignMessageProto2{}
-	d := pbfast.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{Own: true, Apart: true}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -9283,8 +9532,8 @@ func (m *ForeignMessageProto2) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *ForeignMessageProto2) UnmarshalAlias(data []byte) error {
 	*m = ForeignMessageProto2{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -9294,22 +9543,22 @@ func (m *ForeignMessageProto2) UnmarshalAlias(data []byte) error {
 // values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *ForeignMessageProto2) UnmarshalReuse(data []byte) error {
-	var d pbfast.Decoder
-	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
+	var d runtime.Decoder
+	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
 // SizeVT is SizeOf.
-func (m *ForeignMessageProto2) SizeVT() int { return m.PbfastSize() }
+func (m *ForeignMessageProto2) SizeVT() int { return m.SizeOf() }
 
 // MarshalVT returns the message's encoding. It does not look for required fields.
 func (m *ForeignMessageProto2) MarshalVT() ([]byte, error) {
 	if m == nil {
 		return nil, nil
 	}
-	size := m.PbfastSize()
+	size := m.SizeOf()
 	data := make([]byte, size)
 	n, err := m.MarshalToSizedBufferVT(data)
 	if err != nil {
@@ -9320,7 +9569,15 @@ func (m *ForeignMessageProto2) MarshalVT() ([]byte, error) {
 
 // MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *ForeignMessageProto2) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.PbfastSize()])
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+}
+
+// MarshalVTStrict returns the message's encoding. It does not look for required fields.
+func (m *ForeignMessageProto2) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
+
+// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
+func (m *ForeignMessageProto2) MarshalToVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
 // MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
@@ -9328,35 +9585,62 @@ func (m *ForeignMessageProto2) MarshalToSizedBufferVT(data []byte) (int, error) 
 	if m == nil {
 		return 0, nil
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := m.pbfastEncode(&e, data, len(data))
 	return e.Written(w, i)
 }
 
+// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *ForeignMessageProto2) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data)
+}
+
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *ForeignMessageProto2) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{}
-	return m.pbfastDecode(&d, data, pbfast.DefaultDepth)
+	d := runtime.Decoder{Own: true, Apart: true}
+	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *ForeignMessageProto2) UnmarshalVTUnsafe(data []byte) error {
-	var d pbfast.Decoder
-	return m.pbfastDecode(&d, data, pbfast.DefaultDepth)
+	var d runtime.Decoder
+	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
 }
 
-// PbfastSize is SizeOf, for the run time.
-func (m *ForeignMessageProto2) PbfastSize() (n int) {
+// CloneVT is proto.Clone.
+func (m *ForeignMessageProto2) CloneVT() *ForeignMessageProto2 {
+	if m == nil {
+		return nil
+	}
+	return proto.Clone(m).(*ForeignMessageProto2)
+}
+
+// CloneMessageVT is CloneVT.
+func (m *ForeignMessageProto2) CloneMessageVT() proto.Message { return m.CloneVT() }
+
+// EqualVT is proto.Equal.
+func (m *ForeignMessageProto2) EqualVT(other *ForeignMessageProto2) bool {
+	return proto.Equal(m, other)
+}
+
+// EqualMessageVT is EqualVT, and false for a message of another type.
+func (m *ForeignMessageProto2) EqualMessageVT(other proto.Message) bool {
+	o, ok := other.(*ForeignMessageProto2)
+	return ok && m.EqualVT(o)
+}
+
+// SizeOf returns the length of the message's encoding in bytes.
+func (m *ForeignMessageProto2) SizeOf() (n int) {
 	if m == nil {
 		return 0
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 0) {
-		n += 1 + pbfast.SizeVarint(uint64(int64(m.xxx_hidden_C)))
+		n += 1 + runtime.SizeVarint(uint64(int64(m.xxx_hidden_C)))
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *ForeignMessageProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
+func (m *ForeignMessageProto2) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
 	if m == nil {
 		return w, i
 	}
@@ -9371,23 +9655,23 @@ func (m *ForeignMessageProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) 
 		w, i = e.Grow(w, i, 11)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 0) {
-		i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_C)))
+		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_C)))
 		i--
 		w[i] = 0x8
 	}
 	return w, i
 }
 
-func (m *ForeignMessageProto2) pbfastDecode(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *ForeignMessageProto2) pbfastDecode(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -9396,23 +9680,23 @@ func (m *ForeignMessageProto2) pbfastDecode(d *pbfast.Decoder, p []byte, depth i
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_C = int32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 1)
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
 
-func (m *ForeignMessageProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *ForeignMessageProto2) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	m.unknownFields = m.unknownFields[:0]
 	clear(m.XXX_presence[:])
@@ -9421,8 +9705,8 @@ func (m *ForeignMessageProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth in
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -9431,22 +9715,19 @@ func (m *ForeignMessageProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth in
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_C = int32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 1)
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
-
-// SizeOf returns the length of the message's encoding in bytes.
-func (m *GroupField) SizeOf() int { return m.PbfastSize() }
 
 // MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
 func (m *GroupField) MarshalAppend(b []byte) ([]byte, error) {
@@ -9458,29 +9739,29 @@ func (m *GroupField) MarshalAppend(b []byte) ([]byte, error) {
 
 func (m *GroupField) pbfastAppend(b []byte) []byte {
 	if protoimpl.X.Present(&m.XXX_presence[0], 0) {
-		b = pbfast.AppendVarint(append(b, 0xd0, 0x7), uint64(int64(m.xxx_hidden_GroupInt32)))
+		b = runtime.AppendVarint(append(b, 0xd0, 0x7), uint64(int64(m.xxx_hidden_GroupInt32)))
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 1) {
-		b = pbfast.AppendVarint(append(b, 0xd8, 0x7), uint64(m.xxx_hidden_GroupUint32))
+		b = runtime.AppendVarint(append(b, 0xd8, 0x7), uint64(m.xxx_hidden_GroupUint32))
 	}
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
 func (m *GroupField) Unmarshal(data []byte) error {
 	*m = GroupField{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
-// UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
+// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
 func (m *GroupField) UnmarshalOwn(data []byte) error {
 	*m = GroupField{}
-	d := pbfast.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{Own: true, Apart: true}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -9489,8 +9770,8 @@ func (m *GroupField) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *GroupField) UnmarshalAlias(data []byte) error {
 	*m = GroupField{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -9500,22 +9781,22 @@ func (m *GroupField) UnmarshalAlias(data []byte) error {
 // values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *GroupField) UnmarshalReuse(data []byte) error {
-	var d pbfast.Decoder
-	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
+	var d runtime.Decoder
+	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
 // SizeVT is SizeOf.
-func (m *GroupField) SizeVT() int { return m.PbfastSize() }
+func (m *GroupField) SizeVT() int { return m.SizeOf() }
 
 // MarshalVT returns the message's encoding. It does not look for required fields.
 func (m *GroupField) MarshalVT() ([]byte, error) {
 	if m == nil {
 		return nil, nil
 	}
-	size := m.PbfastSize()
+	size := m.SizeOf()
 	data := make([]byte, size)
 	n, err := m.MarshalToSizedBufferVT(data)
 	if err != nil {
@@ -9526,7 +9807,15 @@ func (m *GroupField) MarshalVT() ([]byte, error) {
 
 // MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *GroupField) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.PbfastSize()])
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+}
+
+// MarshalVTStrict returns the message's encoding. It does not look for required fields.
+func (m *GroupField) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
+
+// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
+func (m *GroupField) MarshalToVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
 // MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
@@ -9534,38 +9823,63 @@ func (m *GroupField) MarshalToSizedBufferVT(data []byte) (int, error) {
 	if m == nil {
 		return 0, nil
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := m.pbfastEncode(&e, data, len(data))
 	return e.Written(w, i)
 }
 
+// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *GroupField) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data)
+}
+
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *GroupField) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{}
-	return m.pbfastDecode(&d, data, pbfast.DefaultDepth)
+	d := runtime.Decoder{Own: true, Apart: true}
+	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *GroupField) UnmarshalVTUnsafe(data []byte) error {
-	var d pbfast.Decoder
-	return m.pbfastDecode(&d, data, pbfast.DefaultDepth)
+	var d runtime.Decoder
+	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
 }
 
-// PbfastSize is SizeOf, for the run time.
-func (m *GroupField) PbfastSize() (n int) {
+// CloneVT is proto.Clone.
+func (m *GroupField) CloneVT() *GroupField {
+	if m == nil {
+		return nil
+	}
+	return proto.Clone(m).(*GroupField)
+}
+
+// CloneMessageVT is CloneVT.
+func (m *GroupField) CloneMessageVT() proto.Message { return m.CloneVT() }
+
+// EqualVT is proto.Equal.
+func (m *GroupField) EqualVT(other *GroupField) bool { return proto.Equal(m, other) }
+
+// EqualMessageVT is EqualVT, and false for a message of another type.
+func (m *GroupField) EqualMessageVT(other proto.Message) bool {
+	o, ok := other.(*GroupField)
+	return ok && m.EqualVT(o)
+}
+
+// SizeOf returns the length of the message's encoding in bytes.
+func (m *GroupField) SizeOf() (n int) {
 	if m == nil {
 		return 0
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 0) {
-		n += 2 + pbfast.SizeVarint(uint64(int64(m.xxx_hidden_GroupInt32)))
+		n += 2 + runtime.SizeVarint(uint64(int64(m.xxx_hidden_GroupInt32)))
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 1) {
-		n += 2 + pbfast.SizeVarint(uint64(m.xxx_hidden_GroupUint32))
+		n += 2 + runtime.SizeVarint(uint64(m.xxx_hidden_GroupUint32))
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *GroupField) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
+func (m *GroupField) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
 	if m == nil {
 		return w, i
 	}
@@ -9580,14 +9894,14 @@ func (m *GroupField) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, i
 		w, i = e.Grow(w, i, 19)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 1) {
-		i = pbfast.PutVarint(w, i, uint64(m.xxx_hidden_GroupUint32))
+		i = runtime.PutVarint(w, i, uint64(m.xxx_hidden_GroupUint32))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xd8
 		w[i+1] = 0x7
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 0) {
-		i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_GroupInt32)))
+		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_GroupInt32)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xd0
@@ -9596,16 +9910,16 @@ func (m *GroupField) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, i
 	return w, i
 }
 
-func (m *GroupField) pbfastDecode(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *GroupField) pbfastDecode(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -9614,8 +9928,8 @@ func (m *GroupField) pbfastDecode(d *pbfast.Decoder, p []byte, depth int) error 
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_GroupInt32 = int32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 2)
@@ -9624,23 +9938,23 @@ func (m *GroupField) pbfastDecode(d *pbfast.Decoder, p []byte, depth int) error 
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_GroupUint32 = uint32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 1, 2)
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
 
-func (m *GroupField) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *GroupField) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	m.unknownFields = m.unknownFields[:0]
 	clear(m.XXX_presence[:])
@@ -9650,8 +9964,8 @@ func (m *GroupField) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -9660,8 +9974,8 @@ func (m *GroupField) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_GroupInt32 = int32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 2)
@@ -9670,49 +9984,46 @@ func (m *GroupField) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_GroupUint32 = uint32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 1, 2)
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
-func (m *UnknownToTestAllTypes) SizeOf() int { return m.PbfastSize() }
-
 // MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
 func (m *UnknownToTestAllTypes) MarshalAppend(b []byte) ([]byte, error) {
 	if m == nil {
 		return b, nil
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := e.Start(b, m)
 	w, i = m.pbfastEncode(&e, w, i)
 	return e.Finish(w, i)
 }
 
-// Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
 func (m *UnknownToTestAllTypes) Unmarshal(data []byte) error {
 	*m = UnknownToTestAllTypes{}
-	d := pbfast.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{Own: true}
+	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
-// UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
+// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
 func (m *UnknownToTestAllTypes) UnmarshalOwn(data []byte) error {
 	*m = UnknownToTestAllTypes{}
-	d := pbfast.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{Own: true, Apart: true}
+	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -9721,8 +10032,8 @@ func (m *UnknownToTestAllTypes) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *UnknownToTestAllTypes) UnmarshalAlias(data []byte) error {
 	*m = UnknownToTestAllTypes{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -9732,22 +10043,22 @@ func (m *UnknownToTestAllTypes) UnmarshalAlias(data []byte) error {
 // values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *UnknownToTestAllTypes) UnmarshalReuse(data []byte) error {
-	var d pbfast.Decoder
-	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
+	var d runtime.Decoder
+	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
 // SizeVT is SizeOf.
-func (m *UnknownToTestAllTypes) SizeVT() int { return m.PbfastSize() }
+func (m *UnknownToTestAllTypes) SizeVT() int { return m.SizeOf() }
 
 // MarshalVT returns the message's encoding. It does not look for required fields.
 func (m *UnknownToTestAllTypes) MarshalVT() ([]byte, error) {
 	if m == nil {
 		return nil, nil
 	}
-	size := m.PbfastSize()
+	size := m.SizeOf()
 	data := make([]byte, size)
 	n, err := m.MarshalToSizedBufferVT(data)
 	if err != nil {
@@ -9758,7 +10069,15 @@ func (m *UnknownToTestAllTypes) MarshalVT() ([]byte, error) {
 
 // MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *UnknownToTestAllTypes) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.PbfastSize()])
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+}
+
+// MarshalVTStrict returns the message's encoding. It does not look for required fields.
+func (m *UnknownToTestAllTypes) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
+
+// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
+func (m *UnknownToTestAllTypes) MarshalToVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
 // MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
@@ -9766,52 +10085,79 @@ func (m *UnknownToTestAllTypes) MarshalToSizedBufferVT(data []byte) (int, error)
 	if m == nil {
 		return 0, nil
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := m.pbfastEncode(&e, data, len(data))
 	return e.Written(w, i)
 }
 
+// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *UnknownToTestAllTypes) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data)
+}
+
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *UnknownToTestAllTypes) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{Own: true}
-	return m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth)
+	d := runtime.Decoder{Own: true, Apart: true}
+	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *UnknownToTestAllTypes) UnmarshalVTUnsafe(data []byte) error {
-	var d pbfast.Decoder
-	return m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth)
+	var d runtime.Decoder
+	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
 }
 
-// PbfastSize is SizeOf, for the run time.
-func (m *UnknownToTestAllTypes) PbfastSize() (n int) {
+// CloneVT is proto.Clone.
+func (m *UnknownToTestAllTypes) CloneVT() *UnknownToTestAllTypes {
+	if m == nil {
+		return nil
+	}
+	return proto.Clone(m).(*UnknownToTestAllTypes)
+}
+
+// CloneMessageVT is CloneVT.
+func (m *UnknownToTestAllTypes) CloneMessageVT() proto.Message { return m.CloneVT() }
+
+// EqualVT is proto.Equal.
+func (m *UnknownToTestAllTypes) EqualVT(other *UnknownToTestAllTypes) bool {
+	return proto.Equal(m, other)
+}
+
+// EqualMessageVT is EqualVT, and false for a message of another type.
+func (m *UnknownToTestAllTypes) EqualMessageVT(other proto.Message) bool {
+	o, ok := other.(*UnknownToTestAllTypes)
+	return ok && m.EqualVT(o)
+}
+
+// SizeOf returns the length of the message's encoding in bytes.
+func (m *UnknownToTestAllTypes) SizeOf() (n int) {
 	if m == nil {
 		return 0
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 0) {
-		n += 2 + pbfast.SizeVarint(uint64(int64(m.xxx_hidden_OptionalInt32)))
+		n += 2 + runtime.SizeVarint(uint64(int64(m.xxx_hidden_OptionalInt32)))
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 1) {
 		l := len(*m.xxx_hidden_OptionalString)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if m.xxx_hidden_NestedMessage != nil {
-		l := m.xxx_hidden_NestedMessage.PbfastSize()
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := m.xxx_hidden_NestedMessage.SizeOf()
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if m.xxx_hidden_Optionalgroup != nil {
-		n += 4 + m.xxx_hidden_Optionalgroup.PbfastSize()
+		n += 4 + m.xxx_hidden_Optionalgroup.SizeOf()
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 4) {
 		n += 2 + 1
 	}
 	if len(m.xxx_hidden_RepeatedInt32) > 0 {
-		n += 2*len(m.xxx_hidden_RepeatedInt32) + pbfast.SizeVarints(m.xxx_hidden_RepeatedInt32)
+		n += 2*len(m.xxx_hidden_RepeatedInt32) + runtime.SizeVarints(m.xxx_hidden_RepeatedInt32)
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *UnknownToTestAllTypes) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
+func (m *UnknownToTestAllTypes) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
 	if m == nil {
 		return w, i
 	}
@@ -9827,7 +10173,7 @@ func (m *UnknownToTestAllTypes) pbfastEncode(e *pbfast.Encoder, w []byte, i int)
 			w, i = e.Grow(w, i, 12*n)
 		}
 		for k := n - 1; k >= 0; k-- {
-			i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_RepeatedInt32[k])))
+			i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_RepeatedInt32[k])))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0x98
@@ -9839,7 +10185,7 @@ func (m *UnknownToTestAllTypes) pbfastEncode(e *pbfast.Encoder, w []byte, i int)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 4) {
 		i--
-		w[i] = byte(pbfast.Bit(m.xxx_hidden_OptionalBool))
+		w[i] = byte(runtime.Bit(m.xxx_hidden_OptionalBool))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xf0
@@ -9865,7 +10211,7 @@ func (m *UnknownToTestAllTypes) pbfastEncode(e *pbfast.Encoder, w []byte, i int)
 				w, i = e.Grow(w, i, 11)
 			}
 			if protoimpl.X.Present(&m.XXX_presence[0], 0) {
-				i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_A)))
+				i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_A)))
 				i--
 				w[i] = 0x8
 			}
@@ -9892,7 +10238,7 @@ func (m *UnknownToTestAllTypes) pbfastEncode(e *pbfast.Encoder, w []byte, i int)
 				w, i = e.Grow(w, i, 11)
 			}
 			if protoimpl.X.Present(&m.XXX_presence[0], 0) {
-				i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_C)))
+				i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_C)))
 				i--
 				w[i] = 0x8
 			}
@@ -9900,7 +10246,7 @@ func (m *UnknownToTestAllTypes) pbfastEncode(e *pbfast.Encoder, w []byte, i int)
 		if i < 12 {
 			w, i = e.Grow(w, i, 12)
 		}
-		i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xda
@@ -9916,14 +10262,14 @@ func (m *UnknownToTestAllTypes) pbfastEncode(e *pbfast.Encoder, w []byte, i int)
 		}
 		i -= len(v)
 		copy(w[i:], v)
-		i = pbfast.PutVarint(w, i, uint64(len(v)))
+		i = runtime.PutVarint(w, i, uint64(len(v)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xd2
 		w[i+1] = 0x3e
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 0) {
-		i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_OptionalInt32)))
+		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_OptionalInt32)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xc8
@@ -9943,16 +10289,16 @@ type pbfastUnknownToTestAllTypesNode struct {
 	s pbfastUnknownToTestAllTypesParts
 }
 
-func (m *UnknownToTestAllTypes) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfastUnknownToTestAllTypesParts, depth int) error {
+func (m *UnknownToTestAllTypes) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfastUnknownToTestAllTypesParts, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -9961,8 +10307,8 @@ func (m *UnknownToTestAllTypes) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbf
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_OptionalInt32 = int32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 6)
@@ -9972,14 +10318,15 @@ func (m *UnknownToTestAllTypes) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbf
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.xxx_hidden_OptionalString == nil {
-				if s == nil {
-					s = new(pbfastUnknownToTestAllTypesParts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.xxx_hidden_OptionalString = &s.OptionalString
+				} else {
+					m.xxx_hidden_OptionalString = new(string)
 				}
-				m.xxx_hidden_OptionalString = &s.OptionalString
 			}
 			*m.xxx_hidden_OptionalString = d.String(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 1, 6)
@@ -9989,14 +10336,15 @@ func (m *UnknownToTestAllTypes) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbf
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.xxx_hidden_NestedMessage == nil {
-				if s == nil {
-					s = new(pbfastUnknownToTestAllTypesParts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.xxx_hidden_NestedMessage = &s.NestedMessage
+				} else {
+					m.xxx_hidden_NestedMessage = new(ForeignMessageProto2)
 				}
-				m.xxx_hidden_NestedMessage = &s.NestedMessage
 			}
 			if err := m.xxx_hidden_NestedMessage.pbfastDecode(d, v, depth); err != nil {
 				return err
@@ -10011,8 +10359,8 @@ func (m *UnknownToTestAllTypes) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbf
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_OptionalBool = v != 0
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 4, 6)
@@ -10021,8 +10369,8 @@ func (m *UnknownToTestAllTypes) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbf
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_RepeatedInt32 = append(m.xxx_hidden_RepeatedInt32, int32(v))
 		case 0x1f9a: // repeated_int32, packed
@@ -10031,25 +10379,25 @@ func (m *UnknownToTestAllTypes) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbf
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_RepeatedInt32, err = pbfast.AppendVarints(m.xxx_hidden_RepeatedInt32, v); err != nil {
+			if m.xxx_hidden_RepeatedInt32, err = runtime.AppendVarints(m.xxx_hidden_RepeatedInt32, v); err != nil {
 				return err
 			}
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
 
-func (m *UnknownToTestAllTypes) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *UnknownToTestAllTypes) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	m.unknownFields = m.unknownFields[:0]
 	clear(m.XXX_presence[:])
@@ -10065,8 +10413,8 @@ func (m *UnknownToTestAllTypes) pbfastReuse(d *pbfast.Decoder, p []byte, depth i
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -10075,8 +10423,8 @@ func (m *UnknownToTestAllTypes) pbfastReuse(d *pbfast.Decoder, p []byte, depth i
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_OptionalInt32 = int32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 6)
@@ -10086,8 +10434,8 @@ func (m *UnknownToTestAllTypes) pbfastReuse(d *pbfast.Decoder, p []byte, depth i
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.xxx_hidden_OptionalString == nil {
 				if m.xxx_hidden_OptionalString = oldOptionalString; m.xxx_hidden_OptionalString == nil {
@@ -10102,8 +10450,8 @@ func (m *UnknownToTestAllTypes) pbfastReuse(d *pbfast.Decoder, p []byte, depth i
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.xxx_hidden_NestedMessage != nil {
 				if err := m.xxx_hidden_NestedMessage.pbfastDecode(d, v, depth); err != nil {
@@ -10116,7 +10464,7 @@ func (m *UnknownToTestAllTypes) pbfastReuse(d *pbfast.Decoder, p []byte, depth i
 				{
 					m, p, depth := m.xxx_hidden_NestedMessage, v, depth-1
 					if depth < 0 {
-						return pbfast.ErrDepth
+						return runtime.ErrDepth
 					}
 					m.unknownFields = m.unknownFields[:0]
 					clear(m.XXX_presence[:])
@@ -10125,8 +10473,8 @@ func (m *UnknownToTestAllTypes) pbfastReuse(d *pbfast.Decoder, p []byte, depth i
 						tag := uint64(p[i])
 						i++
 						if tag >= 0x80 {
-							if tag, i = pbfast.Varint(p, i-1); i < 0 {
-								return pbfast.ErrMalformed
+							if tag, i = runtime.Varint(p, i-1); i < 0 {
+								return runtime.ErrMalformed
 							}
 						}
 						switch tag {
@@ -10135,14 +10483,14 @@ func (m *UnknownToTestAllTypes) pbfastReuse(d *pbfast.Decoder, p []byte, depth i
 							if i < len(p) && p[i] < 0x80 {
 								v = uint64(p[i])
 								i++
-							} else if v, i = pbfast.Varint(p, i); i < 0 {
-								return pbfast.ErrMalformed
+							} else if v, i = runtime.Varint(p, i); i < 0 {
+								return runtime.ErrMalformed
 							}
 							m.xxx_hidden_C = int32(v)
 							protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 1)
 						default:
 							if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-								return pbfast.ErrMalformed
+								return runtime.ErrMalformed
 							}
 						}
 					}
@@ -10158,8 +10506,8 @@ func (m *UnknownToTestAllTypes) pbfastReuse(d *pbfast.Decoder, p []byte, depth i
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_OptionalBool = v != 0
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 4, 6)
@@ -10168,8 +10516,8 @@ func (m *UnknownToTestAllTypes) pbfastReuse(d *pbfast.Decoder, p []byte, depth i
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_RepeatedInt32 = append(m.xxx_hidden_RepeatedInt32, int32(v))
 		case 0x1f9a: // repeated_int32, packed
@@ -10178,24 +10526,21 @@ func (m *UnknownToTestAllTypes) pbfastReuse(d *pbfast.Decoder, p []byte, depth i
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_RepeatedInt32, err = pbfast.AppendVarints(m.xxx_hidden_RepeatedInt32, v); err != nil {
+			if m.xxx_hidden_RepeatedInt32, err = runtime.AppendVarints(m.xxx_hidden_RepeatedInt32, v); err != nil {
 				return err
 			}
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
-
-// SizeOf returns the length of the message's encoding in bytes.
-func (m *UnknownToTestAllTypes_OptionalGroup) SizeOf() int { return m.PbfastSize() }
 
 // MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
 func (m *UnknownToTestAllTypes_OptionalGroup) MarshalAppend(b []byte) ([]byte, error) {
@@ -10207,26 +10552,26 @@ func (m *UnknownToTestAllTypes_OptionalGroup) MarshalAppend(b []byte) ([]byte, e
 
 func (m *UnknownToTestAllTypes_OptionalGroup) pbfastAppend(b []byte) []byte {
 	if protoimpl.X.Present(&m.XXX_presence[0], 0) {
-		b = pbfast.AppendVarint(append(b, 0x8), uint64(int64(m.xxx_hidden_A)))
+		b = runtime.AppendVarint(append(b, 0x8), uint64(int64(m.xxx_hidden_A)))
 	}
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
 func (m *UnknownToTestAllTypes_OptionalGroup) Unmarshal(data []byte) error {
 	*m = UnknownToTestAllTypes_OptionalGroup{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
-// UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
+// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
 func (m *UnknownToTestAllTypes_OptionalGroup) UnmarshalOwn(data []byte) error {
 	*m = UnknownToTestAllTypes_OptionalGroup{}
-	d := pbfast.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{Own: true, Apart: true}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -10235,8 +10580,8 @@ func (m *UnknownToTestAllTypes_OptionalGroup) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *UnknownToTestAllTypes_OptionalGroup) UnmarshalAlias(data []byte) error {
 	*m = UnknownToTestAllTypes_OptionalGroup{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -10246,22 +10591,22 @@ func (m *UnknownToTestAllTypes_OptionalGroup) UnmarshalAlias(data []byte) error 
 // values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *UnknownToTestAllTypes_OptionalGroup) UnmarshalReuse(data []byte) error {
-	var d pbfast.Decoder
-	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
+	var d runtime.Decoder
+	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
 // SizeVT is SizeOf.
-func (m *UnknownToTestAllTypes_OptionalGroup) SizeVT() int { return m.PbfastSize() }
+func (m *UnknownToTestAllTypes_OptionalGroup) SizeVT() int { return m.SizeOf() }
 
 // MarshalVT returns the message's encoding. It does not look for required fields.
 func (m *UnknownToTestAllTypes_OptionalGroup) MarshalVT() ([]byte, error) {
 	if m == nil {
 		return nil, nil
 	}
-	size := m.PbfastSize()
+	size := m.SizeOf()
 	data := make([]byte, size)
 	n, err := m.MarshalToSizedBufferVT(data)
 	if err != nil {
@@ -10272,7 +10617,15 @@ func (m *UnknownToTestAllTypes_OptionalGroup) MarshalVT() ([]byte, error) {
 
 // MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *UnknownToTestAllTypes_OptionalGroup) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.PbfastSize()])
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+}
+
+// MarshalVTStrict returns the message's encoding. It does not look for required fields.
+func (m *UnknownToTestAllTypes_OptionalGroup) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
+
+// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
+func (m *UnknownToTestAllTypes_OptionalGroup) MarshalToVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
 // MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
@@ -10280,35 +10633,62 @@ func (m *UnknownToTestAllTypes_OptionalGroup) MarshalToSizedBufferVT(data []byte
 	if m == nil {
 		return 0, nil
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := m.pbfastEncode(&e, data, len(data))
 	return e.Written(w, i)
 }
 
+// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *UnknownToTestAllTypes_OptionalGroup) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data)
+}
+
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *UnknownToTestAllTypes_OptionalGroup) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{}
-	return m.pbfastDecode(&d, data, pbfast.DefaultDepth)
+	d := runtime.Decoder{Own: true, Apart: true}
+	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *UnknownToTestAllTypes_OptionalGroup) UnmarshalVTUnsafe(data []byte) error {
-	var d pbfast.Decoder
-	return m.pbfastDecode(&d, data, pbfast.DefaultDepth)
+	var d runtime.Decoder
+	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
 }
 
-// PbfastSize is SizeOf, for the run time.
-func (m *UnknownToTestAllTypes_OptionalGroup) PbfastSize() (n int) {
+// CloneVT is proto.Clone.
+func (m *UnknownToTestAllTypes_OptionalGroup) CloneVT() *UnknownToTestAllTypes_OptionalGroup {
+	if m == nil {
+		return nil
+	}
+	return proto.Clone(m).(*UnknownToTestAllTypes_OptionalGroup)
+}
+
+// CloneMessageVT is CloneVT.
+func (m *UnknownToTestAllTypes_OptionalGroup) CloneMessageVT() proto.Message { return m.CloneVT() }
+
+// EqualVT is proto.Equal.
+func (m *UnknownToTestAllTypes_OptionalGroup) EqualVT(other *UnknownToTestAllTypes_OptionalGroup) bool {
+	return proto.Equal(m, other)
+}
+
+// EqualMessageVT is EqualVT, and false for a message of another type.
+func (m *UnknownToTestAllTypes_OptionalGroup) EqualMessageVT(other proto.Message) bool {
+	o, ok := other.(*UnknownToTestAllTypes_OptionalGroup)
+	return ok && m.EqualVT(o)
+}
+
+// SizeOf returns the length of the message's encoding in bytes.
+func (m *UnknownToTestAllTypes_OptionalGroup) SizeOf() (n int) {
 	if m == nil {
 		return 0
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 0) {
-		n += 1 + pbfast.SizeVarint(uint64(int64(m.xxx_hidden_A)))
+		n += 1 + runtime.SizeVarint(uint64(int64(m.xxx_hidden_A)))
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *UnknownToTestAllTypes_OptionalGroup) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
+func (m *UnknownToTestAllTypes_OptionalGroup) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
 	if m == nil {
 		return w, i
 	}
@@ -10323,23 +10703,23 @@ func (m *UnknownToTestAllTypes_OptionalGroup) pbfastEncode(e *pbfast.Encoder, w 
 		w, i = e.Grow(w, i, 11)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 0) {
-		i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_A)))
+		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_A)))
 		i--
 		w[i] = 0x8
 	}
 	return w, i
 }
 
-func (m *UnknownToTestAllTypes_OptionalGroup) pbfastDecode(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *UnknownToTestAllTypes_OptionalGroup) pbfastDecode(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -10348,23 +10728,23 @@ func (m *UnknownToTestAllTypes_OptionalGroup) pbfastDecode(d *pbfast.Decoder, p 
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_A = int32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 1)
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
 
-func (m *UnknownToTestAllTypes_OptionalGroup) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *UnknownToTestAllTypes_OptionalGroup) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	m.unknownFields = m.unknownFields[:0]
 	clear(m.XXX_presence[:])
@@ -10373,8 +10753,8 @@ func (m *UnknownToTestAllTypes_OptionalGroup) pbfastReuse(d *pbfast.Decoder, p [
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -10383,22 +10763,19 @@ func (m *UnknownToTestAllTypes_OptionalGroup) pbfastReuse(d *pbfast.Decoder, p [
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_A = int32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 1)
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
-
-// SizeOf returns the length of the message's encoding in bytes.
-func (m *NullHypothesisProto2) SizeOf() int { return m.PbfastSize() }
 
 // MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
 func (m *NullHypothesisProto2) MarshalAppend(b []byte) ([]byte, error) {
@@ -10412,21 +10789,21 @@ func (m *NullHypothesisProto2) pbfastAppend(b []byte) []byte {
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
 func (m *NullHypothesisProto2) Unmarshal(data []byte) error {
 	*m = NullHypothesisProto2{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
-// UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
+// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
 func (m *NullHypothesisProto2) UnmarshalOwn(data []byte) error {
 	*m = NullHypothesisProto2{}
-	d := pbfast.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{Own: true, Apart: true}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -10435,8 +10812,8 @@ func (m *NullHypothesisProto2) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *NullHypothesisProto2) UnmarshalAlias(data []byte) error {
 	*m = NullHypothesisProto2{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -10446,22 +10823,22 @@ func (m *NullHypothesisProto2) UnmarshalAlias(data []byte) error {
 // values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *NullHypothesisProto2) UnmarshalReuse(data []byte) error {
-	var d pbfast.Decoder
-	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
+	var d runtime.Decoder
+	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
 // SizeVT is SizeOf.
-func (m *NullHypothesisProto2) SizeVT() int { return m.PbfastSize() }
+func (m *NullHypothesisProto2) SizeVT() int { return m.SizeOf() }
 
 // MarshalVT returns the message's encoding. It does not look for required fields.
 func (m *NullHypothesisProto2) MarshalVT() ([]byte, error) {
 	if m == nil {
 		return nil, nil
 	}
-	size := m.PbfastSize()
+	size := m.SizeOf()
 	data := make([]byte, size)
 	n, err := m.MarshalToSizedBufferVT(data)
 	if err != nil {
@@ -10472,7 +10849,15 @@ func (m *NullHypothesisProto2) MarshalVT() ([]byte, error) {
 
 // MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *NullHypothesisProto2) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.PbfastSize()])
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+}
+
+// MarshalVTStrict returns the message's encoding. It does not look for required fields.
+func (m *NullHypothesisProto2) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
+
+// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
+func (m *NullHypothesisProto2) MarshalToVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
 // MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
@@ -10480,32 +10865,59 @@ func (m *NullHypothesisProto2) MarshalToSizedBufferVT(data []byte) (int, error) 
 	if m == nil {
 		return 0, nil
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := m.pbfastEncode(&e, data, len(data))
 	return e.Written(w, i)
 }
 
+// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *NullHypothesisProto2) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data)
+}
+
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *NullHypothesisProto2) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{}
-	return m.pbfastDecode(&d, data, pbfast.DefaultDepth)
+	d := runtime.Decoder{Own: true, Apart: true}
+	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *NullHypothesisProto2) UnmarshalVTUnsafe(data []byte) error {
-	var d pbfast.Decoder
-	return m.pbfastDecode(&d, data, pbfast.DefaultDepth)
+	var d runtime.Decoder
+	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
 }
 
-// PbfastSize is SizeOf, for the run time.
-func (m *NullHypothesisProto2) PbfastSize() (n int) {
+// CloneVT is proto.Clone.
+func (m *NullHypothesisProto2) CloneVT() *NullHypothesisProto2 {
+	if m == nil {
+		return nil
+	}
+	return proto.Clone(m).(*NullHypothesisProto2)
+}
+
+// CloneMessageVT is CloneVT.
+func (m *NullHypothesisProto2) CloneMessageVT() proto.Message { return m.CloneVT() }
+
+// EqualVT is proto.Equal.
+func (m *NullHypothesisProto2) EqualVT(other *NullHypothesisProto2) bool {
+	return proto.Equal(m, other)
+}
+
+// EqualMessageVT is EqualVT, and false for a message of another type.
+func (m *NullHypothesisProto2) EqualMessageVT(other proto.Message) bool {
+	o, ok := other.(*NullHypothesisProto2)
+	return ok && m.EqualVT(o)
+}
+
+// SizeOf returns the length of the message's encoding in bytes.
+func (m *NullHypothesisProto2) SizeOf() (n int) {
 	if m == nil {
 		return 0
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *NullHypothesisProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
+func (m *NullHypothesisProto2) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
 	if m == nil {
 		return w, i
 	}
@@ -10519,53 +10931,50 @@ func (m *NullHypothesisProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) 
 	return w, i
 }
 
-func (m *NullHypothesisProto2) pbfastDecode(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *NullHypothesisProto2) pbfastDecode(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
 
-func (m *NullHypothesisProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *NullHypothesisProto2) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	m.unknownFields = m.unknownFields[:0]
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
-
-// SizeOf returns the length of the message's encoding in bytes.
-func (m *EnumOnlyProto2) SizeOf() int { return m.PbfastSize() }
 
 // MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
 func (m *EnumOnlyProto2) MarshalAppend(b []byte) ([]byte, error) {
@@ -10579,21 +10988,21 @@ func (m *EnumOnlyProto2) pbfastAppend(b []byte) []byte {
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
 func (m *EnumOnlyProto2) Unmarshal(data []byte) error {
 	*m = EnumOnlyProto2{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
-// UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
+// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
 func (m *EnumOnlyProto2) UnmarshalOwn(data []byte) error {
 	*m = EnumOnlyProto2{}
-	d := pbfast.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{Own: true, Apart: true}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -10602,8 +11011,8 @@ func (m *EnumOnlyProto2) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *EnumOnlyProto2) UnmarshalAlias(data []byte) error {
 	*m = EnumOnlyProto2{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -10613,22 +11022,22 @@ func (m *EnumOnlyProto2) UnmarshalAlias(data []byte) error {
 // values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *EnumOnlyProto2) UnmarshalReuse(data []byte) error {
-	var d pbfast.Decoder
-	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
+	var d runtime.Decoder
+	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
 // SizeVT is SizeOf.
-func (m *EnumOnlyProto2) SizeVT() int { return m.PbfastSize() }
+func (m *EnumOnlyProto2) SizeVT() int { return m.SizeOf() }
 
 // MarshalVT returns the message's encoding. It does not look for required fields.
 func (m *EnumOnlyProto2) MarshalVT() ([]byte, error) {
 	if m == nil {
 		return nil, nil
 	}
-	size := m.PbfastSize()
+	size := m.SizeOf()
 	data := make([]byte, size)
 	n, err := m.MarshalToSizedBufferVT(data)
 	if err != nil {
@@ -10639,7 +11048,15 @@ func (m *EnumOnlyProto2) MarshalVT() ([]byte, error) {
 
 // MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *EnumOnlyProto2) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.PbfastSize()])
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+}
+
+// MarshalVTStrict returns the message's encoding. It does not look for required fields.
+func (m *EnumOnlyProto2) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
+
+// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
+func (m *EnumOnlyProto2) MarshalToVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
 // MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
@@ -10647,32 +11064,57 @@ func (m *EnumOnlyProto2) MarshalToSizedBufferVT(data []byte) (int, error) {
 	if m == nil {
 		return 0, nil
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := m.pbfastEncode(&e, data, len(data))
 	return e.Written(w, i)
 }
 
+// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *EnumOnlyProto2) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data)
+}
+
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *EnumOnlyProto2) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{}
-	return m.pbfastDecode(&d, data, pbfast.DefaultDepth)
+	d := runtime.Decoder{Own: true, Apart: true}
+	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *EnumOnlyProto2) UnmarshalVTUnsafe(data []byte) error {
-	var d pbfast.Decoder
-	return m.pbfastDecode(&d, data, pbfast.DefaultDepth)
+	var d runtime.Decoder
+	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
 }
 
-// PbfastSize is SizeOf, for the run time.
-func (m *EnumOnlyProto2) PbfastSize() (n int) {
+// CloneVT is proto.Clone.
+func (m *EnumOnlyProto2) CloneVT() *EnumOnlyProto2 {
+	if m == nil {
+		return nil
+	}
+	return proto.Clone(m).(*EnumOnlyProto2)
+}
+
+// CloneMessageVT is CloneVT.
+func (m *EnumOnlyProto2) CloneMessageVT() proto.Message { return m.CloneVT() }
+
+// EqualVT is proto.Equal.
+func (m *EnumOnlyProto2) EqualVT(other *EnumOnlyProto2) bool { return proto.Equal(m, other) }
+
+// EqualMessageVT is EqualVT, and false for a message of another type.
+func (m *EnumOnlyProto2) EqualMessageVT(other proto.Message) bool {
+	o, ok := other.(*EnumOnlyProto2)
+	return ok && m.EqualVT(o)
+}
+
+// SizeOf returns the length of the message's encoding in bytes.
+func (m *EnumOnlyProto2) SizeOf() (n int) {
 	if m == nil {
 		return 0
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *EnumOnlyProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
+func (m *EnumOnlyProto2) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
 	if m == nil {
 		return w, i
 	}
@@ -10686,80 +11128,77 @@ func (m *EnumOnlyProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byt
 	return w, i
 }
 
-func (m *EnumOnlyProto2) pbfastDecode(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *EnumOnlyProto2) pbfastDecode(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
 
-func (m *EnumOnlyProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *EnumOnlyProto2) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	m.unknownFields = m.unknownFields[:0]
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
-
-// SizeOf returns the length of the message's encoding in bytes.
-func (m *OneStringProto2) SizeOf() int { return m.PbfastSize() }
 
 // MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
 func (m *OneStringProto2) MarshalAppend(b []byte) ([]byte, error) {
 	if m == nil {
 		return b, nil
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := e.Start(b, m)
 	w, i = m.pbfastEncode(&e, w, i)
 	return e.Finish(w, i)
 }
 
-// Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
 func (m *OneStringProto2) Unmarshal(data []byte) error {
 	*m = OneStringProto2{}
-	d := pbfast.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{Own: true}
+	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
-// UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
+// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
 func (m *OneStringProto2) UnmarshalOwn(data []byte) error {
 	*m = OneStringProto2{}
-	d := pbfast.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{Own: true, Apart: true}
+	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -10768,8 +11207,8 @@ func (m *OneStringProto2) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *OneStringProto2) UnmarshalAlias(data []byte) error {
 	*m = OneStringProto2{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -10779,22 +11218,22 @@ func (m *OneStringProto2) UnmarshalAlias(data []byte) error {
 // values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *OneStringProto2) UnmarshalReuse(data []byte) error {
-	var d pbfast.Decoder
-	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
+	var d runtime.Decoder
+	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
 // SizeVT is SizeOf.
-func (m *OneStringProto2) SizeVT() int { return m.PbfastSize() }
+func (m *OneStringProto2) SizeVT() int { return m.SizeOf() }
 
 // MarshalVT returns the message's encoding. It does not look for required fields.
 func (m *OneStringProto2) MarshalVT() ([]byte, error) {
 	if m == nil {
 		return nil, nil
 	}
-	size := m.PbfastSize()
+	size := m.SizeOf()
 	data := make([]byte, size)
 	n, err := m.MarshalToSizedBufferVT(data)
 	if err != nil {
@@ -10805,7 +11244,15 @@ func (m *OneStringProto2) MarshalVT() ([]byte, error) {
 
 // MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *OneStringProto2) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.PbfastSize()])
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+}
+
+// MarshalVTStrict returns the message's encoding. It does not look for required fields.
+func (m *OneStringProto2) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
+
+// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
+func (m *OneStringProto2) MarshalToVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
 // MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
@@ -10813,36 +11260,61 @@ func (m *OneStringProto2) MarshalToSizedBufferVT(data []byte) (int, error) {
 	if m == nil {
 		return 0, nil
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := m.pbfastEncode(&e, data, len(data))
 	return e.Written(w, i)
 }
 
+// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *OneStringProto2) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data)
+}
+
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *OneStringProto2) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{Own: true}
-	return m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth)
+	d := runtime.Decoder{Own: true, Apart: true}
+	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *OneStringProto2) UnmarshalVTUnsafe(data []byte) error {
-	var d pbfast.Decoder
-	return m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth)
+	var d runtime.Decoder
+	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
 }
 
-// PbfastSize is SizeOf, for the run time.
-func (m *OneStringProto2) PbfastSize() (n int) {
+// CloneVT is proto.Clone.
+func (m *OneStringProto2) CloneVT() *OneStringProto2 {
+	if m == nil {
+		return nil
+	}
+	return proto.Clone(m).(*OneStringProto2)
+}
+
+// CloneMessageVT is CloneVT.
+func (m *OneStringProto2) CloneMessageVT() proto.Message { return m.CloneVT() }
+
+// EqualVT is proto.Equal.
+func (m *OneStringProto2) EqualVT(other *OneStringProto2) bool { return proto.Equal(m, other) }
+
+// EqualMessageVT is EqualVT, and false for a message of another type.
+func (m *OneStringProto2) EqualMessageVT(other proto.Message) bool {
+	o, ok := other.(*OneStringProto2)
+	return ok && m.EqualVT(o)
+}
+
+// SizeOf returns the length of the message's encoding in bytes.
+func (m *OneStringProto2) SizeOf() (n int) {
 	if m == nil {
 		return 0
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 0) {
 		l := len(*m.xxx_hidden_Data)
-		n += 1 + l + pbfast.SizeVarint(uint64(l))
+		n += 1 + l + runtime.SizeVarint(uint64(l))
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *OneStringProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
+func (m *OneStringProto2) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
 	if m == nil {
 		return w, i
 	}
@@ -10863,7 +11335,7 @@ func (m *OneStringProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]by
 		}
 		i -= len(v)
 		copy(w[i:], v)
-		i = pbfast.PutVarint(w, i, uint64(len(v)))
+		i = runtime.PutVarint(w, i, uint64(len(v)))
 		i--
 		w[i] = 0xa
 	}
@@ -10880,16 +11352,16 @@ type pbfastOneStringProto2Node struct {
 	s pbfastOneStringProto2Parts
 }
 
-func (m *OneStringProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfastOneStringProto2Parts, depth int) error {
+func (m *OneStringProto2) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfastOneStringProto2Parts, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -10899,29 +11371,30 @@ func (m *OneStringProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfastOne
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.xxx_hidden_Data == nil {
-				if s == nil {
-					s = new(pbfastOneStringProto2Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.xxx_hidden_Data = &s.Data
+				} else {
+					m.xxx_hidden_Data = new(string)
 				}
-				m.xxx_hidden_Data = &s.Data
 			}
 			*m.xxx_hidden_Data = d.String(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 1)
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
 
-func (m *OneStringProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *OneStringProto2) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	m.unknownFields = m.unknownFields[:0]
 	clear(m.XXX_presence[:])
@@ -10931,8 +11404,8 @@ func (m *OneStringProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) er
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -10942,8 +11415,8 @@ func (m *OneStringProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) er
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.xxx_hidden_Data == nil {
 				if m.xxx_hidden_Data = oldData; m.xxx_hidden_Data == nil {
@@ -10954,42 +11427,39 @@ func (m *OneStringProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) er
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 1)
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
-func (m *ProtoWithKeywords) SizeOf() int { return m.PbfastSize() }
-
 // MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
 func (m *ProtoWithKeywords) MarshalAppend(b []byte) ([]byte, error) {
 	if m == nil {
 		return b, nil
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := e.Start(b, m)
 	w, i = m.pbfastEncode(&e, w, i)
 	return e.Finish(w, i)
 }
 
-// Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
 func (m *ProtoWithKeywords) Unmarshal(data []byte) error {
 	*m = ProtoWithKeywords{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, pbfast.Copy(data), nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, runtime.Copy(data), nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
-// UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
+// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
 func (m *ProtoWithKeywords) UnmarshalOwn(data []byte) error {
 	*m = ProtoWithKeywords{}
-	d := pbfast.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{Own: true, Apart: true}
+	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -10998,8 +11468,8 @@ func (m *ProtoWithKeywords) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *ProtoWithKeywords) UnmarshalAlias(data []byte) error {
 	*m = ProtoWithKeywords{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -11009,22 +11479,22 @@ func (m *ProtoWithKeywords) UnmarshalAlias(data []byte) error {
 // values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *ProtoWithKeywords) UnmarshalReuse(data []byte) error {
-	var d pbfast.Decoder
-	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
+	var d runtime.Decoder
+	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
 // SizeVT is SizeOf.
-func (m *ProtoWithKeywords) SizeVT() int { return m.PbfastSize() }
+func (m *ProtoWithKeywords) SizeVT() int { return m.SizeOf() }
 
 // MarshalVT returns the message's encoding. It does not look for required fields.
 func (m *ProtoWithKeywords) MarshalVT() ([]byte, error) {
 	if m == nil {
 		return nil, nil
 	}
-	size := m.PbfastSize()
+	size := m.SizeOf()
 	data := make([]byte, size)
 	n, err := m.MarshalToSizedBufferVT(data)
 	if err != nil {
@@ -11035,7 +11505,15 @@ func (m *ProtoWithKeywords) MarshalVT() ([]byte, error) {
 
 // MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *ProtoWithKeywords) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.PbfastSize()])
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+}
+
+// MarshalVTStrict returns the message's encoding. It does not look for required fields.
+func (m *ProtoWithKeywords) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
+
+// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
+func (m *ProtoWithKeywords) MarshalToVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
 // MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
@@ -11043,43 +11521,68 @@ func (m *ProtoWithKeywords) MarshalToSizedBufferVT(data []byte) (int, error) {
 	if m == nil {
 		return 0, nil
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := m.pbfastEncode(&e, data, len(data))
 	return e.Written(w, i)
 }
 
+// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *ProtoWithKeywords) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data)
+}
+
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *ProtoWithKeywords) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{}
-	return m.pbfastDecode(&d, pbfast.Copy(data), nil, pbfast.DefaultDepth)
+	d := runtime.Decoder{Own: true, Apart: true}
+	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *ProtoWithKeywords) UnmarshalVTUnsafe(data []byte) error {
-	var d pbfast.Decoder
-	return m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth)
+	var d runtime.Decoder
+	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
 }
 
-// PbfastSize is SizeOf, for the run time.
-func (m *ProtoWithKeywords) PbfastSize() (n int) {
+// CloneVT is proto.Clone.
+func (m *ProtoWithKeywords) CloneVT() *ProtoWithKeywords {
+	if m == nil {
+		return nil
+	}
+	return proto.Clone(m).(*ProtoWithKeywords)
+}
+
+// CloneMessageVT is CloneVT.
+func (m *ProtoWithKeywords) CloneMessageVT() proto.Message { return m.CloneVT() }
+
+// EqualVT is proto.Equal.
+func (m *ProtoWithKeywords) EqualVT(other *ProtoWithKeywords) bool { return proto.Equal(m, other) }
+
+// EqualMessageVT is EqualVT, and false for a message of another type.
+func (m *ProtoWithKeywords) EqualMessageVT(other proto.Message) bool {
+	o, ok := other.(*ProtoWithKeywords)
+	return ok && m.EqualVT(o)
+}
+
+// SizeOf returns the length of the message's encoding in bytes.
+func (m *ProtoWithKeywords) SizeOf() (n int) {
 	if m == nil {
 		return 0
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 0) {
-		n += 1 + pbfast.SizeVarint(uint64(int64(m.xxx_hidden_Inline)))
+		n += 1 + runtime.SizeVarint(uint64(int64(m.xxx_hidden_Inline)))
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 1) {
 		l := len(*m.xxx_hidden_Concept)
-		n += 1 + l + pbfast.SizeVarint(uint64(l))
+		n += 1 + l + runtime.SizeVarint(uint64(l))
 	}
 	for _, v := range m.xxx_hidden_Requires {
 		l := len(v)
-		n += 1 + l + pbfast.SizeVarint(uint64(l))
+		n += 1 + l + runtime.SizeVarint(uint64(l))
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *ProtoWithKeywords) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
+func (m *ProtoWithKeywords) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
 	if m == nil {
 		return w, i
 	}
@@ -11097,7 +11600,7 @@ func (m *ProtoWithKeywords) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]
 		}
 		i -= len(v)
 		copy(w[i:], v)
-		i = pbfast.PutVarint(w, i, uint64(len(v)))
+		i = runtime.PutVarint(w, i, uint64(len(v)))
 		i--
 		w[i] = 0x1a
 	}
@@ -11111,12 +11614,12 @@ func (m *ProtoWithKeywords) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]
 		}
 		i -= len(v)
 		copy(w[i:], v)
-		i = pbfast.PutVarint(w, i, uint64(len(v)))
+		i = runtime.PutVarint(w, i, uint64(len(v)))
 		i--
 		w[i] = 0x12
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 0) {
-		i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_Inline)))
+		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_Inline)))
 		i--
 		w[i] = 0x8
 	}
@@ -11133,16 +11636,16 @@ type pbfastProtoWithKeywordsNode struct {
 	s pbfastProtoWithKeywordsParts
 }
 
-func (m *ProtoWithKeywords) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfastProtoWithKeywordsParts, depth int) error {
+func (m *ProtoWithKeywords) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfastProtoWithKeywordsParts, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -11151,8 +11654,8 @@ func (m *ProtoWithKeywords) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfastP
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_Inline = int32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 3)
@@ -11162,42 +11665,43 @@ func (m *ProtoWithKeywords) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfastP
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.xxx_hidden_Concept == nil {
-				if s == nil {
-					s = new(pbfastProtoWithKeywordsParts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.xxx_hidden_Concept = &s.Concept
+				} else {
+					m.xxx_hidden_Concept = new(string)
 				}
-				m.xxx_hidden_Concept = &s.Concept
 			}
 			*m.xxx_hidden_Concept = d.String(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 1, 3)
 		case 0x1a: // requires
 			if len(m.xxx_hidden_Requires) == cap(m.xxx_hidden_Requires) {
-				m.xxx_hidden_Requires = slices.Grow(m.xxx_hidden_Requires, pbfast.Run(p, i, 0x1a))
+				m.xxx_hidden_Requires = slices.Grow(m.xxx_hidden_Requires, runtime.Run(p, i, 0x1a))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_Requires = append(m.xxx_hidden_Requires, d.String(v))
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
 
-func (m *ProtoWithKeywords) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *ProtoWithKeywords) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	m.unknownFields = m.unknownFields[:0]
 	clear(m.XXX_presence[:])
@@ -11209,8 +11713,8 @@ func (m *ProtoWithKeywords) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) 
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -11219,8 +11723,8 @@ func (m *ProtoWithKeywords) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) 
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_Inline = int32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 3)
@@ -11230,8 +11734,8 @@ func (m *ProtoWithKeywords) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) 
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.xxx_hidden_Concept == nil {
 				if m.xxx_hidden_Concept = oldConcept; m.xxx_hidden_Concept == nil {
@@ -11242,28 +11746,25 @@ func (m *ProtoWithKeywords) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) 
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 1, 3)
 		case 0x1a: // requires
 			if len(m.xxx_hidden_Requires) == cap(m.xxx_hidden_Requires) {
-				m.xxx_hidden_Requires = slices.Grow(m.xxx_hidden_Requires, pbfast.Run(p, i, 0x1a))
+				m.xxx_hidden_Requires = slices.Grow(m.xxx_hidden_Requires, runtime.Run(p, i, 0x1a))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_Requires = append(m.xxx_hidden_Requires, d.String(v))
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
-
-// SizeOf returns the length of the message's encoding in bytes.
-func (m *TestAllRequiredTypesProto2) SizeOf() int { return m.PbfastSize() }
 
 // MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
 func (m *TestAllRequiredTypesProto2) MarshalAppend(b []byte) ([]byte, error) {
@@ -11273,17 +11774,17 @@ func (m *TestAllRequiredTypesProto2) MarshalAppend(b []byte) ([]byte, error) {
 	if err := proto.CheckInitialized(m); err != nil {
 		return b, err
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := e.Start(b, m)
 	w, i = m.pbfastEncode(&e, w, i)
 	return e.Finish(w, i)
 }
 
-// Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
 func (m *TestAllRequiredTypesProto2) Unmarshal(data []byte) error {
 	*m = TestAllRequiredTypesProto2{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, pbfast.Copy(data), nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, runtime.Copy(data), nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	if err := proto.CheckInitialized(m); err != nil {
@@ -11292,11 +11793,11 @@ func (m *TestAllRequiredTypesProto2) Unmarshal(data []byte) error {
 	return nil
 }
 
-// UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
+// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
 func (m *TestAllRequiredTypesProto2) UnmarshalOwn(data []byte) error {
 	*m = TestAllRequiredTypesProto2{}
-	d := pbfast.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{Own: true, Apart: true}
+	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	if err := proto.CheckInitialized(m); err != nil {
@@ -11308,8 +11809,8 @@ func (m *TestAllRequiredTypesProto2) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *TestAllRequiredTypesProto2) UnmarshalAlias(data []byte) error {
 	*m = TestAllRequiredTypesProto2{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	if err := proto.CheckInitialized(m); err != nil {
@@ -11322,8 +11823,8 @@ func (m *TestAllRequiredTypesProto2) UnmarshalAlias(data []byte) error {
 // values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestAllRequiredTypesProto2) UnmarshalReuse(data []byte) error {
-	var d pbfast.Decoder
-	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
+	var d runtime.Decoder
+	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	if err := proto.CheckInitialized(m); err != nil {
@@ -11333,14 +11834,14 @@ func (m *TestAllRequiredTypesProto2) UnmarshalReuse(data []byte) error {
 }
 
 // SizeVT is SizeOf.
-func (m *TestAllRequiredTypesProto2) SizeVT() int { return m.PbfastSize() }
+func (m *TestAllRequiredTypesProto2) SizeVT() int { return m.SizeOf() }
 
 // MarshalVT returns the message's encoding. It does not look for required fields.
 func (m *TestAllRequiredTypesProto2) MarshalVT() ([]byte, error) {
 	if m == nil {
 		return nil, nil
 	}
-	size := m.PbfastSize()
+	size := m.SizeOf()
 	data := make([]byte, size)
 	n, err := m.MarshalToSizedBufferVT(data)
 	if err != nil {
@@ -11351,7 +11852,15 @@ func (m *TestAllRequiredTypesProto2) MarshalVT() ([]byte, error) {
 
 // MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *TestAllRequiredTypesProto2) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.PbfastSize()])
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+}
+
+// MarshalVTStrict returns the message's encoding. It does not look for required fields.
+func (m *TestAllRequiredTypesProto2) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
+
+// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
+func (m *TestAllRequiredTypesProto2) MarshalToVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
 // MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
@@ -11359,48 +11868,75 @@ func (m *TestAllRequiredTypesProto2) MarshalToSizedBufferVT(data []byte) (int, e
 	if m == nil {
 		return 0, nil
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := m.pbfastEncode(&e, data, len(data))
 	return e.Written(w, i)
 }
 
+// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *TestAllRequiredTypesProto2) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data)
+}
+
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestAllRequiredTypesProto2) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{}
-	return m.pbfastDecode(&d, pbfast.Copy(data), nil, pbfast.DefaultDepth)
+	d := runtime.Decoder{Own: true, Apart: true}
+	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *TestAllRequiredTypesProto2) UnmarshalVTUnsafe(data []byte) error {
-	var d pbfast.Decoder
-	return m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth)
+	var d runtime.Decoder
+	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
 }
 
-// PbfastSize is SizeOf, for the run time.
-func (m *TestAllRequiredTypesProto2) PbfastSize() (n int) {
+// CloneVT is proto.Clone.
+func (m *TestAllRequiredTypesProto2) CloneVT() *TestAllRequiredTypesProto2 {
+	if m == nil {
+		return nil
+	}
+	return proto.Clone(m).(*TestAllRequiredTypesProto2)
+}
+
+// CloneMessageVT is CloneVT.
+func (m *TestAllRequiredTypesProto2) CloneMessageVT() proto.Message { return m.CloneVT() }
+
+// EqualVT is proto.Equal.
+func (m *TestAllRequiredTypesProto2) EqualVT(other *TestAllRequiredTypesProto2) bool {
+	return proto.Equal(m, other)
+}
+
+// EqualMessageVT is EqualVT, and false for a message of another type.
+func (m *TestAllRequiredTypesProto2) EqualMessageVT(other proto.Message) bool {
+	o, ok := other.(*TestAllRequiredTypesProto2)
+	return ok && m.EqualVT(o)
+}
+
+// SizeOf returns the length of the message's encoding in bytes.
+func (m *TestAllRequiredTypesProto2) SizeOf() (n int) {
 	if m == nil {
 		return 0
 	}
 	if len(m.extensionFields) > 0 {
-		return pbfast.FallbackSize(m)
+		return runtime.FallbackSize(m)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 0) {
-		n += 1 + pbfast.SizeVarint(uint64(int64(m.xxx_hidden_RequiredInt32)))
+		n += 1 + runtime.SizeVarint(uint64(int64(m.xxx_hidden_RequiredInt32)))
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 1) {
-		n += 1 + pbfast.SizeVarint(uint64(m.xxx_hidden_RequiredInt64))
+		n += 1 + runtime.SizeVarint(uint64(m.xxx_hidden_RequiredInt64))
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 2) {
-		n += 1 + pbfast.SizeVarint(uint64(m.xxx_hidden_RequiredUint32))
+		n += 1 + runtime.SizeVarint(uint64(m.xxx_hidden_RequiredUint32))
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 3) {
-		n += 1 + pbfast.SizeVarint(m.xxx_hidden_RequiredUint64)
+		n += 1 + runtime.SizeVarint(m.xxx_hidden_RequiredUint64)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 4) {
-		n += 1 + pbfast.SizeVarint(pbfast.ZigZag(int64(m.xxx_hidden_RequiredSint32)))
+		n += 1 + runtime.SizeVarint(runtime.ZigZag(int64(m.xxx_hidden_RequiredSint32)))
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 5) {
-		n += 1 + pbfast.SizeVarint(pbfast.ZigZag(int64(m.xxx_hidden_RequiredSint64)))
+		n += 1 + runtime.SizeVarint(runtime.ZigZag(int64(m.xxx_hidden_RequiredSint64)))
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 6) {
 		n += 1 + 4
@@ -11425,62 +11961,62 @@ func (m *TestAllRequiredTypesProto2) PbfastSize() (n int) {
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 13) {
 		l := len(*m.xxx_hidden_RequiredString)
-		n += 1 + l + pbfast.SizeVarint(uint64(l))
+		n += 1 + l + runtime.SizeVarint(uint64(l))
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 14) {
 		l := len(m.xxx_hidden_RequiredBytes)
-		n += 1 + l + pbfast.SizeVarint(uint64(l))
+		n += 1 + l + runtime.SizeVarint(uint64(l))
 	}
 	if m.xxx_hidden_RequiredNestedMessage != nil {
-		l := m.xxx_hidden_RequiredNestedMessage.PbfastSize()
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := m.xxx_hidden_RequiredNestedMessage.SizeOf()
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if m.xxx_hidden_RequiredForeignMessage != nil {
-		l := m.xxx_hidden_RequiredForeignMessage.PbfastSize()
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := m.xxx_hidden_RequiredForeignMessage.SizeOf()
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 17) {
-		n += 2 + pbfast.SizeVarint(uint64(int64(m.xxx_hidden_RequiredNestedEnum)))
+		n += 2 + runtime.SizeVarint(uint64(int64(m.xxx_hidden_RequiredNestedEnum)))
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 18) {
-		n += 2 + pbfast.SizeVarint(uint64(int64(m.xxx_hidden_RequiredForeignEnum)))
+		n += 2 + runtime.SizeVarint(uint64(int64(m.xxx_hidden_RequiredForeignEnum)))
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 19) {
 		l := len(*m.xxx_hidden_RequiredStringPiece)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 20) {
 		l := len(*m.xxx_hidden_RequiredCord)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if m.xxx_hidden_RecursiveMessage != nil {
-		l := m.xxx_hidden_RecursiveMessage.PbfastSize()
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := m.xxx_hidden_RecursiveMessage.SizeOf()
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if m.xxx_hidden_OptionalRecursiveMessage != nil {
-		l := m.xxx_hidden_OptionalRecursiveMessage.PbfastSize()
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := m.xxx_hidden_OptionalRecursiveMessage.SizeOf()
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if m.xxx_hidden_Data != nil {
-		n += 4 + m.xxx_hidden_Data.PbfastSize()
+		n += 4 + m.xxx_hidden_Data.SizeOf()
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 24) {
-		n += 2 + pbfast.SizeVarint(uint64(int64(m.xxx_hidden_DefaultInt32)))
+		n += 2 + runtime.SizeVarint(uint64(int64(m.xxx_hidden_DefaultInt32)))
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 25) {
-		n += 2 + pbfast.SizeVarint(uint64(m.xxx_hidden_DefaultInt64))
+		n += 2 + runtime.SizeVarint(uint64(m.xxx_hidden_DefaultInt64))
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 26) {
-		n += 2 + pbfast.SizeVarint(uint64(m.xxx_hidden_DefaultUint32))
+		n += 2 + runtime.SizeVarint(uint64(m.xxx_hidden_DefaultUint32))
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 27) {
-		n += 2 + pbfast.SizeVarint(m.xxx_hidden_DefaultUint64)
+		n += 2 + runtime.SizeVarint(m.xxx_hidden_DefaultUint64)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 28) {
-		n += 2 + pbfast.SizeVarint(pbfast.ZigZag(int64(m.xxx_hidden_DefaultSint32)))
+		n += 2 + runtime.SizeVarint(runtime.ZigZag(int64(m.xxx_hidden_DefaultSint32)))
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 29) {
-		n += 2 + pbfast.SizeVarint(pbfast.ZigZag(int64(m.xxx_hidden_DefaultSint64)))
+		n += 2 + runtime.SizeVarint(runtime.ZigZag(int64(m.xxx_hidden_DefaultSint64)))
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 30) {
 		n += 2 + 4
@@ -11505,16 +12041,16 @@ func (m *TestAllRequiredTypesProto2) PbfastSize() (n int) {
 	}
 	if protoimpl.X.Present(&m.XXX_presence[1], 37) {
 		l := len(*m.xxx_hidden_DefaultString)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if protoimpl.X.Present(&m.XXX_presence[1], 38) {
 		l := len(m.xxx_hidden_DefaultBytes)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *TestAllRequiredTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
+func (m *TestAllRequiredTypesProto2) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
 	if m == nil {
 		return w, i
 	}
@@ -11534,7 +12070,7 @@ func (m *TestAllRequiredTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i
 	if protoimpl.X.Present(&m.XXX_presence[1], 38) {
 		i -= len(m.xxx_hidden_DefaultBytes)
 		copy(w[i:], m.xxx_hidden_DefaultBytes)
-		i = pbfast.PutVarint(w, i, uint64(len(m.xxx_hidden_DefaultBytes)))
+		i = runtime.PutVarint(w, i, uint64(len(m.xxx_hidden_DefaultBytes)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xfa
@@ -11547,7 +12083,7 @@ func (m *TestAllRequiredTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i
 		}
 		i -= len(v)
 		copy(w[i:], v)
-		i = pbfast.PutVarint(w, i, uint64(len(v)))
+		i = runtime.PutVarint(w, i, uint64(len(v)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xf2
@@ -11555,91 +12091,91 @@ func (m *TestAllRequiredTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i
 	}
 	if protoimpl.X.Present(&m.XXX_presence[1], 36) {
 		i--
-		w[i] = byte(pbfast.Bit(m.xxx_hidden_DefaultBool))
+		w[i] = byte(runtime.Bit(m.xxx_hidden_DefaultBool))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xe8
 		w[i+1] = 0xf
 	}
 	if protoimpl.X.Present(&m.XXX_presence[1], 35) {
-		i = pbfast.PutFixed64(w, i, math.Float64bits(m.xxx_hidden_DefaultDouble))
+		i = runtime.PutFixed64(w, i, math.Float64bits(m.xxx_hidden_DefaultDouble))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xe1
 		w[i+1] = 0xf
 	}
 	if protoimpl.X.Present(&m.XXX_presence[1], 34) {
-		i = pbfast.PutFixed32(w, i, math.Float32bits(m.xxx_hidden_DefaultFloat))
+		i = runtime.PutFixed32(w, i, math.Float32bits(m.xxx_hidden_DefaultFloat))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xdd
 		w[i+1] = 0xf
 	}
 	if protoimpl.X.Present(&m.XXX_presence[1], 33) {
-		i = pbfast.PutFixed64(w, i, uint64(m.xxx_hidden_DefaultSfixed64))
+		i = runtime.PutFixed64(w, i, uint64(m.xxx_hidden_DefaultSfixed64))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xd1
 		w[i+1] = 0xf
 	}
 	if protoimpl.X.Present(&m.XXX_presence[1], 32) {
-		i = pbfast.PutFixed32(w, i, uint32(m.xxx_hidden_DefaultSfixed32))
+		i = runtime.PutFixed32(w, i, uint32(m.xxx_hidden_DefaultSfixed32))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xcd
 		w[i+1] = 0xf
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 31) {
-		i = pbfast.PutFixed64(w, i, uint64(m.xxx_hidden_DefaultFixed64))
+		i = runtime.PutFixed64(w, i, uint64(m.xxx_hidden_DefaultFixed64))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xc1
 		w[i+1] = 0xf
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 30) {
-		i = pbfast.PutFixed32(w, i, uint32(m.xxx_hidden_DefaultFixed32))
+		i = runtime.PutFixed32(w, i, uint32(m.xxx_hidden_DefaultFixed32))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xbd
 		w[i+1] = 0xf
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 29) {
-		i = pbfast.PutVarint(w, i, pbfast.ZigZag(int64(m.xxx_hidden_DefaultSint64)))
+		i = runtime.PutVarint(w, i, runtime.ZigZag(int64(m.xxx_hidden_DefaultSint64)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xb0
 		w[i+1] = 0xf
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 28) {
-		i = pbfast.PutVarint(w, i, pbfast.ZigZag(int64(m.xxx_hidden_DefaultSint32)))
+		i = runtime.PutVarint(w, i, runtime.ZigZag(int64(m.xxx_hidden_DefaultSint32)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xa8
 		w[i+1] = 0xf
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 27) {
-		i = pbfast.PutVarint(w, i, m.xxx_hidden_DefaultUint64)
+		i = runtime.PutVarint(w, i, m.xxx_hidden_DefaultUint64)
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xa0
 		w[i+1] = 0xf
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 26) {
-		i = pbfast.PutVarint(w, i, uint64(m.xxx_hidden_DefaultUint32))
+		i = runtime.PutVarint(w, i, uint64(m.xxx_hidden_DefaultUint32))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x98
 		w[i+1] = 0xf
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 25) {
-		i = pbfast.PutVarint(w, i, uint64(m.xxx_hidden_DefaultInt64))
+		i = runtime.PutVarint(w, i, uint64(m.xxx_hidden_DefaultInt64))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x90
 		w[i+1] = 0xf
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 24) {
-		i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_DefaultInt32)))
+		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_DefaultInt32)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x88
@@ -11665,14 +12201,14 @@ func (m *TestAllRequiredTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i
 				w, i = e.Grow(w, i, 19)
 			}
 			if protoimpl.X.Present(&m.XXX_presence[0], 1) {
-				i = pbfast.PutVarint(w, i, uint64(m.xxx_hidden_GroupUint32))
+				i = runtime.PutVarint(w, i, uint64(m.xxx_hidden_GroupUint32))
 				i -= 2
 				_ = w[i+1]
 				w[i] = 0xd8
 				w[i+1] = 0xc
 			}
 			if protoimpl.X.Present(&m.XXX_presence[0], 0) {
-				i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_GroupInt32)))
+				i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_GroupInt32)))
 				i -= 2
 				_ = w[i+1]
 				w[i] = 0xd0
@@ -11693,7 +12229,7 @@ func (m *TestAllRequiredTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i
 		if i < 12 {
 			w, i = e.Grow(w, i, 12)
 		}
-		i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xe2
@@ -11705,7 +12241,7 @@ func (m *TestAllRequiredTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i
 		if i < 12 {
 			w, i = e.Grow(w, i, 12)
 		}
-		i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xda
@@ -11721,7 +12257,7 @@ func (m *TestAllRequiredTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i
 		}
 		i -= len(v)
 		copy(w[i:], v)
-		i = pbfast.PutVarint(w, i, uint64(len(v)))
+		i = runtime.PutVarint(w, i, uint64(len(v)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xca
@@ -11734,21 +12270,21 @@ func (m *TestAllRequiredTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i
 		}
 		i -= len(v)
 		copy(w[i:], v)
-		i = pbfast.PutVarint(w, i, uint64(len(v)))
+		i = runtime.PutVarint(w, i, uint64(len(v)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xc2
 		w[i+1] = 0x1
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 18) {
-		i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_RequiredForeignEnum)))
+		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_RequiredForeignEnum)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xb0
 		w[i+1] = 0x1
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 17) {
-		i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_RequiredNestedEnum)))
+		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_RequiredNestedEnum)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xa8
@@ -11768,7 +12304,7 @@ func (m *TestAllRequiredTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i
 				w, i = e.Grow(w, i, 11)
 			}
 			if protoimpl.X.Present(&m.XXX_presence[0], 0) {
-				i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_C)))
+				i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_C)))
 				i--
 				w[i] = 0x8
 			}
@@ -11776,7 +12312,7 @@ func (m *TestAllRequiredTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i
 		if i < 12 {
 			w, i = e.Grow(w, i, 12)
 		}
-		i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x9a
@@ -11788,7 +12324,7 @@ func (m *TestAllRequiredTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i
 		if i < 12 {
 			w, i = e.Grow(w, i, 12)
 		}
-		i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x92
@@ -11800,7 +12336,7 @@ func (m *TestAllRequiredTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i
 	if protoimpl.X.Present(&m.XXX_presence[0], 14) {
 		i -= len(m.xxx_hidden_RequiredBytes)
 		copy(w[i:], m.xxx_hidden_RequiredBytes)
-		i = pbfast.PutVarint(w, i, uint64(len(m.xxx_hidden_RequiredBytes)))
+		i = runtime.PutVarint(w, i, uint64(len(m.xxx_hidden_RequiredBytes)))
 		i--
 		w[i] = 0x7a
 	}
@@ -11811,73 +12347,73 @@ func (m *TestAllRequiredTypesProto2) pbfastEncode(e *pbfast.Encoder, w []byte, i
 		}
 		i -= len(v)
 		copy(w[i:], v)
-		i = pbfast.PutVarint(w, i, uint64(len(v)))
+		i = runtime.PutVarint(w, i, uint64(len(v)))
 		i--
 		w[i] = 0x72
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 12) {
 		i--
-		w[i] = byte(pbfast.Bit(m.xxx_hidden_RequiredBool))
+		w[i] = byte(runtime.Bit(m.xxx_hidden_RequiredBool))
 		i--
 		w[i] = 0x68
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 11) {
-		i = pbfast.PutFixed64(w, i, math.Float64bits(m.xxx_hidden_RequiredDouble))
+		i = runtime.PutFixed64(w, i, math.Float64bits(m.xxx_hidden_RequiredDouble))
 		i--
 		w[i] = 0x61
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 10) {
-		i = pbfast.PutFixed32(w, i, math.Float32bits(m.xxx_hidden_RequiredFloat))
+		i = runtime.PutFixed32(w, i, math.Float32bits(m.xxx_hidden_RequiredFloat))
 		i--
 		w[i] = 0x5d
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 9) {
-		i = pbfast.PutFixed64(w, i, uint64(m.xxx_hidden_RequiredSfixed64))
+		i = runtime.PutFixed64(w, i, uint64(m.xxx_hidden_RequiredSfixed64))
 		i--
 		w[i] = 0x51
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 8) {
-		i = pbfast.PutFixed32(w, i, uint32(m.xxx_hidden_RequiredSfixed32))
+		i = runtime.PutFixed32(w, i, uint32(m.xxx_hidden_RequiredSfixed32))
 		i--
 		w[i] = 0x4d
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 7) {
-		i = pbfast.PutFixed64(w, i, uint64(m.xxx_hidden_RequiredFixed64))
+		i = runtime.PutFixed64(w, i, uint64(m.xxx_hidden_RequiredFixed64))
 		i--
 		w[i] = 0x41
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 6) {
-		i = pbfast.PutFixed32(w, i, uint32(m.xxx_hidden_RequiredFixed32))
+		i = runtime.PutFixed32(w, i, uint32(m.xxx_hidden_RequiredFixed32))
 		i--
 		w[i] = 0x3d
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 5) {
-		i = pbfast.PutVarint(w, i, pbfast.ZigZag(int64(m.xxx_hidden_RequiredSint64)))
+		i = runtime.PutVarint(w, i, runtime.ZigZag(int64(m.xxx_hidden_RequiredSint64)))
 		i--
 		w[i] = 0x30
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 4) {
-		i = pbfast.PutVarint(w, i, pbfast.ZigZag(int64(m.xxx_hidden_RequiredSint32)))
+		i = runtime.PutVarint(w, i, runtime.ZigZag(int64(m.xxx_hidden_RequiredSint32)))
 		i--
 		w[i] = 0x28
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 3) {
-		i = pbfast.PutVarint(w, i, m.xxx_hidden_RequiredUint64)
+		i = runtime.PutVarint(w, i, m.xxx_hidden_RequiredUint64)
 		i--
 		w[i] = 0x20
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 2) {
-		i = pbfast.PutVarint(w, i, uint64(m.xxx_hidden_RequiredUint32))
+		i = runtime.PutVarint(w, i, uint64(m.xxx_hidden_RequiredUint32))
 		i--
 		w[i] = 0x18
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 1) {
-		i = pbfast.PutVarint(w, i, uint64(m.xxx_hidden_RequiredInt64))
+		i = runtime.PutVarint(w, i, uint64(m.xxx_hidden_RequiredInt64))
 		i--
 		w[i] = 0x10
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 0) {
-		i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_RequiredInt32)))
+		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_RequiredInt32)))
 		i--
 		w[i] = 0x8
 	}
@@ -11898,16 +12434,16 @@ type pbfastTestAllRequiredTypesProto2Node struct {
 	s pbfastTestAllRequiredTypesProto2Parts
 }
 
-func (m *TestAllRequiredTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfastTestAllRequiredTypesProto2Parts, depth int) error {
+func (m *TestAllRequiredTypesProto2) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfastTestAllRequiredTypesProto2Parts, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -11916,8 +12452,8 @@ func (m *TestAllRequiredTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_RequiredInt32 = int32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 39)
@@ -11926,8 +12462,8 @@ func (m *TestAllRequiredTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_RequiredInt64 = int64(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 1, 39)
@@ -11936,8 +12472,8 @@ func (m *TestAllRequiredTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_RequiredUint32 = uint32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 2, 39)
@@ -11946,8 +12482,8 @@ func (m *TestAllRequiredTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_RequiredUint64 = v
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 3, 39)
@@ -11956,65 +12492,65 @@ func (m *TestAllRequiredTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			m.xxx_hidden_RequiredSint32 = int32(pbfast.UnZigZag(uint64(uint32(v))))
+			m.xxx_hidden_RequiredSint32 = int32(runtime.UnZigZag(uint64(uint32(v))))
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 4, 39)
 		case 0x30: // required_sint64
 			var v uint64
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			m.xxx_hidden_RequiredSint64 = pbfast.UnZigZag(v)
+			m.xxx_hidden_RequiredSint64 = runtime.UnZigZag(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 5, 39)
 		case 0x3d: // required_fixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_RequiredFixed32 = uint32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 6, 39)
 		case 0x41: // required_fixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_RequiredFixed64 = uint64(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 7, 39)
 		case 0x4d: // required_sfixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_RequiredSfixed32 = int32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 8, 39)
 		case 0x51: // required_sfixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_RequiredSfixed64 = int64(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 9, 39)
 		case 0x5d: // required_float
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_RequiredFloat = math.Float32frombits(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 10, 39)
 		case 0x61: // required_double
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_RequiredDouble = math.Float64frombits(v)
@@ -12024,8 +12560,8 @@ func (m *TestAllRequiredTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_RequiredBool = v != 0
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 12, 39)
@@ -12035,14 +12571,15 @@ func (m *TestAllRequiredTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.xxx_hidden_RequiredString == nil {
-				if s == nil {
-					s = new(pbfastTestAllRequiredTypesProto2Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.xxx_hidden_RequiredString = &s.RequiredString
+				} else {
+					m.xxx_hidden_RequiredString = new(string)
 				}
-				m.xxx_hidden_RequiredString = &s.RequiredString
 			}
 			*m.xxx_hidden_RequiredString = d.String(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 13, 39)
@@ -12052,8 +12589,8 @@ func (m *TestAllRequiredTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_RequiredBytes = d.PresentBytes(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 14, 39)
@@ -12063,8 +12600,8 @@ func (m *TestAllRequiredTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.xxx_hidden_RequiredNestedMessage == nil {
 				m.xxx_hidden_RequiredNestedMessage = new(TestAllRequiredTypesProto2_NestedMessage)
@@ -12078,14 +12615,15 @@ func (m *TestAllRequiredTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.xxx_hidden_RequiredForeignMessage == nil {
-				if s == nil {
-					s = new(pbfastTestAllRequiredTypesProto2Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.xxx_hidden_RequiredForeignMessage = &s.RequiredForeignMessage
+				} else {
+					m.xxx_hidden_RequiredForeignMessage = new(ForeignMessageProto2)
 				}
-				m.xxx_hidden_RequiredForeignMessage = &s.RequiredForeignMessage
 			}
 			if err := m.xxx_hidden_RequiredForeignMessage.pbfastDecode(d, v, depth); err != nil {
 				return err
@@ -12095,8 +12633,8 @@ func (m *TestAllRequiredTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_RequiredNestedEnum = TestAllRequiredTypesProto2_NestedEnum(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 17, 39)
@@ -12105,8 +12643,8 @@ func (m *TestAllRequiredTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_RequiredForeignEnum = ForeignEnumProto2(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 18, 39)
@@ -12116,14 +12654,15 @@ func (m *TestAllRequiredTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.xxx_hidden_RequiredStringPiece == nil {
-				if s == nil {
-					s = new(pbfastTestAllRequiredTypesProto2Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.xxx_hidden_RequiredStringPiece = &s.RequiredStringPiece
+				} else {
+					m.xxx_hidden_RequiredStringPiece = new(string)
 				}
-				m.xxx_hidden_RequiredStringPiece = &s.RequiredStringPiece
 			}
 			*m.xxx_hidden_RequiredStringPiece = d.String(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 19, 39)
@@ -12133,14 +12672,15 @@ func (m *TestAllRequiredTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.xxx_hidden_RequiredCord == nil {
-				if s == nil {
-					s = new(pbfastTestAllRequiredTypesProto2Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.xxx_hidden_RequiredCord = &s.RequiredCord
+				} else {
+					m.xxx_hidden_RequiredCord = new(string)
 				}
-				m.xxx_hidden_RequiredCord = &s.RequiredCord
 			}
 			*m.xxx_hidden_RequiredCord = d.String(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 20, 39)
@@ -12150,8 +12690,8 @@ func (m *TestAllRequiredTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.xxx_hidden_RecursiveMessage == nil {
 				m.xxx_hidden_RecursiveMessage = new(TestAllRequiredTypesProto2)
@@ -12165,8 +12705,8 @@ func (m *TestAllRequiredTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.xxx_hidden_OptionalRecursiveMessage == nil {
 				m.xxx_hidden_OptionalRecursiveMessage = new(TestAllRequiredTypesProto2)
@@ -12184,8 +12724,8 @@ func (m *TestAllRequiredTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_DefaultInt32 = int32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 24, 39)
@@ -12194,8 +12734,8 @@ func (m *TestAllRequiredTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_DefaultInt64 = int64(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 25, 39)
@@ -12204,8 +12744,8 @@ func (m *TestAllRequiredTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_DefaultUint32 = uint32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 26, 39)
@@ -12214,8 +12754,8 @@ func (m *TestAllRequiredTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_DefaultUint64 = v
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 27, 39)
@@ -12224,65 +12764,65 @@ func (m *TestAllRequiredTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			m.xxx_hidden_DefaultSint32 = int32(pbfast.UnZigZag(uint64(uint32(v))))
+			m.xxx_hidden_DefaultSint32 = int32(runtime.UnZigZag(uint64(uint32(v))))
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 28, 39)
 		case 0x7b0: // default_sint64
 			var v uint64
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			m.xxx_hidden_DefaultSint64 = pbfast.UnZigZag(v)
+			m.xxx_hidden_DefaultSint64 = runtime.UnZigZag(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 29, 39)
 		case 0x7bd: // default_fixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_DefaultFixed32 = uint32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 30, 39)
 		case 0x7c1: // default_fixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_DefaultFixed64 = uint64(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 31, 39)
 		case 0x7cd: // default_sfixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_DefaultSfixed32 = int32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[1], 32, 39)
 		case 0x7d1: // default_sfixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_DefaultSfixed64 = int64(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[1], 33, 39)
 		case 0x7dd: // default_float
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_DefaultFloat = math.Float32frombits(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[1], 34, 39)
 		case 0x7e1: // default_double
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_DefaultDouble = math.Float64frombits(v)
@@ -12292,8 +12832,8 @@ func (m *TestAllRequiredTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_DefaultBool = v != 0
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[1], 36, 39)
@@ -12303,14 +12843,15 @@ func (m *TestAllRequiredTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.xxx_hidden_DefaultString == nil {
-				if s == nil {
-					s = new(pbfastTestAllRequiredTypesProto2Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.xxx_hidden_DefaultString = &s.DefaultString
+				} else {
+					m.xxx_hidden_DefaultString = new(string)
 				}
-				m.xxx_hidden_DefaultString = &s.DefaultString
 			}
 			*m.xxx_hidden_DefaultString = d.String(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[1], 37, 39)
@@ -12320,8 +12861,8 @@ func (m *TestAllRequiredTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_DefaultBytes = d.PresentBytes(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[1], 38, 39)
@@ -12334,16 +12875,16 @@ func (m *TestAllRequiredTypesProto2) pbfastDecode(d *pbfast.Decoder, p []byte, s
 				continue
 			}
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
 
-func (m *TestAllRequiredTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllRequiredTypesProto2) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	m.unknownFields = m.unknownFields[:0]
 	m.extensionFields = nil
@@ -12399,8 +12940,8 @@ func (m *TestAllRequiredTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, de
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -12409,8 +12950,8 @@ func (m *TestAllRequiredTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, de
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_RequiredInt32 = int32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 39)
@@ -12419,8 +12960,8 @@ func (m *TestAllRequiredTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, de
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_RequiredInt64 = int64(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 1, 39)
@@ -12429,8 +12970,8 @@ func (m *TestAllRequiredTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, de
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_RequiredUint32 = uint32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 2, 39)
@@ -12439,8 +12980,8 @@ func (m *TestAllRequiredTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, de
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_RequiredUint64 = v
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 3, 39)
@@ -12449,65 +12990,65 @@ func (m *TestAllRequiredTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, de
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			m.xxx_hidden_RequiredSint32 = int32(pbfast.UnZigZag(uint64(uint32(v))))
+			m.xxx_hidden_RequiredSint32 = int32(runtime.UnZigZag(uint64(uint32(v))))
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 4, 39)
 		case 0x30: // required_sint64
 			var v uint64
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			m.xxx_hidden_RequiredSint64 = pbfast.UnZigZag(v)
+			m.xxx_hidden_RequiredSint64 = runtime.UnZigZag(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 5, 39)
 		case 0x3d: // required_fixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_RequiredFixed32 = uint32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 6, 39)
 		case 0x41: // required_fixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_RequiredFixed64 = uint64(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 7, 39)
 		case 0x4d: // required_sfixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_RequiredSfixed32 = int32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 8, 39)
 		case 0x51: // required_sfixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_RequiredSfixed64 = int64(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 9, 39)
 		case 0x5d: // required_float
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_RequiredFloat = math.Float32frombits(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 10, 39)
 		case 0x61: // required_double
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_RequiredDouble = math.Float64frombits(v)
@@ -12517,8 +13058,8 @@ func (m *TestAllRequiredTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, de
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_RequiredBool = v != 0
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 12, 39)
@@ -12528,8 +13069,8 @@ func (m *TestAllRequiredTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, de
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.xxx_hidden_RequiredString == nil {
 				if m.xxx_hidden_RequiredString = oldRequiredString; m.xxx_hidden_RequiredString == nil {
@@ -12544,8 +13085,8 @@ func (m *TestAllRequiredTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, de
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_RequiredBytes = d.PresentBytes(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 14, 39)
@@ -12555,8 +13096,8 @@ func (m *TestAllRequiredTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, de
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.xxx_hidden_RequiredNestedMessage != nil {
 				if err := m.xxx_hidden_RequiredNestedMessage.pbfastDecode(d, v, depth); err != nil {
@@ -12576,8 +13117,8 @@ func (m *TestAllRequiredTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, de
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.xxx_hidden_RequiredForeignMessage != nil {
 				if err := m.xxx_hidden_RequiredForeignMessage.pbfastDecode(d, v, depth); err != nil {
@@ -12590,7 +13131,7 @@ func (m *TestAllRequiredTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, de
 				{
 					m, p, depth := m.xxx_hidden_RequiredForeignMessage, v, depth-1
 					if depth < 0 {
-						return pbfast.ErrDepth
+						return runtime.ErrDepth
 					}
 					m.unknownFields = m.unknownFields[:0]
 					clear(m.XXX_presence[:])
@@ -12599,8 +13140,8 @@ func (m *TestAllRequiredTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, de
 						tag := uint64(p[i])
 						i++
 						if tag >= 0x80 {
-							if tag, i = pbfast.Varint(p, i-1); i < 0 {
-								return pbfast.ErrMalformed
+							if tag, i = runtime.Varint(p, i-1); i < 0 {
+								return runtime.ErrMalformed
 							}
 						}
 						switch tag {
@@ -12609,14 +13150,14 @@ func (m *TestAllRequiredTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, de
 							if i < len(p) && p[i] < 0x80 {
 								v = uint64(p[i])
 								i++
-							} else if v, i = pbfast.Varint(p, i); i < 0 {
-								return pbfast.ErrMalformed
+							} else if v, i = runtime.Varint(p, i); i < 0 {
+								return runtime.ErrMalformed
 							}
 							m.xxx_hidden_C = int32(v)
 							protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 1)
 						default:
 							if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-								return pbfast.ErrMalformed
+								return runtime.ErrMalformed
 							}
 						}
 					}
@@ -12627,8 +13168,8 @@ func (m *TestAllRequiredTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, de
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_RequiredNestedEnum = TestAllRequiredTypesProto2_NestedEnum(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 17, 39)
@@ -12637,8 +13178,8 @@ func (m *TestAllRequiredTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, de
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_RequiredForeignEnum = ForeignEnumProto2(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 18, 39)
@@ -12648,8 +13189,8 @@ func (m *TestAllRequiredTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, de
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.xxx_hidden_RequiredStringPiece == nil {
 				if m.xxx_hidden_RequiredStringPiece = oldRequiredStringPiece; m.xxx_hidden_RequiredStringPiece == nil {
@@ -12664,8 +13205,8 @@ func (m *TestAllRequiredTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, de
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.xxx_hidden_RequiredCord == nil {
 				if m.xxx_hidden_RequiredCord = oldRequiredCord; m.xxx_hidden_RequiredCord == nil {
@@ -12680,8 +13221,8 @@ func (m *TestAllRequiredTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, de
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.xxx_hidden_RecursiveMessage != nil {
 				if err := m.xxx_hidden_RecursiveMessage.pbfastDecode(d, v, nil, depth); err != nil {
@@ -12701,8 +13242,8 @@ func (m *TestAllRequiredTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, de
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.xxx_hidden_OptionalRecursiveMessage != nil {
 				if err := m.xxx_hidden_OptionalRecursiveMessage.pbfastDecode(d, v, nil, depth); err != nil {
@@ -12726,8 +13267,8 @@ func (m *TestAllRequiredTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, de
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_DefaultInt32 = int32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 24, 39)
@@ -12736,8 +13277,8 @@ func (m *TestAllRequiredTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, de
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_DefaultInt64 = int64(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 25, 39)
@@ -12746,8 +13287,8 @@ func (m *TestAllRequiredTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, de
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_DefaultUint32 = uint32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 26, 39)
@@ -12756,8 +13297,8 @@ func (m *TestAllRequiredTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, de
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_DefaultUint64 = v
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 27, 39)
@@ -12766,65 +13307,65 @@ func (m *TestAllRequiredTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, de
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			m.xxx_hidden_DefaultSint32 = int32(pbfast.UnZigZag(uint64(uint32(v))))
+			m.xxx_hidden_DefaultSint32 = int32(runtime.UnZigZag(uint64(uint32(v))))
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 28, 39)
 		case 0x7b0: // default_sint64
 			var v uint64
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			m.xxx_hidden_DefaultSint64 = pbfast.UnZigZag(v)
+			m.xxx_hidden_DefaultSint64 = runtime.UnZigZag(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 29, 39)
 		case 0x7bd: // default_fixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_DefaultFixed32 = uint32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 30, 39)
 		case 0x7c1: // default_fixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_DefaultFixed64 = uint64(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 31, 39)
 		case 0x7cd: // default_sfixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_DefaultSfixed32 = int32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[1], 32, 39)
 		case 0x7d1: // default_sfixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_DefaultSfixed64 = int64(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[1], 33, 39)
 		case 0x7dd: // default_float
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_DefaultFloat = math.Float32frombits(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[1], 34, 39)
 		case 0x7e1: // default_double
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_DefaultDouble = math.Float64frombits(v)
@@ -12834,8 +13375,8 @@ func (m *TestAllRequiredTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, de
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_DefaultBool = v != 0
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[1], 36, 39)
@@ -12845,8 +13386,8 @@ func (m *TestAllRequiredTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, de
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.xxx_hidden_DefaultString == nil {
 				if m.xxx_hidden_DefaultString = oldDefaultString; m.xxx_hidden_DefaultString == nil {
@@ -12861,8 +13402,8 @@ func (m *TestAllRequiredTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, de
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_DefaultBytes = d.PresentBytes(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[1], 38, 39)
@@ -12875,15 +13416,12 @@ func (m *TestAllRequiredTypesProto2) pbfastReuse(d *pbfast.Decoder, p []byte, de
 				continue
 			}
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
-
-// SizeOf returns the length of the message's encoding in bytes.
-func (m *TestAllRequiredTypesProto2_NestedMessage) SizeOf() int { return m.PbfastSize() }
 
 // MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
 func (m *TestAllRequiredTypesProto2_NestedMessage) MarshalAppend(b []byte) ([]byte, error) {
@@ -12893,17 +13431,17 @@ func (m *TestAllRequiredTypesProto2_NestedMessage) MarshalAppend(b []byte) ([]by
 	if err := proto.CheckInitialized(m); err != nil {
 		return b, err
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := e.Start(b, m)
 	w, i = m.pbfastEncode(&e, w, i)
 	return e.Finish(w, i)
 }
 
-// Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
 func (m *TestAllRequiredTypesProto2_NestedMessage) Unmarshal(data []byte) error {
 	*m = TestAllRequiredTypesProto2_NestedMessage{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, pbfast.Copy(data), pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, runtime.Copy(data), runtime.DefaultDepth); err != nil {
 		return err
 	}
 	if err := proto.CheckInitialized(m); err != nil {
@@ -12912,11 +13450,11 @@ func (m *TestAllRequiredTypesProto2_NestedMessage) Unmarshal(data []byte) error 
 	return nil
 }
 
-// UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
+// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
 func (m *TestAllRequiredTypesProto2_NestedMessage) UnmarshalOwn(data []byte) error {
 	*m = TestAllRequiredTypesProto2_NestedMessage{}
-	d := pbfast.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{Own: true, Apart: true}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	if err := proto.CheckInitialized(m); err != nil {
@@ -12928,8 +13466,8 @@ func (m *TestAllRequiredTypesProto2_NestedMessage) UnmarshalOwn(data []byte) err
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *TestAllRequiredTypesProto2_NestedMessage) UnmarshalAlias(data []byte) error {
 	*m = TestAllRequiredTypesProto2_NestedMessage{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	if err := proto.CheckInitialized(m); err != nil {
@@ -12942,8 +13480,8 @@ func (m *TestAllRequiredTypesProto2_NestedMessage) UnmarshalAlias(data []byte) e
 // values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestAllRequiredTypesProto2_NestedMessage) UnmarshalReuse(data []byte) error {
-	var d pbfast.Decoder
-	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
+	var d runtime.Decoder
+	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	if err := proto.CheckInitialized(m); err != nil {
@@ -12953,14 +13491,14 @@ func (m *TestAllRequiredTypesProto2_NestedMessage) UnmarshalReuse(data []byte) e
 }
 
 // SizeVT is SizeOf.
-func (m *TestAllRequiredTypesProto2_NestedMessage) SizeVT() int { return m.PbfastSize() }
+func (m *TestAllRequiredTypesProto2_NestedMessage) SizeVT() int { return m.SizeOf() }
 
 // MarshalVT returns the message's encoding. It does not look for required fields.
 func (m *TestAllRequiredTypesProto2_NestedMessage) MarshalVT() ([]byte, error) {
 	if m == nil {
 		return nil, nil
 	}
-	size := m.PbfastSize()
+	size := m.SizeOf()
 	data := make([]byte, size)
 	n, err := m.MarshalToSizedBufferVT(data)
 	if err != nil {
@@ -12971,7 +13509,17 @@ func (m *TestAllRequiredTypesProto2_NestedMessage) MarshalVT() ([]byte, error) {
 
 // MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *TestAllRequiredTypesProto2_NestedMessage) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.PbfastSize()])
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+}
+
+// MarshalVTStrict returns the message's encoding. It does not look for required fields.
+func (m *TestAllRequiredTypesProto2_NestedMessage) MarshalVTStrict() ([]byte, error) {
+	return m.MarshalVT()
+}
+
+// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
+func (m *TestAllRequiredTypesProto2_NestedMessage) MarshalToVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
 // MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
@@ -12979,43 +13527,70 @@ func (m *TestAllRequiredTypesProto2_NestedMessage) MarshalToSizedBufferVT(data [
 	if m == nil {
 		return 0, nil
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := m.pbfastEncode(&e, data, len(data))
 	return e.Written(w, i)
 }
 
+// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *TestAllRequiredTypesProto2_NestedMessage) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data)
+}
+
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestAllRequiredTypesProto2_NestedMessage) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{}
-	return m.pbfastDecode(&d, pbfast.Copy(data), pbfast.DefaultDepth)
+	d := runtime.Decoder{Own: true, Apart: true}
+	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *TestAllRequiredTypesProto2_NestedMessage) UnmarshalVTUnsafe(data []byte) error {
-	var d pbfast.Decoder
-	return m.pbfastDecode(&d, data, pbfast.DefaultDepth)
+	var d runtime.Decoder
+	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
 }
 
-// PbfastSize is SizeOf, for the run time.
-func (m *TestAllRequiredTypesProto2_NestedMessage) PbfastSize() (n int) {
+// CloneVT is proto.Clone.
+func (m *TestAllRequiredTypesProto2_NestedMessage) CloneVT() *TestAllRequiredTypesProto2_NestedMessage {
+	if m == nil {
+		return nil
+	}
+	return proto.Clone(m).(*TestAllRequiredTypesProto2_NestedMessage)
+}
+
+// CloneMessageVT is CloneVT.
+func (m *TestAllRequiredTypesProto2_NestedMessage) CloneMessageVT() proto.Message { return m.CloneVT() }
+
+// EqualVT is proto.Equal.
+func (m *TestAllRequiredTypesProto2_NestedMessage) EqualVT(other *TestAllRequiredTypesProto2_NestedMessage) bool {
+	return proto.Equal(m, other)
+}
+
+// EqualMessageVT is EqualVT, and false for a message of another type.
+func (m *TestAllRequiredTypesProto2_NestedMessage) EqualMessageVT(other proto.Message) bool {
+	o, ok := other.(*TestAllRequiredTypesProto2_NestedMessage)
+	return ok && m.EqualVT(o)
+}
+
+// SizeOf returns the length of the message's encoding in bytes.
+func (m *TestAllRequiredTypesProto2_NestedMessage) SizeOf() (n int) {
 	if m == nil {
 		return 0
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 0) {
-		n += 1 + pbfast.SizeVarint(uint64(int64(m.xxx_hidden_A)))
+		n += 1 + runtime.SizeVarint(uint64(int64(m.xxx_hidden_A)))
 	}
 	if m.xxx_hidden_Corecursive != nil {
-		l := m.xxx_hidden_Corecursive.PbfastSize()
-		n += 1 + l + pbfast.SizeVarint(uint64(l))
+		l := m.xxx_hidden_Corecursive.SizeOf()
+		n += 1 + l + runtime.SizeVarint(uint64(l))
 	}
 	if m.xxx_hidden_OptionalCorecursive != nil {
-		l := m.xxx_hidden_OptionalCorecursive.PbfastSize()
-		n += 1 + l + pbfast.SizeVarint(uint64(l))
+		l := m.xxx_hidden_OptionalCorecursive.SizeOf()
+		n += 1 + l + runtime.SizeVarint(uint64(l))
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *TestAllRequiredTypesProto2_NestedMessage) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
+func (m *TestAllRequiredTypesProto2_NestedMessage) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
 	if m == nil {
 		return w, i
 	}
@@ -13032,7 +13607,7 @@ func (m *TestAllRequiredTypesProto2_NestedMessage) pbfastEncode(e *pbfast.Encode
 		if i < 11 {
 			w, i = e.Grow(w, i, 11)
 		}
-		i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 		i--
 		w[i] = 0x1a
 	}
@@ -13042,7 +13617,7 @@ func (m *TestAllRequiredTypesProto2_NestedMessage) pbfastEncode(e *pbfast.Encode
 		if i < 11 {
 			w, i = e.Grow(w, i, 11)
 		}
-		i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 		i--
 		w[i] = 0x12
 	}
@@ -13050,23 +13625,23 @@ func (m *TestAllRequiredTypesProto2_NestedMessage) pbfastEncode(e *pbfast.Encode
 		w, i = e.Grow(w, i, 11)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 0) {
-		i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_A)))
+		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_A)))
 		i--
 		w[i] = 0x8
 	}
 	return w, i
 }
 
-func (m *TestAllRequiredTypesProto2_NestedMessage) pbfastDecode(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllRequiredTypesProto2_NestedMessage) pbfastDecode(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -13075,8 +13650,8 @@ func (m *TestAllRequiredTypesProto2_NestedMessage) pbfastDecode(d *pbfast.Decode
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_A = int32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 3)
@@ -13086,8 +13661,8 @@ func (m *TestAllRequiredTypesProto2_NestedMessage) pbfastDecode(d *pbfast.Decode
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.xxx_hidden_Corecursive == nil {
 				m.xxx_hidden_Corecursive = new(TestAllRequiredTypesProto2)
@@ -13101,8 +13676,8 @@ func (m *TestAllRequiredTypesProto2_NestedMessage) pbfastDecode(d *pbfast.Decode
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.xxx_hidden_OptionalCorecursive == nil {
 				m.xxx_hidden_OptionalCorecursive = new(TestAllRequiredTypesProto2)
@@ -13112,16 +13687,16 @@ func (m *TestAllRequiredTypesProto2_NestedMessage) pbfastDecode(d *pbfast.Decode
 			}
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
 
-func (m *TestAllRequiredTypesProto2_NestedMessage) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllRequiredTypesProto2_NestedMessage) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	m.unknownFields = m.unknownFields[:0]
 	clear(m.XXX_presence[:])
@@ -13134,8 +13709,8 @@ func (m *TestAllRequiredTypesProto2_NestedMessage) pbfastReuse(d *pbfast.Decoder
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -13144,8 +13719,8 @@ func (m *TestAllRequiredTypesProto2_NestedMessage) pbfastReuse(d *pbfast.Decoder
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_A = int32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 3)
@@ -13155,8 +13730,8 @@ func (m *TestAllRequiredTypesProto2_NestedMessage) pbfastReuse(d *pbfast.Decoder
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.xxx_hidden_Corecursive != nil {
 				if err := m.xxx_hidden_Corecursive.pbfastDecode(d, v, nil, depth); err != nil {
@@ -13176,8 +13751,8 @@ func (m *TestAllRequiredTypesProto2_NestedMessage) pbfastReuse(d *pbfast.Decoder
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.xxx_hidden_OptionalCorecursive != nil {
 				if err := m.xxx_hidden_OptionalCorecursive.pbfastDecode(d, v, nil, depth); err != nil {
@@ -13193,15 +13768,12 @@ func (m *TestAllRequiredTypesProto2_NestedMessage) pbfastReuse(d *pbfast.Decoder
 			}
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
-
-// SizeOf returns the length of the message's encoding in bytes.
-func (m *TestAllRequiredTypesProto2_Data) SizeOf() int { return m.PbfastSize() }
 
 // MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
 func (m *TestAllRequiredTypesProto2_Data) MarshalAppend(b []byte) ([]byte, error) {
@@ -13216,19 +13788,19 @@ func (m *TestAllRequiredTypesProto2_Data) MarshalAppend(b []byte) ([]byte, error
 
 func (m *TestAllRequiredTypesProto2_Data) pbfastAppend(b []byte) []byte {
 	if protoimpl.X.Present(&m.XXX_presence[0], 0) {
-		b = pbfast.AppendVarint(append(b, 0xd0, 0xc), uint64(int64(m.xxx_hidden_GroupInt32)))
+		b = runtime.AppendVarint(append(b, 0xd0, 0xc), uint64(int64(m.xxx_hidden_GroupInt32)))
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 1) {
-		b = pbfast.AppendVarint(append(b, 0xd8, 0xc), uint64(m.xxx_hidden_GroupUint32))
+		b = runtime.AppendVarint(append(b, 0xd8, 0xc), uint64(m.xxx_hidden_GroupUint32))
 	}
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
 func (m *TestAllRequiredTypesProto2_Data) Unmarshal(data []byte) error {
 	*m = TestAllRequiredTypesProto2_Data{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	if err := proto.CheckInitialized(m); err != nil {
@@ -13237,11 +13809,11 @@ func (m *TestAllRequiredTypesProto2_Data) Unmarshal(data []byte) error {
 	return nil
 }
 
-// UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
+// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
 func (m *TestAllRequiredTypesProto2_Data) UnmarshalOwn(data []byte) error {
 	*m = TestAllRequiredTypesProto2_Data{}
-	d := pbfast.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{Own: true, Apart: true}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	if err := proto.CheckInitialized(m); err != nil {
@@ -13253,8 +13825,8 @@ func (m *TestAllRequiredTypesProto2_Data) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *TestAllRequiredTypesProto2_Data) UnmarshalAlias(data []byte) error {
 	*m = TestAllRequiredTypesProto2_Data{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	if err := proto.CheckInitialized(m); err != nil {
@@ -13267,8 +13839,8 @@ func (m *TestAllRequiredTypesProto2_Data) UnmarshalAlias(data []byte) error {
 // values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestAllRequiredTypesProto2_Data) UnmarshalReuse(data []byte) error {
-	var d pbfast.Decoder
-	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
+	var d runtime.Decoder
+	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	if err := proto.CheckInitialized(m); err != nil {
@@ -13278,14 +13850,14 @@ func (m *TestAllRequiredTypesProto2_Data) UnmarshalReuse(data []byte) error {
 }
 
 // SizeVT is SizeOf.
-func (m *TestAllRequiredTypesProto2_Data) SizeVT() int { return m.PbfastSize() }
+func (m *TestAllRequiredTypesProto2_Data) SizeVT() int { return m.SizeOf() }
 
 // MarshalVT returns the message's encoding. It does not look for required fields.
 func (m *TestAllRequiredTypesProto2_Data) MarshalVT() ([]byte, error) {
 	if m == nil {
 		return nil, nil
 	}
-	size := m.PbfastSize()
+	size := m.SizeOf()
 	data := make([]byte, size)
 	n, err := m.MarshalToSizedBufferVT(data)
 	if err != nil {
@@ -13296,7 +13868,15 @@ func (m *TestAllRequiredTypesProto2_Data) MarshalVT() ([]byte, error) {
 
 // MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *TestAllRequiredTypesProto2_Data) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.PbfastSize()])
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+}
+
+// MarshalVTStrict returns the message's encoding. It does not look for required fields.
+func (m *TestAllRequiredTypesProto2_Data) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
+
+// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
+func (m *TestAllRequiredTypesProto2_Data) MarshalToVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
 // MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
@@ -13304,38 +13884,65 @@ func (m *TestAllRequiredTypesProto2_Data) MarshalToSizedBufferVT(data []byte) (i
 	if m == nil {
 		return 0, nil
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := m.pbfastEncode(&e, data, len(data))
 	return e.Written(w, i)
 }
 
+// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *TestAllRequiredTypesProto2_Data) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data)
+}
+
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestAllRequiredTypesProto2_Data) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{}
-	return m.pbfastDecode(&d, data, pbfast.DefaultDepth)
+	d := runtime.Decoder{Own: true, Apart: true}
+	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *TestAllRequiredTypesProto2_Data) UnmarshalVTUnsafe(data []byte) error {
-	var d pbfast.Decoder
-	return m.pbfastDecode(&d, data, pbfast.DefaultDepth)
+	var d runtime.Decoder
+	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
 }
 
-// PbfastSize is SizeOf, for the run time.
-func (m *TestAllRequiredTypesProto2_Data) PbfastSize() (n int) {
+// CloneVT is proto.Clone.
+func (m *TestAllRequiredTypesProto2_Data) CloneVT() *TestAllRequiredTypesProto2_Data {
+	if m == nil {
+		return nil
+	}
+	return proto.Clone(m).(*TestAllRequiredTypesProto2_Data)
+}
+
+// CloneMessageVT is CloneVT.
+func (m *TestAllRequiredTypesProto2_Data) CloneMessageVT() proto.Message { return m.CloneVT() }
+
+// EqualVT is proto.Equal.
+func (m *TestAllRequiredTypesProto2_Data) EqualVT(other *TestAllRequiredTypesProto2_Data) bool {
+	return proto.Equal(m, other)
+}
+
+// EqualMessageVT is EqualVT, and false for a message of another type.
+func (m *TestAllRequiredTypesProto2_Data) EqualMessageVT(other proto.Message) bool {
+	o, ok := other.(*TestAllRequiredTypesProto2_Data)
+	return ok && m.EqualVT(o)
+}
+
+// SizeOf returns the length of the message's encoding in bytes.
+func (m *TestAllRequiredTypesProto2_Data) SizeOf() (n int) {
 	if m == nil {
 		return 0
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 0) {
-		n += 2 + pbfast.SizeVarint(uint64(int64(m.xxx_hidden_GroupInt32)))
+		n += 2 + runtime.SizeVarint(uint64(int64(m.xxx_hidden_GroupInt32)))
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 1) {
-		n += 2 + pbfast.SizeVarint(uint64(m.xxx_hidden_GroupUint32))
+		n += 2 + runtime.SizeVarint(uint64(m.xxx_hidden_GroupUint32))
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *TestAllRequiredTypesProto2_Data) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
+func (m *TestAllRequiredTypesProto2_Data) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
 	if m == nil {
 		return w, i
 	}
@@ -13350,14 +13957,14 @@ func (m *TestAllRequiredTypesProto2_Data) pbfastEncode(e *pbfast.Encoder, w []by
 		w, i = e.Grow(w, i, 19)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 1) {
-		i = pbfast.PutVarint(w, i, uint64(m.xxx_hidden_GroupUint32))
+		i = runtime.PutVarint(w, i, uint64(m.xxx_hidden_GroupUint32))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xd8
 		w[i+1] = 0xc
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 0) {
-		i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_GroupInt32)))
+		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_GroupInt32)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xd0
@@ -13366,16 +13973,16 @@ func (m *TestAllRequiredTypesProto2_Data) pbfastEncode(e *pbfast.Encoder, w []by
 	return w, i
 }
 
-func (m *TestAllRequiredTypesProto2_Data) pbfastDecode(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllRequiredTypesProto2_Data) pbfastDecode(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -13384,8 +13991,8 @@ func (m *TestAllRequiredTypesProto2_Data) pbfastDecode(d *pbfast.Decoder, p []by
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_GroupInt32 = int32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 2)
@@ -13394,23 +14001,23 @@ func (m *TestAllRequiredTypesProto2_Data) pbfastDecode(d *pbfast.Decoder, p []by
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_GroupUint32 = uint32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 1, 2)
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
 
-func (m *TestAllRequiredTypesProto2_Data) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllRequiredTypesProto2_Data) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	m.unknownFields = m.unknownFields[:0]
 	clear(m.XXX_presence[:])
@@ -13420,8 +14027,8 @@ func (m *TestAllRequiredTypesProto2_Data) pbfastReuse(d *pbfast.Decoder, p []byt
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -13430,8 +14037,8 @@ func (m *TestAllRequiredTypesProto2_Data) pbfastReuse(d *pbfast.Decoder, p []byt
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_GroupInt32 = int32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 2)
@@ -13440,22 +14047,19 @@ func (m *TestAllRequiredTypesProto2_Data) pbfastReuse(d *pbfast.Decoder, p []byt
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_GroupUint32 = uint32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 1, 2)
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
-
-// SizeOf returns the length of the message's encoding in bytes.
-func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) SizeOf() int { return m.PbfastSize() }
 
 // MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) MarshalAppend(b []byte) ([]byte, error) {
@@ -13465,17 +14069,17 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) MarshalAppend(b
 	if err := proto.CheckInitialized(m); err != nil {
 		return b, err
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := e.Start(b, m)
 	w, i = m.pbfastEncode(&e, w, i)
 	return e.Finish(w, i)
 }
 
-// Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) Unmarshal(data []byte) error {
 	*m = TestAllRequiredTypesProto2_MessageSetCorrectExtension1{}
-	d := pbfast.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{Own: true}
+	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	if err := proto.CheckInitialized(m); err != nil {
@@ -13484,11 +14088,11 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) Unmarshal(data 
 	return nil
 }
 
-// UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
+// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) UnmarshalOwn(data []byte) error {
 	*m = TestAllRequiredTypesProto2_MessageSetCorrectExtension1{}
-	d := pbfast.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{Own: true, Apart: true}
+	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	if err := proto.CheckInitialized(m); err != nil {
@@ -13500,8 +14104,8 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) UnmarshalOwn(da
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) UnmarshalAlias(data []byte) error {
 	*m = TestAllRequiredTypesProto2_MessageSetCorrectExtension1{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	if err := proto.CheckInitialized(m); err != nil {
@@ -13514,8 +14118,8 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) UnmarshalAlias(
 // values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) UnmarshalReuse(data []byte) error {
-	var d pbfast.Decoder
-	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
+	var d runtime.Decoder
+	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	if err := proto.CheckInitialized(m); err != nil {
@@ -13525,14 +14129,14 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) UnmarshalReuse(
 }
 
 // SizeVT is SizeOf.
-func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) SizeVT() int { return m.PbfastSize() }
+func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) SizeVT() int { return m.SizeOf() }
 
 // MarshalVT returns the message's encoding. It does not look for required fields.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) MarshalVT() ([]byte, error) {
 	if m == nil {
 		return nil, nil
 	}
-	size := m.PbfastSize()
+	size := m.SizeOf()
 	data := make([]byte, size)
 	n, err := m.MarshalToSizedBufferVT(data)
 	if err != nil {
@@ -13543,7 +14147,17 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) MarshalVT() ([]
 
 // MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.PbfastSize()])
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+}
+
+// MarshalVTStrict returns the message's encoding. It does not look for required fields.
+func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) MarshalVTStrict() ([]byte, error) {
+	return m.MarshalVT()
+}
+
+// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
+func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) MarshalToVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
 // MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
@@ -13551,36 +14165,65 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) MarshalToSizedB
 	if m == nil {
 		return 0, nil
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := m.pbfastEncode(&e, data, len(data))
 	return e.Written(w, i)
 }
 
+// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data)
+}
+
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{Own: true}
-	return m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth)
+	d := runtime.Decoder{Own: true, Apart: true}
+	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) UnmarshalVTUnsafe(data []byte) error {
-	var d pbfast.Decoder
-	return m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth)
+	var d runtime.Decoder
+	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
 }
 
-// PbfastSize is SizeOf, for the run time.
-func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) PbfastSize() (n int) {
+// CloneVT is proto.Clone.
+func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) CloneVT() *TestAllRequiredTypesProto2_MessageSetCorrectExtension1 {
+	if m == nil {
+		return nil
+	}
+	return proto.Clone(m).(*TestAllRequiredTypesProto2_MessageSetCorrectExtension1)
+}
+
+// CloneMessageVT is CloneVT.
+func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) CloneMessageVT() proto.Message {
+	return m.CloneVT()
+}
+
+// EqualVT is proto.Equal.
+func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) EqualVT(other *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) bool {
+	return proto.Equal(m, other)
+}
+
+// EqualMessageVT is EqualVT, and false for a message of another type.
+func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) EqualMessageVT(other proto.Message) bool {
+	o, ok := other.(*TestAllRequiredTypesProto2_MessageSetCorrectExtension1)
+	return ok && m.EqualVT(o)
+}
+
+// SizeOf returns the length of the message's encoding in bytes.
+func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) SizeOf() (n int) {
 	if m == nil {
 		return 0
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 0) {
 		l := len(*m.xxx_hidden_Str)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
+func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
 	if m == nil {
 		return w, i
 	}
@@ -13601,7 +14244,7 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) pbfastEncode(e 
 		}
 		i -= len(v)
 		copy(w[i:], v)
-		i = pbfast.PutVarint(w, i, uint64(len(v)))
+		i = runtime.PutVarint(w, i, uint64(len(v)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xca
@@ -13620,16 +14263,16 @@ type pbfastTestAllRequiredTypesProto2_MessageSetCorrectExtension1Node struct {
 	s pbfastTestAllRequiredTypesProto2_MessageSetCorrectExtension1Parts
 }
 
-func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfastTestAllRequiredTypesProto2_MessageSetCorrectExtension1Parts, depth int) error {
+func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfastTestAllRequiredTypesProto2_MessageSetCorrectExtension1Parts, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -13639,29 +14282,30 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) pbfastDecode(d 
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.xxx_hidden_Str == nil {
-				if s == nil {
-					s = new(pbfastTestAllRequiredTypesProto2_MessageSetCorrectExtension1Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.xxx_hidden_Str = &s.Str
+				} else {
+					m.xxx_hidden_Str = new(string)
 				}
-				m.xxx_hidden_Str = &s.Str
 			}
 			*m.xxx_hidden_Str = d.String(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 1)
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
 
-func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	m.unknownFields = m.unknownFields[:0]
 	clear(m.XXX_presence[:])
@@ -13671,8 +14315,8 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) pbfastReuse(d *
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -13682,8 +14326,8 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) pbfastReuse(d *
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.xxx_hidden_Str == nil {
 				if m.xxx_hidden_Str = oldStr; m.xxx_hidden_Str == nil {
@@ -13694,15 +14338,12 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension1) pbfastReuse(d *
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 1)
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
-
-// SizeOf returns the length of the message's encoding in bytes.
-func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) SizeOf() int { return m.PbfastSize() }
 
 // MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) MarshalAppend(b []byte) ([]byte, error) {
@@ -13717,16 +14358,16 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) MarshalAppend(b
 
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) pbfastAppend(b []byte) []byte {
 	if protoimpl.X.Present(&m.XXX_presence[0], 0) {
-		b = pbfast.AppendVarint(append(b, 0x48), uint64(int64(m.xxx_hidden_I)))
+		b = runtime.AppendVarint(append(b, 0x48), uint64(int64(m.xxx_hidden_I)))
 	}
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) Unmarshal(data []byte) error {
 	*m = TestAllRequiredTypesProto2_MessageSetCorrectExtension2{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	if err := proto.CheckInitialized(m); err != nil {
@@ -13735,11 +14376,11 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) Unmarshal(data 
 	return nil
 }
 
-// UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
+// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) UnmarshalOwn(data []byte) error {
 	*m = TestAllRequiredTypesProto2_MessageSetCorrectExtension2{}
-	d := pbfast.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{Own: true, Apart: true}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	if err := proto.CheckInitialized(m); err != nil {
@@ -13751,8 +14392,8 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) UnmarshalOwn(da
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) UnmarshalAlias(data []byte) error {
 	*m = TestAllRequiredTypesProto2_MessageSetCorrectExtension2{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	if err := proto.CheckInitialized(m); err != nil {
@@ -13765,8 +14406,8 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) UnmarshalAlias(
 // values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) UnmarshalReuse(data []byte) error {
-	var d pbfast.Decoder
-	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
+	var d runtime.Decoder
+	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	if err := proto.CheckInitialized(m); err != nil {
@@ -13776,14 +14417,14 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) UnmarshalReuse(
 }
 
 // SizeVT is SizeOf.
-func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) SizeVT() int { return m.PbfastSize() }
+func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) SizeVT() int { return m.SizeOf() }
 
 // MarshalVT returns the message's encoding. It does not look for required fields.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) MarshalVT() ([]byte, error) {
 	if m == nil {
 		return nil, nil
 	}
-	size := m.PbfastSize()
+	size := m.SizeOf()
 	data := make([]byte, size)
 	n, err := m.MarshalToSizedBufferVT(data)
 	if err != nil {
@@ -13794,7 +14435,17 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) MarshalVT() ([]
 
 // MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.PbfastSize()])
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+}
+
+// MarshalVTStrict returns the message's encoding. It does not look for required fields.
+func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) MarshalVTStrict() ([]byte, error) {
+	return m.MarshalVT()
+}
+
+// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
+func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) MarshalToVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
 // MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
@@ -13802,35 +14453,64 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) MarshalToSizedB
 	if m == nil {
 		return 0, nil
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := m.pbfastEncode(&e, data, len(data))
 	return e.Written(w, i)
 }
 
+// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data)
+}
+
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{}
-	return m.pbfastDecode(&d, data, pbfast.DefaultDepth)
+	d := runtime.Decoder{Own: true, Apart: true}
+	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) UnmarshalVTUnsafe(data []byte) error {
-	var d pbfast.Decoder
-	return m.pbfastDecode(&d, data, pbfast.DefaultDepth)
+	var d runtime.Decoder
+	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
 }
 
-// PbfastSize is SizeOf, for the run time.
-func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) PbfastSize() (n int) {
+// CloneVT is proto.Clone.
+func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) CloneVT() *TestAllRequiredTypesProto2_MessageSetCorrectExtension2 {
+	if m == nil {
+		return nil
+	}
+	return proto.Clone(m).(*TestAllRequiredTypesProto2_MessageSetCorrectExtension2)
+}
+
+// CloneMessageVT is CloneVT.
+func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) CloneMessageVT() proto.Message {
+	return m.CloneVT()
+}
+
+// EqualVT is proto.Equal.
+func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) EqualVT(other *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) bool {
+	return proto.Equal(m, other)
+}
+
+// EqualMessageVT is EqualVT, and false for a message of another type.
+func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) EqualMessageVT(other proto.Message) bool {
+	o, ok := other.(*TestAllRequiredTypesProto2_MessageSetCorrectExtension2)
+	return ok && m.EqualVT(o)
+}
+
+// SizeOf returns the length of the message's encoding in bytes.
+func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) SizeOf() (n int) {
 	if m == nil {
 		return 0
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 0) {
-		n += 1 + pbfast.SizeVarint(uint64(int64(m.xxx_hidden_I)))
+		n += 1 + runtime.SizeVarint(uint64(int64(m.xxx_hidden_I)))
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
+func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
 	if m == nil {
 		return w, i
 	}
@@ -13845,23 +14525,23 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) pbfastEncode(e 
 		w, i = e.Grow(w, i, 11)
 	}
 	if protoimpl.X.Present(&m.XXX_presence[0], 0) {
-		i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_I)))
+		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_I)))
 		i--
 		w[i] = 0x48
 	}
 	return w, i
 }
 
-func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) pbfastDecode(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) pbfastDecode(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -13870,23 +14550,23 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) pbfastDecode(d 
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_I = int32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 1)
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
 
-func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	m.unknownFields = m.unknownFields[:0]
 	clear(m.XXX_presence[:])
@@ -13895,8 +14575,8 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) pbfastReuse(d *
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -13905,49 +14585,46 @@ func (m *TestAllRequiredTypesProto2_MessageSetCorrectExtension2) pbfastReuse(d *
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_I = int32(v)
 			protoimpl.X.SetPresentNonAtomic(&m.XXX_presence[0], 0, 1)
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
-func (m *TestLargeOneof) SizeOf() int { return m.PbfastSize() }
-
 // MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
 func (m *TestLargeOneof) MarshalAppend(b []byte) ([]byte, error) {
 	if m == nil {
 		return b, nil
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := e.Start(b, m)
 	w, i = m.pbfastEncode(&e, w, i)
 	return e.Finish(w, i)
 }
 
-// Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
 func (m *TestLargeOneof) Unmarshal(data []byte) error {
 	*m = TestLargeOneof{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
-// UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
+// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
 func (m *TestLargeOneof) UnmarshalOwn(data []byte) error {
 	*m = TestLargeOneof{}
-	d := pbfast.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{Own: true, Apart: true}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -13956,8 +14633,8 @@ func (m *TestLargeOneof) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *TestLargeOneof) UnmarshalAlias(data []byte) error {
 	*m = TestLargeOneof{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -13967,22 +14644,22 @@ func (m *TestLargeOneof) UnmarshalAlias(data []byte) error {
 // values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestLargeOneof) UnmarshalReuse(data []byte) error {
-	var d pbfast.Decoder
-	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
+	var d runtime.Decoder
+	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
 // SizeVT is SizeOf.
-func (m *TestLargeOneof) SizeVT() int { return m.PbfastSize() }
+func (m *TestLargeOneof) SizeVT() int { return m.SizeOf() }
 
 // MarshalVT returns the message's encoding. It does not look for required fields.
 func (m *TestLargeOneof) MarshalVT() ([]byte, error) {
 	if m == nil {
 		return nil, nil
 	}
-	size := m.PbfastSize()
+	size := m.SizeOf()
 	data := make([]byte, size)
 	n, err := m.MarshalToSizedBufferVT(data)
 	if err != nil {
@@ -13993,7 +14670,15 @@ func (m *TestLargeOneof) MarshalVT() ([]byte, error) {
 
 // MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *TestLargeOneof) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.PbfastSize()])
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+}
+
+// MarshalVTStrict returns the message's encoding. It does not look for required fields.
+func (m *TestLargeOneof) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
+
+// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
+func (m *TestLargeOneof) MarshalToVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
 // MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
@@ -14001,59 +14686,84 @@ func (m *TestLargeOneof) MarshalToSizedBufferVT(data []byte) (int, error) {
 	if m == nil {
 		return 0, nil
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := m.pbfastEncode(&e, data, len(data))
 	return e.Written(w, i)
 }
 
+// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *TestLargeOneof) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data)
+}
+
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestLargeOneof) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{}
-	return m.pbfastDecode(&d, data, pbfast.DefaultDepth)
+	d := runtime.Decoder{Own: true, Apart: true}
+	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *TestLargeOneof) UnmarshalVTUnsafe(data []byte) error {
-	var d pbfast.Decoder
-	return m.pbfastDecode(&d, data, pbfast.DefaultDepth)
+	var d runtime.Decoder
+	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
 }
 
-// PbfastSize is SizeOf, for the run time.
-func (m *TestLargeOneof) PbfastSize() (n int) {
+// CloneVT is proto.Clone.
+func (m *TestLargeOneof) CloneVT() *TestLargeOneof {
+	if m == nil {
+		return nil
+	}
+	return proto.Clone(m).(*TestLargeOneof)
+}
+
+// CloneMessageVT is CloneVT.
+func (m *TestLargeOneof) CloneMessageVT() proto.Message { return m.CloneVT() }
+
+// EqualVT is proto.Equal.
+func (m *TestLargeOneof) EqualVT(other *TestLargeOneof) bool { return proto.Equal(m, other) }
+
+// EqualMessageVT is EqualVT, and false for a message of another type.
+func (m *TestLargeOneof) EqualMessageVT(other proto.Message) bool {
+	o, ok := other.(*TestLargeOneof)
+	return ok && m.EqualVT(o)
+}
+
+// SizeOf returns the length of the message's encoding in bytes.
+func (m *TestLargeOneof) SizeOf() (n int) {
 	if m == nil {
 		return 0
 	}
 	switch v := m.xxx_hidden_LargeOneof.(type) {
 	case *testLargeOneof_A1_:
 		if v != nil {
-			l := v.A1.PbfastSize()
-			n += 1 + l + pbfast.SizeVarint(uint64(l))
+			l := v.A1.SizeOf()
+			n += 1 + l + runtime.SizeVarint(uint64(l))
 		}
 	case *testLargeOneof_A2_:
 		if v != nil {
-			l := v.A2.PbfastSize()
-			n += 1 + l + pbfast.SizeVarint(uint64(l))
+			l := v.A2.SizeOf()
+			n += 1 + l + runtime.SizeVarint(uint64(l))
 		}
 	case *testLargeOneof_A3_:
 		if v != nil {
-			l := v.A3.PbfastSize()
-			n += 1 + l + pbfast.SizeVarint(uint64(l))
+			l := v.A3.SizeOf()
+			n += 1 + l + runtime.SizeVarint(uint64(l))
 		}
 	case *testLargeOneof_A4_:
 		if v != nil {
-			l := v.A4.PbfastSize()
-			n += 1 + l + pbfast.SizeVarint(uint64(l))
+			l := v.A4.SizeOf()
+			n += 1 + l + runtime.SizeVarint(uint64(l))
 		}
 	case *testLargeOneof_A5_:
 		if v != nil {
-			l := v.A5.PbfastSize()
-			n += 1 + l + pbfast.SizeVarint(uint64(l))
+			l := v.A5.SizeOf()
+			n += 1 + l + runtime.SizeVarint(uint64(l))
 		}
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *TestLargeOneof) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
+func (m *TestLargeOneof) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
 	if m == nil {
 		return w, i
 	}
@@ -14080,7 +14790,7 @@ func (m *TestLargeOneof) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byt
 			if i < 11 {
 				w, i = e.Grow(w, i, 11)
 			}
-			i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+			i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 			i--
 			w[i] = 0xa
 		}
@@ -14099,7 +14809,7 @@ func (m *TestLargeOneof) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byt
 			if i < 11 {
 				w, i = e.Grow(w, i, 11)
 			}
-			i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+			i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 			i--
 			w[i] = 0x12
 		}
@@ -14118,7 +14828,7 @@ func (m *TestLargeOneof) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byt
 			if i < 11 {
 				w, i = e.Grow(w, i, 11)
 			}
-			i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+			i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 			i--
 			w[i] = 0x1a
 		}
@@ -14137,7 +14847,7 @@ func (m *TestLargeOneof) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byt
 			if i < 11 {
 				w, i = e.Grow(w, i, 11)
 			}
-			i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+			i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 			i--
 			w[i] = 0x22
 		}
@@ -14156,7 +14866,7 @@ func (m *TestLargeOneof) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byt
 			if i < 11 {
 				w, i = e.Grow(w, i, 11)
 			}
-			i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+			i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 			i--
 			w[i] = 0x2a
 		}
@@ -14164,16 +14874,16 @@ func (m *TestLargeOneof) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byt
 	return w, i
 }
 
-func (m *TestLargeOneof) pbfastDecode(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestLargeOneof) pbfastDecode(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -14183,8 +14893,8 @@ func (m *TestLargeOneof) pbfastDecode(d *pbfast.Decoder, p []byte, depth int) er
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			o, _ := m.xxx_hidden_LargeOneof.(*testLargeOneof_A1_)
 			if o == nil {
@@ -14203,8 +14913,8 @@ func (m *TestLargeOneof) pbfastDecode(d *pbfast.Decoder, p []byte, depth int) er
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			o, _ := m.xxx_hidden_LargeOneof.(*testLargeOneof_A2_)
 			if o == nil {
@@ -14223,8 +14933,8 @@ func (m *TestLargeOneof) pbfastDecode(d *pbfast.Decoder, p []byte, depth int) er
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			o, _ := m.xxx_hidden_LargeOneof.(*testLargeOneof_A3_)
 			if o == nil {
@@ -14243,8 +14953,8 @@ func (m *TestLargeOneof) pbfastDecode(d *pbfast.Decoder, p []byte, depth int) er
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			o, _ := m.xxx_hidden_LargeOneof.(*testLargeOneof_A4_)
 			if o == nil {
@@ -14263,8 +14973,8 @@ func (m *TestLargeOneof) pbfastDecode(d *pbfast.Decoder, p []byte, depth int) er
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			o, _ := m.xxx_hidden_LargeOneof.(*testLargeOneof_A5_)
 			if o == nil {
@@ -14279,16 +14989,16 @@ func (m *TestLargeOneof) pbfastDecode(d *pbfast.Decoder, p []byte, depth int) er
 			m.xxx_hidden_LargeOneof = o
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
 
-func (m *TestLargeOneof) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestLargeOneof) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	m.unknownFields = m.unknownFields[:0]
 	m.xxx_hidden_LargeOneof = nil
@@ -14296,8 +15006,8 @@ func (m *TestLargeOneof) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) err
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -14307,8 +15017,8 @@ func (m *TestLargeOneof) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) err
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			o, _ := m.xxx_hidden_LargeOneof.(*testLargeOneof_A1_)
 			if o == nil {
@@ -14327,8 +15037,8 @@ func (m *TestLargeOneof) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) err
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			o, _ := m.xxx_hidden_LargeOneof.(*testLargeOneof_A2_)
 			if o == nil {
@@ -14347,8 +15057,8 @@ func (m *TestLargeOneof) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) err
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			o, _ := m.xxx_hidden_LargeOneof.(*testLargeOneof_A3_)
 			if o == nil {
@@ -14367,8 +15077,8 @@ func (m *TestLargeOneof) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) err
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			o, _ := m.xxx_hidden_LargeOneof.(*testLargeOneof_A4_)
 			if o == nil {
@@ -14387,8 +15097,8 @@ func (m *TestLargeOneof) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) err
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			o, _ := m.xxx_hidden_LargeOneof.(*testLargeOneof_A5_)
 			if o == nil {
@@ -14403,15 +15113,12 @@ func (m *TestLargeOneof) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) err
 			m.xxx_hidden_LargeOneof = o
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
-
-// SizeOf returns the length of the message's encoding in bytes.
-func (m *TestLargeOneof_A1) SizeOf() int { return m.PbfastSize() }
 
 // MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
 func (m *TestLargeOneof_A1) MarshalAppend(b []byte) ([]byte, error) {
@@ -14425,21 +15132,21 @@ func (m *TestLargeOneof_A1) pbfastAppend(b []byte) []byte {
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
 func (m *TestLargeOneof_A1) Unmarshal(data []byte) error {
 	*m = TestLargeOneof_A1{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
-// UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
+// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
 func (m *TestLargeOneof_A1) UnmarshalOwn(data []byte) error {
 	*m = TestLargeOneof_A1{}
-	d := pbfast.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{Own: true, Apart: true}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -14448,8 +15155,8 @@ func (m *TestLargeOneof_A1) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *TestLargeOneof_A1) UnmarshalAlias(data []byte) error {
 	*m = TestLargeOneof_A1{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -14459,22 +15166,22 @@ func (m *TestLargeOneof_A1) UnmarshalAlias(data []byte) error {
 // values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestLargeOneof_A1) UnmarshalReuse(data []byte) error {
-	var d pbfast.Decoder
-	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
+	var d runtime.Decoder
+	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
 // SizeVT is SizeOf.
-func (m *TestLargeOneof_A1) SizeVT() int { return m.PbfastSize() }
+func (m *TestLargeOneof_A1) SizeVT() int { return m.SizeOf() }
 
 // MarshalVT returns the message's encoding. It does not look for required fields.
 func (m *TestLargeOneof_A1) MarshalVT() ([]byte, error) {
 	if m == nil {
 		return nil, nil
 	}
-	size := m.PbfastSize()
+	size := m.SizeOf()
 	data := make([]byte, size)
 	n, err := m.MarshalToSizedBufferVT(data)
 	if err != nil {
@@ -14485,7 +15192,15 @@ func (m *TestLargeOneof_A1) MarshalVT() ([]byte, error) {
 
 // MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *TestLargeOneof_A1) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.PbfastSize()])
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+}
+
+// MarshalVTStrict returns the message's encoding. It does not look for required fields.
+func (m *TestLargeOneof_A1) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
+
+// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
+func (m *TestLargeOneof_A1) MarshalToVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
 // MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
@@ -14493,32 +15208,57 @@ func (m *TestLargeOneof_A1) MarshalToSizedBufferVT(data []byte) (int, error) {
 	if m == nil {
 		return 0, nil
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := m.pbfastEncode(&e, data, len(data))
 	return e.Written(w, i)
 }
 
+// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *TestLargeOneof_A1) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data)
+}
+
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestLargeOneof_A1) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{}
-	return m.pbfastDecode(&d, data, pbfast.DefaultDepth)
+	d := runtime.Decoder{Own: true, Apart: true}
+	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *TestLargeOneof_A1) UnmarshalVTUnsafe(data []byte) error {
-	var d pbfast.Decoder
-	return m.pbfastDecode(&d, data, pbfast.DefaultDepth)
+	var d runtime.Decoder
+	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
 }
 
-// PbfastSize is SizeOf, for the run time.
-func (m *TestLargeOneof_A1) PbfastSize() (n int) {
+// CloneVT is proto.Clone.
+func (m *TestLargeOneof_A1) CloneVT() *TestLargeOneof_A1 {
+	if m == nil {
+		return nil
+	}
+	return proto.Clone(m).(*TestLargeOneof_A1)
+}
+
+// CloneMessageVT is CloneVT.
+func (m *TestLargeOneof_A1) CloneMessageVT() proto.Message { return m.CloneVT() }
+
+// EqualVT is proto.Equal.
+func (m *TestLargeOneof_A1) EqualVT(other *TestLargeOneof_A1) bool { return proto.Equal(m, other) }
+
+// EqualMessageVT is EqualVT, and false for a message of another type.
+func (m *TestLargeOneof_A1) EqualMessageVT(other proto.Message) bool {
+	o, ok := other.(*TestLargeOneof_A1)
+	return ok && m.EqualVT(o)
+}
+
+// SizeOf returns the length of the message's encoding in bytes.
+func (m *TestLargeOneof_A1) SizeOf() (n int) {
 	if m == nil {
 		return 0
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *TestLargeOneof_A1) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
+func (m *TestLargeOneof_A1) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
 	if m == nil {
 		return w, i
 	}
@@ -14532,53 +15272,50 @@ func (m *TestLargeOneof_A1) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]
 	return w, i
 }
 
-func (m *TestLargeOneof_A1) pbfastDecode(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestLargeOneof_A1) pbfastDecode(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
 
-func (m *TestLargeOneof_A1) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestLargeOneof_A1) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	m.unknownFields = m.unknownFields[:0]
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
-
-// SizeOf returns the length of the message's encoding in bytes.
-func (m *TestLargeOneof_A2) SizeOf() int { return m.PbfastSize() }
 
 // MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
 func (m *TestLargeOneof_A2) MarshalAppend(b []byte) ([]byte, error) {
@@ -14592,21 +15329,21 @@ func (m *TestLargeOneof_A2) pbfastAppend(b []byte) []byte {
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
 func (m *TestLargeOneof_A2) Unmarshal(data []byte) error {
 	*m = TestLargeOneof_A2{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
-// UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
+// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
 func (m *TestLargeOneof_A2) UnmarshalOwn(data []byte) error {
 	*m = TestLargeOneof_A2{}
-	d := pbfast.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{Own: true, Apart: true}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -14615,8 +15352,8 @@ func (m *TestLargeOneof_A2) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *TestLargeOneof_A2) UnmarshalAlias(data []byte) error {
 	*m = TestLargeOneof_A2{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -14626,22 +15363,22 @@ func (m *TestLargeOneof_A2) UnmarshalAlias(data []byte) error {
 // values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestLargeOneof_A2) UnmarshalReuse(data []byte) error {
-	var d pbfast.Decoder
-	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
+	var d runtime.Decoder
+	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
 // SizeVT is SizeOf.
-func (m *TestLargeOneof_A2) SizeVT() int { return m.PbfastSize() }
+func (m *TestLargeOneof_A2) SizeVT() int { return m.SizeOf() }
 
 // MarshalVT returns the message's encoding. It does not look for required fields.
 func (m *TestLargeOneof_A2) MarshalVT() ([]byte, error) {
 	if m == nil {
 		return nil, nil
 	}
-	size := m.PbfastSize()
+	size := m.SizeOf()
 	data := make([]byte, size)
 	n, err := m.MarshalToSizedBufferVT(data)
 	if err != nil {
@@ -14652,7 +15389,15 @@ func (m *TestLargeOneof_A2) MarshalVT() ([]byte, error) {
 
 // MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *TestLargeOneof_A2) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.PbfastSize()])
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+}
+
+// MarshalVTStrict returns the message's encoding. It does not look for required fields.
+func (m *TestLargeOneof_A2) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
+
+// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
+func (m *TestLargeOneof_A2) MarshalToVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
 // MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
@@ -14660,32 +15405,57 @@ func (m *TestLargeOneof_A2) MarshalToSizedBufferVT(data []byte) (int, error) {
 	if m == nil {
 		return 0, nil
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := m.pbfastEncode(&e, data, len(data))
 	return e.Written(w, i)
 }
 
+// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *TestLargeOneof_A2) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data)
+}
+
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestLargeOneof_A2) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{}
-	return m.pbfastDecode(&d, data, pbfast.DefaultDepth)
+	d := runtime.Decoder{Own: true, Apart: true}
+	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *TestLargeOneof_A2) UnmarshalVTUnsafe(data []byte) error {
-	var d pbfast.Decoder
-	return m.pbfastDecode(&d, data, pbfast.DefaultDepth)
+	var d runtime.Decoder
+	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
 }
 
-// PbfastSize is SizeOf, for the run time.
-func (m *TestLargeOneof_A2) PbfastSize() (n int) {
+// CloneVT is proto.Clone.
+func (m *TestLargeOneof_A2) CloneVT() *TestLargeOneof_A2 {
+	if m == nil {
+		return nil
+	}
+	return proto.Clone(m).(*TestLargeOneof_A2)
+}
+
+// CloneMessageVT is CloneVT.
+func (m *TestLargeOneof_A2) CloneMessageVT() proto.Message { return m.CloneVT() }
+
+// EqualVT is proto.Equal.
+func (m *TestLargeOneof_A2) EqualVT(other *TestLargeOneof_A2) bool { return proto.Equal(m, other) }
+
+// EqualMessageVT is EqualVT, and false for a message of another type.
+func (m *TestLargeOneof_A2) EqualMessageVT(other proto.Message) bool {
+	o, ok := other.(*TestLargeOneof_A2)
+	return ok && m.EqualVT(o)
+}
+
+// SizeOf returns the length of the message's encoding in bytes.
+func (m *TestLargeOneof_A2) SizeOf() (n int) {
 	if m == nil {
 		return 0
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *TestLargeOneof_A2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
+func (m *TestLargeOneof_A2) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
 	if m == nil {
 		return w, i
 	}
@@ -14699,53 +15469,50 @@ func (m *TestLargeOneof_A2) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]
 	return w, i
 }
 
-func (m *TestLargeOneof_A2) pbfastDecode(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestLargeOneof_A2) pbfastDecode(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
 
-func (m *TestLargeOneof_A2) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestLargeOneof_A2) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	m.unknownFields = m.unknownFields[:0]
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
-
-// SizeOf returns the length of the message's encoding in bytes.
-func (m *TestLargeOneof_A3) SizeOf() int { return m.PbfastSize() }
 
 // MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
 func (m *TestLargeOneof_A3) MarshalAppend(b []byte) ([]byte, error) {
@@ -14759,21 +15526,21 @@ func (m *TestLargeOneof_A3) pbfastAppend(b []byte) []byte {
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
 func (m *TestLargeOneof_A3) Unmarshal(data []byte) error {
 	*m = TestLargeOneof_A3{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
-// UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
+// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
 func (m *TestLargeOneof_A3) UnmarshalOwn(data []byte) error {
 	*m = TestLargeOneof_A3{}
-	d := pbfast.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{Own: true, Apart: true}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -14782,8 +15549,8 @@ func (m *TestLargeOneof_A3) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *TestLargeOneof_A3) UnmarshalAlias(data []byte) error {
 	*m = TestLargeOneof_A3{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -14793,22 +15560,22 @@ func (m *TestLargeOneof_A3) UnmarshalAlias(data []byte) error {
 // values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestLargeOneof_A3) UnmarshalReuse(data []byte) error {
-	var d pbfast.Decoder
-	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
+	var d runtime.Decoder
+	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
 // SizeVT is SizeOf.
-func (m *TestLargeOneof_A3) SizeVT() int { return m.PbfastSize() }
+func (m *TestLargeOneof_A3) SizeVT() int { return m.SizeOf() }
 
 // MarshalVT returns the message's encoding. It does not look for required fields.
 func (m *TestLargeOneof_A3) MarshalVT() ([]byte, error) {
 	if m == nil {
 		return nil, nil
 	}
-	size := m.PbfastSize()
+	size := m.SizeOf()
 	data := make([]byte, size)
 	n, err := m.MarshalToSizedBufferVT(data)
 	if err != nil {
@@ -14819,7 +15586,15 @@ func (m *TestLargeOneof_A3) MarshalVT() ([]byte, error) {
 
 // MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *TestLargeOneof_A3) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.PbfastSize()])
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+}
+
+// MarshalVTStrict returns the message's encoding. It does not look for required fields.
+func (m *TestLargeOneof_A3) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
+
+// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
+func (m *TestLargeOneof_A3) MarshalToVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
 // MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
@@ -14827,32 +15602,57 @@ func (m *TestLargeOneof_A3) MarshalToSizedBufferVT(data []byte) (int, error) {
 	if m == nil {
 		return 0, nil
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := m.pbfastEncode(&e, data, len(data))
 	return e.Written(w, i)
 }
 
+// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *TestLargeOneof_A3) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data)
+}
+
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestLargeOneof_A3) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{}
-	return m.pbfastDecode(&d, data, pbfast.DefaultDepth)
+	d := runtime.Decoder{Own: true, Apart: true}
+	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *TestLargeOneof_A3) UnmarshalVTUnsafe(data []byte) error {
-	var d pbfast.Decoder
-	return m.pbfastDecode(&d, data, pbfast.DefaultDepth)
+	var d runtime.Decoder
+	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
 }
 
-// PbfastSize is SizeOf, for the run time.
-func (m *TestLargeOneof_A3) PbfastSize() (n int) {
+// CloneVT is proto.Clone.
+func (m *TestLargeOneof_A3) CloneVT() *TestLargeOneof_A3 {
+	if m == nil {
+		return nil
+	}
+	return proto.Clone(m).(*TestLargeOneof_A3)
+}
+
+// CloneMessageVT is CloneVT.
+func (m *TestLargeOneof_A3) CloneMessageVT() proto.Message { return m.CloneVT() }
+
+// EqualVT is proto.Equal.
+func (m *TestLargeOneof_A3) EqualVT(other *TestLargeOneof_A3) bool { return proto.Equal(m, other) }
+
+// EqualMessageVT is EqualVT, and false for a message of another type.
+func (m *TestLargeOneof_A3) EqualMessageVT(other proto.Message) bool {
+	o, ok := other.(*TestLargeOneof_A3)
+	return ok && m.EqualVT(o)
+}
+
+// SizeOf returns the length of the message's encoding in bytes.
+func (m *TestLargeOneof_A3) SizeOf() (n int) {
 	if m == nil {
 		return 0
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *TestLargeOneof_A3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
+func (m *TestLargeOneof_A3) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
 	if m == nil {
 		return w, i
 	}
@@ -14866,53 +15666,50 @@ func (m *TestLargeOneof_A3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]
 	return w, i
 }
 
-func (m *TestLargeOneof_A3) pbfastDecode(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestLargeOneof_A3) pbfastDecode(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
 
-func (m *TestLargeOneof_A3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestLargeOneof_A3) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	m.unknownFields = m.unknownFields[:0]
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
-
-// SizeOf returns the length of the message's encoding in bytes.
-func (m *TestLargeOneof_A4) SizeOf() int { return m.PbfastSize() }
 
 // MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
 func (m *TestLargeOneof_A4) MarshalAppend(b []byte) ([]byte, error) {
@@ -14926,21 +15723,21 @@ func (m *TestLargeOneof_A4) pbfastAppend(b []byte) []byte {
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
 func (m *TestLargeOneof_A4) Unmarshal(data []byte) error {
 	*m = TestLargeOneof_A4{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
-// UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
+// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
 func (m *TestLargeOneof_A4) UnmarshalOwn(data []byte) error {
 	*m = TestLargeOneof_A4{}
-	d := pbfast.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{Own: true, Apart: true}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -14949,8 +15746,8 @@ func (m *TestLargeOneof_A4) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *TestLargeOneof_A4) UnmarshalAlias(data []byte) error {
 	*m = TestLargeOneof_A4{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -14960,22 +15757,22 @@ func (m *TestLargeOneof_A4) UnmarshalAlias(data []byte) error {
 // values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestLargeOneof_A4) UnmarshalReuse(data []byte) error {
-	var d pbfast.Decoder
-	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
+	var d runtime.Decoder
+	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
 // SizeVT is SizeOf.
-func (m *TestLargeOneof_A4) SizeVT() int { return m.PbfastSize() }
+func (m *TestLargeOneof_A4) SizeVT() int { return m.SizeOf() }
 
 // MarshalVT returns the message's encoding. It does not look for required fields.
 func (m *TestLargeOneof_A4) MarshalVT() ([]byte, error) {
 	if m == nil {
 		return nil, nil
 	}
-	size := m.PbfastSize()
+	size := m.SizeOf()
 	data := make([]byte, size)
 	n, err := m.MarshalToSizedBufferVT(data)
 	if err != nil {
@@ -14986,7 +15783,15 @@ func (m *TestLargeOneof_A4) MarshalVT() ([]byte, error) {
 
 // MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *TestLargeOneof_A4) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.PbfastSize()])
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+}
+
+// MarshalVTStrict returns the message's encoding. It does not look for required fields.
+func (m *TestLargeOneof_A4) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
+
+// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
+func (m *TestLargeOneof_A4) MarshalToVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
 // MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
@@ -14994,32 +15799,57 @@ func (m *TestLargeOneof_A4) MarshalToSizedBufferVT(data []byte) (int, error) {
 	if m == nil {
 		return 0, nil
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := m.pbfastEncode(&e, data, len(data))
 	return e.Written(w, i)
 }
 
+// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *TestLargeOneof_A4) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data)
+}
+
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestLargeOneof_A4) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{}
-	return m.pbfastDecode(&d, data, pbfast.DefaultDepth)
+	d := runtime.Decoder{Own: true, Apart: true}
+	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *TestLargeOneof_A4) UnmarshalVTUnsafe(data []byte) error {
-	var d pbfast.Decoder
-	return m.pbfastDecode(&d, data, pbfast.DefaultDepth)
+	var d runtime.Decoder
+	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
 }
 
-// PbfastSize is SizeOf, for the run time.
-func (m *TestLargeOneof_A4) PbfastSize() (n int) {
+// CloneVT is proto.Clone.
+func (m *TestLargeOneof_A4) CloneVT() *TestLargeOneof_A4 {
+	if m == nil {
+		return nil
+	}
+	return proto.Clone(m).(*TestLargeOneof_A4)
+}
+
+// CloneMessageVT is CloneVT.
+func (m *TestLargeOneof_A4) CloneMessageVT() proto.Message { return m.CloneVT() }
+
+// EqualVT is proto.Equal.
+func (m *TestLargeOneof_A4) EqualVT(other *TestLargeOneof_A4) bool { return proto.Equal(m, other) }
+
+// EqualMessageVT is EqualVT, and false for a message of another type.
+func (m *TestLargeOneof_A4) EqualMessageVT(other proto.Message) bool {
+	o, ok := other.(*TestLargeOneof_A4)
+	return ok && m.EqualVT(o)
+}
+
+// SizeOf returns the length of the message's encoding in bytes.
+func (m *TestLargeOneof_A4) SizeOf() (n int) {
 	if m == nil {
 		return 0
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *TestLargeOneof_A4) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
+func (m *TestLargeOneof_A4) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
 	if m == nil {
 		return w, i
 	}
@@ -15033,53 +15863,50 @@ func (m *TestLargeOneof_A4) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]
 	return w, i
 }
 
-func (m *TestLargeOneof_A4) pbfastDecode(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestLargeOneof_A4) pbfastDecode(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
 
-func (m *TestLargeOneof_A4) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestLargeOneof_A4) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	m.unknownFields = m.unknownFields[:0]
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
-
-// SizeOf returns the length of the message's encoding in bytes.
-func (m *TestLargeOneof_A5) SizeOf() int { return m.PbfastSize() }
 
 // MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
 func (m *TestLargeOneof_A5) MarshalAppend(b []byte) ([]byte, error) {
@@ -15093,21 +15920,21 @@ func (m *TestLargeOneof_A5) pbfastAppend(b []byte) []byte {
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
 func (m *TestLargeOneof_A5) Unmarshal(data []byte) error {
 	*m = TestLargeOneof_A5{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
-// UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
+// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
 func (m *TestLargeOneof_A5) UnmarshalOwn(data []byte) error {
 	*m = TestLargeOneof_A5{}
-	d := pbfast.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{Own: true, Apart: true}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -15116,8 +15943,8 @@ func (m *TestLargeOneof_A5) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *TestLargeOneof_A5) UnmarshalAlias(data []byte) error {
 	*m = TestLargeOneof_A5{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -15127,22 +15954,22 @@ func (m *TestLargeOneof_A5) UnmarshalAlias(data []byte) error {
 // values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestLargeOneof_A5) UnmarshalReuse(data []byte) error {
-	var d pbfast.Decoder
-	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
+	var d runtime.Decoder
+	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
 // SizeVT is SizeOf.
-func (m *TestLargeOneof_A5) SizeVT() int { return m.PbfastSize() }
+func (m *TestLargeOneof_A5) SizeVT() int { return m.SizeOf() }
 
 // MarshalVT returns the message's encoding. It does not look for required fields.
 func (m *TestLargeOneof_A5) MarshalVT() ([]byte, error) {
 	if m == nil {
 		return nil, nil
 	}
-	size := m.PbfastSize()
+	size := m.SizeOf()
 	data := make([]byte, size)
 	n, err := m.MarshalToSizedBufferVT(data)
 	if err != nil {
@@ -15153,7 +15980,15 @@ func (m *TestLargeOneof_A5) MarshalVT() ([]byte, error) {
 
 // MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *TestLargeOneof_A5) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.PbfastSize()])
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+}
+
+// MarshalVTStrict returns the message's encoding. It does not look for required fields.
+func (m *TestLargeOneof_A5) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
+
+// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
+func (m *TestLargeOneof_A5) MarshalToVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
 // MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
@@ -15161,32 +15996,57 @@ func (m *TestLargeOneof_A5) MarshalToSizedBufferVT(data []byte) (int, error) {
 	if m == nil {
 		return 0, nil
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := m.pbfastEncode(&e, data, len(data))
 	return e.Written(w, i)
 }
 
+// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *TestLargeOneof_A5) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data)
+}
+
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestLargeOneof_A5) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{}
-	return m.pbfastDecode(&d, data, pbfast.DefaultDepth)
+	d := runtime.Decoder{Own: true, Apart: true}
+	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *TestLargeOneof_A5) UnmarshalVTUnsafe(data []byte) error {
-	var d pbfast.Decoder
-	return m.pbfastDecode(&d, data, pbfast.DefaultDepth)
+	var d runtime.Decoder
+	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
 }
 
-// PbfastSize is SizeOf, for the run time.
-func (m *TestLargeOneof_A5) PbfastSize() (n int) {
+// CloneVT is proto.Clone.
+func (m *TestLargeOneof_A5) CloneVT() *TestLargeOneof_A5 {
+	if m == nil {
+		return nil
+	}
+	return proto.Clone(m).(*TestLargeOneof_A5)
+}
+
+// CloneMessageVT is CloneVT.
+func (m *TestLargeOneof_A5) CloneMessageVT() proto.Message { return m.CloneVT() }
+
+// EqualVT is proto.Equal.
+func (m *TestLargeOneof_A5) EqualVT(other *TestLargeOneof_A5) bool { return proto.Equal(m, other) }
+
+// EqualMessageVT is EqualVT, and false for a message of another type.
+func (m *TestLargeOneof_A5) EqualMessageVT(other proto.Message) bool {
+	o, ok := other.(*TestLargeOneof_A5)
+	return ok && m.EqualVT(o)
+}
+
+// SizeOf returns the length of the message's encoding in bytes.
+func (m *TestLargeOneof_A5) SizeOf() (n int) {
 	if m == nil {
 		return 0
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *TestLargeOneof_A5) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
+func (m *TestLargeOneof_A5) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
 	if m == nil {
 		return w, i
 	}
@@ -15200,45 +16060,45 @@ func (m *TestLargeOneof_A5) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]
 	return w, i
 }
 
-func (m *TestLargeOneof_A5) pbfastDecode(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestLargeOneof_A5) pbfastDecode(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
 
-func (m *TestLargeOneof_A5) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestLargeOneof_A5) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	m.unknownFields = m.unknownFields[:0]
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -15247,16 +16107,16 @@ func (m *TestLargeOneof_A5) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) 
 
 func init() {
 	file_test_messages_proto2_opaque_proto_init()
-	pbfast.Hook((*TestAllTypesProto2)(nil), &protoiface.Methods{
+	runtime.Hook((*TestAllTypesProto2)(nil), &protoiface.Methods{
 		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
 			m := in.Message.Interface().(*TestAllTypesProto2)
 			if m == nil {
 				return protoiface.SizeOutput{}
 			}
-			n, ok := pbfast.CachedSize(&m.sizeCache, in.Flags)
+			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
 			if !ok {
-				n = m.PbfastSize()
-				pbfast.CacheSize(&m.sizeCache, n)
+				n = m.SizeOf()
+				runtime.CacheSize(&m.sizeCache, n)
 			}
 			return protoiface.SizeOutput{Size: n}
 		},
@@ -15266,7 +16126,7 @@ func init() {
 				out.Buf = in.Buf
 				return out, nil
 			}
-			e := pbfast.Encoder{Flags: in.Flags}
+			e := runtime.Encoder{Flags: in.Flags}
 			w, i := e.StartCached(in.Buf, m, &m.sizeCache)
 			w, i = m.pbfastEncode(&e, w, i)
 			out.Buf, err = e.Finish(w, i)
@@ -15274,21 +16134,21 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*TestAllTypesProto2)
-			d := pbfast.Decoder{In: &in}
-			err = m.pbfastDecode(&d, pbfast.Copy(in.Buf), nil, in.Depth)
+			d := runtime.Decoder{In: &in, Own: true, Apart: true}
+			err = m.pbfastDecode(&d, in.Buf, nil, runtime.Depth(&in))
 			return out, err
 		},
 	})
-	pbfast.Hook((*TestAllTypesProto2_NestedMessage)(nil), &protoiface.Methods{
+	runtime.Hook((*TestAllTypesProto2_NestedMessage)(nil), &protoiface.Methods{
 		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
 			m := in.Message.Interface().(*TestAllTypesProto2_NestedMessage)
 			if m == nil {
 				return protoiface.SizeOutput{}
 			}
-			n, ok := pbfast.CachedSize(&m.sizeCache, in.Flags)
+			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
 			if !ok {
-				n = m.PbfastSize()
-				pbfast.CacheSize(&m.sizeCache, n)
+				n = m.SizeOf()
+				runtime.CacheSize(&m.sizeCache, n)
 			}
 			return protoiface.SizeOutput{Size: n}
 		},
@@ -15298,7 +16158,7 @@ func init() {
 				out.Buf = in.Buf
 				return out, nil
 			}
-			e := pbfast.Encoder{Flags: in.Flags}
+			e := runtime.Encoder{Flags: in.Flags}
 			w, i := e.StartCached(in.Buf, m, &m.sizeCache)
 			w, i = m.pbfastEncode(&e, w, i)
 			out.Buf, err = e.Finish(w, i)
@@ -15306,21 +16166,21 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*TestAllTypesProto2_NestedMessage)
-			d := pbfast.Decoder{In: &in}
-			err = m.pbfastDecode(&d, pbfast.Copy(in.Buf), in.Depth)
+			d := runtime.Decoder{In: &in, Own: true, Apart: true}
+			err = m.pbfastDecode(&d, in.Buf, runtime.Depth(&in))
 			return out, err
 		},
 	})
-	pbfast.Hook((*TestAllTypesProto2_Data)(nil), &protoiface.Methods{
+	runtime.Hook((*TestAllTypesProto2_Data)(nil), &protoiface.Methods{
 		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
 			m := in.Message.Interface().(*TestAllTypesProto2_Data)
 			if m == nil {
 				return protoiface.SizeOutput{}
 			}
-			n, ok := pbfast.CachedSize(&m.sizeCache, in.Flags)
+			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
 			if !ok {
-				n = m.PbfastSize()
-				pbfast.CacheSize(&m.sizeCache, n)
+				n = m.SizeOf()
+				runtime.CacheSize(&m.sizeCache, n)
 			}
 			return protoiface.SizeOutput{Size: n}
 		},
@@ -15335,22 +16195,22 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*TestAllTypesProto2_Data)
-			d := pbfast.Decoder{In: &in}
-			err = m.pbfastDecode(&d, in.Buf, in.Depth)
+			d := runtime.Decoder{In: &in, Own: true, Apart: true}
+			err = m.pbfastDecode(&d, in.Buf, runtime.Depth(&in))
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
 		},
 	})
-	pbfast.Hook((*TestAllTypesProto2_MultiWordGroupField)(nil), &protoiface.Methods{
+	runtime.Hook((*TestAllTypesProto2_MultiWordGroupField)(nil), &protoiface.Methods{
 		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
 			m := in.Message.Interface().(*TestAllTypesProto2_MultiWordGroupField)
 			if m == nil {
 				return protoiface.SizeOutput{}
 			}
-			n, ok := pbfast.CachedSize(&m.sizeCache, in.Flags)
+			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
 			if !ok {
-				n = m.PbfastSize()
-				pbfast.CacheSize(&m.sizeCache, n)
+				n = m.SizeOf()
+				runtime.CacheSize(&m.sizeCache, n)
 			}
 			return protoiface.SizeOutput{Size: n}
 		},
@@ -15365,22 +16225,22 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*TestAllTypesProto2_MultiWordGroupField)
-			d := pbfast.Decoder{In: &in}
-			err = m.pbfastDecode(&d, in.Buf, in.Depth)
+			d := runtime.Decoder{In: &in, Own: true, Apart: true}
+			err = m.pbfastDecode(&d, in.Buf, runtime.Depth(&in))
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
 		},
 	})
-	pbfast.Hook((*TestAllTypesProto2_MessageSetCorrectExtension1)(nil), &protoiface.Methods{
+	runtime.Hook((*TestAllTypesProto2_MessageSetCorrectExtension1)(nil), &protoiface.Methods{
 		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
 			m := in.Message.Interface().(*TestAllTypesProto2_MessageSetCorrectExtension1)
 			if m == nil {
 				return protoiface.SizeOutput{}
 			}
-			n, ok := pbfast.CachedSize(&m.sizeCache, in.Flags)
+			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
 			if !ok {
-				n = m.PbfastSize()
-				pbfast.CacheSize(&m.sizeCache, n)
+				n = m.SizeOf()
+				runtime.CacheSize(&m.sizeCache, n)
 			}
 			return protoiface.SizeOutput{Size: n}
 		},
@@ -15390,7 +16250,7 @@ func init() {
 				out.Buf = in.Buf
 				return out, nil
 			}
-			e := pbfast.Encoder{Flags: in.Flags}
+			e := runtime.Encoder{Flags: in.Flags}
 			w, i := e.StartCached(in.Buf, m, &m.sizeCache)
 			w, i = m.pbfastEncode(&e, w, i)
 			out.Buf, err = e.Finish(w, i)
@@ -15398,22 +16258,22 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*TestAllTypesProto2_MessageSetCorrectExtension1)
-			d := pbfast.Decoder{In: &in, Own: true}
-			err = m.pbfastDecode(&d, in.Buf, nil, in.Depth)
+			d := runtime.Decoder{In: &in, Own: true, Apart: true}
+			err = m.pbfastDecode(&d, in.Buf, nil, runtime.Depth(&in))
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
 		},
 	})
-	pbfast.Hook((*TestAllTypesProto2_MessageSetCorrectExtension2)(nil), &protoiface.Methods{
+	runtime.Hook((*TestAllTypesProto2_MessageSetCorrectExtension2)(nil), &protoiface.Methods{
 		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
 			m := in.Message.Interface().(*TestAllTypesProto2_MessageSetCorrectExtension2)
 			if m == nil {
 				return protoiface.SizeOutput{}
 			}
-			n, ok := pbfast.CachedSize(&m.sizeCache, in.Flags)
+			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
 			if !ok {
-				n = m.PbfastSize()
-				pbfast.CacheSize(&m.sizeCache, n)
+				n = m.SizeOf()
+				runtime.CacheSize(&m.sizeCache, n)
 			}
 			return protoiface.SizeOutput{Size: n}
 		},
@@ -15428,22 +16288,22 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*TestAllTypesProto2_MessageSetCorrectExtension2)
-			d := pbfast.Decoder{In: &in}
-			err = m.pbfastDecode(&d, in.Buf, in.Depth)
+			d := runtime.Decoder{In: &in, Own: true, Apart: true}
+			err = m.pbfastDecode(&d, in.Buf, runtime.Depth(&in))
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
 		},
 	})
-	pbfast.Hook((*TestAllTypesProto2_ExtensionWithOneof)(nil), &protoiface.Methods{
+	runtime.Hook((*TestAllTypesProto2_ExtensionWithOneof)(nil), &protoiface.Methods{
 		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
 			m := in.Message.Interface().(*TestAllTypesProto2_ExtensionWithOneof)
 			if m == nil {
 				return protoiface.SizeOutput{}
 			}
-			n, ok := pbfast.CachedSize(&m.sizeCache, in.Flags)
+			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
 			if !ok {
-				n = m.PbfastSize()
-				pbfast.CacheSize(&m.sizeCache, n)
+				n = m.SizeOf()
+				runtime.CacheSize(&m.sizeCache, n)
 			}
 			return protoiface.SizeOutput{Size: n}
 		},
@@ -15453,7 +16313,7 @@ func init() {
 				out.Buf = in.Buf
 				return out, nil
 			}
-			e := pbfast.Encoder{Flags: in.Flags}
+			e := runtime.Encoder{Flags: in.Flags}
 			w, i := e.StartCached(in.Buf, m, &m.sizeCache)
 			w, i = m.pbfastEncode(&e, w, i)
 			out.Buf, err = e.Finish(w, i)
@@ -15461,22 +16321,22 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*TestAllTypesProto2_ExtensionWithOneof)
-			d := pbfast.Decoder{In: &in}
-			err = m.pbfastDecode(&d, in.Buf, in.Depth)
+			d := runtime.Decoder{In: &in, Own: true, Apart: true}
+			err = m.pbfastDecode(&d, in.Buf, runtime.Depth(&in))
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
 		},
 	})
-	pbfast.Hook((*ForeignMessageProto2)(nil), &protoiface.Methods{
+	runtime.Hook((*ForeignMessageProto2)(nil), &protoiface.Methods{
 		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
 			m := in.Message.Interface().(*ForeignMessageProto2)
 			if m == nil {
 				return protoiface.SizeOutput{}
 			}
-			n, ok := pbfast.CachedSize(&m.sizeCache, in.Flags)
+			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
 			if !ok {
-				n = m.PbfastSize()
-				pbfast.CacheSize(&m.sizeCache, n)
+				n = m.SizeOf()
+				runtime.CacheSize(&m.sizeCache, n)
 			}
 			return protoiface.SizeOutput{Size: n}
 		},
@@ -15491,22 +16351,22 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*ForeignMessageProto2)
-			d := pbfast.Decoder{In: &in}
-			err = m.pbfastDecode(&d, in.Buf, in.Depth)
+			d := runtime.Decoder{In: &in, Own: true, Apart: true}
+			err = m.pbfastDecode(&d, in.Buf, runtime.Depth(&in))
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
 		},
 	})
-	pbfast.Hook((*GroupField)(nil), &protoiface.Methods{
+	runtime.Hook((*GroupField)(nil), &protoiface.Methods{
 		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
 			m := in.Message.Interface().(*GroupField)
 			if m == nil {
 				return protoiface.SizeOutput{}
 			}
-			n, ok := pbfast.CachedSize(&m.sizeCache, in.Flags)
+			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
 			if !ok {
-				n = m.PbfastSize()
-				pbfast.CacheSize(&m.sizeCache, n)
+				n = m.SizeOf()
+				runtime.CacheSize(&m.sizeCache, n)
 			}
 			return protoiface.SizeOutput{Size: n}
 		},
@@ -15521,22 +16381,22 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*GroupField)
-			d := pbfast.Decoder{In: &in}
-			err = m.pbfastDecode(&d, in.Buf, in.Depth)
+			d := runtime.Decoder{In: &in, Own: true, Apart: true}
+			err = m.pbfastDecode(&d, in.Buf, runtime.Depth(&in))
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
 		},
 	})
-	pbfast.Hook((*UnknownToTestAllTypes)(nil), &protoiface.Methods{
+	runtime.Hook((*UnknownToTestAllTypes)(nil), &protoiface.Methods{
 		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
 			m := in.Message.Interface().(*UnknownToTestAllTypes)
 			if m == nil {
 				return protoiface.SizeOutput{}
 			}
-			n, ok := pbfast.CachedSize(&m.sizeCache, in.Flags)
+			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
 			if !ok {
-				n = m.PbfastSize()
-				pbfast.CacheSize(&m.sizeCache, n)
+				n = m.SizeOf()
+				runtime.CacheSize(&m.sizeCache, n)
 			}
 			return protoiface.SizeOutput{Size: n}
 		},
@@ -15546,7 +16406,7 @@ func init() {
 				out.Buf = in.Buf
 				return out, nil
 			}
-			e := pbfast.Encoder{Flags: in.Flags}
+			e := runtime.Encoder{Flags: in.Flags}
 			w, i := e.StartCached(in.Buf, m, &m.sizeCache)
 			w, i = m.pbfastEncode(&e, w, i)
 			out.Buf, err = e.Finish(w, i)
@@ -15554,22 +16414,22 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*UnknownToTestAllTypes)
-			d := pbfast.Decoder{In: &in, Own: true}
-			err = m.pbfastDecode(&d, in.Buf, nil, in.Depth)
+			d := runtime.Decoder{In: &in, Own: true, Apart: true}
+			err = m.pbfastDecode(&d, in.Buf, nil, runtime.Depth(&in))
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
 		},
 	})
-	pbfast.Hook((*UnknownToTestAllTypes_OptionalGroup)(nil), &protoiface.Methods{
+	runtime.Hook((*UnknownToTestAllTypes_OptionalGroup)(nil), &protoiface.Methods{
 		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
 			m := in.Message.Interface().(*UnknownToTestAllTypes_OptionalGroup)
 			if m == nil {
 				return protoiface.SizeOutput{}
 			}
-			n, ok := pbfast.CachedSize(&m.sizeCache, in.Flags)
+			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
 			if !ok {
-				n = m.PbfastSize()
-				pbfast.CacheSize(&m.sizeCache, n)
+				n = m.SizeOf()
+				runtime.CacheSize(&m.sizeCache, n)
 			}
 			return protoiface.SizeOutput{Size: n}
 		},
@@ -15584,22 +16444,22 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*UnknownToTestAllTypes_OptionalGroup)
-			d := pbfast.Decoder{In: &in}
-			err = m.pbfastDecode(&d, in.Buf, in.Depth)
+			d := runtime.Decoder{In: &in, Own: true, Apart: true}
+			err = m.pbfastDecode(&d, in.Buf, runtime.Depth(&in))
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
 		},
 	})
-	pbfast.Hook((*NullHypothesisProto2)(nil), &protoiface.Methods{
+	runtime.Hook((*NullHypothesisProto2)(nil), &protoiface.Methods{
 		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
 			m := in.Message.Interface().(*NullHypothesisProto2)
 			if m == nil {
 				return protoiface.SizeOutput{}
 			}
-			n, ok := pbfast.CachedSize(&m.sizeCache, in.Flags)
+			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
 			if !ok {
-				n = m.PbfastSize()
-				pbfast.CacheSize(&m.sizeCache, n)
+				n = m.SizeOf()
+				runtime.CacheSize(&m.sizeCache, n)
 			}
 			return protoiface.SizeOutput{Size: n}
 		},
@@ -15614,22 +16474,22 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*NullHypothesisProto2)
-			d := pbfast.Decoder{In: &in}
-			err = m.pbfastDecode(&d, in.Buf, in.Depth)
+			d := runtime.Decoder{In: &in, Own: true, Apart: true}
+			err = m.pbfastDecode(&d, in.Buf, runtime.Depth(&in))
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
 		},
 	})
-	pbfast.Hook((*EnumOnlyProto2)(nil), &protoiface.Methods{
+	runtime.Hook((*EnumOnlyProto2)(nil), &protoiface.Methods{
 		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
 			m := in.Message.Interface().(*EnumOnlyProto2)
 			if m == nil {
 				return protoiface.SizeOutput{}
 			}
-			n, ok := pbfast.CachedSize(&m.sizeCache, in.Flags)
+			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
 			if !ok {
-				n = m.PbfastSize()
-				pbfast.CacheSize(&m.sizeCache, n)
+				n = m.SizeOf()
+				runtime.CacheSize(&m.sizeCache, n)
 			}
 			return protoiface.SizeOutput{Size: n}
 		},
@@ -15644,22 +16504,22 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*EnumOnlyProto2)
-			d := pbfast.Decoder{In: &in}
-			err = m.pbfastDecode(&d, in.Buf, in.Depth)
+			d := runtime.Decoder{In: &in, Own: true, Apart: true}
+			err = m.pbfastDecode(&d, in.Buf, runtime.Depth(&in))
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
 		},
 	})
-	pbfast.Hook((*OneStringProto2)(nil), &protoiface.Methods{
+	runtime.Hook((*OneStringProto2)(nil), &protoiface.Methods{
 		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
 			m := in.Message.Interface().(*OneStringProto2)
 			if m == nil {
 				return protoiface.SizeOutput{}
 			}
-			n, ok := pbfast.CachedSize(&m.sizeCache, in.Flags)
+			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
 			if !ok {
-				n = m.PbfastSize()
-				pbfast.CacheSize(&m.sizeCache, n)
+				n = m.SizeOf()
+				runtime.CacheSize(&m.sizeCache, n)
 			}
 			return protoiface.SizeOutput{Size: n}
 		},
@@ -15669,7 +16529,7 @@ func init() {
 				out.Buf = in.Buf
 				return out, nil
 			}
-			e := pbfast.Encoder{Flags: in.Flags}
+			e := runtime.Encoder{Flags: in.Flags}
 			w, i := e.StartCached(in.Buf, m, &m.sizeCache)
 			w, i = m.pbfastEncode(&e, w, i)
 			out.Buf, err = e.Finish(w, i)
@@ -15677,22 +16537,22 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*OneStringProto2)
-			d := pbfast.Decoder{In: &in, Own: true}
-			err = m.pbfastDecode(&d, in.Buf, nil, in.Depth)
+			d := runtime.Decoder{In: &in, Own: true, Apart: true}
+			err = m.pbfastDecode(&d, in.Buf, nil, runtime.Depth(&in))
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
 		},
 	})
-	pbfast.Hook((*ProtoWithKeywords)(nil), &protoiface.Methods{
+	runtime.Hook((*ProtoWithKeywords)(nil), &protoiface.Methods{
 		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
 			m := in.Message.Interface().(*ProtoWithKeywords)
 			if m == nil {
 				return protoiface.SizeOutput{}
 			}
-			n, ok := pbfast.CachedSize(&m.sizeCache, in.Flags)
+			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
 			if !ok {
-				n = m.PbfastSize()
-				pbfast.CacheSize(&m.sizeCache, n)
+				n = m.SizeOf()
+				runtime.CacheSize(&m.sizeCache, n)
 			}
 			return protoiface.SizeOutput{Size: n}
 		},
@@ -15702,7 +16562,7 @@ func init() {
 				out.Buf = in.Buf
 				return out, nil
 			}
-			e := pbfast.Encoder{Flags: in.Flags}
+			e := runtime.Encoder{Flags: in.Flags}
 			w, i := e.StartCached(in.Buf, m, &m.sizeCache)
 			w, i = m.pbfastEncode(&e, w, i)
 			out.Buf, err = e.Finish(w, i)
@@ -15710,22 +16570,22 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*ProtoWithKeywords)
-			d := pbfast.Decoder{In: &in}
-			err = m.pbfastDecode(&d, pbfast.Copy(in.Buf), nil, in.Depth)
+			d := runtime.Decoder{In: &in, Own: true, Apart: true}
+			err = m.pbfastDecode(&d, in.Buf, nil, runtime.Depth(&in))
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
 		},
 	})
-	pbfast.Hook((*TestAllRequiredTypesProto2)(nil), &protoiface.Methods{
+	runtime.Hook((*TestAllRequiredTypesProto2)(nil), &protoiface.Methods{
 		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
 			m := in.Message.Interface().(*TestAllRequiredTypesProto2)
 			if m == nil {
 				return protoiface.SizeOutput{}
 			}
-			n, ok := pbfast.CachedSize(&m.sizeCache, in.Flags)
+			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
 			if !ok {
-				n = m.PbfastSize()
-				pbfast.CacheSize(&m.sizeCache, n)
+				n = m.SizeOf()
+				runtime.CacheSize(&m.sizeCache, n)
 			}
 			return protoiface.SizeOutput{Size: n}
 		},
@@ -15735,7 +16595,7 @@ func init() {
 				out.Buf = in.Buf
 				return out, nil
 			}
-			e := pbfast.Encoder{Flags: in.Flags}
+			e := runtime.Encoder{Flags: in.Flags}
 			w, i := e.StartCached(in.Buf, m, &m.sizeCache)
 			w, i = m.pbfastEncode(&e, w, i)
 			out.Buf, err = e.Finish(w, i)
@@ -15743,21 +16603,21 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*TestAllRequiredTypesProto2)
-			d := pbfast.Decoder{In: &in}
-			err = m.pbfastDecode(&d, pbfast.Copy(in.Buf), nil, in.Depth)
+			d := runtime.Decoder{In: &in, Own: true, Apart: true}
+			err = m.pbfastDecode(&d, in.Buf, nil, runtime.Depth(&in))
 			return out, err
 		},
 	})
-	pbfast.Hook((*TestAllRequiredTypesProto2_NestedMessage)(nil), &protoiface.Methods{
+	runtime.Hook((*TestAllRequiredTypesProto2_NestedMessage)(nil), &protoiface.Methods{
 		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
 			m := in.Message.Interface().(*TestAllRequiredTypesProto2_NestedMessage)
 			if m == nil {
 				return protoiface.SizeOutput{}
 			}
-			n, ok := pbfast.CachedSize(&m.sizeCache, in.Flags)
+			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
 			if !ok {
-				n = m.PbfastSize()
-				pbfast.CacheSize(&m.sizeCache, n)
+				n = m.SizeOf()
+				runtime.CacheSize(&m.sizeCache, n)
 			}
 			return protoiface.SizeOutput{Size: n}
 		},
@@ -15767,7 +16627,7 @@ func init() {
 				out.Buf = in.Buf
 				return out, nil
 			}
-			e := pbfast.Encoder{Flags: in.Flags}
+			e := runtime.Encoder{Flags: in.Flags}
 			w, i := e.StartCached(in.Buf, m, &m.sizeCache)
 			w, i = m.pbfastEncode(&e, w, i)
 			out.Buf, err = e.Finish(w, i)
@@ -15775,21 +16635,21 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*TestAllRequiredTypesProto2_NestedMessage)
-			d := pbfast.Decoder{In: &in}
-			err = m.pbfastDecode(&d, pbfast.Copy(in.Buf), in.Depth)
+			d := runtime.Decoder{In: &in, Own: true, Apart: true}
+			err = m.pbfastDecode(&d, in.Buf, runtime.Depth(&in))
 			return out, err
 		},
 	})
-	pbfast.Hook((*TestAllRequiredTypesProto2_Data)(nil), &protoiface.Methods{
+	runtime.Hook((*TestAllRequiredTypesProto2_Data)(nil), &protoiface.Methods{
 		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
 			m := in.Message.Interface().(*TestAllRequiredTypesProto2_Data)
 			if m == nil {
 				return protoiface.SizeOutput{}
 			}
-			n, ok := pbfast.CachedSize(&m.sizeCache, in.Flags)
+			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
 			if !ok {
-				n = m.PbfastSize()
-				pbfast.CacheSize(&m.sizeCache, n)
+				n = m.SizeOf()
+				runtime.CacheSize(&m.sizeCache, n)
 			}
 			return protoiface.SizeOutput{Size: n}
 		},
@@ -15804,21 +16664,21 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*TestAllRequiredTypesProto2_Data)
-			d := pbfast.Decoder{In: &in}
-			err = m.pbfastDecode(&d, in.Buf, in.Depth)
+			d := runtime.Decoder{In: &in, Own: true, Apart: true}
+			err = m.pbfastDecode(&d, in.Buf, runtime.Depth(&in))
 			return out, err
 		},
 	})
-	pbfast.Hook((*TestAllRequiredTypesProto2_MessageSetCorrectExtension1)(nil), &protoiface.Methods{
+	runtime.Hook((*TestAllRequiredTypesProto2_MessageSetCorrectExtension1)(nil), &protoiface.Methods{
 		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
 			m := in.Message.Interface().(*TestAllRequiredTypesProto2_MessageSetCorrectExtension1)
 			if m == nil {
 				return protoiface.SizeOutput{}
 			}
-			n, ok := pbfast.CachedSize(&m.sizeCache, in.Flags)
+			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
 			if !ok {
-				n = m.PbfastSize()
-				pbfast.CacheSize(&m.sizeCache, n)
+				n = m.SizeOf()
+				runtime.CacheSize(&m.sizeCache, n)
 			}
 			return protoiface.SizeOutput{Size: n}
 		},
@@ -15828,7 +16688,7 @@ func init() {
 				out.Buf = in.Buf
 				return out, nil
 			}
-			e := pbfast.Encoder{Flags: in.Flags}
+			e := runtime.Encoder{Flags: in.Flags}
 			w, i := e.StartCached(in.Buf, m, &m.sizeCache)
 			w, i = m.pbfastEncode(&e, w, i)
 			out.Buf, err = e.Finish(w, i)
@@ -15836,21 +16696,21 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*TestAllRequiredTypesProto2_MessageSetCorrectExtension1)
-			d := pbfast.Decoder{In: &in, Own: true}
-			err = m.pbfastDecode(&d, in.Buf, nil, in.Depth)
+			d := runtime.Decoder{In: &in, Own: true, Apart: true}
+			err = m.pbfastDecode(&d, in.Buf, nil, runtime.Depth(&in))
 			return out, err
 		},
 	})
-	pbfast.Hook((*TestAllRequiredTypesProto2_MessageSetCorrectExtension2)(nil), &protoiface.Methods{
+	runtime.Hook((*TestAllRequiredTypesProto2_MessageSetCorrectExtension2)(nil), &protoiface.Methods{
 		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
 			m := in.Message.Interface().(*TestAllRequiredTypesProto2_MessageSetCorrectExtension2)
 			if m == nil {
 				return protoiface.SizeOutput{}
 			}
-			n, ok := pbfast.CachedSize(&m.sizeCache, in.Flags)
+			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
 			if !ok {
-				n = m.PbfastSize()
-				pbfast.CacheSize(&m.sizeCache, n)
+				n = m.SizeOf()
+				runtime.CacheSize(&m.sizeCache, n)
 			}
 			return protoiface.SizeOutput{Size: n}
 		},
@@ -15865,21 +16725,21 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*TestAllRequiredTypesProto2_MessageSetCorrectExtension2)
-			d := pbfast.Decoder{In: &in}
-			err = m.pbfastDecode(&d, in.Buf, in.Depth)
+			d := runtime.Decoder{In: &in, Own: true, Apart: true}
+			err = m.pbfastDecode(&d, in.Buf, runtime.Depth(&in))
 			return out, err
 		},
 	})
-	pbfast.Hook((*TestLargeOneof)(nil), &protoiface.Methods{
+	runtime.Hook((*TestLargeOneof)(nil), &protoiface.Methods{
 		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
 			m := in.Message.Interface().(*TestLargeOneof)
 			if m == nil {
 				return protoiface.SizeOutput{}
 			}
-			n, ok := pbfast.CachedSize(&m.sizeCache, in.Flags)
+			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
 			if !ok {
-				n = m.PbfastSize()
-				pbfast.CacheSize(&m.sizeCache, n)
+				n = m.SizeOf()
+				runtime.CacheSize(&m.sizeCache, n)
 			}
 			return protoiface.SizeOutput{Size: n}
 		},
@@ -15889,7 +16749,7 @@ func init() {
 				out.Buf = in.Buf
 				return out, nil
 			}
-			e := pbfast.Encoder{Flags: in.Flags}
+			e := runtime.Encoder{Flags: in.Flags}
 			w, i := e.StartCached(in.Buf, m, &m.sizeCache)
 			w, i = m.pbfastEncode(&e, w, i)
 			out.Buf, err = e.Finish(w, i)
@@ -15897,22 +16757,22 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*TestLargeOneof)
-			d := pbfast.Decoder{In: &in}
-			err = m.pbfastDecode(&d, in.Buf, in.Depth)
+			d := runtime.Decoder{In: &in, Own: true, Apart: true}
+			err = m.pbfastDecode(&d, in.Buf, runtime.Depth(&in))
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
 		},
 	})
-	pbfast.Hook((*TestLargeOneof_A1)(nil), &protoiface.Methods{
+	runtime.Hook((*TestLargeOneof_A1)(nil), &protoiface.Methods{
 		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
 			m := in.Message.Interface().(*TestLargeOneof_A1)
 			if m == nil {
 				return protoiface.SizeOutput{}
 			}
-			n, ok := pbfast.CachedSize(&m.sizeCache, in.Flags)
+			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
 			if !ok {
-				n = m.PbfastSize()
-				pbfast.CacheSize(&m.sizeCache, n)
+				n = m.SizeOf()
+				runtime.CacheSize(&m.sizeCache, n)
 			}
 			return protoiface.SizeOutput{Size: n}
 		},
@@ -15927,22 +16787,22 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*TestLargeOneof_A1)
-			d := pbfast.Decoder{In: &in}
-			err = m.pbfastDecode(&d, in.Buf, in.Depth)
+			d := runtime.Decoder{In: &in, Own: true, Apart: true}
+			err = m.pbfastDecode(&d, in.Buf, runtime.Depth(&in))
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
 		},
 	})
-	pbfast.Hook((*TestLargeOneof_A2)(nil), &protoiface.Methods{
+	runtime.Hook((*TestLargeOneof_A2)(nil), &protoiface.Methods{
 		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
 			m := in.Message.Interface().(*TestLargeOneof_A2)
 			if m == nil {
 				return protoiface.SizeOutput{}
 			}
-			n, ok := pbfast.CachedSize(&m.sizeCache, in.Flags)
+			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
 			if !ok {
-				n = m.PbfastSize()
-				pbfast.CacheSize(&m.sizeCache, n)
+				n = m.SizeOf()
+				runtime.CacheSize(&m.sizeCache, n)
 			}
 			return protoiface.SizeOutput{Size: n}
 		},
@@ -15957,22 +16817,22 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*TestLargeOneof_A2)
-			d := pbfast.Decoder{In: &in}
-			err = m.pbfastDecode(&d, in.Buf, in.Depth)
+			d := runtime.Decoder{In: &in, Own: true, Apart: true}
+			err = m.pbfastDecode(&d, in.Buf, runtime.Depth(&in))
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
 		},
 	})
-	pbfast.Hook((*TestLargeOneof_A3)(nil), &protoiface.Methods{
+	runtime.Hook((*TestLargeOneof_A3)(nil), &protoiface.Methods{
 		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
 			m := in.Message.Interface().(*TestLargeOneof_A3)
 			if m == nil {
 				return protoiface.SizeOutput{}
 			}
-			n, ok := pbfast.CachedSize(&m.sizeCache, in.Flags)
+			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
 			if !ok {
-				n = m.PbfastSize()
-				pbfast.CacheSize(&m.sizeCache, n)
+				n = m.SizeOf()
+				runtime.CacheSize(&m.sizeCache, n)
 			}
 			return protoiface.SizeOutput{Size: n}
 		},
@@ -15987,22 +16847,22 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*TestLargeOneof_A3)
-			d := pbfast.Decoder{In: &in}
-			err = m.pbfastDecode(&d, in.Buf, in.Depth)
+			d := runtime.Decoder{In: &in, Own: true, Apart: true}
+			err = m.pbfastDecode(&d, in.Buf, runtime.Depth(&in))
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
 		},
 	})
-	pbfast.Hook((*TestLargeOneof_A4)(nil), &protoiface.Methods{
+	runtime.Hook((*TestLargeOneof_A4)(nil), &protoiface.Methods{
 		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
 			m := in.Message.Interface().(*TestLargeOneof_A4)
 			if m == nil {
 				return protoiface.SizeOutput{}
 			}
-			n, ok := pbfast.CachedSize(&m.sizeCache, in.Flags)
+			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
 			if !ok {
-				n = m.PbfastSize()
-				pbfast.CacheSize(&m.sizeCache, n)
+				n = m.SizeOf()
+				runtime.CacheSize(&m.sizeCache, n)
 			}
 			return protoiface.SizeOutput{Size: n}
 		},
@@ -16017,22 +16877,22 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*TestLargeOneof_A4)
-			d := pbfast.Decoder{In: &in}
-			err = m.pbfastDecode(&d, in.Buf, in.Depth)
+			d := runtime.Decoder{In: &in, Own: true, Apart: true}
+			err = m.pbfastDecode(&d, in.Buf, runtime.Depth(&in))
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
 		},
 	})
-	pbfast.Hook((*TestLargeOneof_A5)(nil), &protoiface.Methods{
+	runtime.Hook((*TestLargeOneof_A5)(nil), &protoiface.Methods{
 		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
 			m := in.Message.Interface().(*TestLargeOneof_A5)
 			if m == nil {
 				return protoiface.SizeOutput{}
 			}
-			n, ok := pbfast.CachedSize(&m.sizeCache, in.Flags)
+			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
 			if !ok {
-				n = m.PbfastSize()
-				pbfast.CacheSize(&m.sizeCache, n)
+				n = m.SizeOf()
+				runtime.CacheSize(&m.sizeCache, n)
 			}
 			return protoiface.SizeOutput{Size: n}
 		},
@@ -16047,8 +16907,8 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*TestLargeOneof_A5)
-			d := pbfast.Decoder{In: &in}
-			err = m.pbfastDecode(&d, in.Buf, in.Depth)
+			d := runtime.Decoder{In: &in, Own: true, Apart: true}
+			err = m.pbfastDecode(&d, in.Buf, runtime.Depth(&in))
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
 		},

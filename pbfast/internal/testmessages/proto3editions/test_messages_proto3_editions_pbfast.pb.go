@@ -4,6 +4,7 @@
 package proto3editions
 
 import (
+	proto "google.golang.org/protobuf/proto"
 	protoiface "google.golang.org/protobuf/runtime/protoiface"
 	anypb "google.golang.org/protobuf/types/known/anypb"
 	durationpb "google.golang.org/protobuf/types/known/durationpb"
@@ -12,40 +13,37 @@ import (
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	wrapperspb "google.golang.org/protobuf/types/known/wrapperspb"
 	math "math"
-	pbfast "postage/pbfast"
+	runtime "postage/pbfast/runtime"
 	validutf8 "postage/pbfast/validutf8"
 	slices "slices"
 )
-
-// SizeOf returns the length of the message's encoding in bytes.
-func (m *TestAllTypesProto3) SizeOf() int { return m.PbfastSize() }
 
 // MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
 func (m *TestAllTypesProto3) MarshalAppend(b []byte) ([]byte, error) {
 	if m == nil {
 		return b, nil
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := e.Start(b, m)
 	w, i = m.pbfastEncode(&e, w, i)
 	return e.Finish(w, i)
 }
 
-// Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
 func (m *TestAllTypesProto3) Unmarshal(data []byte) error {
 	*m = TestAllTypesProto3{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, pbfast.Copy(data), nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, runtime.Copy(data), nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
-// UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
+// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
 func (m *TestAllTypesProto3) UnmarshalOwn(data []byte) error {
 	*m = TestAllTypesProto3{}
-	d := pbfast.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{Own: true, Apart: true}
+	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -54,8 +52,8 @@ func (m *TestAllTypesProto3) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *TestAllTypesProto3) UnmarshalAlias(data []byte) error {
 	*m = TestAllTypesProto3{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -65,22 +63,22 @@ func (m *TestAllTypesProto3) UnmarshalAlias(data []byte) error {
 // values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestAllTypesProto3) UnmarshalReuse(data []byte) error {
-	var d pbfast.Decoder
-	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
+	var d runtime.Decoder
+	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
 // SizeVT is SizeOf.
-func (m *TestAllTypesProto3) SizeVT() int { return m.PbfastSize() }
+func (m *TestAllTypesProto3) SizeVT() int { return m.SizeOf() }
 
 // MarshalVT returns the message's encoding. It does not look for required fields.
 func (m *TestAllTypesProto3) MarshalVT() ([]byte, error) {
 	if m == nil {
 		return nil, nil
 	}
-	size := m.PbfastSize()
+	size := m.SizeOf()
 	data := make([]byte, size)
 	n, err := m.MarshalToSizedBufferVT(data)
 	if err != nil {
@@ -91,7 +89,15 @@ func (m *TestAllTypesProto3) MarshalVT() ([]byte, error) {
 
 // MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *TestAllTypesProto3) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.PbfastSize()])
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+}
+
+// MarshalVTStrict returns the message's encoding. It does not look for required fields.
+func (m *TestAllTypesProto3) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
+
+// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
+func (m *TestAllTypesProto3) MarshalToVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
 // MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
@@ -99,45 +105,70 @@ func (m *TestAllTypesProto3) MarshalToSizedBufferVT(data []byte) (int, error) {
 	if m == nil {
 		return 0, nil
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := m.pbfastEncode(&e, data, len(data))
 	return e.Written(w, i)
 }
 
+// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *TestAllTypesProto3) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data)
+}
+
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestAllTypesProto3) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{}
-	return m.pbfastDecode(&d, pbfast.Copy(data), nil, pbfast.DefaultDepth)
+	d := runtime.Decoder{Own: true, Apart: true}
+	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *TestAllTypesProto3) UnmarshalVTUnsafe(data []byte) error {
-	var d pbfast.Decoder
-	return m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth)
+	var d runtime.Decoder
+	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
 }
 
-// PbfastSize is SizeOf, for the run time.
-func (m *TestAllTypesProto3) PbfastSize() (n int) {
+// CloneVT is proto.Clone.
+func (m *TestAllTypesProto3) CloneVT() *TestAllTypesProto3 {
+	if m == nil {
+		return nil
+	}
+	return proto.Clone(m).(*TestAllTypesProto3)
+}
+
+// CloneMessageVT is CloneVT.
+func (m *TestAllTypesProto3) CloneMessageVT() proto.Message { return m.CloneVT() }
+
+// EqualVT is proto.Equal.
+func (m *TestAllTypesProto3) EqualVT(other *TestAllTypesProto3) bool { return proto.Equal(m, other) }
+
+// EqualMessageVT is EqualVT, and false for a message of another type.
+func (m *TestAllTypesProto3) EqualMessageVT(other proto.Message) bool {
+	o, ok := other.(*TestAllTypesProto3)
+	return ok && m.EqualVT(o)
+}
+
+// SizeOf returns the length of the message's encoding in bytes.
+func (m *TestAllTypesProto3) SizeOf() (n int) {
 	if m == nil {
 		return 0
 	}
 	if m.OptionalInt32 != 0 {
-		n += 1 + pbfast.SizeVarint(uint64(int64(m.OptionalInt32)))
+		n += 1 + runtime.SizeVarint(uint64(int64(m.OptionalInt32)))
 	}
 	if m.OptionalInt64 != 0 {
-		n += 1 + pbfast.SizeVarint(uint64(m.OptionalInt64))
+		n += 1 + runtime.SizeVarint(uint64(m.OptionalInt64))
 	}
 	if m.OptionalUint32 != 0 {
-		n += 1 + pbfast.SizeVarint(uint64(m.OptionalUint32))
+		n += 1 + runtime.SizeVarint(uint64(m.OptionalUint32))
 	}
 	if m.OptionalUint64 != 0 {
-		n += 1 + pbfast.SizeVarint(m.OptionalUint64)
+		n += 1 + runtime.SizeVarint(m.OptionalUint64)
 	}
 	if m.OptionalSint32 != 0 {
-		n += 1 + pbfast.SizeVarint(pbfast.ZigZag(int64(m.OptionalSint32)))
+		n += 1 + runtime.SizeVarint(runtime.ZigZag(int64(m.OptionalSint32)))
 	}
 	if m.OptionalSint64 != 0 {
-		n += 1 + pbfast.SizeVarint(pbfast.ZigZag(int64(m.OptionalSint64)))
+		n += 1 + runtime.SizeVarint(runtime.ZigZag(int64(m.OptionalSint64)))
 	}
 	if m.OptionalFixed32 != 0 {
 		n += 1 + 4
@@ -162,285 +193,285 @@ func (m *TestAllTypesProto3) PbfastSize() (n int) {
 	}
 	if len(m.OptionalString) > 0 {
 		l := len(m.OptionalString)
-		n += 1 + l + pbfast.SizeVarint(uint64(l))
+		n += 1 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.OptionalBytes) > 0 {
 		l := len(m.OptionalBytes)
-		n += 1 + l + pbfast.SizeVarint(uint64(l))
+		n += 1 + l + runtime.SizeVarint(uint64(l))
 	}
 	if m.OptionalNestedMessage != nil {
-		l := m.OptionalNestedMessage.PbfastSize()
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := m.OptionalNestedMessage.SizeOf()
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if m.OptionalForeignMessage != nil {
-		l := m.OptionalForeignMessage.PbfastSize()
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := m.OptionalForeignMessage.SizeOf()
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if m.OptionalNestedEnum != 0 {
-		n += 2 + pbfast.SizeVarint(uint64(int64(m.OptionalNestedEnum)))
+		n += 2 + runtime.SizeVarint(uint64(int64(m.OptionalNestedEnum)))
 	}
 	if m.OptionalForeignEnum != 0 {
-		n += 2 + pbfast.SizeVarint(uint64(int64(m.OptionalForeignEnum)))
+		n += 2 + runtime.SizeVarint(uint64(int64(m.OptionalForeignEnum)))
 	}
 	if m.OptionalAliasedEnum != 0 {
-		n += 2 + pbfast.SizeVarint(uint64(int64(m.OptionalAliasedEnum)))
+		n += 2 + runtime.SizeVarint(uint64(int64(m.OptionalAliasedEnum)))
 	}
 	if len(m.OptionalStringPiece) > 0 {
 		l := len(m.OptionalStringPiece)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.OptionalCord) > 0 {
 		l := len(m.OptionalCord)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if m.RecursiveMessage != nil {
-		l := m.RecursiveMessage.PbfastSize()
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := m.RecursiveMessage.SizeOf()
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.RepeatedInt32) > 0 {
-		l := pbfast.SizeVarints(m.RepeatedInt32)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.SizeVarints(m.RepeatedInt32)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.RepeatedInt64) > 0 {
-		l := pbfast.SizeVarints(m.RepeatedInt64)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.SizeVarints(m.RepeatedInt64)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.RepeatedUint32) > 0 {
-		l := pbfast.SizeVarints(m.RepeatedUint32)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.SizeVarints(m.RepeatedUint32)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.RepeatedUint64) > 0 {
-		l := pbfast.SizeVarints(m.RepeatedUint64)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.SizeVarints(m.RepeatedUint64)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.RepeatedSint32) > 0 {
-		l := pbfast.SizeZigZags(m.RepeatedSint32)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.SizeZigZags(m.RepeatedSint32)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.RepeatedSint64) > 0 {
-		l := pbfast.SizeZigZags(m.RepeatedSint64)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.SizeZigZags(m.RepeatedSint64)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.RepeatedFixed32) > 0 {
 		l := 4 * len(m.RepeatedFixed32)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.RepeatedFixed64) > 0 {
 		l := 8 * len(m.RepeatedFixed64)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.RepeatedSfixed32) > 0 {
 		l := 4 * len(m.RepeatedSfixed32)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.RepeatedSfixed64) > 0 {
 		l := 8 * len(m.RepeatedSfixed64)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.RepeatedFloat) > 0 {
 		l := 4 * len(m.RepeatedFloat)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.RepeatedDouble) > 0 {
 		l := 8 * len(m.RepeatedDouble)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.RepeatedBool) > 0 {
 		l := len(m.RepeatedBool)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	for _, v := range m.RepeatedString {
 		l := len(v)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	for _, v := range m.RepeatedBytes {
 		l := len(v)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	for _, v := range m.RepeatedNestedMessage {
-		l := v.PbfastSize()
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := v.SizeOf()
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	for _, v := range m.RepeatedForeignMessage {
-		l := v.PbfastSize()
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := v.SizeOf()
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.RepeatedNestedEnum) > 0 {
-		l := pbfast.SizeVarints(m.RepeatedNestedEnum)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.SizeVarints(m.RepeatedNestedEnum)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.RepeatedForeignEnum) > 0 {
-		l := pbfast.SizeVarints(m.RepeatedForeignEnum)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.SizeVarints(m.RepeatedForeignEnum)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	for _, v := range m.RepeatedStringPiece {
 		l := len(v)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	for _, v := range m.RepeatedCord {
 		l := len(v)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	for k, v := range m.MapInt32Int32 {
-		e := 2 + pbfast.SizeVarint(uint64(int64(k)))
-		e += pbfast.SizeVarint(uint64(int64(v)))
-		n += 2 + e + pbfast.SizeVarint(uint64(e))
+		e := 2 + runtime.SizeVarint(uint64(int64(k)))
+		e += runtime.SizeVarint(uint64(int64(v)))
+		n += 2 + e + runtime.SizeVarint(uint64(e))
 	}
 	for k, v := range m.MapInt64Int64 {
-		e := 2 + pbfast.SizeVarint(uint64(k))
-		e += pbfast.SizeVarint(uint64(v))
-		n += 2 + e + pbfast.SizeVarint(uint64(e))
+		e := 2 + runtime.SizeVarint(uint64(k))
+		e += runtime.SizeVarint(uint64(v))
+		n += 2 + e + runtime.SizeVarint(uint64(e))
 	}
 	for k, v := range m.MapUint32Uint32 {
-		e := 2 + pbfast.SizeVarint(uint64(k))
-		e += pbfast.SizeVarint(uint64(v))
-		n += 2 + e + pbfast.SizeVarint(uint64(e))
+		e := 2 + runtime.SizeVarint(uint64(k))
+		e += runtime.SizeVarint(uint64(v))
+		n += 2 + e + runtime.SizeVarint(uint64(e))
 	}
 	for k, v := range m.MapUint64Uint64 {
-		e := 2 + pbfast.SizeVarint(k)
-		e += pbfast.SizeVarint(v)
-		n += 2 + e + pbfast.SizeVarint(uint64(e))
+		e := 2 + runtime.SizeVarint(k)
+		e += runtime.SizeVarint(v)
+		n += 2 + e + runtime.SizeVarint(uint64(e))
 	}
 	for k, v := range m.MapSint32Sint32 {
-		e := 2 + pbfast.SizeVarint(pbfast.ZigZag(int64(k)))
-		e += pbfast.SizeVarint(pbfast.ZigZag(int64(v)))
-		n += 2 + e + pbfast.SizeVarint(uint64(e))
+		e := 2 + runtime.SizeVarint(runtime.ZigZag(int64(k)))
+		e += runtime.SizeVarint(runtime.ZigZag(int64(v)))
+		n += 2 + e + runtime.SizeVarint(uint64(e))
 	}
 	for k, v := range m.MapSint64Sint64 {
-		e := 2 + pbfast.SizeVarint(pbfast.ZigZag(int64(k)))
-		e += pbfast.SizeVarint(pbfast.ZigZag(int64(v)))
-		n += 2 + e + pbfast.SizeVarint(uint64(e))
+		e := 2 + runtime.SizeVarint(runtime.ZigZag(int64(k)))
+		e += runtime.SizeVarint(runtime.ZigZag(int64(v)))
+		n += 2 + e + runtime.SizeVarint(uint64(e))
 	}
 	if len(m.MapFixed32Fixed32) > 0 {
-		n += len(m.MapFixed32Fixed32) * (2 + (2 + 4 + 4) + pbfast.SizeVarint(uint64((2 + 4 + 4))))
+		n += len(m.MapFixed32Fixed32) * (2 + (2 + 4 + 4) + runtime.SizeVarint(uint64((2 + 4 + 4))))
 	}
 	if len(m.MapFixed64Fixed64) > 0 {
-		n += len(m.MapFixed64Fixed64) * (2 + (2 + 8 + 8) + pbfast.SizeVarint(uint64((2 + 8 + 8))))
+		n += len(m.MapFixed64Fixed64) * (2 + (2 + 8 + 8) + runtime.SizeVarint(uint64((2 + 8 + 8))))
 	}
 	if len(m.MapSfixed32Sfixed32) > 0 {
-		n += len(m.MapSfixed32Sfixed32) * (2 + (2 + 4 + 4) + pbfast.SizeVarint(uint64((2 + 4 + 4))))
+		n += len(m.MapSfixed32Sfixed32) * (2 + (2 + 4 + 4) + runtime.SizeVarint(uint64((2 + 4 + 4))))
 	}
 	if len(m.MapSfixed64Sfixed64) > 0 {
-		n += len(m.MapSfixed64Sfixed64) * (2 + (2 + 8 + 8) + pbfast.SizeVarint(uint64((2 + 8 + 8))))
+		n += len(m.MapSfixed64Sfixed64) * (2 + (2 + 8 + 8) + runtime.SizeVarint(uint64((2 + 8 + 8))))
 	}
 	for k, _ := range m.MapInt32Float {
-		e := 2 + pbfast.SizeVarint(uint64(int64(k)))
+		e := 2 + runtime.SizeVarint(uint64(int64(k)))
 		e += 4
-		n += 2 + e + pbfast.SizeVarint(uint64(e))
+		n += 2 + e + runtime.SizeVarint(uint64(e))
 	}
 	for k, _ := range m.MapInt32Double {
-		e := 2 + pbfast.SizeVarint(uint64(int64(k)))
+		e := 2 + runtime.SizeVarint(uint64(int64(k)))
 		e += 8
-		n += 2 + e + pbfast.SizeVarint(uint64(e))
+		n += 2 + e + runtime.SizeVarint(uint64(e))
 	}
 	if len(m.MapBoolBool) > 0 {
-		n += len(m.MapBoolBool) * (2 + (2 + 1 + 1) + pbfast.SizeVarint(uint64((2 + 1 + 1))))
+		n += len(m.MapBoolBool) * (2 + (2 + 1 + 1) + runtime.SizeVarint(uint64((2 + 1 + 1))))
 	}
 	for k, v := range m.MapStringString {
-		e := 2 + len(k) + pbfast.SizeVarint(uint64(len(k)))
-		e += len(v) + pbfast.SizeVarint(uint64(len(v)))
-		n += 2 + e + pbfast.SizeVarint(uint64(e))
+		e := 2 + len(k) + runtime.SizeVarint(uint64(len(k)))
+		e += len(v) + runtime.SizeVarint(uint64(len(v)))
+		n += 2 + e + runtime.SizeVarint(uint64(e))
 	}
 	for k, v := range m.MapStringBytes {
-		e := 2 + len(k) + pbfast.SizeVarint(uint64(len(k)))
-		e += len(v) + pbfast.SizeVarint(uint64(len(v)))
-		n += 2 + e + pbfast.SizeVarint(uint64(e))
+		e := 2 + len(k) + runtime.SizeVarint(uint64(len(k)))
+		e += len(v) + runtime.SizeVarint(uint64(len(v)))
+		n += 2 + e + runtime.SizeVarint(uint64(e))
 	}
 	for k, v := range m.MapStringNestedMessage {
-		e := 2 + len(k) + pbfast.SizeVarint(uint64(len(k)))
-		l := v.PbfastSize()
-		e += l + pbfast.SizeVarint(uint64(l))
-		n += 2 + e + pbfast.SizeVarint(uint64(e))
+		e := 2 + len(k) + runtime.SizeVarint(uint64(len(k)))
+		l := v.SizeOf()
+		e += l + runtime.SizeVarint(uint64(l))
+		n += 2 + e + runtime.SizeVarint(uint64(e))
 	}
 	for k, v := range m.MapStringForeignMessage {
-		e := 2 + len(k) + pbfast.SizeVarint(uint64(len(k)))
-		l := v.PbfastSize()
-		e += l + pbfast.SizeVarint(uint64(l))
-		n += 2 + e + pbfast.SizeVarint(uint64(e))
+		e := 2 + len(k) + runtime.SizeVarint(uint64(len(k)))
+		l := v.SizeOf()
+		e += l + runtime.SizeVarint(uint64(l))
+		n += 2 + e + runtime.SizeVarint(uint64(e))
 	}
 	for k, v := range m.MapStringNestedEnum {
-		e := 2 + len(k) + pbfast.SizeVarint(uint64(len(k)))
-		e += pbfast.SizeVarint(uint64(int64(v)))
-		n += 2 + e + pbfast.SizeVarint(uint64(e))
+		e := 2 + len(k) + runtime.SizeVarint(uint64(len(k)))
+		e += runtime.SizeVarint(uint64(int64(v)))
+		n += 2 + e + runtime.SizeVarint(uint64(e))
 	}
 	for k, v := range m.MapStringForeignEnum {
-		e := 2 + len(k) + pbfast.SizeVarint(uint64(len(k)))
-		e += pbfast.SizeVarint(uint64(int64(v)))
-		n += 2 + e + pbfast.SizeVarint(uint64(e))
+		e := 2 + len(k) + runtime.SizeVarint(uint64(len(k)))
+		e += runtime.SizeVarint(uint64(int64(v)))
+		n += 2 + e + runtime.SizeVarint(uint64(e))
 	}
 	if len(m.PackedInt32) > 0 {
-		l := pbfast.SizeVarints(m.PackedInt32)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.SizeVarints(m.PackedInt32)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.PackedInt64) > 0 {
-		l := pbfast.SizeVarints(m.PackedInt64)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.SizeVarints(m.PackedInt64)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.PackedUint32) > 0 {
-		l := pbfast.SizeVarints(m.PackedUint32)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.SizeVarints(m.PackedUint32)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.PackedUint64) > 0 {
-		l := pbfast.SizeVarints(m.PackedUint64)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.SizeVarints(m.PackedUint64)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.PackedSint32) > 0 {
-		l := pbfast.SizeZigZags(m.PackedSint32)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.SizeZigZags(m.PackedSint32)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.PackedSint64) > 0 {
-		l := pbfast.SizeZigZags(m.PackedSint64)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.SizeZigZags(m.PackedSint64)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.PackedFixed32) > 0 {
 		l := 4 * len(m.PackedFixed32)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.PackedFixed64) > 0 {
 		l := 8 * len(m.PackedFixed64)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.PackedSfixed32) > 0 {
 		l := 4 * len(m.PackedSfixed32)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.PackedSfixed64) > 0 {
 		l := 8 * len(m.PackedSfixed64)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.PackedFloat) > 0 {
 		l := 4 * len(m.PackedFloat)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.PackedDouble) > 0 {
 		l := 8 * len(m.PackedDouble)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.PackedBool) > 0 {
 		l := len(m.PackedBool)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.PackedNestedEnum) > 0 {
-		l := pbfast.SizeVarints(m.PackedNestedEnum)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.SizeVarints(m.PackedNestedEnum)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.UnpackedInt32) > 0 {
-		n += 2*len(m.UnpackedInt32) + pbfast.SizeVarints(m.UnpackedInt32)
+		n += 2*len(m.UnpackedInt32) + runtime.SizeVarints(m.UnpackedInt32)
 	}
 	if len(m.UnpackedInt64) > 0 {
-		n += 2*len(m.UnpackedInt64) + pbfast.SizeVarints(m.UnpackedInt64)
+		n += 2*len(m.UnpackedInt64) + runtime.SizeVarints(m.UnpackedInt64)
 	}
 	if len(m.UnpackedUint32) > 0 {
-		n += 2*len(m.UnpackedUint32) + pbfast.SizeVarints(m.UnpackedUint32)
+		n += 2*len(m.UnpackedUint32) + runtime.SizeVarints(m.UnpackedUint32)
 	}
 	if len(m.UnpackedUint64) > 0 {
-		n += 2*len(m.UnpackedUint64) + pbfast.SizeVarints(m.UnpackedUint64)
+		n += 2*len(m.UnpackedUint64) + runtime.SizeVarints(m.UnpackedUint64)
 	}
 	if len(m.UnpackedSint32) > 0 {
-		n += 2*len(m.UnpackedSint32) + pbfast.SizeZigZags(m.UnpackedSint32)
+		n += 2*len(m.UnpackedSint32) + runtime.SizeZigZags(m.UnpackedSint32)
 	}
 	if len(m.UnpackedSint64) > 0 {
-		n += 2*len(m.UnpackedSint64) + pbfast.SizeZigZags(m.UnpackedSint64)
+		n += 2*len(m.UnpackedSint64) + runtime.SizeZigZags(m.UnpackedSint64)
 	}
 	if len(m.UnpackedFixed32) > 0 {
 		n += 2*len(m.UnpackedFixed32) + 4*len(m.UnpackedFixed32)
@@ -464,208 +495,208 @@ func (m *TestAllTypesProto3) PbfastSize() (n int) {
 		n += 2*len(m.UnpackedBool) + len(m.UnpackedBool)
 	}
 	if len(m.UnpackedNestedEnum) > 0 {
-		n += 2*len(m.UnpackedNestedEnum) + pbfast.SizeVarints(m.UnpackedNestedEnum)
+		n += 2*len(m.UnpackedNestedEnum) + runtime.SizeVarints(m.UnpackedNestedEnum)
 	}
 	if m.OptionalBoolWrapper != nil {
-		l := pbfast.ForeignSize(m.OptionalBoolWrapper)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.ForeignSize(m.OptionalBoolWrapper)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if m.OptionalInt32Wrapper != nil {
-		l := pbfast.ForeignSize(m.OptionalInt32Wrapper)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.ForeignSize(m.OptionalInt32Wrapper)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if m.OptionalInt64Wrapper != nil {
-		l := pbfast.ForeignSize(m.OptionalInt64Wrapper)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.ForeignSize(m.OptionalInt64Wrapper)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if m.OptionalUint32Wrapper != nil {
-		l := pbfast.ForeignSize(m.OptionalUint32Wrapper)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.ForeignSize(m.OptionalUint32Wrapper)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if m.OptionalUint64Wrapper != nil {
-		l := pbfast.ForeignSize(m.OptionalUint64Wrapper)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.ForeignSize(m.OptionalUint64Wrapper)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if m.OptionalFloatWrapper != nil {
-		l := pbfast.ForeignSize(m.OptionalFloatWrapper)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.ForeignSize(m.OptionalFloatWrapper)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if m.OptionalDoubleWrapper != nil {
-		l := pbfast.ForeignSize(m.OptionalDoubleWrapper)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.ForeignSize(m.OptionalDoubleWrapper)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if m.OptionalStringWrapper != nil {
-		l := pbfast.ForeignSize(m.OptionalStringWrapper)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.ForeignSize(m.OptionalStringWrapper)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if m.OptionalBytesWrapper != nil {
-		l := pbfast.ForeignSize(m.OptionalBytesWrapper)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.ForeignSize(m.OptionalBytesWrapper)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	for _, v := range m.RepeatedBoolWrapper {
-		l := pbfast.ForeignSize(v)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.ForeignSize(v)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	for _, v := range m.RepeatedInt32Wrapper {
-		l := pbfast.ForeignSize(v)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.ForeignSize(v)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	for _, v := range m.RepeatedInt64Wrapper {
-		l := pbfast.ForeignSize(v)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.ForeignSize(v)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	for _, v := range m.RepeatedUint32Wrapper {
-		l := pbfast.ForeignSize(v)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.ForeignSize(v)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	for _, v := range m.RepeatedUint64Wrapper {
-		l := pbfast.ForeignSize(v)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.ForeignSize(v)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	for _, v := range m.RepeatedFloatWrapper {
-		l := pbfast.ForeignSize(v)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.ForeignSize(v)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	for _, v := range m.RepeatedDoubleWrapper {
-		l := pbfast.ForeignSize(v)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.ForeignSize(v)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	for _, v := range m.RepeatedStringWrapper {
-		l := pbfast.ForeignSize(v)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.ForeignSize(v)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	for _, v := range m.RepeatedBytesWrapper {
-		l := pbfast.ForeignSize(v)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.ForeignSize(v)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if m.OptionalDuration != nil {
-		l := pbfast.ForeignSize(m.OptionalDuration)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.ForeignSize(m.OptionalDuration)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if m.OptionalTimestamp != nil {
-		l := pbfast.ForeignSize(m.OptionalTimestamp)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.ForeignSize(m.OptionalTimestamp)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if m.OptionalFieldMask != nil {
-		l := pbfast.ForeignSize(m.OptionalFieldMask)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.ForeignSize(m.OptionalFieldMask)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if m.OptionalStruct != nil {
-		l := pbfast.ForeignSize(m.OptionalStruct)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.ForeignSize(m.OptionalStruct)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if m.OptionalAny != nil {
-		l := pbfast.ForeignSize(m.OptionalAny)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.ForeignSize(m.OptionalAny)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if m.OptionalValue != nil {
-		l := pbfast.ForeignSize(m.OptionalValue)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.ForeignSize(m.OptionalValue)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if m.OptionalNullValue != 0 {
-		n += 2 + pbfast.SizeVarint(uint64(int64(m.OptionalNullValue)))
+		n += 2 + runtime.SizeVarint(uint64(int64(m.OptionalNullValue)))
 	}
 	for _, v := range m.RepeatedDuration {
-		l := pbfast.ForeignSize(v)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.ForeignSize(v)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	for _, v := range m.RepeatedTimestamp {
-		l := pbfast.ForeignSize(v)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.ForeignSize(v)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	for _, v := range m.RepeatedFieldmask {
-		l := pbfast.ForeignSize(v)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.ForeignSize(v)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	for _, v := range m.RepeatedAny {
-		l := pbfast.ForeignSize(v)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.ForeignSize(v)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	for _, v := range m.RepeatedValue {
-		l := pbfast.ForeignSize(v)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.ForeignSize(v)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	for _, v := range m.RepeatedListValue {
-		l := pbfast.ForeignSize(v)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.ForeignSize(v)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	for _, v := range m.RepeatedStruct {
-		l := pbfast.ForeignSize(v)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.ForeignSize(v)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if m.Fieldname1 != 0 {
-		n += 2 + pbfast.SizeVarint(uint64(int64(m.Fieldname1)))
+		n += 2 + runtime.SizeVarint(uint64(int64(m.Fieldname1)))
 	}
 	if m.FieldName2 != 0 {
-		n += 2 + pbfast.SizeVarint(uint64(int64(m.FieldName2)))
+		n += 2 + runtime.SizeVarint(uint64(int64(m.FieldName2)))
 	}
 	if m.XFieldName3 != 0 {
-		n += 2 + pbfast.SizeVarint(uint64(int64(m.XFieldName3)))
+		n += 2 + runtime.SizeVarint(uint64(int64(m.XFieldName3)))
 	}
 	if m.Field_Name4_ != 0 {
-		n += 2 + pbfast.SizeVarint(uint64(int64(m.Field_Name4_)))
+		n += 2 + runtime.SizeVarint(uint64(int64(m.Field_Name4_)))
 	}
 	if m.Field0Name5 != 0 {
-		n += 2 + pbfast.SizeVarint(uint64(int64(m.Field0Name5)))
+		n += 2 + runtime.SizeVarint(uint64(int64(m.Field0Name5)))
 	}
 	if m.Field_0Name6 != 0 {
-		n += 2 + pbfast.SizeVarint(uint64(int64(m.Field_0Name6)))
+		n += 2 + runtime.SizeVarint(uint64(int64(m.Field_0Name6)))
 	}
 	if m.FieldName7 != 0 {
-		n += 2 + pbfast.SizeVarint(uint64(int64(m.FieldName7)))
+		n += 2 + runtime.SizeVarint(uint64(int64(m.FieldName7)))
 	}
 	if m.FieldName8 != 0 {
-		n += 2 + pbfast.SizeVarint(uint64(int64(m.FieldName8)))
+		n += 2 + runtime.SizeVarint(uint64(int64(m.FieldName8)))
 	}
 	if m.Field_Name9 != 0 {
-		n += 2 + pbfast.SizeVarint(uint64(int64(m.Field_Name9)))
+		n += 2 + runtime.SizeVarint(uint64(int64(m.Field_Name9)))
 	}
 	if m.Field_Name10 != 0 {
-		n += 2 + pbfast.SizeVarint(uint64(int64(m.Field_Name10)))
+		n += 2 + runtime.SizeVarint(uint64(int64(m.Field_Name10)))
 	}
 	if m.FIELD_NAME11 != 0 {
-		n += 2 + pbfast.SizeVarint(uint64(int64(m.FIELD_NAME11)))
+		n += 2 + runtime.SizeVarint(uint64(int64(m.FIELD_NAME11)))
 	}
 	if m.FIELDName12 != 0 {
-		n += 2 + pbfast.SizeVarint(uint64(int64(m.FIELDName12)))
+		n += 2 + runtime.SizeVarint(uint64(int64(m.FIELDName12)))
 	}
 	if m.XFieldName13 != 0 {
-		n += 2 + pbfast.SizeVarint(uint64(int64(m.XFieldName13)))
+		n += 2 + runtime.SizeVarint(uint64(int64(m.XFieldName13)))
 	}
 	if m.X_FieldName14 != 0 {
-		n += 2 + pbfast.SizeVarint(uint64(int64(m.X_FieldName14)))
+		n += 2 + runtime.SizeVarint(uint64(int64(m.X_FieldName14)))
 	}
 	if m.Field_Name15 != 0 {
-		n += 2 + pbfast.SizeVarint(uint64(int64(m.Field_Name15)))
+		n += 2 + runtime.SizeVarint(uint64(int64(m.Field_Name15)))
 	}
 	if m.Field__Name16 != 0 {
-		n += 2 + pbfast.SizeVarint(uint64(int64(m.Field__Name16)))
+		n += 2 + runtime.SizeVarint(uint64(int64(m.Field__Name16)))
 	}
 	if m.FieldName17__ != 0 {
-		n += 2 + pbfast.SizeVarint(uint64(int64(m.FieldName17__)))
+		n += 2 + runtime.SizeVarint(uint64(int64(m.FieldName17__)))
 	}
 	if m.FieldName18__ != 0 {
-		n += 2 + pbfast.SizeVarint(uint64(int64(m.FieldName18__)))
+		n += 2 + runtime.SizeVarint(uint64(int64(m.FieldName18__)))
 	}
 	switch v := m.OneofField.(type) {
 	case *TestAllTypesProto3_OneofUint32:
 		if v != nil {
-			n += 2 + pbfast.SizeVarint(uint64(v.OneofUint32))
+			n += 2 + runtime.SizeVarint(uint64(v.OneofUint32))
 		}
 	case *TestAllTypesProto3_OneofNestedMessage:
 		if v != nil {
-			l := v.OneofNestedMessage.PbfastSize()
-			n += 2 + l + pbfast.SizeVarint(uint64(l))
+			l := v.OneofNestedMessage.SizeOf()
+			n += 2 + l + runtime.SizeVarint(uint64(l))
 		}
 	case *TestAllTypesProto3_OneofString:
 		if v != nil {
 			l := len(v.OneofString)
-			n += 2 + l + pbfast.SizeVarint(uint64(l))
+			n += 2 + l + runtime.SizeVarint(uint64(l))
 		}
 	case *TestAllTypesProto3_OneofBytes:
 		if v != nil {
 			l := len(v.OneofBytes)
-			n += 2 + l + pbfast.SizeVarint(uint64(l))
+			n += 2 + l + runtime.SizeVarint(uint64(l))
 		}
 	case *TestAllTypesProto3_OneofBool:
 		if v != nil {
@@ -673,7 +704,7 @@ func (m *TestAllTypesProto3) PbfastSize() (n int) {
 		}
 	case *TestAllTypesProto3_OneofUint64:
 		if v != nil {
-			n += 2 + pbfast.SizeVarint(v.OneofUint64)
+			n += 2 + runtime.SizeVarint(v.OneofUint64)
 		}
 	case *TestAllTypesProto3_OneofFloat:
 		if v != nil {
@@ -685,17 +716,17 @@ func (m *TestAllTypesProto3) PbfastSize() (n int) {
 		}
 	case *TestAllTypesProto3_OneofEnum:
 		if v != nil {
-			n += 2 + pbfast.SizeVarint(uint64(int64(v.OneofEnum)))
+			n += 2 + runtime.SizeVarint(uint64(int64(v.OneofEnum)))
 		}
 	case *TestAllTypesProto3_OneofNullValue:
 		if v != nil {
-			n += 2 + pbfast.SizeVarint(uint64(int64(v.OneofNullValue)))
+			n += 2 + runtime.SizeVarint(uint64(int64(v.OneofNullValue)))
 		}
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
+func (m *TestAllTypesProto3) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
 	if m == nil {
 		return w, i
 	}
@@ -712,7 +743,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			if i < 7 {
 				w, i = e.Grow(w, i, 7)
 			}
-			i = pbfast.PutVarint(w, i, uint64(v.OneofUint32))
+			i = runtime.PutVarint(w, i, uint64(v.OneofUint32))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xf8
@@ -725,7 +756,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			if i < 12 {
 				w, i = e.Grow(w, i, 12)
 			}
-			i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+			i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0x82
@@ -749,7 +780,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			}
 			i -= len(v.OneofBytes)
 			copy(w[i:], v.OneofBytes)
-			i = pbfast.PutVarint(w, i, uint64(len(v.OneofBytes)))
+			i = runtime.PutVarint(w, i, uint64(len(v.OneofBytes)))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0x92
@@ -761,7 +792,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 				w, i = e.Grow(w, i, 3)
 			}
 			i--
-			w[i] = byte(pbfast.Bit(v.OneofBool))
+			w[i] = byte(runtime.Bit(v.OneofBool))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0x98
@@ -772,7 +803,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			if i < 12 {
 				w, i = e.Grow(w, i, 12)
 			}
-			i = pbfast.PutVarint(w, i, v.OneofUint64)
+			i = runtime.PutVarint(w, i, v.OneofUint64)
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xa0
@@ -783,7 +814,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			if i < 6 {
 				w, i = e.Grow(w, i, 6)
 			}
-			i = pbfast.PutFixed32(w, i, math.Float32bits(v.OneofFloat))
+			i = runtime.PutFixed32(w, i, math.Float32bits(v.OneofFloat))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xad
@@ -794,7 +825,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			if i < 10 {
 				w, i = e.Grow(w, i, 10)
 			}
-			i = pbfast.PutFixed64(w, i, math.Float64bits(v.OneofDouble))
+			i = runtime.PutFixed64(w, i, math.Float64bits(v.OneofDouble))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xb1
@@ -805,7 +836,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			if i < 12 {
 				w, i = e.Grow(w, i, 12)
 			}
-			i = pbfast.PutVarint(w, i, uint64(int64(v.OneofEnum)))
+			i = runtime.PutVarint(w, i, uint64(int64(v.OneofEnum)))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xb8
@@ -816,7 +847,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			if i < 12 {
 				w, i = e.Grow(w, i, 12)
 			}
-			i = pbfast.PutVarint(w, i, uint64(int64(v.OneofNullValue)))
+			i = runtime.PutVarint(w, i, uint64(int64(v.OneofNullValue)))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xc0
@@ -827,126 +858,126 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		w, i = e.Grow(w, i, 216)
 	}
 	if m.FieldName18__ != 0 {
-		i = pbfast.PutVarint(w, i, uint64(int64(m.FieldName18__)))
+		i = runtime.PutVarint(w, i, uint64(int64(m.FieldName18__)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x90
 		w[i+1] = 0x1a
 	}
 	if m.FieldName17__ != 0 {
-		i = pbfast.PutVarint(w, i, uint64(int64(m.FieldName17__)))
+		i = runtime.PutVarint(w, i, uint64(int64(m.FieldName17__)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x88
 		w[i+1] = 0x1a
 	}
 	if m.Field__Name16 != 0 {
-		i = pbfast.PutVarint(w, i, uint64(int64(m.Field__Name16)))
+		i = runtime.PutVarint(w, i, uint64(int64(m.Field__Name16)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x80
 		w[i+1] = 0x1a
 	}
 	if m.Field_Name15 != 0 {
-		i = pbfast.PutVarint(w, i, uint64(int64(m.Field_Name15)))
+		i = runtime.PutVarint(w, i, uint64(int64(m.Field_Name15)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xf8
 		w[i+1] = 0x19
 	}
 	if m.X_FieldName14 != 0 {
-		i = pbfast.PutVarint(w, i, uint64(int64(m.X_FieldName14)))
+		i = runtime.PutVarint(w, i, uint64(int64(m.X_FieldName14)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xf0
 		w[i+1] = 0x19
 	}
 	if m.XFieldName13 != 0 {
-		i = pbfast.PutVarint(w, i, uint64(int64(m.XFieldName13)))
+		i = runtime.PutVarint(w, i, uint64(int64(m.XFieldName13)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xe8
 		w[i+1] = 0x19
 	}
 	if m.FIELDName12 != 0 {
-		i = pbfast.PutVarint(w, i, uint64(int64(m.FIELDName12)))
+		i = runtime.PutVarint(w, i, uint64(int64(m.FIELDName12)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xe0
 		w[i+1] = 0x19
 	}
 	if m.FIELD_NAME11 != 0 {
-		i = pbfast.PutVarint(w, i, uint64(int64(m.FIELD_NAME11)))
+		i = runtime.PutVarint(w, i, uint64(int64(m.FIELD_NAME11)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xd8
 		w[i+1] = 0x19
 	}
 	if m.Field_Name10 != 0 {
-		i = pbfast.PutVarint(w, i, uint64(int64(m.Field_Name10)))
+		i = runtime.PutVarint(w, i, uint64(int64(m.Field_Name10)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xd0
 		w[i+1] = 0x19
 	}
 	if m.Field_Name9 != 0 {
-		i = pbfast.PutVarint(w, i, uint64(int64(m.Field_Name9)))
+		i = runtime.PutVarint(w, i, uint64(int64(m.Field_Name9)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xc8
 		w[i+1] = 0x19
 	}
 	if m.FieldName8 != 0 {
-		i = pbfast.PutVarint(w, i, uint64(int64(m.FieldName8)))
+		i = runtime.PutVarint(w, i, uint64(int64(m.FieldName8)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xc0
 		w[i+1] = 0x19
 	}
 	if m.FieldName7 != 0 {
-		i = pbfast.PutVarint(w, i, uint64(int64(m.FieldName7)))
+		i = runtime.PutVarint(w, i, uint64(int64(m.FieldName7)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xb8
 		w[i+1] = 0x19
 	}
 	if m.Field_0Name6 != 0 {
-		i = pbfast.PutVarint(w, i, uint64(int64(m.Field_0Name6)))
+		i = runtime.PutVarint(w, i, uint64(int64(m.Field_0Name6)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xb0
 		w[i+1] = 0x19
 	}
 	if m.Field0Name5 != 0 {
-		i = pbfast.PutVarint(w, i, uint64(int64(m.Field0Name5)))
+		i = runtime.PutVarint(w, i, uint64(int64(m.Field0Name5)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xa8
 		w[i+1] = 0x19
 	}
 	if m.Field_Name4_ != 0 {
-		i = pbfast.PutVarint(w, i, uint64(int64(m.Field_Name4_)))
+		i = runtime.PutVarint(w, i, uint64(int64(m.Field_Name4_)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xa0
 		w[i+1] = 0x19
 	}
 	if m.XFieldName3 != 0 {
-		i = pbfast.PutVarint(w, i, uint64(int64(m.XFieldName3)))
+		i = runtime.PutVarint(w, i, uint64(int64(m.XFieldName3)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x98
 		w[i+1] = 0x19
 	}
 	if m.FieldName2 != 0 {
-		i = pbfast.PutVarint(w, i, uint64(int64(m.FieldName2)))
+		i = runtime.PutVarint(w, i, uint64(int64(m.FieldName2)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x90
 		w[i+1] = 0x19
 	}
 	if m.Fieldname1 != 0 {
-		i = pbfast.PutVarint(w, i, uint64(int64(m.Fieldname1)))
+		i = runtime.PutVarint(w, i, uint64(int64(m.Fieldname1)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x88
@@ -958,7 +989,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		if i < 12 {
 			w, i = e.Grow(w, i, 12)
 		}
-		i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xa2
@@ -970,7 +1001,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		if i < 12 {
 			w, i = e.Grow(w, i, 12)
 		}
-		i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xea
@@ -982,7 +1013,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		if i < 12 {
 			w, i = e.Grow(w, i, 12)
 		}
-		i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xe2
@@ -994,7 +1025,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		if i < 12 {
 			w, i = e.Grow(w, i, 12)
 		}
-		i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xda
@@ -1006,7 +1037,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		if i < 12 {
 			w, i = e.Grow(w, i, 12)
 		}
-		i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xca
@@ -1018,7 +1049,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		if i < 12 {
 			w, i = e.Grow(w, i, 12)
 		}
-		i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xc2
@@ -1030,7 +1061,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		if i < 12 {
 			w, i = e.Grow(w, i, 12)
 		}
-		i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xba
@@ -1040,7 +1071,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		w, i = e.Grow(w, i, 12)
 	}
 	if m.OptionalNullValue != 0 {
-		i = pbfast.PutVarint(w, i, uint64(int64(m.OptionalNullValue)))
+		i = runtime.PutVarint(w, i, uint64(int64(m.OptionalNullValue)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x98
@@ -1052,7 +1083,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		if i < 12 {
 			w, i = e.Grow(w, i, 12)
 		}
-		i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x92
@@ -1064,7 +1095,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		if i < 12 {
 			w, i = e.Grow(w, i, 12)
 		}
-		i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x8a
@@ -1076,7 +1107,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		if i < 12 {
 			w, i = e.Grow(w, i, 12)
 		}
-		i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x82
@@ -1088,7 +1119,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		if i < 12 {
 			w, i = e.Grow(w, i, 12)
 		}
-		i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xfa
@@ -1100,7 +1131,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		if i < 12 {
 			w, i = e.Grow(w, i, 12)
 		}
-		i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xf2
@@ -1112,7 +1143,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		if i < 12 {
 			w, i = e.Grow(w, i, 12)
 		}
-		i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xea
@@ -1124,7 +1155,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		if i < 12 {
 			w, i = e.Grow(w, i, 12)
 		}
-		i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xda
@@ -1136,7 +1167,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		if i < 12 {
 			w, i = e.Grow(w, i, 12)
 		}
-		i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xd2
@@ -1148,7 +1179,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		if i < 12 {
 			w, i = e.Grow(w, i, 12)
 		}
-		i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xca
@@ -1160,7 +1191,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		if i < 12 {
 			w, i = e.Grow(w, i, 12)
 		}
-		i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xc2
@@ -1172,7 +1203,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		if i < 12 {
 			w, i = e.Grow(w, i, 12)
 		}
-		i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xba
@@ -1184,7 +1215,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		if i < 12 {
 			w, i = e.Grow(w, i, 12)
 		}
-		i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xb2
@@ -1196,7 +1227,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		if i < 12 {
 			w, i = e.Grow(w, i, 12)
 		}
-		i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xaa
@@ -1208,7 +1239,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		if i < 12 {
 			w, i = e.Grow(w, i, 12)
 		}
-		i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xa2
@@ -1220,7 +1251,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		if i < 12 {
 			w, i = e.Grow(w, i, 12)
 		}
-		i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x9a
@@ -1232,7 +1263,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		if i < 12 {
 			w, i = e.Grow(w, i, 12)
 		}
-		i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x8a
@@ -1244,7 +1275,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		if i < 12 {
 			w, i = e.Grow(w, i, 12)
 		}
-		i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x82
@@ -1256,7 +1287,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		if i < 12 {
 			w, i = e.Grow(w, i, 12)
 		}
-		i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xfa
@@ -1268,7 +1299,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		if i < 12 {
 			w, i = e.Grow(w, i, 12)
 		}
-		i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xf2
@@ -1280,7 +1311,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		if i < 12 {
 			w, i = e.Grow(w, i, 12)
 		}
-		i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xea
@@ -1292,7 +1323,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		if i < 12 {
 			w, i = e.Grow(w, i, 12)
 		}
-		i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xe2
@@ -1304,7 +1335,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		if i < 12 {
 			w, i = e.Grow(w, i, 12)
 		}
-		i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xda
@@ -1316,7 +1347,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		if i < 12 {
 			w, i = e.Grow(w, i, 12)
 		}
-		i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xd2
@@ -1328,7 +1359,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		if i < 12 {
 			w, i = e.Grow(w, i, 12)
 		}
-		i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xca
@@ -1339,7 +1370,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12*n)
 		}
 		for k := n - 1; k >= 0; k-- {
-			i = pbfast.PutVarint(w, i, uint64(int64(m.UnpackedNestedEnum[k])))
+			i = runtime.PutVarint(w, i, uint64(int64(m.UnpackedNestedEnum[k])))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xb0
@@ -1352,7 +1383,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		}
 		for k := n - 1; k >= 0; k-- {
 			i--
-			w[i] = byte(pbfast.Bit(m.UnpackedBool[k]))
+			w[i] = byte(runtime.Bit(m.UnpackedBool[k]))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xa8
@@ -1364,7 +1395,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 10*n)
 		}
 		for k := n - 1; k >= 0; k-- {
-			i = pbfast.PutFixed64(w, i, math.Float64bits(m.UnpackedDouble[k]))
+			i = runtime.PutFixed64(w, i, math.Float64bits(m.UnpackedDouble[k]))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xa1
@@ -1376,7 +1407,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 6*n)
 		}
 		for k := n - 1; k >= 0; k-- {
-			i = pbfast.PutFixed32(w, i, math.Float32bits(m.UnpackedFloat[k]))
+			i = runtime.PutFixed32(w, i, math.Float32bits(m.UnpackedFloat[k]))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0x9d
@@ -1388,7 +1419,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 10*n)
 		}
 		for k := n - 1; k >= 0; k-- {
-			i = pbfast.PutFixed64(w, i, uint64(m.UnpackedSfixed64[k]))
+			i = runtime.PutFixed64(w, i, uint64(m.UnpackedSfixed64[k]))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0x91
@@ -1400,7 +1431,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 6*n)
 		}
 		for k := n - 1; k >= 0; k-- {
-			i = pbfast.PutFixed32(w, i, uint32(m.UnpackedSfixed32[k]))
+			i = runtime.PutFixed32(w, i, uint32(m.UnpackedSfixed32[k]))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0x8d
@@ -1412,7 +1443,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 10*n)
 		}
 		for k := n - 1; k >= 0; k-- {
-			i = pbfast.PutFixed64(w, i, uint64(m.UnpackedFixed64[k]))
+			i = runtime.PutFixed64(w, i, uint64(m.UnpackedFixed64[k]))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0x81
@@ -1424,7 +1455,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 6*n)
 		}
 		for k := n - 1; k >= 0; k-- {
-			i = pbfast.PutFixed32(w, i, uint32(m.UnpackedFixed32[k]))
+			i = runtime.PutFixed32(w, i, uint32(m.UnpackedFixed32[k]))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xfd
@@ -1436,7 +1467,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12*n)
 		}
 		for k := n - 1; k >= 0; k-- {
-			i = pbfast.PutVarint(w, i, pbfast.ZigZag(int64(m.UnpackedSint64[k])))
+			i = runtime.PutVarint(w, i, runtime.ZigZag(int64(m.UnpackedSint64[k])))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xf0
@@ -1448,7 +1479,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 7*n)
 		}
 		for k := n - 1; k >= 0; k-- {
-			i = pbfast.PutVarint(w, i, pbfast.ZigZag(int64(m.UnpackedSint32[k])))
+			i = runtime.PutVarint(w, i, runtime.ZigZag(int64(m.UnpackedSint32[k])))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xe8
@@ -1460,7 +1491,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12*n)
 		}
 		for k := n - 1; k >= 0; k-- {
-			i = pbfast.PutVarint(w, i, m.UnpackedUint64[k])
+			i = runtime.PutVarint(w, i, m.UnpackedUint64[k])
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xe0
@@ -1472,7 +1503,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 7*n)
 		}
 		for k := n - 1; k >= 0; k-- {
-			i = pbfast.PutVarint(w, i, uint64(m.UnpackedUint32[k]))
+			i = runtime.PutVarint(w, i, uint64(m.UnpackedUint32[k]))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xd8
@@ -1484,7 +1515,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12*n)
 		}
 		for k := n - 1; k >= 0; k-- {
-			i = pbfast.PutVarint(w, i, uint64(m.UnpackedInt64[k]))
+			i = runtime.PutVarint(w, i, uint64(m.UnpackedInt64[k]))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xd0
@@ -1496,7 +1527,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12*n)
 		}
 		for k := n - 1; k >= 0; k-- {
-			i = pbfast.PutVarint(w, i, uint64(int64(m.UnpackedInt32[k])))
+			i = runtime.PutVarint(w, i, uint64(int64(m.UnpackedInt32[k])))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xc8
@@ -1508,8 +1539,8 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12+10*n)
 		}
 		end := i
-		i = pbfast.PutVarints(w, i, m.PackedNestedEnum)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutVarints(w, i, m.PackedNestedEnum)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xc2
@@ -1520,8 +1551,8 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12+1*n)
 		}
 		end := i
-		i = pbfast.PutBools(w, i, m.PackedBool)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutBools(w, i, m.PackedBool)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xba
@@ -1532,8 +1563,8 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12+8*n)
 		}
 		end := i
-		i = pbfast.PutFixed64s(w, i, m.PackedDouble)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutFixed64s(w, i, m.PackedDouble)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xb2
@@ -1544,8 +1575,8 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12+4*n)
 		}
 		end := i
-		i = pbfast.PutFixed32s(w, i, m.PackedFloat)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutFixed32s(w, i, m.PackedFloat)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xaa
@@ -1556,8 +1587,8 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12+8*n)
 		}
 		end := i
-		i = pbfast.PutFixed64s(w, i, m.PackedSfixed64)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutFixed64s(w, i, m.PackedSfixed64)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xa2
@@ -1568,8 +1599,8 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12+4*n)
 		}
 		end := i
-		i = pbfast.PutFixed32s(w, i, m.PackedSfixed32)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutFixed32s(w, i, m.PackedSfixed32)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x9a
@@ -1580,8 +1611,8 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12+8*n)
 		}
 		end := i
-		i = pbfast.PutFixed64s(w, i, m.PackedFixed64)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutFixed64s(w, i, m.PackedFixed64)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x92
@@ -1592,8 +1623,8 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12+4*n)
 		}
 		end := i
-		i = pbfast.PutFixed32s(w, i, m.PackedFixed32)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutFixed32s(w, i, m.PackedFixed32)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x8a
@@ -1604,8 +1635,8 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12+10*n)
 		}
 		end := i
-		i = pbfast.PutZigZags(w, i, m.PackedSint64)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutZigZags(w, i, m.PackedSint64)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x82
@@ -1616,8 +1647,8 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12+5*n)
 		}
 		end := i
-		i = pbfast.PutZigZags(w, i, m.PackedSint32)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutZigZags(w, i, m.PackedSint32)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xfa
@@ -1628,8 +1659,8 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12+10*n)
 		}
 		end := i
-		i = pbfast.PutVarints(w, i, m.PackedUint64)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutVarints(w, i, m.PackedUint64)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xf2
@@ -1640,8 +1671,8 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12+5*n)
 		}
 		end := i
-		i = pbfast.PutVarints(w, i, m.PackedUint32)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutVarints(w, i, m.PackedUint32)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xea
@@ -1652,8 +1683,8 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12+10*n)
 		}
 		end := i
-		i = pbfast.PutVarints(w, i, m.PackedInt64)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutVarints(w, i, m.PackedInt64)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xe2
@@ -1664,8 +1695,8 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12+10*n)
 		}
 		end := i
-		i = pbfast.PutVarints(w, i, m.PackedInt32)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutVarints(w, i, m.PackedInt32)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xda
@@ -1673,229 +1704,229 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 	}
 	if len(m.MapStringForeignEnum) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.MapStringForeignEnum)
+			keys := runtime.SortedKeys(m.MapStringForeignEnum)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesProto3MapStringForeignEnumEncode(e, w, i, keys[n], m.MapStringForeignEnum[keys[n]])
+				w, i = m.pbfastPutMapStringForeignEnum(e, w, i, keys[n], m.MapStringForeignEnum[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapStringForeignEnum {
-				w, i = pbfastTestAllTypesProto3MapStringForeignEnumEncode(e, w, i, k, v)
+				w, i = m.pbfastPutMapStringForeignEnum(e, w, i, k, v)
 			}
 		}
 	}
 	if len(m.MapStringNestedEnum) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.MapStringNestedEnum)
+			keys := runtime.SortedKeys(m.MapStringNestedEnum)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesProto3MapStringNestedEnumEncode(e, w, i, keys[n], m.MapStringNestedEnum[keys[n]])
+				w, i = m.pbfastPutMapStringNestedEnum(e, w, i, keys[n], m.MapStringNestedEnum[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapStringNestedEnum {
-				w, i = pbfastTestAllTypesProto3MapStringNestedEnumEncode(e, w, i, k, v)
+				w, i = m.pbfastPutMapStringNestedEnum(e, w, i, k, v)
 			}
 		}
 	}
 	if len(m.MapStringForeignMessage) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.MapStringForeignMessage)
+			keys := runtime.SortedKeys(m.MapStringForeignMessage)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesProto3MapStringForeignMessageEncode(e, w, i, keys[n], m.MapStringForeignMessage[keys[n]])
+				w, i = m.pbfastPutMapStringForeignMessage(e, w, i, keys[n], m.MapStringForeignMessage[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapStringForeignMessage {
-				w, i = pbfastTestAllTypesProto3MapStringForeignMessageEncode(e, w, i, k, v)
+				w, i = m.pbfastPutMapStringForeignMessage(e, w, i, k, v)
 			}
 		}
 	}
 	if len(m.MapStringNestedMessage) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.MapStringNestedMessage)
+			keys := runtime.SortedKeys(m.MapStringNestedMessage)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesProto3MapStringNestedMessageEncode(e, w, i, keys[n], m.MapStringNestedMessage[keys[n]])
+				w, i = m.pbfastPutMapStringNestedMessage(e, w, i, keys[n], m.MapStringNestedMessage[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapStringNestedMessage {
-				w, i = pbfastTestAllTypesProto3MapStringNestedMessageEncode(e, w, i, k, v)
+				w, i = m.pbfastPutMapStringNestedMessage(e, w, i, k, v)
 			}
 		}
 	}
 	if len(m.MapStringBytes) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.MapStringBytes)
+			keys := runtime.SortedKeys(m.MapStringBytes)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesProto3MapStringBytesEncode(e, w, i, keys[n], m.MapStringBytes[keys[n]])
+				w, i = m.pbfastPutMapStringBytes(e, w, i, keys[n], m.MapStringBytes[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapStringBytes {
-				w, i = pbfastTestAllTypesProto3MapStringBytesEncode(e, w, i, k, v)
+				w, i = m.pbfastPutMapStringBytes(e, w, i, k, v)
 			}
 		}
 	}
 	if len(m.MapStringString) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.MapStringString)
+			keys := runtime.SortedKeys(m.MapStringString)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesProto3MapStringStringEncode(e, w, i, keys[n], m.MapStringString[keys[n]])
+				w, i = m.pbfastPutMapStringString(e, w, i, keys[n], m.MapStringString[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapStringString {
-				w, i = pbfastTestAllTypesProto3MapStringStringEncode(e, w, i, k, v)
+				w, i = m.pbfastPutMapStringString(e, w, i, k, v)
 			}
 		}
 	}
 	if len(m.MapBoolBool) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedBools(m.MapBoolBool)
+			keys := runtime.SortedBools(m.MapBoolBool)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesProto3MapBoolBoolEncode(e, w, i, keys[n], m.MapBoolBool[keys[n]])
+				w, i = m.pbfastPutMapBoolBool(e, w, i, keys[n], m.MapBoolBool[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapBoolBool {
-				w, i = pbfastTestAllTypesProto3MapBoolBoolEncode(e, w, i, k, v)
+				w, i = m.pbfastPutMapBoolBool(e, w, i, k, v)
 			}
 		}
 	}
 	if len(m.MapInt32Double) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.MapInt32Double)
+			keys := runtime.SortedKeys(m.MapInt32Double)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesProto3MapInt32DoubleEncode(e, w, i, keys[n], m.MapInt32Double[keys[n]])
+				w, i = m.pbfastPutMapInt32Double(e, w, i, keys[n], m.MapInt32Double[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapInt32Double {
-				w, i = pbfastTestAllTypesProto3MapInt32DoubleEncode(e, w, i, k, v)
+				w, i = m.pbfastPutMapInt32Double(e, w, i, k, v)
 			}
 		}
 	}
 	if len(m.MapInt32Float) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.MapInt32Float)
+			keys := runtime.SortedKeys(m.MapInt32Float)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesProto3MapInt32FloatEncode(e, w, i, keys[n], m.MapInt32Float[keys[n]])
+				w, i = m.pbfastPutMapInt32Float(e, w, i, keys[n], m.MapInt32Float[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapInt32Float {
-				w, i = pbfastTestAllTypesProto3MapInt32FloatEncode(e, w, i, k, v)
+				w, i = m.pbfastPutMapInt32Float(e, w, i, k, v)
 			}
 		}
 	}
 	if len(m.MapSfixed64Sfixed64) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.MapSfixed64Sfixed64)
+			keys := runtime.SortedKeys(m.MapSfixed64Sfixed64)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesProto3MapSfixed64Sfixed64Encode(e, w, i, keys[n], m.MapSfixed64Sfixed64[keys[n]])
+				w, i = m.pbfastPutMapSfixed64Sfixed64(e, w, i, keys[n], m.MapSfixed64Sfixed64[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapSfixed64Sfixed64 {
-				w, i = pbfastTestAllTypesProto3MapSfixed64Sfixed64Encode(e, w, i, k, v)
+				w, i = m.pbfastPutMapSfixed64Sfixed64(e, w, i, k, v)
 			}
 		}
 	}
 	if len(m.MapSfixed32Sfixed32) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.MapSfixed32Sfixed32)
+			keys := runtime.SortedKeys(m.MapSfixed32Sfixed32)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesProto3MapSfixed32Sfixed32Encode(e, w, i, keys[n], m.MapSfixed32Sfixed32[keys[n]])
+				w, i = m.pbfastPutMapSfixed32Sfixed32(e, w, i, keys[n], m.MapSfixed32Sfixed32[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapSfixed32Sfixed32 {
-				w, i = pbfastTestAllTypesProto3MapSfixed32Sfixed32Encode(e, w, i, k, v)
+				w, i = m.pbfastPutMapSfixed32Sfixed32(e, w, i, k, v)
 			}
 		}
 	}
 	if len(m.MapFixed64Fixed64) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.MapFixed64Fixed64)
+			keys := runtime.SortedKeys(m.MapFixed64Fixed64)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesProto3MapFixed64Fixed64Encode(e, w, i, keys[n], m.MapFixed64Fixed64[keys[n]])
+				w, i = m.pbfastPutMapFixed64Fixed64(e, w, i, keys[n], m.MapFixed64Fixed64[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapFixed64Fixed64 {
-				w, i = pbfastTestAllTypesProto3MapFixed64Fixed64Encode(e, w, i, k, v)
+				w, i = m.pbfastPutMapFixed64Fixed64(e, w, i, k, v)
 			}
 		}
 	}
 	if len(m.MapFixed32Fixed32) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.MapFixed32Fixed32)
+			keys := runtime.SortedKeys(m.MapFixed32Fixed32)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesProto3MapFixed32Fixed32Encode(e, w, i, keys[n], m.MapFixed32Fixed32[keys[n]])
+				w, i = m.pbfastPutMapFixed32Fixed32(e, w, i, keys[n], m.MapFixed32Fixed32[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapFixed32Fixed32 {
-				w, i = pbfastTestAllTypesProto3MapFixed32Fixed32Encode(e, w, i, k, v)
+				w, i = m.pbfastPutMapFixed32Fixed32(e, w, i, k, v)
 			}
 		}
 	}
 	if len(m.MapSint64Sint64) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.MapSint64Sint64)
+			keys := runtime.SortedKeys(m.MapSint64Sint64)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesProto3MapSint64Sint64Encode(e, w, i, keys[n], m.MapSint64Sint64[keys[n]])
+				w, i = m.pbfastPutMapSint64Sint64(e, w, i, keys[n], m.MapSint64Sint64[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapSint64Sint64 {
-				w, i = pbfastTestAllTypesProto3MapSint64Sint64Encode(e, w, i, k, v)
+				w, i = m.pbfastPutMapSint64Sint64(e, w, i, k, v)
 			}
 		}
 	}
 	if len(m.MapSint32Sint32) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.MapSint32Sint32)
+			keys := runtime.SortedKeys(m.MapSint32Sint32)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesProto3MapSint32Sint32Encode(e, w, i, keys[n], m.MapSint32Sint32[keys[n]])
+				w, i = m.pbfastPutMapSint32Sint32(e, w, i, keys[n], m.MapSint32Sint32[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapSint32Sint32 {
-				w, i = pbfastTestAllTypesProto3MapSint32Sint32Encode(e, w, i, k, v)
+				w, i = m.pbfastPutMapSint32Sint32(e, w, i, k, v)
 			}
 		}
 	}
 	if len(m.MapUint64Uint64) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.MapUint64Uint64)
+			keys := runtime.SortedKeys(m.MapUint64Uint64)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesProto3MapUint64Uint64Encode(e, w, i, keys[n], m.MapUint64Uint64[keys[n]])
+				w, i = m.pbfastPutMapUint64Uint64(e, w, i, keys[n], m.MapUint64Uint64[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapUint64Uint64 {
-				w, i = pbfastTestAllTypesProto3MapUint64Uint64Encode(e, w, i, k, v)
+				w, i = m.pbfastPutMapUint64Uint64(e, w, i, k, v)
 			}
 		}
 	}
 	if len(m.MapUint32Uint32) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.MapUint32Uint32)
+			keys := runtime.SortedKeys(m.MapUint32Uint32)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesProto3MapUint32Uint32Encode(e, w, i, keys[n], m.MapUint32Uint32[keys[n]])
+				w, i = m.pbfastPutMapUint32Uint32(e, w, i, keys[n], m.MapUint32Uint32[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapUint32Uint32 {
-				w, i = pbfastTestAllTypesProto3MapUint32Uint32Encode(e, w, i, k, v)
+				w, i = m.pbfastPutMapUint32Uint32(e, w, i, k, v)
 			}
 		}
 	}
 	if len(m.MapInt64Int64) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.MapInt64Int64)
+			keys := runtime.SortedKeys(m.MapInt64Int64)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesProto3MapInt64Int64Encode(e, w, i, keys[n], m.MapInt64Int64[keys[n]])
+				w, i = m.pbfastPutMapInt64Int64(e, w, i, keys[n], m.MapInt64Int64[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapInt64Int64 {
-				w, i = pbfastTestAllTypesProto3MapInt64Int64Encode(e, w, i, k, v)
+				w, i = m.pbfastPutMapInt64Int64(e, w, i, k, v)
 			}
 		}
 	}
 	if len(m.MapInt32Int32) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.MapInt32Int32)
+			keys := runtime.SortedKeys(m.MapInt32Int32)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesProto3MapInt32Int32Encode(e, w, i, keys[n], m.MapInt32Int32[keys[n]])
+				w, i = m.pbfastPutMapInt32Int32(e, w, i, keys[n], m.MapInt32Int32[keys[n]])
 			}
 		} else {
 			for k, v := range m.MapInt32Int32 {
-				w, i = pbfastTestAllTypesProto3MapInt32Int32Encode(e, w, i, k, v)
+				w, i = m.pbfastPutMapInt32Int32(e, w, i, k, v)
 			}
 		}
 	}
@@ -1926,8 +1957,8 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12+10*n)
 		}
 		end := i
-		i = pbfast.PutVarints(w, i, m.RepeatedForeignEnum)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutVarints(w, i, m.RepeatedForeignEnum)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xa2
@@ -1938,8 +1969,8 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12+10*n)
 		}
 		end := i
-		i = pbfast.PutVarints(w, i, m.RepeatedNestedEnum)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutVarints(w, i, m.RepeatedNestedEnum)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x9a
@@ -1959,7 +1990,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 				w, i = e.Grow(w, i, 11)
 			}
 			if m.C != 0 {
-				i = pbfast.PutVarint(w, i, uint64(int64(m.C)))
+				i = runtime.PutVarint(w, i, uint64(int64(m.C)))
 				i--
 				w[i] = 0x8
 			}
@@ -1967,7 +1998,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		if i < 12 {
 			w, i = e.Grow(w, i, 12)
 		}
-		i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x8a
@@ -1979,7 +2010,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		if i < 12 {
 			w, i = e.Grow(w, i, 12)
 		}
-		i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x82
@@ -1992,7 +2023,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		}
 		i -= len(v)
 		copy(w[i:], v)
-		i = pbfast.PutVarint(w, i, uint64(len(v)))
+		i = runtime.PutVarint(w, i, uint64(len(v)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xea
@@ -2014,8 +2045,8 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12+1*n)
 		}
 		end := i
-		i = pbfast.PutBools(w, i, m.RepeatedBool)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutBools(w, i, m.RepeatedBool)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xda
@@ -2026,8 +2057,8 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12+8*n)
 		}
 		end := i
-		i = pbfast.PutFixed64s(w, i, m.RepeatedDouble)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutFixed64s(w, i, m.RepeatedDouble)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xd2
@@ -2038,8 +2069,8 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12+4*n)
 		}
 		end := i
-		i = pbfast.PutFixed32s(w, i, m.RepeatedFloat)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutFixed32s(w, i, m.RepeatedFloat)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xca
@@ -2050,8 +2081,8 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12+8*n)
 		}
 		end := i
-		i = pbfast.PutFixed64s(w, i, m.RepeatedSfixed64)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutFixed64s(w, i, m.RepeatedSfixed64)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xc2
@@ -2062,8 +2093,8 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12+4*n)
 		}
 		end := i
-		i = pbfast.PutFixed32s(w, i, m.RepeatedSfixed32)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutFixed32s(w, i, m.RepeatedSfixed32)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xba
@@ -2074,8 +2105,8 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12+8*n)
 		}
 		end := i
-		i = pbfast.PutFixed64s(w, i, m.RepeatedFixed64)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutFixed64s(w, i, m.RepeatedFixed64)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xb2
@@ -2086,8 +2117,8 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12+4*n)
 		}
 		end := i
-		i = pbfast.PutFixed32s(w, i, m.RepeatedFixed32)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutFixed32s(w, i, m.RepeatedFixed32)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xaa
@@ -2098,8 +2129,8 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12+10*n)
 		}
 		end := i
-		i = pbfast.PutZigZags(w, i, m.RepeatedSint64)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutZigZags(w, i, m.RepeatedSint64)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xa2
@@ -2110,8 +2141,8 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12+5*n)
 		}
 		end := i
-		i = pbfast.PutZigZags(w, i, m.RepeatedSint32)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutZigZags(w, i, m.RepeatedSint32)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x9a
@@ -2122,8 +2153,8 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12+10*n)
 		}
 		end := i
-		i = pbfast.PutVarints(w, i, m.RepeatedUint64)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutVarints(w, i, m.RepeatedUint64)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x92
@@ -2134,8 +2165,8 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12+5*n)
 		}
 		end := i
-		i = pbfast.PutVarints(w, i, m.RepeatedUint32)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutVarints(w, i, m.RepeatedUint32)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x8a
@@ -2146,8 +2177,8 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12+10*n)
 		}
 		end := i
-		i = pbfast.PutVarints(w, i, m.RepeatedInt64)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutVarints(w, i, m.RepeatedInt64)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x82
@@ -2158,8 +2189,8 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12+10*n)
 		}
 		end := i
-		i = pbfast.PutVarints(w, i, m.RepeatedInt32)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutVarints(w, i, m.RepeatedInt32)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xfa
@@ -2171,7 +2202,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		if i < 12 {
 			w, i = e.Grow(w, i, 12)
 		}
-		i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xda
@@ -2195,21 +2226,21 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		w[i+1] = 0x1
 	}
 	if m.OptionalAliasedEnum != 0 {
-		i = pbfast.PutVarint(w, i, uint64(int64(m.OptionalAliasedEnum)))
+		i = runtime.PutVarint(w, i, uint64(int64(m.OptionalAliasedEnum)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xb8
 		w[i+1] = 0x1
 	}
 	if m.OptionalForeignEnum != 0 {
-		i = pbfast.PutVarint(w, i, uint64(int64(m.OptionalForeignEnum)))
+		i = runtime.PutVarint(w, i, uint64(int64(m.OptionalForeignEnum)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xb0
 		w[i+1] = 0x1
 	}
 	if m.OptionalNestedEnum != 0 {
-		i = pbfast.PutVarint(w, i, uint64(int64(m.OptionalNestedEnum)))
+		i = runtime.PutVarint(w, i, uint64(int64(m.OptionalNestedEnum)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xa8
@@ -2229,7 +2260,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 				w, i = e.Grow(w, i, 11)
 			}
 			if m.C != 0 {
-				i = pbfast.PutVarint(w, i, uint64(int64(m.C)))
+				i = runtime.PutVarint(w, i, uint64(int64(m.C)))
 				i--
 				w[i] = 0x8
 			}
@@ -2237,7 +2268,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		if i < 12 {
 			w, i = e.Grow(w, i, 12)
 		}
-		i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x9a
@@ -2249,7 +2280,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		if i < 12 {
 			w, i = e.Grow(w, i, 12)
 		}
-		i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x92
@@ -2261,7 +2292,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 	if len(m.OptionalBytes) > 0 {
 		i -= len(m.OptionalBytes)
 		copy(w[i:], m.OptionalBytes)
-		i = pbfast.PutVarint(w, i, uint64(len(m.OptionalBytes)))
+		i = runtime.PutVarint(w, i, uint64(len(m.OptionalBytes)))
 		i--
 		w[i] = 0x7a
 	}
@@ -2270,85 +2301,85 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 	}
 	if m.OptionalBool {
 		i--
-		w[i] = byte(pbfast.Bit(m.OptionalBool))
+		w[i] = byte(runtime.Bit(m.OptionalBool))
 		i--
 		w[i] = 0x68
 	}
 	if math.Float64bits(m.OptionalDouble) != 0 {
-		i = pbfast.PutFixed64(w, i, math.Float64bits(m.OptionalDouble))
+		i = runtime.PutFixed64(w, i, math.Float64bits(m.OptionalDouble))
 		i--
 		w[i] = 0x61
 	}
 	if math.Float32bits(m.OptionalFloat) != 0 {
-		i = pbfast.PutFixed32(w, i, math.Float32bits(m.OptionalFloat))
+		i = runtime.PutFixed32(w, i, math.Float32bits(m.OptionalFloat))
 		i--
 		w[i] = 0x5d
 	}
 	if m.OptionalSfixed64 != 0 {
-		i = pbfast.PutFixed64(w, i, uint64(m.OptionalSfixed64))
+		i = runtime.PutFixed64(w, i, uint64(m.OptionalSfixed64))
 		i--
 		w[i] = 0x51
 	}
 	if m.OptionalSfixed32 != 0 {
-		i = pbfast.PutFixed32(w, i, uint32(m.OptionalSfixed32))
+		i = runtime.PutFixed32(w, i, uint32(m.OptionalSfixed32))
 		i--
 		w[i] = 0x4d
 	}
 	if m.OptionalFixed64 != 0 {
-		i = pbfast.PutFixed64(w, i, uint64(m.OptionalFixed64))
+		i = runtime.PutFixed64(w, i, uint64(m.OptionalFixed64))
 		i--
 		w[i] = 0x41
 	}
 	if m.OptionalFixed32 != 0 {
-		i = pbfast.PutFixed32(w, i, uint32(m.OptionalFixed32))
+		i = runtime.PutFixed32(w, i, uint32(m.OptionalFixed32))
 		i--
 		w[i] = 0x3d
 	}
 	if m.OptionalSint64 != 0 {
-		i = pbfast.PutVarint(w, i, pbfast.ZigZag(int64(m.OptionalSint64)))
+		i = runtime.PutVarint(w, i, runtime.ZigZag(int64(m.OptionalSint64)))
 		i--
 		w[i] = 0x30
 	}
 	if m.OptionalSint32 != 0 {
-		i = pbfast.PutVarint(w, i, pbfast.ZigZag(int64(m.OptionalSint32)))
+		i = runtime.PutVarint(w, i, runtime.ZigZag(int64(m.OptionalSint32)))
 		i--
 		w[i] = 0x28
 	}
 	if m.OptionalUint64 != 0 {
-		i = pbfast.PutVarint(w, i, m.OptionalUint64)
+		i = runtime.PutVarint(w, i, m.OptionalUint64)
 		i--
 		w[i] = 0x20
 	}
 	if m.OptionalUint32 != 0 {
-		i = pbfast.PutVarint(w, i, uint64(m.OptionalUint32))
+		i = runtime.PutVarint(w, i, uint64(m.OptionalUint32))
 		i--
 		w[i] = 0x18
 	}
 	if m.OptionalInt64 != 0 {
-		i = pbfast.PutVarint(w, i, uint64(m.OptionalInt64))
+		i = runtime.PutVarint(w, i, uint64(m.OptionalInt64))
 		i--
 		w[i] = 0x10
 	}
 	if m.OptionalInt32 != 0 {
-		i = pbfast.PutVarint(w, i, uint64(int64(m.OptionalInt32)))
+		i = runtime.PutVarint(w, i, uint64(int64(m.OptionalInt32)))
 		i--
 		w[i] = 0x8
 	}
 	return w, i
 }
 
-func pbfastTestAllTypesProto3MapInt32Int32Encode(e *pbfast.Encoder, w []byte, i int, k int32, v int32) ([]byte, int) {
+func (*TestAllTypesProto3) pbfastPutMapInt32Int32(e *runtime.Encoder, w []byte, i int, k int32, v int32) ([]byte, int) {
 	if i < 34 {
 		w, i = e.Grow(w, i, 34)
 	}
 	last := i
-	i = pbfast.PutVarint(w, i, uint64(int64(v)))
+	i = runtime.PutVarint(w, i, uint64(int64(v)))
 	i--
 	w[i] = 0x10
-	i = pbfast.PutVarint(w, i, uint64(int64(k)))
+	i = runtime.PutVarint(w, i, uint64(int64(k)))
 	i--
 	w[i] = 0x8
-	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i = runtime.PutVarint(w, i, uint64(last-i))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0xc2
@@ -2356,18 +2387,18 @@ func pbfastTestAllTypesProto3MapInt32Int32Encode(e *pbfast.Encoder, w []byte, i 
 	return w, i
 }
 
-func pbfastTestAllTypesProto3MapInt64Int64Encode(e *pbfast.Encoder, w []byte, i int, k int64, v int64) ([]byte, int) {
+func (*TestAllTypesProto3) pbfastPutMapInt64Int64(e *runtime.Encoder, w []byte, i int, k int64, v int64) ([]byte, int) {
 	if i < 34 {
 		w, i = e.Grow(w, i, 34)
 	}
 	last := i
-	i = pbfast.PutVarint(w, i, uint64(v))
+	i = runtime.PutVarint(w, i, uint64(v))
 	i--
 	w[i] = 0x10
-	i = pbfast.PutVarint(w, i, uint64(k))
+	i = runtime.PutVarint(w, i, uint64(k))
 	i--
 	w[i] = 0x8
-	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i = runtime.PutVarint(w, i, uint64(last-i))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0xca
@@ -2375,18 +2406,18 @@ func pbfastTestAllTypesProto3MapInt64Int64Encode(e *pbfast.Encoder, w []byte, i 
 	return w, i
 }
 
-func pbfastTestAllTypesProto3MapUint32Uint32Encode(e *pbfast.Encoder, w []byte, i int, k uint32, v uint32) ([]byte, int) {
+func (*TestAllTypesProto3) pbfastPutMapUint32Uint32(e *runtime.Encoder, w []byte, i int, k uint32, v uint32) ([]byte, int) {
 	if i < 24 {
 		w, i = e.Grow(w, i, 24)
 	}
 	last := i
-	i = pbfast.PutVarint(w, i, uint64(v))
+	i = runtime.PutVarint(w, i, uint64(v))
 	i--
 	w[i] = 0x10
-	i = pbfast.PutVarint(w, i, uint64(k))
+	i = runtime.PutVarint(w, i, uint64(k))
 	i--
 	w[i] = 0x8
-	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i = runtime.PutVarint(w, i, uint64(last-i))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0xd2
@@ -2394,18 +2425,18 @@ func pbfastTestAllTypesProto3MapUint32Uint32Encode(e *pbfast.Encoder, w []byte, 
 	return w, i
 }
 
-func pbfastTestAllTypesProto3MapUint64Uint64Encode(e *pbfast.Encoder, w []byte, i int, k uint64, v uint64) ([]byte, int) {
+func (*TestAllTypesProto3) pbfastPutMapUint64Uint64(e *runtime.Encoder, w []byte, i int, k uint64, v uint64) ([]byte, int) {
 	if i < 34 {
 		w, i = e.Grow(w, i, 34)
 	}
 	last := i
-	i = pbfast.PutVarint(w, i, v)
+	i = runtime.PutVarint(w, i, v)
 	i--
 	w[i] = 0x10
-	i = pbfast.PutVarint(w, i, k)
+	i = runtime.PutVarint(w, i, k)
 	i--
 	w[i] = 0x8
-	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i = runtime.PutVarint(w, i, uint64(last-i))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0xda
@@ -2413,18 +2444,18 @@ func pbfastTestAllTypesProto3MapUint64Uint64Encode(e *pbfast.Encoder, w []byte, 
 	return w, i
 }
 
-func pbfastTestAllTypesProto3MapSint32Sint32Encode(e *pbfast.Encoder, w []byte, i int, k int32, v int32) ([]byte, int) {
+func (*TestAllTypesProto3) pbfastPutMapSint32Sint32(e *runtime.Encoder, w []byte, i int, k int32, v int32) ([]byte, int) {
 	if i < 24 {
 		w, i = e.Grow(w, i, 24)
 	}
 	last := i
-	i = pbfast.PutVarint(w, i, pbfast.ZigZag(int64(v)))
+	i = runtime.PutVarint(w, i, runtime.ZigZag(int64(v)))
 	i--
 	w[i] = 0x10
-	i = pbfast.PutVarint(w, i, pbfast.ZigZag(int64(k)))
+	i = runtime.PutVarint(w, i, runtime.ZigZag(int64(k)))
 	i--
 	w[i] = 0x8
-	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i = runtime.PutVarint(w, i, uint64(last-i))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0xe2
@@ -2432,18 +2463,18 @@ func pbfastTestAllTypesProto3MapSint32Sint32Encode(e *pbfast.Encoder, w []byte, 
 	return w, i
 }
 
-func pbfastTestAllTypesProto3MapSint64Sint64Encode(e *pbfast.Encoder, w []byte, i int, k int64, v int64) ([]byte, int) {
+func (*TestAllTypesProto3) pbfastPutMapSint64Sint64(e *runtime.Encoder, w []byte, i int, k int64, v int64) ([]byte, int) {
 	if i < 34 {
 		w, i = e.Grow(w, i, 34)
 	}
 	last := i
-	i = pbfast.PutVarint(w, i, pbfast.ZigZag(int64(v)))
+	i = runtime.PutVarint(w, i, runtime.ZigZag(int64(v)))
 	i--
 	w[i] = 0x10
-	i = pbfast.PutVarint(w, i, pbfast.ZigZag(int64(k)))
+	i = runtime.PutVarint(w, i, runtime.ZigZag(int64(k)))
 	i--
 	w[i] = 0x8
-	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i = runtime.PutVarint(w, i, uint64(last-i))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0xea
@@ -2451,18 +2482,18 @@ func pbfastTestAllTypesProto3MapSint64Sint64Encode(e *pbfast.Encoder, w []byte, 
 	return w, i
 }
 
-func pbfastTestAllTypesProto3MapFixed32Fixed32Encode(e *pbfast.Encoder, w []byte, i int, k uint32, v uint32) ([]byte, int) {
+func (*TestAllTypesProto3) pbfastPutMapFixed32Fixed32(e *runtime.Encoder, w []byte, i int, k uint32, v uint32) ([]byte, int) {
 	if i < 22 {
 		w, i = e.Grow(w, i, 22)
 	}
 	last := i
-	i = pbfast.PutFixed32(w, i, uint32(v))
+	i = runtime.PutFixed32(w, i, uint32(v))
 	i--
 	w[i] = 0x15
-	i = pbfast.PutFixed32(w, i, uint32(k))
+	i = runtime.PutFixed32(w, i, uint32(k))
 	i--
 	w[i] = 0xd
-	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i = runtime.PutVarint(w, i, uint64(last-i))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0xf2
@@ -2470,18 +2501,18 @@ func pbfastTestAllTypesProto3MapFixed32Fixed32Encode(e *pbfast.Encoder, w []byte
 	return w, i
 }
 
-func pbfastTestAllTypesProto3MapFixed64Fixed64Encode(e *pbfast.Encoder, w []byte, i int, k uint64, v uint64) ([]byte, int) {
+func (*TestAllTypesProto3) pbfastPutMapFixed64Fixed64(e *runtime.Encoder, w []byte, i int, k uint64, v uint64) ([]byte, int) {
 	if i < 30 {
 		w, i = e.Grow(w, i, 30)
 	}
 	last := i
-	i = pbfast.PutFixed64(w, i, uint64(v))
+	i = runtime.PutFixed64(w, i, uint64(v))
 	i--
 	w[i] = 0x11
-	i = pbfast.PutFixed64(w, i, uint64(k))
+	i = runtime.PutFixed64(w, i, uint64(k))
 	i--
 	w[i] = 0x9
-	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i = runtime.PutVarint(w, i, uint64(last-i))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0xfa
@@ -2489,18 +2520,18 @@ func pbfastTestAllTypesProto3MapFixed64Fixed64Encode(e *pbfast.Encoder, w []byte
 	return w, i
 }
 
-func pbfastTestAllTypesProto3MapSfixed32Sfixed32Encode(e *pbfast.Encoder, w []byte, i int, k int32, v int32) ([]byte, int) {
+func (*TestAllTypesProto3) pbfastPutMapSfixed32Sfixed32(e *runtime.Encoder, w []byte, i int, k int32, v int32) ([]byte, int) {
 	if i < 22 {
 		w, i = e.Grow(w, i, 22)
 	}
 	last := i
-	i = pbfast.PutFixed32(w, i, uint32(v))
+	i = runtime.PutFixed32(w, i, uint32(v))
 	i--
 	w[i] = 0x15
-	i = pbfast.PutFixed32(w, i, uint32(k))
+	i = runtime.PutFixed32(w, i, uint32(k))
 	i--
 	w[i] = 0xd
-	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i = runtime.PutVarint(w, i, uint64(last-i))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0x82
@@ -2508,18 +2539,18 @@ func pbfastTestAllTypesProto3MapSfixed32Sfixed32Encode(e *pbfast.Encoder, w []by
 	return w, i
 }
 
-func pbfastTestAllTypesProto3MapSfixed64Sfixed64Encode(e *pbfast.Encoder, w []byte, i int, k int64, v int64) ([]byte, int) {
+func (*TestAllTypesProto3) pbfastPutMapSfixed64Sfixed64(e *runtime.Encoder, w []byte, i int, k int64, v int64) ([]byte, int) {
 	if i < 30 {
 		w, i = e.Grow(w, i, 30)
 	}
 	last := i
-	i = pbfast.PutFixed64(w, i, uint64(v))
+	i = runtime.PutFixed64(w, i, uint64(v))
 	i--
 	w[i] = 0x11
-	i = pbfast.PutFixed64(w, i, uint64(k))
+	i = runtime.PutFixed64(w, i, uint64(k))
 	i--
 	w[i] = 0x9
-	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i = runtime.PutVarint(w, i, uint64(last-i))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0x8a
@@ -2527,18 +2558,18 @@ func pbfastTestAllTypesProto3MapSfixed64Sfixed64Encode(e *pbfast.Encoder, w []by
 	return w, i
 }
 
-func pbfastTestAllTypesProto3MapInt32FloatEncode(e *pbfast.Encoder, w []byte, i int, k int32, v float32) ([]byte, int) {
+func (*TestAllTypesProto3) pbfastPutMapInt32Float(e *runtime.Encoder, w []byte, i int, k int32, v float32) ([]byte, int) {
 	if i < 28 {
 		w, i = e.Grow(w, i, 28)
 	}
 	last := i
-	i = pbfast.PutFixed32(w, i, math.Float32bits(v))
+	i = runtime.PutFixed32(w, i, math.Float32bits(v))
 	i--
 	w[i] = 0x15
-	i = pbfast.PutVarint(w, i, uint64(int64(k)))
+	i = runtime.PutVarint(w, i, uint64(int64(k)))
 	i--
 	w[i] = 0x8
-	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i = runtime.PutVarint(w, i, uint64(last-i))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0x92
@@ -2546,18 +2577,18 @@ func pbfastTestAllTypesProto3MapInt32FloatEncode(e *pbfast.Encoder, w []byte, i 
 	return w, i
 }
 
-func pbfastTestAllTypesProto3MapInt32DoubleEncode(e *pbfast.Encoder, w []byte, i int, k int32, v float64) ([]byte, int) {
+func (*TestAllTypesProto3) pbfastPutMapInt32Double(e *runtime.Encoder, w []byte, i int, k int32, v float64) ([]byte, int) {
 	if i < 32 {
 		w, i = e.Grow(w, i, 32)
 	}
 	last := i
-	i = pbfast.PutFixed64(w, i, math.Float64bits(v))
+	i = runtime.PutFixed64(w, i, math.Float64bits(v))
 	i--
 	w[i] = 0x11
-	i = pbfast.PutVarint(w, i, uint64(int64(k)))
+	i = runtime.PutVarint(w, i, uint64(int64(k)))
 	i--
 	w[i] = 0x8
-	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i = runtime.PutVarint(w, i, uint64(last-i))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0x9a
@@ -2565,20 +2596,20 @@ func pbfastTestAllTypesProto3MapInt32DoubleEncode(e *pbfast.Encoder, w []byte, i
 	return w, i
 }
 
-func pbfastTestAllTypesProto3MapBoolBoolEncode(e *pbfast.Encoder, w []byte, i int, k bool, v bool) ([]byte, int) {
+func (*TestAllTypesProto3) pbfastPutMapBoolBool(e *runtime.Encoder, w []byte, i int, k bool, v bool) ([]byte, int) {
 	if i < 16 {
 		w, i = e.Grow(w, i, 16)
 	}
 	last := i
 	i--
-	w[i] = byte(pbfast.Bit(v))
+	w[i] = byte(runtime.Bit(v))
 	i--
 	w[i] = 0x10
 	i--
-	w[i] = byte(pbfast.Bit(k))
+	w[i] = byte(runtime.Bit(k))
 	i--
 	w[i] = 0x8
-	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i = runtime.PutVarint(w, i, uint64(last-i))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0xa2
@@ -2586,14 +2617,14 @@ func pbfastTestAllTypesProto3MapBoolBoolEncode(e *pbfast.Encoder, w []byte, i in
 	return w, i
 }
 
-func pbfastTestAllTypesProto3MapStringStringEncode(e *pbfast.Encoder, w []byte, i int, k string, v string) ([]byte, int) {
+func (*TestAllTypesProto3) pbfastPutMapStringString(e *runtime.Encoder, w []byte, i int, k string, v string) ([]byte, int) {
 	if need := 34 + len(k) + len(v); i < need {
 		w, i = e.Grow(w, i, need)
 	}
 	last := i
 	i = e.PutText(w, i, v, 0x12)
 	i = e.PutText(w, i, k, 0xa)
-	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i = runtime.PutVarint(w, i, uint64(last-i))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0xaa
@@ -2601,18 +2632,18 @@ func pbfastTestAllTypesProto3MapStringStringEncode(e *pbfast.Encoder, w []byte, 
 	return w, i
 }
 
-func pbfastTestAllTypesProto3MapStringBytesEncode(e *pbfast.Encoder, w []byte, i int, k string, v []byte) ([]byte, int) {
+func (*TestAllTypesProto3) pbfastPutMapStringBytes(e *runtime.Encoder, w []byte, i int, k string, v []byte) ([]byte, int) {
 	if need := 34 + len(k) + len(v); i < need {
 		w, i = e.Grow(w, i, need)
 	}
 	last := i
 	i -= len(v)
 	copy(w[i:], v)
-	i = pbfast.PutVarint(w, i, uint64(len(v)))
+	i = runtime.PutVarint(w, i, uint64(len(v)))
 	i--
 	w[i] = 0x12
 	i = e.PutText(w, i, k, 0xa)
-	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i = runtime.PutVarint(w, i, uint64(last-i))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0xb2
@@ -2620,21 +2651,21 @@ func pbfastTestAllTypesProto3MapStringBytesEncode(e *pbfast.Encoder, w []byte, i
 	return w, i
 }
 
-func pbfastTestAllTypesProto3MapStringNestedMessageEncode(e *pbfast.Encoder, w []byte, i int, k string, v *TestAllTypesProto3_NestedMessage) ([]byte, int) {
+func (*TestAllTypesProto3) pbfastPutMapStringNestedMessage(e *runtime.Encoder, w []byte, i int, k string, v *TestAllTypesProto3_NestedMessage) ([]byte, int) {
 	last := len(w) - i
 	end := len(w) - i
 	w, i = v.pbfastEncode(e, w, i)
 	if i < 11 {
 		w, i = e.Grow(w, i, 11)
 	}
-	i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+	i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 	i--
 	w[i] = 0x12
 	if i < 23+len(k) {
 		w, i = e.Grow(w, i, 23+len(k))
 	}
 	i = e.PutText(w, i, k, 0xa)
-	i = pbfast.PutVarint(w, i, uint64(len(w)-i-last))
+	i = runtime.PutVarint(w, i, uint64(len(w)-i-last))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0xba
@@ -2642,7 +2673,7 @@ func pbfastTestAllTypesProto3MapStringNestedMessageEncode(e *pbfast.Encoder, w [
 	return w, i
 }
 
-func pbfastTestAllTypesProto3MapStringForeignMessageEncode(e *pbfast.Encoder, w []byte, i int, k string, v *ForeignMessage) ([]byte, int) {
+func (*TestAllTypesProto3) pbfastPutMapStringForeignMessage(e *runtime.Encoder, w []byte, i int, k string, v *ForeignMessage) ([]byte, int) {
 	last := len(w) - i
 	end := len(w) - i
 	if m := v; m != nil {
@@ -2657,7 +2688,7 @@ func pbfastTestAllTypesProto3MapStringForeignMessageEncode(e *pbfast.Encoder, w 
 			w, i = e.Grow(w, i, 11)
 		}
 		if m.C != 0 {
-			i = pbfast.PutVarint(w, i, uint64(int64(m.C)))
+			i = runtime.PutVarint(w, i, uint64(int64(m.C)))
 			i--
 			w[i] = 0x8
 		}
@@ -2665,14 +2696,14 @@ func pbfastTestAllTypesProto3MapStringForeignMessageEncode(e *pbfast.Encoder, w 
 	if i < 11 {
 		w, i = e.Grow(w, i, 11)
 	}
-	i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+	i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 	i--
 	w[i] = 0x12
 	if i < 23+len(k) {
 		w, i = e.Grow(w, i, 23+len(k))
 	}
 	i = e.PutText(w, i, k, 0xa)
-	i = pbfast.PutVarint(w, i, uint64(len(w)-i-last))
+	i = runtime.PutVarint(w, i, uint64(len(w)-i-last))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0xc2
@@ -2680,16 +2711,16 @@ func pbfastTestAllTypesProto3MapStringForeignMessageEncode(e *pbfast.Encoder, w 
 	return w, i
 }
 
-func pbfastTestAllTypesProto3MapStringNestedEnumEncode(e *pbfast.Encoder, w []byte, i int, k string, v TestAllTypesProto3_NestedEnum) ([]byte, int) {
+func (*TestAllTypesProto3) pbfastPutMapStringNestedEnum(e *runtime.Encoder, w []byte, i int, k string, v TestAllTypesProto3_NestedEnum) ([]byte, int) {
 	if i < 34+len(k) {
 		w, i = e.Grow(w, i, 34+len(k))
 	}
 	last := i
-	i = pbfast.PutVarint(w, i, uint64(int64(v)))
+	i = runtime.PutVarint(w, i, uint64(int64(v)))
 	i--
 	w[i] = 0x10
 	i = e.PutText(w, i, k, 0xa)
-	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i = runtime.PutVarint(w, i, uint64(last-i))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0xca
@@ -2697,16 +2728,16 @@ func pbfastTestAllTypesProto3MapStringNestedEnumEncode(e *pbfast.Encoder, w []by
 	return w, i
 }
 
-func pbfastTestAllTypesProto3MapStringForeignEnumEncode(e *pbfast.Encoder, w []byte, i int, k string, v ForeignEnum) ([]byte, int) {
+func (*TestAllTypesProto3) pbfastPutMapStringForeignEnum(e *runtime.Encoder, w []byte, i int, k string, v ForeignEnum) ([]byte, int) {
 	if i < 34+len(k) {
 		w, i = e.Grow(w, i, 34+len(k))
 	}
 	last := i
-	i = pbfast.PutVarint(w, i, uint64(int64(v)))
+	i = runtime.PutVarint(w, i, uint64(int64(v)))
 	i--
 	w[i] = 0x10
 	i = e.PutText(w, i, k, 0xa)
-	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i = runtime.PutVarint(w, i, uint64(last-i))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0xd2
@@ -2724,16 +2755,16 @@ type pbfastTestAllTypesProto3Node struct {
 	s pbfastTestAllTypesProto3Parts
 }
 
-func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfastTestAllTypesProto3Parts, depth int) error {
+func (m *TestAllTypesProto3) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfastTestAllTypesProto3Parts, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -2742,8 +2773,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.OptionalInt32 = int32(v)
 		case 0x10: // optional_int64
@@ -2751,8 +2782,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.OptionalInt64 = int64(v)
 		case 0x18: // optional_uint32
@@ -2760,8 +2791,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.OptionalUint32 = uint32(v)
 		case 0x20: // optional_uint64
@@ -2769,8 +2800,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.OptionalUint64 = v
 		case 0x28: // optional_sint32
@@ -2778,58 +2809,58 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			m.OptionalSint32 = int32(pbfast.UnZigZag(uint64(uint32(v))))
+			m.OptionalSint32 = int32(runtime.UnZigZag(uint64(uint32(v))))
 		case 0x30: // optional_sint64
 			var v uint64
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			m.OptionalSint64 = pbfast.UnZigZag(v)
+			m.OptionalSint64 = runtime.UnZigZag(v)
 		case 0x3d: // optional_fixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.OptionalFixed32 = uint32(v)
 		case 0x41: // optional_fixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.OptionalFixed64 = uint64(v)
 		case 0x4d: // optional_sfixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.OptionalSfixed32 = int32(v)
 		case 0x51: // optional_sfixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.OptionalSfixed64 = int64(v)
 		case 0x5d: // optional_float
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.OptionalFloat = math.Float32frombits(v)
 		case 0x61: // optional_double
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.OptionalDouble = math.Float64frombits(v)
@@ -2838,8 +2869,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.OptionalBool = v != 0
 		case 0x72: // optional_string
@@ -2848,11 +2879,11 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			m.OptionalString = d.String(v)
 		case 0x7a: // optional_bytes
@@ -2861,8 +2892,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.OptionalBytes = d.Bytes(v)
 		case 0x92: // optional_nested_message
@@ -2871,8 +2902,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.OptionalNestedMessage == nil {
 				m.OptionalNestedMessage = new(TestAllTypesProto3_NestedMessage)
@@ -2886,14 +2917,15 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.OptionalForeignMessage == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesProto3Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.OptionalForeignMessage = &s.OptionalForeignMessage
+				} else {
+					m.OptionalForeignMessage = new(ForeignMessage)
 				}
-				m.OptionalForeignMessage = &s.OptionalForeignMessage
 			}
 			if err := m.OptionalForeignMessage.pbfastDecode(d, v, depth); err != nil {
 				return err
@@ -2903,8 +2935,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.OptionalNestedEnum = TestAllTypesProto3_NestedEnum(v)
 		case 0xb0: // optional_foreign_enum
@@ -2912,8 +2944,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.OptionalForeignEnum = ForeignEnum(v)
 		case 0xb8: // optional_aliased_enum
@@ -2921,8 +2953,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.OptionalAliasedEnum = TestAllTypesProto3_AliasedEnum(v)
 		case 0xc2: // optional_string_piece
@@ -2931,11 +2963,11 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			m.OptionalStringPiece = d.String(v)
 		case 0xca: // optional_cord
@@ -2944,11 +2976,11 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			m.OptionalCord = d.String(v)
 		case 0xda: // recursive_message
@@ -2957,8 +2989,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.RecursiveMessage == nil {
 				m.RecursiveMessage = new(TestAllTypesProto3)
@@ -2971,8 +3003,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.RepeatedInt32 = append(m.RepeatedInt32, int32(v))
 		case 0xfa: // repeated_int32, packed
@@ -2981,11 +3013,11 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.RepeatedInt32, err = pbfast.AppendVarints(m.RepeatedInt32, v); err != nil {
+			if m.RepeatedInt32, err = runtime.AppendVarints(m.RepeatedInt32, v); err != nil {
 				return err
 			}
 		case 0x100: // repeated_int64
@@ -2993,8 +3025,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.RepeatedInt64 = append(m.RepeatedInt64, int64(v))
 		case 0x102: // repeated_int64, packed
@@ -3003,11 +3035,11 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.RepeatedInt64, err = pbfast.AppendVarints(m.RepeatedInt64, v); err != nil {
+			if m.RepeatedInt64, err = runtime.AppendVarints(m.RepeatedInt64, v); err != nil {
 				return err
 			}
 		case 0x108: // repeated_uint32
@@ -3015,8 +3047,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.RepeatedUint32 = append(m.RepeatedUint32, uint32(v))
 		case 0x10a: // repeated_uint32, packed
@@ -3025,11 +3057,11 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.RepeatedUint32, err = pbfast.AppendVarints(m.RepeatedUint32, v); err != nil {
+			if m.RepeatedUint32, err = runtime.AppendVarints(m.RepeatedUint32, v); err != nil {
 				return err
 			}
 		case 0x110: // repeated_uint64
@@ -3037,8 +3069,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.RepeatedUint64 = append(m.RepeatedUint64, v)
 		case 0x112: // repeated_uint64, packed
@@ -3047,11 +3079,11 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.RepeatedUint64, err = pbfast.AppendVarints(m.RepeatedUint64, v); err != nil {
+			if m.RepeatedUint64, err = runtime.AppendVarints(m.RepeatedUint64, v); err != nil {
 				return err
 			}
 		case 0x118: // repeated_sint32
@@ -3059,21 +3091,21 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			m.RepeatedSint32 = append(m.RepeatedSint32, int32(pbfast.UnZigZag(uint64(uint32(v)))))
+			m.RepeatedSint32 = append(m.RepeatedSint32, int32(runtime.UnZigZag(uint64(uint32(v)))))
 		case 0x11a: // repeated_sint32, packed
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.RepeatedSint32, err = pbfast.AppendZigZags(m.RepeatedSint32, v); err != nil {
+			if m.RepeatedSint32, err = runtime.AppendZigZags(m.RepeatedSint32, v); err != nil {
 				return err
 			}
 		case 0x120: // repeated_sint64
@@ -3081,27 +3113,27 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			m.RepeatedSint64 = append(m.RepeatedSint64, pbfast.UnZigZag(v))
+			m.RepeatedSint64 = append(m.RepeatedSint64, runtime.UnZigZag(v))
 		case 0x122: // repeated_sint64, packed
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.RepeatedSint64, err = pbfast.AppendZigZags(m.RepeatedSint64, v); err != nil {
+			if m.RepeatedSint64, err = runtime.AppendZigZags(m.RepeatedSint64, v); err != nil {
 				return err
 			}
 		case 0x12d: // repeated_fixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.RepeatedFixed32 = append(m.RepeatedFixed32, uint32(v))
@@ -3111,17 +3143,17 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.RepeatedFixed32, err = pbfast.AppendFixed32s(m.RepeatedFixed32, v); err != nil {
+			if m.RepeatedFixed32, err = runtime.AppendFixed32s(m.RepeatedFixed32, v); err != nil {
 				return err
 			}
 		case 0x131: // repeated_fixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.RepeatedFixed64 = append(m.RepeatedFixed64, uint64(v))
@@ -3131,17 +3163,17 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.RepeatedFixed64, err = pbfast.AppendFixed64s(m.RepeatedFixed64, v); err != nil {
+			if m.RepeatedFixed64, err = runtime.AppendFixed64s(m.RepeatedFixed64, v); err != nil {
 				return err
 			}
 		case 0x13d: // repeated_sfixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.RepeatedSfixed32 = append(m.RepeatedSfixed32, int32(v))
@@ -3151,17 +3183,17 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.RepeatedSfixed32, err = pbfast.AppendFixed32s(m.RepeatedSfixed32, v); err != nil {
+			if m.RepeatedSfixed32, err = runtime.AppendFixed32s(m.RepeatedSfixed32, v); err != nil {
 				return err
 			}
 		case 0x141: // repeated_sfixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.RepeatedSfixed64 = append(m.RepeatedSfixed64, int64(v))
@@ -3171,17 +3203,17 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.RepeatedSfixed64, err = pbfast.AppendFixed64s(m.RepeatedSfixed64, v); err != nil {
+			if m.RepeatedSfixed64, err = runtime.AppendFixed64s(m.RepeatedSfixed64, v); err != nil {
 				return err
 			}
 		case 0x14d: // repeated_float
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.RepeatedFloat = append(m.RepeatedFloat, math.Float32frombits(v))
@@ -3191,17 +3223,17 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.RepeatedFloat, err = pbfast.AppendFixed32s(m.RepeatedFloat, v); err != nil {
+			if m.RepeatedFloat, err = runtime.AppendFixed32s(m.RepeatedFloat, v); err != nil {
 				return err
 			}
 		case 0x151: // repeated_double
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.RepeatedDouble = append(m.RepeatedDouble, math.Float64frombits(v))
@@ -3211,11 +3243,11 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.RepeatedDouble, err = pbfast.AppendFixed64s(m.RepeatedDouble, v); err != nil {
+			if m.RepeatedDouble, err = runtime.AppendFixed64s(m.RepeatedDouble, v); err != nil {
 				return err
 			}
 		case 0x158: // repeated_bool
@@ -3223,8 +3255,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.RepeatedBool = append(m.RepeatedBool, v != 0)
 		case 0x15a: // repeated_bool, packed
@@ -3233,82 +3265,92 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.RepeatedBool, err = pbfast.AppendBools(m.RepeatedBool, v); err != nil {
+			if m.RepeatedBool, err = runtime.AppendBools(m.RepeatedBool, v); err != nil {
 				return err
 			}
 		case 0x162: // repeated_string
 			if len(m.RepeatedString) == cap(m.RepeatedString) {
-				m.RepeatedString = slices.Grow(m.RepeatedString, pbfast.Run(p, i, 0x2e2))
+				m.RepeatedString = slices.Grow(m.RepeatedString, runtime.Run(p, i, 0x2e2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			m.RepeatedString = append(m.RepeatedString, d.String(v))
 		case 0x16a: // repeated_bytes
 			if len(m.RepeatedBytes) == cap(m.RepeatedBytes) {
-				m.RepeatedBytes = slices.Grow(m.RepeatedBytes, pbfast.Run(p, i, 0x2ea))
+				m.RepeatedBytes = slices.Grow(m.RepeatedBytes, runtime.Run(p, i, 0x2ea))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.RepeatedBytes = append(m.RepeatedBytes, d.PresentBytes(v))
 		case 0x182: // repeated_nested_message
-			n := pbfast.Run(p, i, 0x382)
+			n := runtime.Run(p, i, 0x382)
 			m.RepeatedNestedMessage = slices.Grow(m.RepeatedNestedMessage, n)
-			for slab := make([]TestAllTypesProto3_NestedMessage, n); ; {
+			for slab := runtime.Slab[TestAllTypesProto3_NestedMessage](d, n); ; {
 				var v []byte
 				if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 					j := i + 1 + int(p[i])
 					v = p[i+1 : j : j]
 					i = j
-				} else if v, i = pbfast.Chunk(p, i); i < 0 {
-					return pbfast.ErrMalformed
+				} else if v, i = runtime.Chunk(p, i); i < 0 {
+					return runtime.ErrMalformed
 				}
-				e := &slab[0]
+				var e *TestAllTypesProto3_NestedMessage
+				if slab != nil {
+					e, slab = &slab[0], slab[1:]
+				} else {
+					e = new(TestAllTypesProto3_NestedMessage)
+				}
 				m.RepeatedNestedMessage = append(m.RepeatedNestedMessage, e)
 				if err := e.pbfastDecode(d, v, depth); err != nil {
 					return err
 				}
-				if slab = slab[1:]; len(slab) == 0 {
+				if n--; n == 0 {
 					break
 				}
 				i += 2 // its tag, as was counted
 			}
 		case 0x18a: // repeated_foreign_message
-			n := pbfast.Run(p, i, 0x38a)
+			n := runtime.Run(p, i, 0x38a)
 			m.RepeatedForeignMessage = slices.Grow(m.RepeatedForeignMessage, n)
-			for slab := make([]ForeignMessage, n); ; {
+			for slab := runtime.Slab[ForeignMessage](d, n); ; {
 				var v []byte
 				if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 					j := i + 1 + int(p[i])
 					v = p[i+1 : j : j]
 					i = j
-				} else if v, i = pbfast.Chunk(p, i); i < 0 {
-					return pbfast.ErrMalformed
+				} else if v, i = runtime.Chunk(p, i); i < 0 {
+					return runtime.ErrMalformed
 				}
-				e := &slab[0]
+				var e *ForeignMessage
+				if slab != nil {
+					e, slab = &slab[0], slab[1:]
+				} else {
+					e = new(ForeignMessage)
+				}
 				m.RepeatedForeignMessage = append(m.RepeatedForeignMessage, e)
 				if err := e.pbfastDecode(d, v, depth); err != nil {
 					return err
 				}
-				if slab = slab[1:]; len(slab) == 0 {
+				if n--; n == 0 {
 					break
 				}
 				i += 2 // its tag, as was counted
@@ -3318,8 +3360,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.RepeatedNestedEnum = append(m.RepeatedNestedEnum, TestAllTypesProto3_NestedEnum(v))
 		case 0x19a: // repeated_nested_enum, packed
@@ -3328,11 +3370,11 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.RepeatedNestedEnum, err = pbfast.AppendVarints(m.RepeatedNestedEnum, v); err != nil {
+			if m.RepeatedNestedEnum, err = runtime.AppendVarints(m.RepeatedNestedEnum, v); err != nil {
 				return err
 			}
 		case 0x1a0: // repeated_foreign_enum
@@ -3340,8 +3382,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.RepeatedForeignEnum = append(m.RepeatedForeignEnum, ForeignEnum(v))
 		case 0x1a2: // repeated_foreign_enum, packed
@@ -3350,328 +3392,328 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.RepeatedForeignEnum, err = pbfast.AppendVarints(m.RepeatedForeignEnum, v); err != nil {
+			if m.RepeatedForeignEnum, err = runtime.AppendVarints(m.RepeatedForeignEnum, v); err != nil {
 				return err
 			}
 		case 0x1b2: // repeated_string_piece
 			if len(m.RepeatedStringPiece) == cap(m.RepeatedStringPiece) {
-				m.RepeatedStringPiece = slices.Grow(m.RepeatedStringPiece, pbfast.Run(p, i, 0x3b2))
+				m.RepeatedStringPiece = slices.Grow(m.RepeatedStringPiece, runtime.Run(p, i, 0x3b2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			m.RepeatedStringPiece = append(m.RepeatedStringPiece, d.String(v))
 		case 0x1ba: // repeated_cord
 			if len(m.RepeatedCord) == cap(m.RepeatedCord) {
-				m.RepeatedCord = slices.Grow(m.RepeatedCord, pbfast.Run(p, i, 0x3ba))
+				m.RepeatedCord = slices.Grow(m.RepeatedCord, runtime.Run(p, i, 0x3ba))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			m.RepeatedCord = append(m.RepeatedCord, d.String(v))
 		case 0x1c2: // map_int32_int32
 			if m.MapInt32Int32 == nil {
-				m.MapInt32Int32 = make(map[int32]int32, pbfast.Run(p, i, 0x3c2))
+				m.MapInt32Int32 = make(map[int32]int32, runtime.Run(p, i, 0x3c2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapInt32Int32Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapInt32Int32(d, v, depth); err != nil {
 				return err
 			}
 		case 0x1ca: // map_int64_int64
 			if m.MapInt64Int64 == nil {
-				m.MapInt64Int64 = make(map[int64]int64, pbfast.Run(p, i, 0x3ca))
+				m.MapInt64Int64 = make(map[int64]int64, runtime.Run(p, i, 0x3ca))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapInt64Int64Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapInt64Int64(d, v, depth); err != nil {
 				return err
 			}
 		case 0x1d2: // map_uint32_uint32
 			if m.MapUint32Uint32 == nil {
-				m.MapUint32Uint32 = make(map[uint32]uint32, pbfast.Run(p, i, 0x3d2))
+				m.MapUint32Uint32 = make(map[uint32]uint32, runtime.Run(p, i, 0x3d2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapUint32Uint32Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapUint32Uint32(d, v, depth); err != nil {
 				return err
 			}
 		case 0x1da: // map_uint64_uint64
 			if m.MapUint64Uint64 == nil {
-				m.MapUint64Uint64 = make(map[uint64]uint64, pbfast.Run(p, i, 0x3da))
+				m.MapUint64Uint64 = make(map[uint64]uint64, runtime.Run(p, i, 0x3da))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapUint64Uint64Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapUint64Uint64(d, v, depth); err != nil {
 				return err
 			}
 		case 0x1e2: // map_sint32_sint32
 			if m.MapSint32Sint32 == nil {
-				m.MapSint32Sint32 = make(map[int32]int32, pbfast.Run(p, i, 0x3e2))
+				m.MapSint32Sint32 = make(map[int32]int32, runtime.Run(p, i, 0x3e2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapSint32Sint32Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapSint32Sint32(d, v, depth); err != nil {
 				return err
 			}
 		case 0x1ea: // map_sint64_sint64
 			if m.MapSint64Sint64 == nil {
-				m.MapSint64Sint64 = make(map[int64]int64, pbfast.Run(p, i, 0x3ea))
+				m.MapSint64Sint64 = make(map[int64]int64, runtime.Run(p, i, 0x3ea))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapSint64Sint64Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapSint64Sint64(d, v, depth); err != nil {
 				return err
 			}
 		case 0x1f2: // map_fixed32_fixed32
 			if m.MapFixed32Fixed32 == nil {
-				m.MapFixed32Fixed32 = make(map[uint32]uint32, pbfast.Run(p, i, 0x3f2))
+				m.MapFixed32Fixed32 = make(map[uint32]uint32, runtime.Run(p, i, 0x3f2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapFixed32Fixed32Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapFixed32Fixed32(d, v, depth); err != nil {
 				return err
 			}
 		case 0x1fa: // map_fixed64_fixed64
 			if m.MapFixed64Fixed64 == nil {
-				m.MapFixed64Fixed64 = make(map[uint64]uint64, pbfast.Run(p, i, 0x3fa))
+				m.MapFixed64Fixed64 = make(map[uint64]uint64, runtime.Run(p, i, 0x3fa))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapFixed64Fixed64Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapFixed64Fixed64(d, v, depth); err != nil {
 				return err
 			}
 		case 0x202: // map_sfixed32_sfixed32
 			if m.MapSfixed32Sfixed32 == nil {
-				m.MapSfixed32Sfixed32 = make(map[int32]int32, pbfast.Run(p, i, 0x482))
+				m.MapSfixed32Sfixed32 = make(map[int32]int32, runtime.Run(p, i, 0x482))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapSfixed32Sfixed32Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapSfixed32Sfixed32(d, v, depth); err != nil {
 				return err
 			}
 		case 0x20a: // map_sfixed64_sfixed64
 			if m.MapSfixed64Sfixed64 == nil {
-				m.MapSfixed64Sfixed64 = make(map[int64]int64, pbfast.Run(p, i, 0x48a))
+				m.MapSfixed64Sfixed64 = make(map[int64]int64, runtime.Run(p, i, 0x48a))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapSfixed64Sfixed64Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapSfixed64Sfixed64(d, v, depth); err != nil {
 				return err
 			}
 		case 0x212: // map_int32_float
 			if m.MapInt32Float == nil {
-				m.MapInt32Float = make(map[int32]float32, pbfast.Run(p, i, 0x492))
+				m.MapInt32Float = make(map[int32]float32, runtime.Run(p, i, 0x492))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapInt32FloatEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapInt32Float(d, v, depth); err != nil {
 				return err
 			}
 		case 0x21a: // map_int32_double
 			if m.MapInt32Double == nil {
-				m.MapInt32Double = make(map[int32]float64, pbfast.Run(p, i, 0x49a))
+				m.MapInt32Double = make(map[int32]float64, runtime.Run(p, i, 0x49a))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapInt32DoubleEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapInt32Double(d, v, depth); err != nil {
 				return err
 			}
 		case 0x222: // map_bool_bool
 			if m.MapBoolBool == nil {
-				m.MapBoolBool = make(map[bool]bool, pbfast.Run(p, i, 0x4a2))
+				m.MapBoolBool = make(map[bool]bool, runtime.Run(p, i, 0x4a2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapBoolBoolEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapBoolBool(d, v, depth); err != nil {
 				return err
 			}
 		case 0x22a: // map_string_string
 			if m.MapStringString == nil {
-				m.MapStringString = make(map[string]string, pbfast.Run(p, i, 0x4aa))
+				m.MapStringString = make(map[string]string, runtime.Run(p, i, 0x4aa))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapStringStringEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapStringString(d, v, depth); err != nil {
 				return err
 			}
 		case 0x232: // map_string_bytes
 			if m.MapStringBytes == nil {
-				m.MapStringBytes = make(map[string][]byte, pbfast.Run(p, i, 0x4b2))
+				m.MapStringBytes = make(map[string][]byte, runtime.Run(p, i, 0x4b2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapStringBytesEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapStringBytes(d, v, depth); err != nil {
 				return err
 			}
 		case 0x23a: // map_string_nested_message
 			if m.MapStringNestedMessage == nil {
-				m.MapStringNestedMessage = make(map[string]*TestAllTypesProto3_NestedMessage, pbfast.Run(p, i, 0x4ba))
+				m.MapStringNestedMessage = make(map[string]*TestAllTypesProto3_NestedMessage, runtime.Run(p, i, 0x4ba))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapStringNestedMessageEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapStringNestedMessage(d, v, depth); err != nil {
 				return err
 			}
 		case 0x242: // map_string_foreign_message
 			if m.MapStringForeignMessage == nil {
-				m.MapStringForeignMessage = make(map[string]*ForeignMessage, pbfast.Run(p, i, 0x4c2))
+				m.MapStringForeignMessage = make(map[string]*ForeignMessage, runtime.Run(p, i, 0x4c2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapStringForeignMessageEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapStringForeignMessage(d, v, depth); err != nil {
 				return err
 			}
 		case 0x24a: // map_string_nested_enum
 			if m.MapStringNestedEnum == nil {
-				m.MapStringNestedEnum = make(map[string]TestAllTypesProto3_NestedEnum, pbfast.Run(p, i, 0x4ca))
+				m.MapStringNestedEnum = make(map[string]TestAllTypesProto3_NestedEnum, runtime.Run(p, i, 0x4ca))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapStringNestedEnumEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapStringNestedEnum(d, v, depth); err != nil {
 				return err
 			}
 		case 0x252: // map_string_foreign_enum
 			if m.MapStringForeignEnum == nil {
-				m.MapStringForeignEnum = make(map[string]ForeignEnum, pbfast.Run(p, i, 0x4d2))
+				m.MapStringForeignEnum = make(map[string]ForeignEnum, runtime.Run(p, i, 0x4d2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapStringForeignEnumEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapStringForeignEnum(d, v, depth); err != nil {
 				return err
 			}
 		case 0x258: // packed_int32
@@ -3679,8 +3721,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.PackedInt32 = append(m.PackedInt32, int32(v))
 		case 0x25a: // packed_int32, packed
@@ -3689,11 +3731,11 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.PackedInt32, err = pbfast.AppendVarints(m.PackedInt32, v); err != nil {
+			if m.PackedInt32, err = runtime.AppendVarints(m.PackedInt32, v); err != nil {
 				return err
 			}
 		case 0x260: // packed_int64
@@ -3701,8 +3743,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.PackedInt64 = append(m.PackedInt64, int64(v))
 		case 0x262: // packed_int64, packed
@@ -3711,11 +3753,11 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.PackedInt64, err = pbfast.AppendVarints(m.PackedInt64, v); err != nil {
+			if m.PackedInt64, err = runtime.AppendVarints(m.PackedInt64, v); err != nil {
 				return err
 			}
 		case 0x268: // packed_uint32
@@ -3723,8 +3765,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.PackedUint32 = append(m.PackedUint32, uint32(v))
 		case 0x26a: // packed_uint32, packed
@@ -3733,11 +3775,11 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.PackedUint32, err = pbfast.AppendVarints(m.PackedUint32, v); err != nil {
+			if m.PackedUint32, err = runtime.AppendVarints(m.PackedUint32, v); err != nil {
 				return err
 			}
 		case 0x270: // packed_uint64
@@ -3745,8 +3787,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.PackedUint64 = append(m.PackedUint64, v)
 		case 0x272: // packed_uint64, packed
@@ -3755,11 +3797,11 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.PackedUint64, err = pbfast.AppendVarints(m.PackedUint64, v); err != nil {
+			if m.PackedUint64, err = runtime.AppendVarints(m.PackedUint64, v); err != nil {
 				return err
 			}
 		case 0x278: // packed_sint32
@@ -3767,21 +3809,21 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			m.PackedSint32 = append(m.PackedSint32, int32(pbfast.UnZigZag(uint64(uint32(v)))))
+			m.PackedSint32 = append(m.PackedSint32, int32(runtime.UnZigZag(uint64(uint32(v)))))
 		case 0x27a: // packed_sint32, packed
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.PackedSint32, err = pbfast.AppendZigZags(m.PackedSint32, v); err != nil {
+			if m.PackedSint32, err = runtime.AppendZigZags(m.PackedSint32, v); err != nil {
 				return err
 			}
 		case 0x280: // packed_sint64
@@ -3789,27 +3831,27 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			m.PackedSint64 = append(m.PackedSint64, pbfast.UnZigZag(v))
+			m.PackedSint64 = append(m.PackedSint64, runtime.UnZigZag(v))
 		case 0x282: // packed_sint64, packed
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.PackedSint64, err = pbfast.AppendZigZags(m.PackedSint64, v); err != nil {
+			if m.PackedSint64, err = runtime.AppendZigZags(m.PackedSint64, v); err != nil {
 				return err
 			}
 		case 0x28d: // packed_fixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.PackedFixed32 = append(m.PackedFixed32, uint32(v))
@@ -3819,17 +3861,17 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.PackedFixed32, err = pbfast.AppendFixed32s(m.PackedFixed32, v); err != nil {
+			if m.PackedFixed32, err = runtime.AppendFixed32s(m.PackedFixed32, v); err != nil {
 				return err
 			}
 		case 0x291: // packed_fixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.PackedFixed64 = append(m.PackedFixed64, uint64(v))
@@ -3839,17 +3881,17 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.PackedFixed64, err = pbfast.AppendFixed64s(m.PackedFixed64, v); err != nil {
+			if m.PackedFixed64, err = runtime.AppendFixed64s(m.PackedFixed64, v); err != nil {
 				return err
 			}
 		case 0x29d: // packed_sfixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.PackedSfixed32 = append(m.PackedSfixed32, int32(v))
@@ -3859,17 +3901,17 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.PackedSfixed32, err = pbfast.AppendFixed32s(m.PackedSfixed32, v); err != nil {
+			if m.PackedSfixed32, err = runtime.AppendFixed32s(m.PackedSfixed32, v); err != nil {
 				return err
 			}
 		case 0x2a1: // packed_sfixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.PackedSfixed64 = append(m.PackedSfixed64, int64(v))
@@ -3879,17 +3921,17 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.PackedSfixed64, err = pbfast.AppendFixed64s(m.PackedSfixed64, v); err != nil {
+			if m.PackedSfixed64, err = runtime.AppendFixed64s(m.PackedSfixed64, v); err != nil {
 				return err
 			}
 		case 0x2ad: // packed_float
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.PackedFloat = append(m.PackedFloat, math.Float32frombits(v))
@@ -3899,17 +3941,17 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.PackedFloat, err = pbfast.AppendFixed32s(m.PackedFloat, v); err != nil {
+			if m.PackedFloat, err = runtime.AppendFixed32s(m.PackedFloat, v); err != nil {
 				return err
 			}
 		case 0x2b1: // packed_double
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.PackedDouble = append(m.PackedDouble, math.Float64frombits(v))
@@ -3919,11 +3961,11 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.PackedDouble, err = pbfast.AppendFixed64s(m.PackedDouble, v); err != nil {
+			if m.PackedDouble, err = runtime.AppendFixed64s(m.PackedDouble, v); err != nil {
 				return err
 			}
 		case 0x2b8: // packed_bool
@@ -3931,8 +3973,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.PackedBool = append(m.PackedBool, v != 0)
 		case 0x2ba: // packed_bool, packed
@@ -3941,11 +3983,11 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.PackedBool, err = pbfast.AppendBools(m.PackedBool, v); err != nil {
+			if m.PackedBool, err = runtime.AppendBools(m.PackedBool, v); err != nil {
 				return err
 			}
 		case 0x2c0: // packed_nested_enum
@@ -3953,8 +3995,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.PackedNestedEnum = append(m.PackedNestedEnum, TestAllTypesProto3_NestedEnum(v))
 		case 0x2c2: // packed_nested_enum, packed
@@ -3963,11 +4005,11 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.PackedNestedEnum, err = pbfast.AppendVarints(m.PackedNestedEnum, v); err != nil {
+			if m.PackedNestedEnum, err = runtime.AppendVarints(m.PackedNestedEnum, v); err != nil {
 				return err
 			}
 		case 0x2c8: // unpacked_int32
@@ -3975,8 +4017,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.UnpackedInt32 = append(m.UnpackedInt32, int32(v))
 		case 0x2ca: // unpacked_int32, packed
@@ -3985,11 +4027,11 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.UnpackedInt32, err = pbfast.AppendVarints(m.UnpackedInt32, v); err != nil {
+			if m.UnpackedInt32, err = runtime.AppendVarints(m.UnpackedInt32, v); err != nil {
 				return err
 			}
 		case 0x2d0: // unpacked_int64
@@ -3997,8 +4039,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.UnpackedInt64 = append(m.UnpackedInt64, int64(v))
 		case 0x2d2: // unpacked_int64, packed
@@ -4007,11 +4049,11 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.UnpackedInt64, err = pbfast.AppendVarints(m.UnpackedInt64, v); err != nil {
+			if m.UnpackedInt64, err = runtime.AppendVarints(m.UnpackedInt64, v); err != nil {
 				return err
 			}
 		case 0x2d8: // unpacked_uint32
@@ -4019,8 +4061,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.UnpackedUint32 = append(m.UnpackedUint32, uint32(v))
 		case 0x2da: // unpacked_uint32, packed
@@ -4029,11 +4071,11 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.UnpackedUint32, err = pbfast.AppendVarints(m.UnpackedUint32, v); err != nil {
+			if m.UnpackedUint32, err = runtime.AppendVarints(m.UnpackedUint32, v); err != nil {
 				return err
 			}
 		case 0x2e0: // unpacked_uint64
@@ -4041,8 +4083,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.UnpackedUint64 = append(m.UnpackedUint64, v)
 		case 0x2e2: // unpacked_uint64, packed
@@ -4051,11 +4093,11 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.UnpackedUint64, err = pbfast.AppendVarints(m.UnpackedUint64, v); err != nil {
+			if m.UnpackedUint64, err = runtime.AppendVarints(m.UnpackedUint64, v); err != nil {
 				return err
 			}
 		case 0x2e8: // unpacked_sint32
@@ -4063,21 +4105,21 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			m.UnpackedSint32 = append(m.UnpackedSint32, int32(pbfast.UnZigZag(uint64(uint32(v)))))
+			m.UnpackedSint32 = append(m.UnpackedSint32, int32(runtime.UnZigZag(uint64(uint32(v)))))
 		case 0x2ea: // unpacked_sint32, packed
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.UnpackedSint32, err = pbfast.AppendZigZags(m.UnpackedSint32, v); err != nil {
+			if m.UnpackedSint32, err = runtime.AppendZigZags(m.UnpackedSint32, v); err != nil {
 				return err
 			}
 		case 0x2f0: // unpacked_sint64
@@ -4085,27 +4127,27 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			m.UnpackedSint64 = append(m.UnpackedSint64, pbfast.UnZigZag(v))
+			m.UnpackedSint64 = append(m.UnpackedSint64, runtime.UnZigZag(v))
 		case 0x2f2: // unpacked_sint64, packed
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.UnpackedSint64, err = pbfast.AppendZigZags(m.UnpackedSint64, v); err != nil {
+			if m.UnpackedSint64, err = runtime.AppendZigZags(m.UnpackedSint64, v); err != nil {
 				return err
 			}
 		case 0x2fd: // unpacked_fixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.UnpackedFixed32 = append(m.UnpackedFixed32, uint32(v))
@@ -4115,17 +4157,17 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.UnpackedFixed32, err = pbfast.AppendFixed32s(m.UnpackedFixed32, v); err != nil {
+			if m.UnpackedFixed32, err = runtime.AppendFixed32s(m.UnpackedFixed32, v); err != nil {
 				return err
 			}
 		case 0x301: // unpacked_fixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.UnpackedFixed64 = append(m.UnpackedFixed64, uint64(v))
@@ -4135,17 +4177,17 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.UnpackedFixed64, err = pbfast.AppendFixed64s(m.UnpackedFixed64, v); err != nil {
+			if m.UnpackedFixed64, err = runtime.AppendFixed64s(m.UnpackedFixed64, v); err != nil {
 				return err
 			}
 		case 0x30d: // unpacked_sfixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.UnpackedSfixed32 = append(m.UnpackedSfixed32, int32(v))
@@ -4155,17 +4197,17 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.UnpackedSfixed32, err = pbfast.AppendFixed32s(m.UnpackedSfixed32, v); err != nil {
+			if m.UnpackedSfixed32, err = runtime.AppendFixed32s(m.UnpackedSfixed32, v); err != nil {
 				return err
 			}
 		case 0x311: // unpacked_sfixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.UnpackedSfixed64 = append(m.UnpackedSfixed64, int64(v))
@@ -4175,17 +4217,17 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.UnpackedSfixed64, err = pbfast.AppendFixed64s(m.UnpackedSfixed64, v); err != nil {
+			if m.UnpackedSfixed64, err = runtime.AppendFixed64s(m.UnpackedSfixed64, v); err != nil {
 				return err
 			}
 		case 0x31d: // unpacked_float
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.UnpackedFloat = append(m.UnpackedFloat, math.Float32frombits(v))
@@ -4195,17 +4237,17 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.UnpackedFloat, err = pbfast.AppendFixed32s(m.UnpackedFloat, v); err != nil {
+			if m.UnpackedFloat, err = runtime.AppendFixed32s(m.UnpackedFloat, v); err != nil {
 				return err
 			}
 		case 0x321: // unpacked_double
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.UnpackedDouble = append(m.UnpackedDouble, math.Float64frombits(v))
@@ -4215,11 +4257,11 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.UnpackedDouble, err = pbfast.AppendFixed64s(m.UnpackedDouble, v); err != nil {
+			if m.UnpackedDouble, err = runtime.AppendFixed64s(m.UnpackedDouble, v); err != nil {
 				return err
 			}
 		case 0x328: // unpacked_bool
@@ -4227,8 +4269,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.UnpackedBool = append(m.UnpackedBool, v != 0)
 		case 0x32a: // unpacked_bool, packed
@@ -4237,11 +4279,11 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.UnpackedBool, err = pbfast.AppendBools(m.UnpackedBool, v); err != nil {
+			if m.UnpackedBool, err = runtime.AppendBools(m.UnpackedBool, v); err != nil {
 				return err
 			}
 		case 0x330: // unpacked_nested_enum
@@ -4249,8 +4291,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.UnpackedNestedEnum = append(m.UnpackedNestedEnum, TestAllTypesProto3_NestedEnum(v))
 		case 0x332: // unpacked_nested_enum, packed
@@ -4259,11 +4301,11 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.UnpackedNestedEnum, err = pbfast.AppendVarints(m.UnpackedNestedEnum, v); err != nil {
+			if m.UnpackedNestedEnum, err = runtime.AppendVarints(m.UnpackedNestedEnum, v); err != nil {
 				return err
 			}
 		case 0x378: // oneof_uint32
@@ -4271,8 +4313,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.OneofField = &TestAllTypesProto3_OneofUint32{OneofUint32: uint32(v)}
 		case 0x382: // oneof_nested_message
@@ -4281,8 +4323,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			o, _ := m.OneofField.(*TestAllTypesProto3_OneofNestedMessage)
 			if o == nil {
@@ -4301,11 +4343,11 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			m.OneofField = &TestAllTypesProto3_OneofString{OneofString: d.String(v)}
 		case 0x392: // oneof_bytes
@@ -4314,8 +4356,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.OneofField = &TestAllTypesProto3_OneofBytes{OneofBytes: d.PresentBytes(v)}
 		case 0x398: // oneof_bool
@@ -4323,8 +4365,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.OneofField = &TestAllTypesProto3_OneofBool{OneofBool: v != 0}
 		case 0x3a0: // oneof_uint64
@@ -4332,21 +4374,21 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.OneofField = &TestAllTypesProto3_OneofUint64{OneofUint64: v}
 		case 0x3ad: // oneof_float
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.OneofField = &TestAllTypesProto3_OneofFloat{OneofFloat: math.Float32frombits(v)}
 		case 0x3b1: // oneof_double
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.OneofField = &TestAllTypesProto3_OneofDouble{OneofDouble: math.Float64frombits(v)}
@@ -4355,8 +4397,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.OneofField = &TestAllTypesProto3_OneofEnum{OneofEnum: TestAllTypesProto3_NestedEnum(v)}
 		case 0x3c0: // oneof_null_value
@@ -4364,8 +4406,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.OneofField = &TestAllTypesProto3_OneofNullValue{OneofNullValue: structpb.NullValue(v)}
 		case 0x64a: // optional_bool_wrapper
@@ -4374,8 +4416,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.OptionalBoolWrapper == nil {
 				m.OptionalBoolWrapper = new(wrapperspb.BoolValue)
@@ -4389,8 +4431,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.OptionalInt32Wrapper == nil {
 				m.OptionalInt32Wrapper = new(wrapperspb.Int32Value)
@@ -4404,8 +4446,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.OptionalInt64Wrapper == nil {
 				m.OptionalInt64Wrapper = new(wrapperspb.Int64Value)
@@ -4419,8 +4461,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.OptionalUint32Wrapper == nil {
 				m.OptionalUint32Wrapper = new(wrapperspb.UInt32Value)
@@ -4434,8 +4476,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.OptionalUint64Wrapper == nil {
 				m.OptionalUint64Wrapper = new(wrapperspb.UInt64Value)
@@ -4449,8 +4491,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.OptionalFloatWrapper == nil {
 				m.OptionalFloatWrapper = new(wrapperspb.FloatValue)
@@ -4464,8 +4506,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.OptionalDoubleWrapper == nil {
 				m.OptionalDoubleWrapper = new(wrapperspb.DoubleValue)
@@ -4479,8 +4521,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.OptionalStringWrapper == nil {
 				m.OptionalStringWrapper = new(wrapperspb.StringValue)
@@ -4494,8 +4536,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.OptionalBytesWrapper == nil {
 				m.OptionalBytesWrapper = new(wrapperspb.BytesValue)
@@ -4509,8 +4551,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			e := new(wrapperspb.BoolValue)
 			m.RepeatedBoolWrapper = append(m.RepeatedBoolWrapper, e)
@@ -4523,8 +4565,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			e := new(wrapperspb.Int32Value)
 			m.RepeatedInt32Wrapper = append(m.RepeatedInt32Wrapper, e)
@@ -4537,8 +4579,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			e := new(wrapperspb.Int64Value)
 			m.RepeatedInt64Wrapper = append(m.RepeatedInt64Wrapper, e)
@@ -4551,8 +4593,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			e := new(wrapperspb.UInt32Value)
 			m.RepeatedUint32Wrapper = append(m.RepeatedUint32Wrapper, e)
@@ -4565,8 +4607,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			e := new(wrapperspb.UInt64Value)
 			m.RepeatedUint64Wrapper = append(m.RepeatedUint64Wrapper, e)
@@ -4579,8 +4621,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			e := new(wrapperspb.FloatValue)
 			m.RepeatedFloatWrapper = append(m.RepeatedFloatWrapper, e)
@@ -4593,8 +4635,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			e := new(wrapperspb.DoubleValue)
 			m.RepeatedDoubleWrapper = append(m.RepeatedDoubleWrapper, e)
@@ -4607,8 +4649,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			e := new(wrapperspb.StringValue)
 			m.RepeatedStringWrapper = append(m.RepeatedStringWrapper, e)
@@ -4621,8 +4663,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			e := new(wrapperspb.BytesValue)
 			m.RepeatedBytesWrapper = append(m.RepeatedBytesWrapper, e)
@@ -4635,8 +4677,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.OptionalDuration == nil {
 				m.OptionalDuration = new(durationpb.Duration)
@@ -4650,8 +4692,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.OptionalTimestamp == nil {
 				m.OptionalTimestamp = new(timestamppb.Timestamp)
@@ -4665,8 +4707,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.OptionalFieldMask == nil {
 				m.OptionalFieldMask = new(fieldmaskpb.FieldMask)
@@ -4680,8 +4722,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.OptionalStruct == nil {
 				m.OptionalStruct = new(structpb.Struct)
@@ -4695,8 +4737,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.OptionalAny == nil {
 				m.OptionalAny = new(anypb.Any)
@@ -4710,8 +4752,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.OptionalValue == nil {
 				m.OptionalValue = new(structpb.Value)
@@ -4724,8 +4766,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.OptionalNullValue = structpb.NullValue(v)
 		case 0x9ba: // repeated_duration
@@ -4734,8 +4776,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			e := new(durationpb.Duration)
 			m.RepeatedDuration = append(m.RepeatedDuration, e)
@@ -4748,8 +4790,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			e := new(timestamppb.Timestamp)
 			m.RepeatedTimestamp = append(m.RepeatedTimestamp, e)
@@ -4762,8 +4804,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			e := new(fieldmaskpb.FieldMask)
 			m.RepeatedFieldmask = append(m.RepeatedFieldmask, e)
@@ -4776,8 +4818,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			e := new(anypb.Any)
 			m.RepeatedAny = append(m.RepeatedAny, e)
@@ -4790,8 +4832,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			e := new(structpb.Value)
 			m.RepeatedValue = append(m.RepeatedValue, e)
@@ -4804,8 +4846,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			e := new(structpb.ListValue)
 			m.RepeatedListValue = append(m.RepeatedListValue, e)
@@ -4818,8 +4860,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			e := new(structpb.Struct)
 			m.RepeatedStruct = append(m.RepeatedStruct, e)
@@ -4831,8 +4873,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.Fieldname1 = int32(v)
 		case 0xc90: // field_name2
@@ -4840,8 +4882,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.FieldName2 = int32(v)
 		case 0xc98: // _field_name3
@@ -4849,8 +4891,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.XFieldName3 = int32(v)
 		case 0xca0: // field__name4_
@@ -4858,8 +4900,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.Field_Name4_ = int32(v)
 		case 0xca8: // field0name5
@@ -4867,8 +4909,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.Field0Name5 = int32(v)
 		case 0xcb0: // field_0_name6
@@ -4876,8 +4918,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.Field_0Name6 = int32(v)
 		case 0xcb8: // fieldName7
@@ -4885,8 +4927,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.FieldName7 = int32(v)
 		case 0xcc0: // FieldName8
@@ -4894,8 +4936,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.FieldName8 = int32(v)
 		case 0xcc8: // field_Name9
@@ -4903,8 +4945,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.Field_Name9 = int32(v)
 		case 0xcd0: // Field_Name10
@@ -4912,8 +4954,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.Field_Name10 = int32(v)
 		case 0xcd8: // FIELD_NAME11
@@ -4921,8 +4963,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.FIELD_NAME11 = int32(v)
 		case 0xce0: // FIELD_name12
@@ -4930,8 +4972,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.FIELDName12 = int32(v)
 		case 0xce8: // __field_name13
@@ -4939,8 +4981,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.XFieldName13 = int32(v)
 		case 0xcf0: // __Field_name14
@@ -4948,8 +4990,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.X_FieldName14 = int32(v)
 		case 0xcf8: // field__name15
@@ -4957,8 +4999,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.Field_Name15 = int32(v)
 		case 0xd00: // field__Name16
@@ -4966,8 +5008,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.Field__Name16 = int32(v)
 		case 0xd08: // field_name17__
@@ -4975,8 +5017,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.FieldName17__ = int32(v)
 		case 0xd10: // Field_name18__
@@ -4984,28 +5026,28 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.FieldName18__ = int32(v)
 		default:
 			if depth == 0 {
 				switch tag >> 3 {
 				case 56, 57, 58, 59, 60, 61, 62, 63, 64, 65, 66, 67, 68, 69, 70, 71, 72, 73, 74:
-					return pbfast.ErrDepth
+					return runtime.ErrDepth
 				}
 			}
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
 
-func (m *TestAllTypesProto3) pbfastMapInt32Int32Entry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesProto3) pbfastEntryMapInt32Int32(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key int32
 	var value int32
@@ -5013,8 +5055,8 @@ func (m *TestAllTypesProto3) pbfastMapInt32Int32Entry(d *pbfast.Decoder, p []byt
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -5023,8 +5065,8 @@ func (m *TestAllTypesProto3) pbfastMapInt32Int32Entry(d *pbfast.Decoder, p []byt
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			key = int32(v)
 		case 0x10:
@@ -5032,13 +5074,13 @@ func (m *TestAllTypesProto3) pbfastMapInt32Int32Entry(d *pbfast.Decoder, p []byt
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			value = int32(v)
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -5046,9 +5088,9 @@ func (m *TestAllTypesProto3) pbfastMapInt32Int32Entry(d *pbfast.Decoder, p []byt
 	return nil
 }
 
-func (m *TestAllTypesProto3) pbfastMapInt64Int64Entry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesProto3) pbfastEntryMapInt64Int64(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key int64
 	var value int64
@@ -5056,8 +5098,8 @@ func (m *TestAllTypesProto3) pbfastMapInt64Int64Entry(d *pbfast.Decoder, p []byt
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -5066,8 +5108,8 @@ func (m *TestAllTypesProto3) pbfastMapInt64Int64Entry(d *pbfast.Decoder, p []byt
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			key = int64(v)
 		case 0x10:
@@ -5075,13 +5117,13 @@ func (m *TestAllTypesProto3) pbfastMapInt64Int64Entry(d *pbfast.Decoder, p []byt
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			value = int64(v)
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -5089,9 +5131,9 @@ func (m *TestAllTypesProto3) pbfastMapInt64Int64Entry(d *pbfast.Decoder, p []byt
 	return nil
 }
 
-func (m *TestAllTypesProto3) pbfastMapUint32Uint32Entry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesProto3) pbfastEntryMapUint32Uint32(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key uint32
 	var value uint32
@@ -5099,8 +5141,8 @@ func (m *TestAllTypesProto3) pbfastMapUint32Uint32Entry(d *pbfast.Decoder, p []b
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -5109,8 +5151,8 @@ func (m *TestAllTypesProto3) pbfastMapUint32Uint32Entry(d *pbfast.Decoder, p []b
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			key = uint32(v)
 		case 0x10:
@@ -5118,13 +5160,13 @@ func (m *TestAllTypesProto3) pbfastMapUint32Uint32Entry(d *pbfast.Decoder, p []b
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			value = uint32(v)
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -5132,9 +5174,9 @@ func (m *TestAllTypesProto3) pbfastMapUint32Uint32Entry(d *pbfast.Decoder, p []b
 	return nil
 }
 
-func (m *TestAllTypesProto3) pbfastMapUint64Uint64Entry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesProto3) pbfastEntryMapUint64Uint64(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key uint64
 	var value uint64
@@ -5142,8 +5184,8 @@ func (m *TestAllTypesProto3) pbfastMapUint64Uint64Entry(d *pbfast.Decoder, p []b
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -5152,8 +5194,8 @@ func (m *TestAllTypesProto3) pbfastMapUint64Uint64Entry(d *pbfast.Decoder, p []b
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			key = v
 		case 0x10:
@@ -5161,13 +5203,13 @@ func (m *TestAllTypesProto3) pbfastMapUint64Uint64Entry(d *pbfast.Decoder, p []b
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			value = v
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -5175,9 +5217,9 @@ func (m *TestAllTypesProto3) pbfastMapUint64Uint64Entry(d *pbfast.Decoder, p []b
 	return nil
 }
 
-func (m *TestAllTypesProto3) pbfastMapSint32Sint32Entry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesProto3) pbfastEntryMapSint32Sint32(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key int32
 	var value int32
@@ -5185,8 +5227,8 @@ func (m *TestAllTypesProto3) pbfastMapSint32Sint32Entry(d *pbfast.Decoder, p []b
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -5195,22 +5237,22 @@ func (m *TestAllTypesProto3) pbfastMapSint32Sint32Entry(d *pbfast.Decoder, p []b
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			key = int32(pbfast.UnZigZag(uint64(uint32(v))))
+			key = int32(runtime.UnZigZag(uint64(uint32(v))))
 		case 0x10:
 			var v uint64
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			value = int32(pbfast.UnZigZag(uint64(uint32(v))))
+			value = int32(runtime.UnZigZag(uint64(uint32(v))))
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -5218,9 +5260,9 @@ func (m *TestAllTypesProto3) pbfastMapSint32Sint32Entry(d *pbfast.Decoder, p []b
 	return nil
 }
 
-func (m *TestAllTypesProto3) pbfastMapSint64Sint64Entry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesProto3) pbfastEntryMapSint64Sint64(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key int64
 	var value int64
@@ -5228,8 +5270,8 @@ func (m *TestAllTypesProto3) pbfastMapSint64Sint64Entry(d *pbfast.Decoder, p []b
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -5238,22 +5280,22 @@ func (m *TestAllTypesProto3) pbfastMapSint64Sint64Entry(d *pbfast.Decoder, p []b
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			key = pbfast.UnZigZag(v)
+			key = runtime.UnZigZag(v)
 		case 0x10:
 			var v uint64
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			value = pbfast.UnZigZag(v)
+			value = runtime.UnZigZag(v)
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -5261,9 +5303,9 @@ func (m *TestAllTypesProto3) pbfastMapSint64Sint64Entry(d *pbfast.Decoder, p []b
 	return nil
 }
 
-func (m *TestAllTypesProto3) pbfastMapFixed32Fixed32Entry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesProto3) pbfastEntryMapFixed32Fixed32(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key uint32
 	var value uint32
@@ -5271,28 +5313,28 @@ func (m *TestAllTypesProto3) pbfastMapFixed32Fixed32Entry(d *pbfast.Decoder, p [
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
 		case 0xd:
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			key = uint32(v)
 		case 0x15:
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			value = uint32(v)
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -5300,9 +5342,9 @@ func (m *TestAllTypesProto3) pbfastMapFixed32Fixed32Entry(d *pbfast.Decoder, p [
 	return nil
 }
 
-func (m *TestAllTypesProto3) pbfastMapFixed64Fixed64Entry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesProto3) pbfastEntryMapFixed64Fixed64(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key uint64
 	var value uint64
@@ -5310,28 +5352,28 @@ func (m *TestAllTypesProto3) pbfastMapFixed64Fixed64Entry(d *pbfast.Decoder, p [
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
 		case 0x9:
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			key = uint64(v)
 		case 0x11:
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			value = uint64(v)
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -5339,9 +5381,9 @@ func (m *TestAllTypesProto3) pbfastMapFixed64Fixed64Entry(d *pbfast.Decoder, p [
 	return nil
 }
 
-func (m *TestAllTypesProto3) pbfastMapSfixed32Sfixed32Entry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesProto3) pbfastEntryMapSfixed32Sfixed32(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key int32
 	var value int32
@@ -5349,28 +5391,28 @@ func (m *TestAllTypesProto3) pbfastMapSfixed32Sfixed32Entry(d *pbfast.Decoder, p
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
 		case 0xd:
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			key = int32(v)
 		case 0x15:
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			value = int32(v)
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -5378,9 +5420,9 @@ func (m *TestAllTypesProto3) pbfastMapSfixed32Sfixed32Entry(d *pbfast.Decoder, p
 	return nil
 }
 
-func (m *TestAllTypesProto3) pbfastMapSfixed64Sfixed64Entry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesProto3) pbfastEntryMapSfixed64Sfixed64(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key int64
 	var value int64
@@ -5388,28 +5430,28 @@ func (m *TestAllTypesProto3) pbfastMapSfixed64Sfixed64Entry(d *pbfast.Decoder, p
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
 		case 0x9:
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			key = int64(v)
 		case 0x11:
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			value = int64(v)
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -5417,9 +5459,9 @@ func (m *TestAllTypesProto3) pbfastMapSfixed64Sfixed64Entry(d *pbfast.Decoder, p
 	return nil
 }
 
-func (m *TestAllTypesProto3) pbfastMapInt32FloatEntry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesProto3) pbfastEntryMapInt32Float(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key int32
 	var value float32
@@ -5427,8 +5469,8 @@ func (m *TestAllTypesProto3) pbfastMapInt32FloatEntry(d *pbfast.Decoder, p []byt
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -5437,20 +5479,20 @@ func (m *TestAllTypesProto3) pbfastMapInt32FloatEntry(d *pbfast.Decoder, p []byt
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			key = int32(v)
 		case 0x15:
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			value = math.Float32frombits(v)
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -5458,9 +5500,9 @@ func (m *TestAllTypesProto3) pbfastMapInt32FloatEntry(d *pbfast.Decoder, p []byt
 	return nil
 }
 
-func (m *TestAllTypesProto3) pbfastMapInt32DoubleEntry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesProto3) pbfastEntryMapInt32Double(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key int32
 	var value float64
@@ -5468,8 +5510,8 @@ func (m *TestAllTypesProto3) pbfastMapInt32DoubleEntry(d *pbfast.Decoder, p []by
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -5478,20 +5520,20 @@ func (m *TestAllTypesProto3) pbfastMapInt32DoubleEntry(d *pbfast.Decoder, p []by
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			key = int32(v)
 		case 0x11:
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			value = math.Float64frombits(v)
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -5499,9 +5541,9 @@ func (m *TestAllTypesProto3) pbfastMapInt32DoubleEntry(d *pbfast.Decoder, p []by
 	return nil
 }
 
-func (m *TestAllTypesProto3) pbfastMapBoolBoolEntry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesProto3) pbfastEntryMapBoolBool(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key bool
 	var value bool
@@ -5509,8 +5551,8 @@ func (m *TestAllTypesProto3) pbfastMapBoolBoolEntry(d *pbfast.Decoder, p []byte,
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -5519,8 +5561,8 @@ func (m *TestAllTypesProto3) pbfastMapBoolBoolEntry(d *pbfast.Decoder, p []byte,
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			key = v != 0
 		case 0x10:
@@ -5528,13 +5570,13 @@ func (m *TestAllTypesProto3) pbfastMapBoolBoolEntry(d *pbfast.Decoder, p []byte,
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			value = v != 0
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -5542,9 +5584,9 @@ func (m *TestAllTypesProto3) pbfastMapBoolBoolEntry(d *pbfast.Decoder, p []byte,
 	return nil
 }
 
-func (m *TestAllTypesProto3) pbfastMapStringStringEntry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesProto3) pbfastEntryMapStringString(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key string
 	var value string
@@ -5552,8 +5594,8 @@ func (m *TestAllTypesProto3) pbfastMapStringStringEntry(d *pbfast.Decoder, p []b
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -5563,11 +5605,11 @@ func (m *TestAllTypesProto3) pbfastMapStringStringEntry(d *pbfast.Decoder, p []b
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			key = d.String(v)
 		case 0x12:
@@ -5576,16 +5618,16 @@ func (m *TestAllTypesProto3) pbfastMapStringStringEntry(d *pbfast.Decoder, p []b
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			value = d.String(v)
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -5593,9 +5635,9 @@ func (m *TestAllTypesProto3) pbfastMapStringStringEntry(d *pbfast.Decoder, p []b
 	return nil
 }
 
-func (m *TestAllTypesProto3) pbfastMapStringBytesEntry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesProto3) pbfastEntryMapStringBytes(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key string
 	var value []byte
@@ -5603,8 +5645,8 @@ func (m *TestAllTypesProto3) pbfastMapStringBytesEntry(d *pbfast.Decoder, p []by
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -5614,11 +5656,11 @@ func (m *TestAllTypesProto3) pbfastMapStringBytesEntry(d *pbfast.Decoder, p []by
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			key = d.String(v)
 		case 0x12:
@@ -5627,13 +5669,13 @@ func (m *TestAllTypesProto3) pbfastMapStringBytesEntry(d *pbfast.Decoder, p []by
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			value = d.PresentBytes(v)
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -5641,9 +5683,9 @@ func (m *TestAllTypesProto3) pbfastMapStringBytesEntry(d *pbfast.Decoder, p []by
 	return nil
 }
 
-func (m *TestAllTypesProto3) pbfastMapStringNestedMessageEntry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesProto3) pbfastEntryMapStringNestedMessage(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key string
 	value := new(TestAllTypesProto3_NestedMessage)
@@ -5651,8 +5693,8 @@ func (m *TestAllTypesProto3) pbfastMapStringNestedMessageEntry(d *pbfast.Decoder
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -5662,11 +5704,11 @@ func (m *TestAllTypesProto3) pbfastMapStringNestedMessageEntry(d *pbfast.Decoder
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			key = d.String(v)
 		case 0x12:
@@ -5675,15 +5717,15 @@ func (m *TestAllTypesProto3) pbfastMapStringNestedMessageEntry(d *pbfast.Decoder
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if err := value.pbfastDecode(d, v, depth); err != nil {
 				return err
 			}
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -5691,9 +5733,9 @@ func (m *TestAllTypesProto3) pbfastMapStringNestedMessageEntry(d *pbfast.Decoder
 	return nil
 }
 
-func (m *TestAllTypesProto3) pbfastMapStringForeignMessageEntry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesProto3) pbfastEntryMapStringForeignMessage(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key string
 	value := new(ForeignMessage)
@@ -5701,8 +5743,8 @@ func (m *TestAllTypesProto3) pbfastMapStringForeignMessageEntry(d *pbfast.Decode
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -5712,11 +5754,11 @@ func (m *TestAllTypesProto3) pbfastMapStringForeignMessageEntry(d *pbfast.Decode
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			key = d.String(v)
 		case 0x12:
@@ -5725,15 +5767,15 @@ func (m *TestAllTypesProto3) pbfastMapStringForeignMessageEntry(d *pbfast.Decode
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if err := value.pbfastDecode(d, v, depth); err != nil {
 				return err
 			}
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -5741,9 +5783,9 @@ func (m *TestAllTypesProto3) pbfastMapStringForeignMessageEntry(d *pbfast.Decode
 	return nil
 }
 
-func (m *TestAllTypesProto3) pbfastMapStringNestedEnumEntry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesProto3) pbfastEntryMapStringNestedEnum(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key string
 	var value TestAllTypesProto3_NestedEnum
@@ -5751,8 +5793,8 @@ func (m *TestAllTypesProto3) pbfastMapStringNestedEnumEntry(d *pbfast.Decoder, p
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -5762,11 +5804,11 @@ func (m *TestAllTypesProto3) pbfastMapStringNestedEnumEntry(d *pbfast.Decoder, p
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			key = d.String(v)
 		case 0x10:
@@ -5774,13 +5816,13 @@ func (m *TestAllTypesProto3) pbfastMapStringNestedEnumEntry(d *pbfast.Decoder, p
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			value = TestAllTypesProto3_NestedEnum(v)
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -5788,9 +5830,9 @@ func (m *TestAllTypesProto3) pbfastMapStringNestedEnumEntry(d *pbfast.Decoder, p
 	return nil
 }
 
-func (m *TestAllTypesProto3) pbfastMapStringForeignEnumEntry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesProto3) pbfastEntryMapStringForeignEnum(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key string
 	var value ForeignEnum
@@ -5798,8 +5840,8 @@ func (m *TestAllTypesProto3) pbfastMapStringForeignEnumEntry(d *pbfast.Decoder, 
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -5809,11 +5851,11 @@ func (m *TestAllTypesProto3) pbfastMapStringForeignEnumEntry(d *pbfast.Decoder, 
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			key = d.String(v)
 		case 0x10:
@@ -5821,13 +5863,13 @@ func (m *TestAllTypesProto3) pbfastMapStringForeignEnumEntry(d *pbfast.Decoder, 
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			value = ForeignEnum(v)
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -5835,9 +5877,9 @@ func (m *TestAllTypesProto3) pbfastMapStringForeignEnumEntry(d *pbfast.Decoder, 
 	return nil
 }
 
-func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesProto3) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	m.unknownFields = m.unknownFields[:0]
 	m.OptionalInt32 = 0
@@ -5989,8 +6031,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -5999,8 +6041,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.OptionalInt32 = int32(v)
 		case 0x10: // optional_int64
@@ -6008,8 +6050,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.OptionalInt64 = int64(v)
 		case 0x18: // optional_uint32
@@ -6017,8 +6059,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.OptionalUint32 = uint32(v)
 		case 0x20: // optional_uint64
@@ -6026,8 +6068,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.OptionalUint64 = v
 		case 0x28: // optional_sint32
@@ -6035,58 +6077,58 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			m.OptionalSint32 = int32(pbfast.UnZigZag(uint64(uint32(v))))
+			m.OptionalSint32 = int32(runtime.UnZigZag(uint64(uint32(v))))
 		case 0x30: // optional_sint64
 			var v uint64
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			m.OptionalSint64 = pbfast.UnZigZag(v)
+			m.OptionalSint64 = runtime.UnZigZag(v)
 		case 0x3d: // optional_fixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.OptionalFixed32 = uint32(v)
 		case 0x41: // optional_fixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.OptionalFixed64 = uint64(v)
 		case 0x4d: // optional_sfixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.OptionalSfixed32 = int32(v)
 		case 0x51: // optional_sfixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.OptionalSfixed64 = int64(v)
 		case 0x5d: // optional_float
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.OptionalFloat = math.Float32frombits(v)
 		case 0x61: // optional_double
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.OptionalDouble = math.Float64frombits(v)
@@ -6095,8 +6137,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.OptionalBool = v != 0
 		case 0x72: // optional_string
@@ -6105,11 +6147,11 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			m.OptionalString = d.String(v)
 		case 0x7a: // optional_bytes
@@ -6118,8 +6160,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.OptionalBytes = d.Bytes(v)
 		case 0x92: // optional_nested_message
@@ -6128,8 +6170,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.OptionalNestedMessage != nil {
 				if err := m.OptionalNestedMessage.pbfastDecode(d, v, depth); err != nil {
@@ -6149,8 +6191,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.OptionalForeignMessage != nil {
 				if err := m.OptionalForeignMessage.pbfastDecode(d, v, depth); err != nil {
@@ -6163,7 +6205,7 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				{
 					m, p, depth := m.OptionalForeignMessage, v, depth-1
 					if depth < 0 {
-						return pbfast.ErrDepth
+						return runtime.ErrDepth
 					}
 					m.unknownFields = m.unknownFields[:0]
 					m.C = 0
@@ -6171,8 +6213,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 						tag := uint64(p[i])
 						i++
 						if tag >= 0x80 {
-							if tag, i = pbfast.Varint(p, i-1); i < 0 {
-								return pbfast.ErrMalformed
+							if tag, i = runtime.Varint(p, i-1); i < 0 {
+								return runtime.ErrMalformed
 							}
 						}
 						switch tag {
@@ -6181,13 +6223,13 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 							if i < len(p) && p[i] < 0x80 {
 								v = uint64(p[i])
 								i++
-							} else if v, i = pbfast.Varint(p, i); i < 0 {
-								return pbfast.ErrMalformed
+							} else if v, i = runtime.Varint(p, i); i < 0 {
+								return runtime.ErrMalformed
 							}
 							m.C = int32(v)
 						default:
 							if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-								return pbfast.ErrMalformed
+								return runtime.ErrMalformed
 							}
 						}
 					}
@@ -6198,8 +6240,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.OptionalNestedEnum = TestAllTypesProto3_NestedEnum(v)
 		case 0xb0: // optional_foreign_enum
@@ -6207,8 +6249,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.OptionalForeignEnum = ForeignEnum(v)
 		case 0xb8: // optional_aliased_enum
@@ -6216,8 +6258,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.OptionalAliasedEnum = TestAllTypesProto3_AliasedEnum(v)
 		case 0xc2: // optional_string_piece
@@ -6226,11 +6268,11 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			m.OptionalStringPiece = d.String(v)
 		case 0xca: // optional_cord
@@ -6239,11 +6281,11 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			m.OptionalCord = d.String(v)
 		case 0xda: // recursive_message
@@ -6252,8 +6294,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.RecursiveMessage != nil {
 				if err := m.RecursiveMessage.pbfastDecode(d, v, nil, depth); err != nil {
@@ -6272,8 +6314,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.RepeatedInt32 = append(m.RepeatedInt32, int32(v))
 		case 0xfa: // repeated_int32, packed
@@ -6282,11 +6324,11 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.RepeatedInt32, err = pbfast.AppendVarints(m.RepeatedInt32, v); err != nil {
+			if m.RepeatedInt32, err = runtime.AppendVarints(m.RepeatedInt32, v); err != nil {
 				return err
 			}
 		case 0x100: // repeated_int64
@@ -6294,8 +6336,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.RepeatedInt64 = append(m.RepeatedInt64, int64(v))
 		case 0x102: // repeated_int64, packed
@@ -6304,11 +6346,11 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.RepeatedInt64, err = pbfast.AppendVarints(m.RepeatedInt64, v); err != nil {
+			if m.RepeatedInt64, err = runtime.AppendVarints(m.RepeatedInt64, v); err != nil {
 				return err
 			}
 		case 0x108: // repeated_uint32
@@ -6316,8 +6358,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.RepeatedUint32 = append(m.RepeatedUint32, uint32(v))
 		case 0x10a: // repeated_uint32, packed
@@ -6326,11 +6368,11 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.RepeatedUint32, err = pbfast.AppendVarints(m.RepeatedUint32, v); err != nil {
+			if m.RepeatedUint32, err = runtime.AppendVarints(m.RepeatedUint32, v); err != nil {
 				return err
 			}
 		case 0x110: // repeated_uint64
@@ -6338,8 +6380,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.RepeatedUint64 = append(m.RepeatedUint64, v)
 		case 0x112: // repeated_uint64, packed
@@ -6348,11 +6390,11 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.RepeatedUint64, err = pbfast.AppendVarints(m.RepeatedUint64, v); err != nil {
+			if m.RepeatedUint64, err = runtime.AppendVarints(m.RepeatedUint64, v); err != nil {
 				return err
 			}
 		case 0x118: // repeated_sint32
@@ -6360,21 +6402,21 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			m.RepeatedSint32 = append(m.RepeatedSint32, int32(pbfast.UnZigZag(uint64(uint32(v)))))
+			m.RepeatedSint32 = append(m.RepeatedSint32, int32(runtime.UnZigZag(uint64(uint32(v)))))
 		case 0x11a: // repeated_sint32, packed
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.RepeatedSint32, err = pbfast.AppendZigZags(m.RepeatedSint32, v); err != nil {
+			if m.RepeatedSint32, err = runtime.AppendZigZags(m.RepeatedSint32, v); err != nil {
 				return err
 			}
 		case 0x120: // repeated_sint64
@@ -6382,27 +6424,27 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			m.RepeatedSint64 = append(m.RepeatedSint64, pbfast.UnZigZag(v))
+			m.RepeatedSint64 = append(m.RepeatedSint64, runtime.UnZigZag(v))
 		case 0x122: // repeated_sint64, packed
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.RepeatedSint64, err = pbfast.AppendZigZags(m.RepeatedSint64, v); err != nil {
+			if m.RepeatedSint64, err = runtime.AppendZigZags(m.RepeatedSint64, v); err != nil {
 				return err
 			}
 		case 0x12d: // repeated_fixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.RepeatedFixed32 = append(m.RepeatedFixed32, uint32(v))
@@ -6412,17 +6454,17 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.RepeatedFixed32, err = pbfast.AppendFixed32s(m.RepeatedFixed32, v); err != nil {
+			if m.RepeatedFixed32, err = runtime.AppendFixed32s(m.RepeatedFixed32, v); err != nil {
 				return err
 			}
 		case 0x131: // repeated_fixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.RepeatedFixed64 = append(m.RepeatedFixed64, uint64(v))
@@ -6432,17 +6474,17 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.RepeatedFixed64, err = pbfast.AppendFixed64s(m.RepeatedFixed64, v); err != nil {
+			if m.RepeatedFixed64, err = runtime.AppendFixed64s(m.RepeatedFixed64, v); err != nil {
 				return err
 			}
 		case 0x13d: // repeated_sfixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.RepeatedSfixed32 = append(m.RepeatedSfixed32, int32(v))
@@ -6452,17 +6494,17 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.RepeatedSfixed32, err = pbfast.AppendFixed32s(m.RepeatedSfixed32, v); err != nil {
+			if m.RepeatedSfixed32, err = runtime.AppendFixed32s(m.RepeatedSfixed32, v); err != nil {
 				return err
 			}
 		case 0x141: // repeated_sfixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.RepeatedSfixed64 = append(m.RepeatedSfixed64, int64(v))
@@ -6472,17 +6514,17 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.RepeatedSfixed64, err = pbfast.AppendFixed64s(m.RepeatedSfixed64, v); err != nil {
+			if m.RepeatedSfixed64, err = runtime.AppendFixed64s(m.RepeatedSfixed64, v); err != nil {
 				return err
 			}
 		case 0x14d: // repeated_float
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.RepeatedFloat = append(m.RepeatedFloat, math.Float32frombits(v))
@@ -6492,17 +6534,17 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.RepeatedFloat, err = pbfast.AppendFixed32s(m.RepeatedFloat, v); err != nil {
+			if m.RepeatedFloat, err = runtime.AppendFixed32s(m.RepeatedFloat, v); err != nil {
 				return err
 			}
 		case 0x151: // repeated_double
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.RepeatedDouble = append(m.RepeatedDouble, math.Float64frombits(v))
@@ -6512,11 +6554,11 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.RepeatedDouble, err = pbfast.AppendFixed64s(m.RepeatedDouble, v); err != nil {
+			if m.RepeatedDouble, err = runtime.AppendFixed64s(m.RepeatedDouble, v); err != nil {
 				return err
 			}
 		case 0x158: // repeated_bool
@@ -6524,8 +6566,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.RepeatedBool = append(m.RepeatedBool, v != 0)
 		case 0x15a: // repeated_bool, packed
@@ -6534,40 +6576,40 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.RepeatedBool, err = pbfast.AppendBools(m.RepeatedBool, v); err != nil {
+			if m.RepeatedBool, err = runtime.AppendBools(m.RepeatedBool, v); err != nil {
 				return err
 			}
 		case 0x162: // repeated_string
 			if len(m.RepeatedString) == cap(m.RepeatedString) {
-				m.RepeatedString = slices.Grow(m.RepeatedString, pbfast.Run(p, i, 0x2e2))
+				m.RepeatedString = slices.Grow(m.RepeatedString, runtime.Run(p, i, 0x2e2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			m.RepeatedString = append(m.RepeatedString, d.String(v))
 		case 0x16a: // repeated_bytes
 			if len(m.RepeatedBytes) == cap(m.RepeatedBytes) {
-				m.RepeatedBytes = slices.Grow(m.RepeatedBytes, pbfast.Run(p, i, 0x2ea))
+				m.RepeatedBytes = slices.Grow(m.RepeatedBytes, runtime.Run(p, i, 0x2ea))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.RepeatedBytes = append(m.RepeatedBytes, d.PresentBytes(v))
 		case 0x182: // repeated_nested_message
@@ -6576,8 +6618,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			n := len(m.RepeatedNestedMessage)
 			if n < cap(m.RepeatedNestedMessage) {
@@ -6597,8 +6639,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			n := len(m.RepeatedForeignMessage)
 			if n < cap(m.RepeatedForeignMessage) {
@@ -6612,7 +6654,7 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			{
 				m, p, depth := m.RepeatedForeignMessage[n], v, depth-1
 				if depth < 0 {
-					return pbfast.ErrDepth
+					return runtime.ErrDepth
 				}
 				m.unknownFields = m.unknownFields[:0]
 				m.C = 0
@@ -6620,8 +6662,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 					tag := uint64(p[i])
 					i++
 					if tag >= 0x80 {
-						if tag, i = pbfast.Varint(p, i-1); i < 0 {
-							return pbfast.ErrMalformed
+						if tag, i = runtime.Varint(p, i-1); i < 0 {
+							return runtime.ErrMalformed
 						}
 					}
 					switch tag {
@@ -6630,13 +6672,13 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 						if i < len(p) && p[i] < 0x80 {
 							v = uint64(p[i])
 							i++
-						} else if v, i = pbfast.Varint(p, i); i < 0 {
-							return pbfast.ErrMalformed
+						} else if v, i = runtime.Varint(p, i); i < 0 {
+							return runtime.ErrMalformed
 						}
 						m.C = int32(v)
 					default:
 						if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-							return pbfast.ErrMalformed
+							return runtime.ErrMalformed
 						}
 					}
 				}
@@ -6646,8 +6688,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.RepeatedNestedEnum = append(m.RepeatedNestedEnum, TestAllTypesProto3_NestedEnum(v))
 		case 0x19a: // repeated_nested_enum, packed
@@ -6656,11 +6698,11 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.RepeatedNestedEnum, err = pbfast.AppendVarints(m.RepeatedNestedEnum, v); err != nil {
+			if m.RepeatedNestedEnum, err = runtime.AppendVarints(m.RepeatedNestedEnum, v); err != nil {
 				return err
 			}
 		case 0x1a0: // repeated_foreign_enum
@@ -6668,8 +6710,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.RepeatedForeignEnum = append(m.RepeatedForeignEnum, ForeignEnum(v))
 		case 0x1a2: // repeated_foreign_enum, packed
@@ -6678,328 +6720,328 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.RepeatedForeignEnum, err = pbfast.AppendVarints(m.RepeatedForeignEnum, v); err != nil {
+			if m.RepeatedForeignEnum, err = runtime.AppendVarints(m.RepeatedForeignEnum, v); err != nil {
 				return err
 			}
 		case 0x1b2: // repeated_string_piece
 			if len(m.RepeatedStringPiece) == cap(m.RepeatedStringPiece) {
-				m.RepeatedStringPiece = slices.Grow(m.RepeatedStringPiece, pbfast.Run(p, i, 0x3b2))
+				m.RepeatedStringPiece = slices.Grow(m.RepeatedStringPiece, runtime.Run(p, i, 0x3b2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			m.RepeatedStringPiece = append(m.RepeatedStringPiece, d.String(v))
 		case 0x1ba: // repeated_cord
 			if len(m.RepeatedCord) == cap(m.RepeatedCord) {
-				m.RepeatedCord = slices.Grow(m.RepeatedCord, pbfast.Run(p, i, 0x3ba))
+				m.RepeatedCord = slices.Grow(m.RepeatedCord, runtime.Run(p, i, 0x3ba))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			m.RepeatedCord = append(m.RepeatedCord, d.String(v))
 		case 0x1c2: // map_int32_int32
 			if m.MapInt32Int32 == nil {
-				m.MapInt32Int32 = make(map[int32]int32, pbfast.Run(p, i, 0x3c2))
+				m.MapInt32Int32 = make(map[int32]int32, runtime.Run(p, i, 0x3c2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapInt32Int32Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapInt32Int32(d, v, depth); err != nil {
 				return err
 			}
 		case 0x1ca: // map_int64_int64
 			if m.MapInt64Int64 == nil {
-				m.MapInt64Int64 = make(map[int64]int64, pbfast.Run(p, i, 0x3ca))
+				m.MapInt64Int64 = make(map[int64]int64, runtime.Run(p, i, 0x3ca))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapInt64Int64Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapInt64Int64(d, v, depth); err != nil {
 				return err
 			}
 		case 0x1d2: // map_uint32_uint32
 			if m.MapUint32Uint32 == nil {
-				m.MapUint32Uint32 = make(map[uint32]uint32, pbfast.Run(p, i, 0x3d2))
+				m.MapUint32Uint32 = make(map[uint32]uint32, runtime.Run(p, i, 0x3d2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapUint32Uint32Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapUint32Uint32(d, v, depth); err != nil {
 				return err
 			}
 		case 0x1da: // map_uint64_uint64
 			if m.MapUint64Uint64 == nil {
-				m.MapUint64Uint64 = make(map[uint64]uint64, pbfast.Run(p, i, 0x3da))
+				m.MapUint64Uint64 = make(map[uint64]uint64, runtime.Run(p, i, 0x3da))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapUint64Uint64Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapUint64Uint64(d, v, depth); err != nil {
 				return err
 			}
 		case 0x1e2: // map_sint32_sint32
 			if m.MapSint32Sint32 == nil {
-				m.MapSint32Sint32 = make(map[int32]int32, pbfast.Run(p, i, 0x3e2))
+				m.MapSint32Sint32 = make(map[int32]int32, runtime.Run(p, i, 0x3e2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapSint32Sint32Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapSint32Sint32(d, v, depth); err != nil {
 				return err
 			}
 		case 0x1ea: // map_sint64_sint64
 			if m.MapSint64Sint64 == nil {
-				m.MapSint64Sint64 = make(map[int64]int64, pbfast.Run(p, i, 0x3ea))
+				m.MapSint64Sint64 = make(map[int64]int64, runtime.Run(p, i, 0x3ea))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapSint64Sint64Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapSint64Sint64(d, v, depth); err != nil {
 				return err
 			}
 		case 0x1f2: // map_fixed32_fixed32
 			if m.MapFixed32Fixed32 == nil {
-				m.MapFixed32Fixed32 = make(map[uint32]uint32, pbfast.Run(p, i, 0x3f2))
+				m.MapFixed32Fixed32 = make(map[uint32]uint32, runtime.Run(p, i, 0x3f2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapFixed32Fixed32Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapFixed32Fixed32(d, v, depth); err != nil {
 				return err
 			}
 		case 0x1fa: // map_fixed64_fixed64
 			if m.MapFixed64Fixed64 == nil {
-				m.MapFixed64Fixed64 = make(map[uint64]uint64, pbfast.Run(p, i, 0x3fa))
+				m.MapFixed64Fixed64 = make(map[uint64]uint64, runtime.Run(p, i, 0x3fa))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapFixed64Fixed64Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapFixed64Fixed64(d, v, depth); err != nil {
 				return err
 			}
 		case 0x202: // map_sfixed32_sfixed32
 			if m.MapSfixed32Sfixed32 == nil {
-				m.MapSfixed32Sfixed32 = make(map[int32]int32, pbfast.Run(p, i, 0x482))
+				m.MapSfixed32Sfixed32 = make(map[int32]int32, runtime.Run(p, i, 0x482))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapSfixed32Sfixed32Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapSfixed32Sfixed32(d, v, depth); err != nil {
 				return err
 			}
 		case 0x20a: // map_sfixed64_sfixed64
 			if m.MapSfixed64Sfixed64 == nil {
-				m.MapSfixed64Sfixed64 = make(map[int64]int64, pbfast.Run(p, i, 0x48a))
+				m.MapSfixed64Sfixed64 = make(map[int64]int64, runtime.Run(p, i, 0x48a))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapSfixed64Sfixed64Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapSfixed64Sfixed64(d, v, depth); err != nil {
 				return err
 			}
 		case 0x212: // map_int32_float
 			if m.MapInt32Float == nil {
-				m.MapInt32Float = make(map[int32]float32, pbfast.Run(p, i, 0x492))
+				m.MapInt32Float = make(map[int32]float32, runtime.Run(p, i, 0x492))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapInt32FloatEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapInt32Float(d, v, depth); err != nil {
 				return err
 			}
 		case 0x21a: // map_int32_double
 			if m.MapInt32Double == nil {
-				m.MapInt32Double = make(map[int32]float64, pbfast.Run(p, i, 0x49a))
+				m.MapInt32Double = make(map[int32]float64, runtime.Run(p, i, 0x49a))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapInt32DoubleEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapInt32Double(d, v, depth); err != nil {
 				return err
 			}
 		case 0x222: // map_bool_bool
 			if m.MapBoolBool == nil {
-				m.MapBoolBool = make(map[bool]bool, pbfast.Run(p, i, 0x4a2))
+				m.MapBoolBool = make(map[bool]bool, runtime.Run(p, i, 0x4a2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapBoolBoolEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapBoolBool(d, v, depth); err != nil {
 				return err
 			}
 		case 0x22a: // map_string_string
 			if m.MapStringString == nil {
-				m.MapStringString = make(map[string]string, pbfast.Run(p, i, 0x4aa))
+				m.MapStringString = make(map[string]string, runtime.Run(p, i, 0x4aa))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapStringStringEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapStringString(d, v, depth); err != nil {
 				return err
 			}
 		case 0x232: // map_string_bytes
 			if m.MapStringBytes == nil {
-				m.MapStringBytes = make(map[string][]byte, pbfast.Run(p, i, 0x4b2))
+				m.MapStringBytes = make(map[string][]byte, runtime.Run(p, i, 0x4b2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapStringBytesEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapStringBytes(d, v, depth); err != nil {
 				return err
 			}
 		case 0x23a: // map_string_nested_message
 			if m.MapStringNestedMessage == nil {
-				m.MapStringNestedMessage = make(map[string]*TestAllTypesProto3_NestedMessage, pbfast.Run(p, i, 0x4ba))
+				m.MapStringNestedMessage = make(map[string]*TestAllTypesProto3_NestedMessage, runtime.Run(p, i, 0x4ba))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapStringNestedMessageEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapStringNestedMessage(d, v, depth); err != nil {
 				return err
 			}
 		case 0x242: // map_string_foreign_message
 			if m.MapStringForeignMessage == nil {
-				m.MapStringForeignMessage = make(map[string]*ForeignMessage, pbfast.Run(p, i, 0x4c2))
+				m.MapStringForeignMessage = make(map[string]*ForeignMessage, runtime.Run(p, i, 0x4c2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapStringForeignMessageEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapStringForeignMessage(d, v, depth); err != nil {
 				return err
 			}
 		case 0x24a: // map_string_nested_enum
 			if m.MapStringNestedEnum == nil {
-				m.MapStringNestedEnum = make(map[string]TestAllTypesProto3_NestedEnum, pbfast.Run(p, i, 0x4ca))
+				m.MapStringNestedEnum = make(map[string]TestAllTypesProto3_NestedEnum, runtime.Run(p, i, 0x4ca))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapStringNestedEnumEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapStringNestedEnum(d, v, depth); err != nil {
 				return err
 			}
 		case 0x252: // map_string_foreign_enum
 			if m.MapStringForeignEnum == nil {
-				m.MapStringForeignEnum = make(map[string]ForeignEnum, pbfast.Run(p, i, 0x4d2))
+				m.MapStringForeignEnum = make(map[string]ForeignEnum, runtime.Run(p, i, 0x4d2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapStringForeignEnumEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapStringForeignEnum(d, v, depth); err != nil {
 				return err
 			}
 		case 0x258: // packed_int32
@@ -7007,8 +7049,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.PackedInt32 = append(m.PackedInt32, int32(v))
 		case 0x25a: // packed_int32, packed
@@ -7017,11 +7059,11 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.PackedInt32, err = pbfast.AppendVarints(m.PackedInt32, v); err != nil {
+			if m.PackedInt32, err = runtime.AppendVarints(m.PackedInt32, v); err != nil {
 				return err
 			}
 		case 0x260: // packed_int64
@@ -7029,8 +7071,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.PackedInt64 = append(m.PackedInt64, int64(v))
 		case 0x262: // packed_int64, packed
@@ -7039,11 +7081,11 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.PackedInt64, err = pbfast.AppendVarints(m.PackedInt64, v); err != nil {
+			if m.PackedInt64, err = runtime.AppendVarints(m.PackedInt64, v); err != nil {
 				return err
 			}
 		case 0x268: // packed_uint32
@@ -7051,8 +7093,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.PackedUint32 = append(m.PackedUint32, uint32(v))
 		case 0x26a: // packed_uint32, packed
@@ -7061,11 +7103,11 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.PackedUint32, err = pbfast.AppendVarints(m.PackedUint32, v); err != nil {
+			if m.PackedUint32, err = runtime.AppendVarints(m.PackedUint32, v); err != nil {
 				return err
 			}
 		case 0x270: // packed_uint64
@@ -7073,8 +7115,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.PackedUint64 = append(m.PackedUint64, v)
 		case 0x272: // packed_uint64, packed
@@ -7083,11 +7125,11 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.PackedUint64, err = pbfast.AppendVarints(m.PackedUint64, v); err != nil {
+			if m.PackedUint64, err = runtime.AppendVarints(m.PackedUint64, v); err != nil {
 				return err
 			}
 		case 0x278: // packed_sint32
@@ -7095,21 +7137,21 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			m.PackedSint32 = append(m.PackedSint32, int32(pbfast.UnZigZag(uint64(uint32(v)))))
+			m.PackedSint32 = append(m.PackedSint32, int32(runtime.UnZigZag(uint64(uint32(v)))))
 		case 0x27a: // packed_sint32, packed
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.PackedSint32, err = pbfast.AppendZigZags(m.PackedSint32, v); err != nil {
+			if m.PackedSint32, err = runtime.AppendZigZags(m.PackedSint32, v); err != nil {
 				return err
 			}
 		case 0x280: // packed_sint64
@@ -7117,27 +7159,27 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			m.PackedSint64 = append(m.PackedSint64, pbfast.UnZigZag(v))
+			m.PackedSint64 = append(m.PackedSint64, runtime.UnZigZag(v))
 		case 0x282: // packed_sint64, packed
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.PackedSint64, err = pbfast.AppendZigZags(m.PackedSint64, v); err != nil {
+			if m.PackedSint64, err = runtime.AppendZigZags(m.PackedSint64, v); err != nil {
 				return err
 			}
 		case 0x28d: // packed_fixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.PackedFixed32 = append(m.PackedFixed32, uint32(v))
@@ -7147,17 +7189,17 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.PackedFixed32, err = pbfast.AppendFixed32s(m.PackedFixed32, v); err != nil {
+			if m.PackedFixed32, err = runtime.AppendFixed32s(m.PackedFixed32, v); err != nil {
 				return err
 			}
 		case 0x291: // packed_fixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.PackedFixed64 = append(m.PackedFixed64, uint64(v))
@@ -7167,17 +7209,17 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.PackedFixed64, err = pbfast.AppendFixed64s(m.PackedFixed64, v); err != nil {
+			if m.PackedFixed64, err = runtime.AppendFixed64s(m.PackedFixed64, v); err != nil {
 				return err
 			}
 		case 0x29d: // packed_sfixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.PackedSfixed32 = append(m.PackedSfixed32, int32(v))
@@ -7187,17 +7229,17 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.PackedSfixed32, err = pbfast.AppendFixed32s(m.PackedSfixed32, v); err != nil {
+			if m.PackedSfixed32, err = runtime.AppendFixed32s(m.PackedSfixed32, v); err != nil {
 				return err
 			}
 		case 0x2a1: // packed_sfixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.PackedSfixed64 = append(m.PackedSfixed64, int64(v))
@@ -7207,17 +7249,17 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.PackedSfixed64, err = pbfast.AppendFixed64s(m.PackedSfixed64, v); err != nil {
+			if m.PackedSfixed64, err = runtime.AppendFixed64s(m.PackedSfixed64, v); err != nil {
 				return err
 			}
 		case 0x2ad: // packed_float
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.PackedFloat = append(m.PackedFloat, math.Float32frombits(v))
@@ -7227,17 +7269,17 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.PackedFloat, err = pbfast.AppendFixed32s(m.PackedFloat, v); err != nil {
+			if m.PackedFloat, err = runtime.AppendFixed32s(m.PackedFloat, v); err != nil {
 				return err
 			}
 		case 0x2b1: // packed_double
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.PackedDouble = append(m.PackedDouble, math.Float64frombits(v))
@@ -7247,11 +7289,11 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.PackedDouble, err = pbfast.AppendFixed64s(m.PackedDouble, v); err != nil {
+			if m.PackedDouble, err = runtime.AppendFixed64s(m.PackedDouble, v); err != nil {
 				return err
 			}
 		case 0x2b8: // packed_bool
@@ -7259,8 +7301,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.PackedBool = append(m.PackedBool, v != 0)
 		case 0x2ba: // packed_bool, packed
@@ -7269,11 +7311,11 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.PackedBool, err = pbfast.AppendBools(m.PackedBool, v); err != nil {
+			if m.PackedBool, err = runtime.AppendBools(m.PackedBool, v); err != nil {
 				return err
 			}
 		case 0x2c0: // packed_nested_enum
@@ -7281,8 +7323,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.PackedNestedEnum = append(m.PackedNestedEnum, TestAllTypesProto3_NestedEnum(v))
 		case 0x2c2: // packed_nested_enum, packed
@@ -7291,11 +7333,11 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.PackedNestedEnum, err = pbfast.AppendVarints(m.PackedNestedEnum, v); err != nil {
+			if m.PackedNestedEnum, err = runtime.AppendVarints(m.PackedNestedEnum, v); err != nil {
 				return err
 			}
 		case 0x2c8: // unpacked_int32
@@ -7303,8 +7345,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.UnpackedInt32 = append(m.UnpackedInt32, int32(v))
 		case 0x2ca: // unpacked_int32, packed
@@ -7313,11 +7355,11 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.UnpackedInt32, err = pbfast.AppendVarints(m.UnpackedInt32, v); err != nil {
+			if m.UnpackedInt32, err = runtime.AppendVarints(m.UnpackedInt32, v); err != nil {
 				return err
 			}
 		case 0x2d0: // unpacked_int64
@@ -7325,8 +7367,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.UnpackedInt64 = append(m.UnpackedInt64, int64(v))
 		case 0x2d2: // unpacked_int64, packed
@@ -7335,11 +7377,11 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.UnpackedInt64, err = pbfast.AppendVarints(m.UnpackedInt64, v); err != nil {
+			if m.UnpackedInt64, err = runtime.AppendVarints(m.UnpackedInt64, v); err != nil {
 				return err
 			}
 		case 0x2d8: // unpacked_uint32
@@ -7347,8 +7389,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.UnpackedUint32 = append(m.UnpackedUint32, uint32(v))
 		case 0x2da: // unpacked_uint32, packed
@@ -7357,11 +7399,11 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.UnpackedUint32, err = pbfast.AppendVarints(m.UnpackedUint32, v); err != nil {
+			if m.UnpackedUint32, err = runtime.AppendVarints(m.UnpackedUint32, v); err != nil {
 				return err
 			}
 		case 0x2e0: // unpacked_uint64
@@ -7369,8 +7411,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.UnpackedUint64 = append(m.UnpackedUint64, v)
 		case 0x2e2: // unpacked_uint64, packed
@@ -7379,11 +7421,11 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.UnpackedUint64, err = pbfast.AppendVarints(m.UnpackedUint64, v); err != nil {
+			if m.UnpackedUint64, err = runtime.AppendVarints(m.UnpackedUint64, v); err != nil {
 				return err
 			}
 		case 0x2e8: // unpacked_sint32
@@ -7391,21 +7433,21 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			m.UnpackedSint32 = append(m.UnpackedSint32, int32(pbfast.UnZigZag(uint64(uint32(v)))))
+			m.UnpackedSint32 = append(m.UnpackedSint32, int32(runtime.UnZigZag(uint64(uint32(v)))))
 		case 0x2ea: // unpacked_sint32, packed
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.UnpackedSint32, err = pbfast.AppendZigZags(m.UnpackedSint32, v); err != nil {
+			if m.UnpackedSint32, err = runtime.AppendZigZags(m.UnpackedSint32, v); err != nil {
 				return err
 			}
 		case 0x2f0: // unpacked_sint64
@@ -7413,27 +7455,27 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			m.UnpackedSint64 = append(m.UnpackedSint64, pbfast.UnZigZag(v))
+			m.UnpackedSint64 = append(m.UnpackedSint64, runtime.UnZigZag(v))
 		case 0x2f2: // unpacked_sint64, packed
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.UnpackedSint64, err = pbfast.AppendZigZags(m.UnpackedSint64, v); err != nil {
+			if m.UnpackedSint64, err = runtime.AppendZigZags(m.UnpackedSint64, v); err != nil {
 				return err
 			}
 		case 0x2fd: // unpacked_fixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.UnpackedFixed32 = append(m.UnpackedFixed32, uint32(v))
@@ -7443,17 +7485,17 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.UnpackedFixed32, err = pbfast.AppendFixed32s(m.UnpackedFixed32, v); err != nil {
+			if m.UnpackedFixed32, err = runtime.AppendFixed32s(m.UnpackedFixed32, v); err != nil {
 				return err
 			}
 		case 0x301: // unpacked_fixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.UnpackedFixed64 = append(m.UnpackedFixed64, uint64(v))
@@ -7463,17 +7505,17 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.UnpackedFixed64, err = pbfast.AppendFixed64s(m.UnpackedFixed64, v); err != nil {
+			if m.UnpackedFixed64, err = runtime.AppendFixed64s(m.UnpackedFixed64, v); err != nil {
 				return err
 			}
 		case 0x30d: // unpacked_sfixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.UnpackedSfixed32 = append(m.UnpackedSfixed32, int32(v))
@@ -7483,17 +7525,17 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.UnpackedSfixed32, err = pbfast.AppendFixed32s(m.UnpackedSfixed32, v); err != nil {
+			if m.UnpackedSfixed32, err = runtime.AppendFixed32s(m.UnpackedSfixed32, v); err != nil {
 				return err
 			}
 		case 0x311: // unpacked_sfixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.UnpackedSfixed64 = append(m.UnpackedSfixed64, int64(v))
@@ -7503,17 +7545,17 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.UnpackedSfixed64, err = pbfast.AppendFixed64s(m.UnpackedSfixed64, v); err != nil {
+			if m.UnpackedSfixed64, err = runtime.AppendFixed64s(m.UnpackedSfixed64, v); err != nil {
 				return err
 			}
 		case 0x31d: // unpacked_float
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.UnpackedFloat = append(m.UnpackedFloat, math.Float32frombits(v))
@@ -7523,17 +7565,17 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.UnpackedFloat, err = pbfast.AppendFixed32s(m.UnpackedFloat, v); err != nil {
+			if m.UnpackedFloat, err = runtime.AppendFixed32s(m.UnpackedFloat, v); err != nil {
 				return err
 			}
 		case 0x321: // unpacked_double
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.UnpackedDouble = append(m.UnpackedDouble, math.Float64frombits(v))
@@ -7543,11 +7585,11 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.UnpackedDouble, err = pbfast.AppendFixed64s(m.UnpackedDouble, v); err != nil {
+			if m.UnpackedDouble, err = runtime.AppendFixed64s(m.UnpackedDouble, v); err != nil {
 				return err
 			}
 		case 0x328: // unpacked_bool
@@ -7555,8 +7597,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.UnpackedBool = append(m.UnpackedBool, v != 0)
 		case 0x32a: // unpacked_bool, packed
@@ -7565,11 +7607,11 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.UnpackedBool, err = pbfast.AppendBools(m.UnpackedBool, v); err != nil {
+			if m.UnpackedBool, err = runtime.AppendBools(m.UnpackedBool, v); err != nil {
 				return err
 			}
 		case 0x330: // unpacked_nested_enum
@@ -7577,8 +7619,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.UnpackedNestedEnum = append(m.UnpackedNestedEnum, TestAllTypesProto3_NestedEnum(v))
 		case 0x332: // unpacked_nested_enum, packed
@@ -7587,11 +7629,11 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.UnpackedNestedEnum, err = pbfast.AppendVarints(m.UnpackedNestedEnum, v); err != nil {
+			if m.UnpackedNestedEnum, err = runtime.AppendVarints(m.UnpackedNestedEnum, v); err != nil {
 				return err
 			}
 		case 0x378: // oneof_uint32
@@ -7599,8 +7641,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.OneofField = &TestAllTypesProto3_OneofUint32{OneofUint32: uint32(v)}
 		case 0x382: // oneof_nested_message
@@ -7609,8 +7651,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			o, _ := m.OneofField.(*TestAllTypesProto3_OneofNestedMessage)
 			if o == nil {
@@ -7629,11 +7671,11 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			m.OneofField = &TestAllTypesProto3_OneofString{OneofString: d.String(v)}
 		case 0x392: // oneof_bytes
@@ -7642,8 +7684,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.OneofField = &TestAllTypesProto3_OneofBytes{OneofBytes: d.PresentBytes(v)}
 		case 0x398: // oneof_bool
@@ -7651,8 +7693,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.OneofField = &TestAllTypesProto3_OneofBool{OneofBool: v != 0}
 		case 0x3a0: // oneof_uint64
@@ -7660,21 +7702,21 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.OneofField = &TestAllTypesProto3_OneofUint64{OneofUint64: v}
 		case 0x3ad: // oneof_float
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.OneofField = &TestAllTypesProto3_OneofFloat{OneofFloat: math.Float32frombits(v)}
 		case 0x3b1: // oneof_double
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.OneofField = &TestAllTypesProto3_OneofDouble{OneofDouble: math.Float64frombits(v)}
@@ -7683,8 +7725,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.OneofField = &TestAllTypesProto3_OneofEnum{OneofEnum: TestAllTypesProto3_NestedEnum(v)}
 		case 0x3c0: // oneof_null_value
@@ -7692,8 +7734,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.OneofField = &TestAllTypesProto3_OneofNullValue{OneofNullValue: structpb.NullValue(v)}
 		case 0x64a: // optional_bool_wrapper
@@ -7702,8 +7744,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.OptionalBoolWrapper == nil {
 				m.OptionalBoolWrapper = new(wrapperspb.BoolValue)
@@ -7717,8 +7759,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.OptionalInt32Wrapper == nil {
 				m.OptionalInt32Wrapper = new(wrapperspb.Int32Value)
@@ -7732,8 +7774,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.OptionalInt64Wrapper == nil {
 				m.OptionalInt64Wrapper = new(wrapperspb.Int64Value)
@@ -7747,8 +7789,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.OptionalUint32Wrapper == nil {
 				m.OptionalUint32Wrapper = new(wrapperspb.UInt32Value)
@@ -7762,8 +7804,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.OptionalUint64Wrapper == nil {
 				m.OptionalUint64Wrapper = new(wrapperspb.UInt64Value)
@@ -7777,8 +7819,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.OptionalFloatWrapper == nil {
 				m.OptionalFloatWrapper = new(wrapperspb.FloatValue)
@@ -7792,8 +7834,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.OptionalDoubleWrapper == nil {
 				m.OptionalDoubleWrapper = new(wrapperspb.DoubleValue)
@@ -7807,8 +7849,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.OptionalStringWrapper == nil {
 				m.OptionalStringWrapper = new(wrapperspb.StringValue)
@@ -7822,8 +7864,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.OptionalBytesWrapper == nil {
 				m.OptionalBytesWrapper = new(wrapperspb.BytesValue)
@@ -7837,8 +7879,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			e := new(wrapperspb.BoolValue)
 			m.RepeatedBoolWrapper = append(m.RepeatedBoolWrapper, e)
@@ -7851,8 +7893,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			e := new(wrapperspb.Int32Value)
 			m.RepeatedInt32Wrapper = append(m.RepeatedInt32Wrapper, e)
@@ -7865,8 +7907,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			e := new(wrapperspb.Int64Value)
 			m.RepeatedInt64Wrapper = append(m.RepeatedInt64Wrapper, e)
@@ -7879,8 +7921,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			e := new(wrapperspb.UInt32Value)
 			m.RepeatedUint32Wrapper = append(m.RepeatedUint32Wrapper, e)
@@ -7893,8 +7935,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			e := new(wrapperspb.UInt64Value)
 			m.RepeatedUint64Wrapper = append(m.RepeatedUint64Wrapper, e)
@@ -7907,8 +7949,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			e := new(wrapperspb.FloatValue)
 			m.RepeatedFloatWrapper = append(m.RepeatedFloatWrapper, e)
@@ -7921,8 +7963,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			e := new(wrapperspb.DoubleValue)
 			m.RepeatedDoubleWrapper = append(m.RepeatedDoubleWrapper, e)
@@ -7935,8 +7977,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			e := new(wrapperspb.StringValue)
 			m.RepeatedStringWrapper = append(m.RepeatedStringWrapper, e)
@@ -7949,8 +7991,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			e := new(wrapperspb.BytesValue)
 			m.RepeatedBytesWrapper = append(m.RepeatedBytesWrapper, e)
@@ -7963,8 +8005,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.OptionalDuration == nil {
 				m.OptionalDuration = new(durationpb.Duration)
@@ -7978,8 +8020,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.OptionalTimestamp == nil {
 				m.OptionalTimestamp = new(timestamppb.Timestamp)
@@ -7993,8 +8035,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.OptionalFieldMask == nil {
 				m.OptionalFieldMask = new(fieldmaskpb.FieldMask)
@@ -8008,8 +8050,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.OptionalStruct == nil {
 				m.OptionalStruct = new(structpb.Struct)
@@ -8023,8 +8065,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.OptionalAny == nil {
 				m.OptionalAny = new(anypb.Any)
@@ -8038,8 +8080,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.OptionalValue == nil {
 				m.OptionalValue = new(structpb.Value)
@@ -8052,8 +8094,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.OptionalNullValue = structpb.NullValue(v)
 		case 0x9ba: // repeated_duration
@@ -8062,8 +8104,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			e := new(durationpb.Duration)
 			m.RepeatedDuration = append(m.RepeatedDuration, e)
@@ -8076,8 +8118,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			e := new(timestamppb.Timestamp)
 			m.RepeatedTimestamp = append(m.RepeatedTimestamp, e)
@@ -8090,8 +8132,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			e := new(fieldmaskpb.FieldMask)
 			m.RepeatedFieldmask = append(m.RepeatedFieldmask, e)
@@ -8104,8 +8146,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			e := new(anypb.Any)
 			m.RepeatedAny = append(m.RepeatedAny, e)
@@ -8118,8 +8160,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			e := new(structpb.Value)
 			m.RepeatedValue = append(m.RepeatedValue, e)
@@ -8132,8 +8174,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			e := new(structpb.ListValue)
 			m.RepeatedListValue = append(m.RepeatedListValue, e)
@@ -8146,8 +8188,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			e := new(structpb.Struct)
 			m.RepeatedStruct = append(m.RepeatedStruct, e)
@@ -8159,8 +8201,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.Fieldname1 = int32(v)
 		case 0xc90: // field_name2
@@ -8168,8 +8210,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.FieldName2 = int32(v)
 		case 0xc98: // _field_name3
@@ -8177,8 +8219,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.XFieldName3 = int32(v)
 		case 0xca0: // field__name4_
@@ -8186,8 +8228,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.Field_Name4_ = int32(v)
 		case 0xca8: // field0name5
@@ -8195,8 +8237,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.Field0Name5 = int32(v)
 		case 0xcb0: // field_0_name6
@@ -8204,8 +8246,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.Field_0Name6 = int32(v)
 		case 0xcb8: // fieldName7
@@ -8213,8 +8255,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.FieldName7 = int32(v)
 		case 0xcc0: // FieldName8
@@ -8222,8 +8264,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.FieldName8 = int32(v)
 		case 0xcc8: // field_Name9
@@ -8231,8 +8273,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.Field_Name9 = int32(v)
 		case 0xcd0: // Field_Name10
@@ -8240,8 +8282,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.Field_Name10 = int32(v)
 		case 0xcd8: // FIELD_NAME11
@@ -8249,8 +8291,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.FIELD_NAME11 = int32(v)
 		case 0xce0: // FIELD_name12
@@ -8258,8 +8300,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.FIELDName12 = int32(v)
 		case 0xce8: // __field_name13
@@ -8267,8 +8309,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.XFieldName13 = int32(v)
 		case 0xcf0: // __Field_name14
@@ -8276,8 +8318,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.X_FieldName14 = int32(v)
 		case 0xcf8: // field__name15
@@ -8285,8 +8327,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.Field_Name15 = int32(v)
 		case 0xd00: // field__Name16
@@ -8294,8 +8336,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.Field__Name16 = int32(v)
 		case 0xd08: // field_name17__
@@ -8303,8 +8345,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.FieldName17__ = int32(v)
 		case 0xd10: // Field_name18__
@@ -8312,54 +8354,51 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.FieldName18__ = int32(v)
 		default:
 			if depth == 0 {
 				switch tag >> 3 {
 				case 56, 57, 58, 59, 60, 61, 62, 63, 64, 65, 66, 67, 68, 69, 70, 71, 72, 73, 74:
-					return pbfast.ErrDepth
+					return runtime.ErrDepth
 				}
 			}
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
-func (m *TestAllTypesProto3_NestedMessage) SizeOf() int { return m.PbfastSize() }
-
 // MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
 func (m *TestAllTypesProto3_NestedMessage) MarshalAppend(b []byte) ([]byte, error) {
 	if m == nil {
 		return b, nil
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := e.Start(b, m)
 	w, i = m.pbfastEncode(&e, w, i)
 	return e.Finish(w, i)
 }
 
-// Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
 func (m *TestAllTypesProto3_NestedMessage) Unmarshal(data []byte) error {
 	*m = TestAllTypesProto3_NestedMessage{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, pbfast.Copy(data), pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, runtime.Copy(data), runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
-// UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
+// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
 func (m *TestAllTypesProto3_NestedMessage) UnmarshalOwn(data []byte) error {
 	*m = TestAllTypesProto3_NestedMessage{}
-	d := pbfast.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{Own: true, Apart: true}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -8368,8 +8407,8 @@ func (m *TestAllTypesProto3_NestedMessage) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *TestAllTypesProto3_NestedMessage) UnmarshalAlias(data []byte) error {
 	*m = TestAllTypesProto3_NestedMessage{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -8379,22 +8418,22 @@ func (m *TestAllTypesProto3_NestedMessage) UnmarshalAlias(data []byte) error {
 // values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestAllTypesProto3_NestedMessage) UnmarshalReuse(data []byte) error {
-	var d pbfast.Decoder
-	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
+	var d runtime.Decoder
+	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
 // SizeVT is SizeOf.
-func (m *TestAllTypesProto3_NestedMessage) SizeVT() int { return m.PbfastSize() }
+func (m *TestAllTypesProto3_NestedMessage) SizeVT() int { return m.SizeOf() }
 
 // MarshalVT returns the message's encoding. It does not look for required fields.
 func (m *TestAllTypesProto3_NestedMessage) MarshalVT() ([]byte, error) {
 	if m == nil {
 		return nil, nil
 	}
-	size := m.PbfastSize()
+	size := m.SizeOf()
 	data := make([]byte, size)
 	n, err := m.MarshalToSizedBufferVT(data)
 	if err != nil {
@@ -8405,7 +8444,15 @@ func (m *TestAllTypesProto3_NestedMessage) MarshalVT() ([]byte, error) {
 
 // MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *TestAllTypesProto3_NestedMessage) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.PbfastSize()])
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+}
+
+// MarshalVTStrict returns the message's encoding. It does not look for required fields.
+func (m *TestAllTypesProto3_NestedMessage) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
+
+// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
+func (m *TestAllTypesProto3_NestedMessage) MarshalToVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
 // MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
@@ -8413,39 +8460,66 @@ func (m *TestAllTypesProto3_NestedMessage) MarshalToSizedBufferVT(data []byte) (
 	if m == nil {
 		return 0, nil
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := m.pbfastEncode(&e, data, len(data))
 	return e.Written(w, i)
 }
 
+// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *TestAllTypesProto3_NestedMessage) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data)
+}
+
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestAllTypesProto3_NestedMessage) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{}
-	return m.pbfastDecode(&d, pbfast.Copy(data), pbfast.DefaultDepth)
+	d := runtime.Decoder{Own: true, Apart: true}
+	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *TestAllTypesProto3_NestedMessage) UnmarshalVTUnsafe(data []byte) error {
-	var d pbfast.Decoder
-	return m.pbfastDecode(&d, data, pbfast.DefaultDepth)
+	var d runtime.Decoder
+	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
 }
 
-// PbfastSize is SizeOf, for the run time.
-func (m *TestAllTypesProto3_NestedMessage) PbfastSize() (n int) {
+// CloneVT is proto.Clone.
+func (m *TestAllTypesProto3_NestedMessage) CloneVT() *TestAllTypesProto3_NestedMessage {
+	if m == nil {
+		return nil
+	}
+	return proto.Clone(m).(*TestAllTypesProto3_NestedMessage)
+}
+
+// CloneMessageVT is CloneVT.
+func (m *TestAllTypesProto3_NestedMessage) CloneMessageVT() proto.Message { return m.CloneVT() }
+
+// EqualVT is proto.Equal.
+func (m *TestAllTypesProto3_NestedMessage) EqualVT(other *TestAllTypesProto3_NestedMessage) bool {
+	return proto.Equal(m, other)
+}
+
+// EqualMessageVT is EqualVT, and false for a message of another type.
+func (m *TestAllTypesProto3_NestedMessage) EqualMessageVT(other proto.Message) bool {
+	o, ok := other.(*TestAllTypesProto3_NestedMessage)
+	return ok && m.EqualVT(o)
+}
+
+// SizeOf returns the length of the message's encoding in bytes.
+func (m *TestAllTypesProto3_NestedMessage) SizeOf() (n int) {
 	if m == nil {
 		return 0
 	}
 	if m.A != 0 {
-		n += 1 + pbfast.SizeVarint(uint64(int64(m.A)))
+		n += 1 + runtime.SizeVarint(uint64(int64(m.A)))
 	}
 	if m.Corecursive != nil {
-		l := m.Corecursive.PbfastSize()
-		n += 1 + l + pbfast.SizeVarint(uint64(l))
+		l := m.Corecursive.SizeOf()
+		n += 1 + l + runtime.SizeVarint(uint64(l))
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *TestAllTypesProto3_NestedMessage) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
+func (m *TestAllTypesProto3_NestedMessage) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
 	if m == nil {
 		return w, i
 	}
@@ -8462,7 +8536,7 @@ func (m *TestAllTypesProto3_NestedMessage) pbfastEncode(e *pbfast.Encoder, w []b
 		if i < 11 {
 			w, i = e.Grow(w, i, 11)
 		}
-		i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 		i--
 		w[i] = 0x12
 	}
@@ -8470,23 +8544,23 @@ func (m *TestAllTypesProto3_NestedMessage) pbfastEncode(e *pbfast.Encoder, w []b
 		w, i = e.Grow(w, i, 11)
 	}
 	if m.A != 0 {
-		i = pbfast.PutVarint(w, i, uint64(int64(m.A)))
+		i = runtime.PutVarint(w, i, uint64(int64(m.A)))
 		i--
 		w[i] = 0x8
 	}
 	return w, i
 }
 
-func (m *TestAllTypesProto3_NestedMessage) pbfastDecode(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesProto3_NestedMessage) pbfastDecode(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -8495,8 +8569,8 @@ func (m *TestAllTypesProto3_NestedMessage) pbfastDecode(d *pbfast.Decoder, p []b
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.A = int32(v)
 		case 0x12: // corecursive
@@ -8505,8 +8579,8 @@ func (m *TestAllTypesProto3_NestedMessage) pbfastDecode(d *pbfast.Decoder, p []b
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.Corecursive == nil {
 				m.Corecursive = new(TestAllTypesProto3)
@@ -8516,16 +8590,16 @@ func (m *TestAllTypesProto3_NestedMessage) pbfastDecode(d *pbfast.Decoder, p []b
 			}
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
 
-func (m *TestAllTypesProto3_NestedMessage) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesProto3_NestedMessage) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	m.unknownFields = m.unknownFields[:0]
 	m.A = 0
@@ -8535,8 +8609,8 @@ func (m *TestAllTypesProto3_NestedMessage) pbfastReuse(d *pbfast.Decoder, p []by
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -8545,8 +8619,8 @@ func (m *TestAllTypesProto3_NestedMessage) pbfastReuse(d *pbfast.Decoder, p []by
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.A = int32(v)
 		case 0x12: // corecursive
@@ -8555,8 +8629,8 @@ func (m *TestAllTypesProto3_NestedMessage) pbfastReuse(d *pbfast.Decoder, p []by
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.Corecursive != nil {
 				if err := m.Corecursive.pbfastDecode(d, v, nil, depth); err != nil {
@@ -8572,15 +8646,12 @@ func (m *TestAllTypesProto3_NestedMessage) pbfastReuse(d *pbfast.Decoder, p []by
 			}
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
-
-// SizeOf returns the length of the message's encoding in bytes.
-func (m *ForeignMessage) SizeOf() int { return m.PbfastSize() }
 
 // MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
 func (m *ForeignMessage) MarshalAppend(b []byte) ([]byte, error) {
@@ -8592,26 +8663,26 @@ func (m *ForeignMessage) MarshalAppend(b []byte) ([]byte, error) {
 
 func (m *ForeignMessage) pbfastAppend(b []byte) []byte {
 	if m.C != 0 {
-		b = pbfast.AppendVarint(append(b, 0x8), uint64(int64(m.C)))
+		b = runtime.AppendVarint(append(b, 0x8), uint64(int64(m.C)))
 	}
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
 func (m *ForeignMessage) Unmarshal(data []byte) error {
 	*m = ForeignMessage{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
-// UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
+// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
 func (m *ForeignMessage) UnmarshalOwn(data []byte) error {
 	*m = ForeignMessage{}
-	d := pbfast.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{Own: true, Apart: true}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -8620,8 +8691,8 @@ func (m *ForeignMessage) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *ForeignMessage) UnmarshalAlias(data []byte) error {
 	*m = ForeignMessage{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -8631,22 +8702,22 @@ func (m *ForeignMessage) UnmarshalAlias(data []byte) error {
 // values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *ForeignMessage) UnmarshalReuse(data []byte) error {
-	var d pbfast.Decoder
-	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
+	var d runtime.Decoder
+	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
 // SizeVT is SizeOf.
-func (m *ForeignMessage) SizeVT() int { return m.PbfastSize() }
+func (m *ForeignMessage) SizeVT() int { return m.SizeOf() }
 
 // MarshalVT returns the message's encoding. It does not look for required fields.
 func (m *ForeignMessage) MarshalVT() ([]byte, error) {
 	if m == nil {
 		return nil, nil
 	}
-	size := m.PbfastSize()
+	size := m.SizeOf()
 	data := make([]byte, size)
 	n, err := m.MarshalToSizedBufferVT(data)
 	if err != nil {
@@ -8657,7 +8728,15 @@ func (m *ForeignMessage) MarshalVT() ([]byte, error) {
 
 // MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *ForeignMessage) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.PbfastSize()])
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+}
+
+// MarshalVTStrict returns the message's encoding. It does not look for required fields.
+func (m *ForeignMessage) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
+
+// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
+func (m *ForeignMessage) MarshalToVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
 // MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
@@ -8665,35 +8744,60 @@ func (m *ForeignMessage) MarshalToSizedBufferVT(data []byte) (int, error) {
 	if m == nil {
 		return 0, nil
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := m.pbfastEncode(&e, data, len(data))
 	return e.Written(w, i)
 }
 
+// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *ForeignMessage) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data)
+}
+
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *ForeignMessage) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{}
-	return m.pbfastDecode(&d, data, pbfast.DefaultDepth)
+	d := runtime.Decoder{Own: true, Apart: true}
+	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *ForeignMessage) UnmarshalVTUnsafe(data []byte) error {
-	var d pbfast.Decoder
-	return m.pbfastDecode(&d, data, pbfast.DefaultDepth)
+	var d runtime.Decoder
+	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
 }
 
-// PbfastSize is SizeOf, for the run time.
-func (m *ForeignMessage) PbfastSize() (n int) {
+// CloneVT is proto.Clone.
+func (m *ForeignMessage) CloneVT() *ForeignMessage {
+	if m == nil {
+		return nil
+	}
+	return proto.Clone(m).(*ForeignMessage)
+}
+
+// CloneMessageVT is CloneVT.
+func (m *ForeignMessage) CloneMessageVT() proto.Message { return m.CloneVT() }
+
+// EqualVT is proto.Equal.
+func (m *ForeignMessage) EqualVT(other *ForeignMessage) bool { return proto.Equal(m, other) }
+
+// EqualMessageVT is EqualVT, and false for a message of another type.
+func (m *ForeignMessage) EqualMessageVT(other proto.Message) bool {
+	o, ok := other.(*ForeignMessage)
+	return ok && m.EqualVT(o)
+}
+
+// SizeOf returns the length of the message's encoding in bytes.
+func (m *ForeignMessage) SizeOf() (n int) {
 	if m == nil {
 		return 0
 	}
 	if m.C != 0 {
-		n += 1 + pbfast.SizeVarint(uint64(int64(m.C)))
+		n += 1 + runtime.SizeVarint(uint64(int64(m.C)))
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *ForeignMessage) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
+func (m *ForeignMessage) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
 	if m == nil {
 		return w, i
 	}
@@ -8708,23 +8812,23 @@ func (m *ForeignMessage) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byt
 		w, i = e.Grow(w, i, 11)
 	}
 	if m.C != 0 {
-		i = pbfast.PutVarint(w, i, uint64(int64(m.C)))
+		i = runtime.PutVarint(w, i, uint64(int64(m.C)))
 		i--
 		w[i] = 0x8
 	}
 	return w, i
 }
 
-func (m *ForeignMessage) pbfastDecode(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *ForeignMessage) pbfastDecode(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -8733,22 +8837,22 @@ func (m *ForeignMessage) pbfastDecode(d *pbfast.Decoder, p []byte, depth int) er
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.C = int32(v)
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
 
-func (m *ForeignMessage) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *ForeignMessage) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	m.unknownFields = m.unknownFields[:0]
 	m.C = 0
@@ -8756,8 +8860,8 @@ func (m *ForeignMessage) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) err
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -8766,21 +8870,18 @@ func (m *ForeignMessage) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) err
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.C = int32(v)
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
-
-// SizeOf returns the length of the message's encoding in bytes.
-func (m *NullHypothesisProto3) SizeOf() int { return m.PbfastSize() }
 
 // MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
 func (m *NullHypothesisProto3) MarshalAppend(b []byte) ([]byte, error) {
@@ -8794,21 +8895,21 @@ func (m *NullHypothesisProto3) pbfastAppend(b []byte) []byte {
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
 func (m *NullHypothesisProto3) Unmarshal(data []byte) error {
 	*m = NullHypothesisProto3{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
-// UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
+// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
 func (m *NullHypothesisProto3) UnmarshalOwn(data []byte) error {
 	*m = NullHypothesisProto3{}
-	d := pbfast.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{Own: true, Apart: true}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -8817,8 +8918,8 @@ func (m *NullHypothesisProto3) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *NullHypothesisProto3) UnmarshalAlias(data []byte) error {
 	*m = NullHypothesisProto3{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -8828,22 +8929,22 @@ func (m *NullHypothesisProto3) UnmarshalAlias(data []byte) error {
 // values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *NullHypothesisProto3) UnmarshalReuse(data []byte) error {
-	var d pbfast.Decoder
-	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
+	var d runtime.Decoder
+	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
 // SizeVT is SizeOf.
-func (m *NullHypothesisProto3) SizeVT() int { return m.PbfastSize() }
+func (m *NullHypothesisProto3) SizeVT() int { return m.SizeOf() }
 
 // MarshalVT returns the message's encoding. It does not look for required fields.
 func (m *NullHypothesisProto3) MarshalVT() ([]byte, error) {
 	if m == nil {
 		return nil, nil
 	}
-	size := m.PbfastSize()
+	size := m.SizeOf()
 	data := make([]byte, size)
 	n, err := m.MarshalToSizedBufferVT(data)
 	if err != nil {
@@ -8854,7 +8955,15 @@ func (m *NullHypothesisProto3) MarshalVT() ([]byte, error) {
 
 // MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *NullHypothesisProto3) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.PbfastSize()])
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+}
+
+// MarshalVTStrict returns the message's encoding. It does not look for required fields.
+func (m *NullHypothesisProto3) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
+
+// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
+func (m *NullHypothesisProto3) MarshalToVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
 // MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
@@ -8862,32 +8971,59 @@ func (m *NullHypothesisProto3) MarshalToSizedBufferVT(data []byte) (int, error) 
 	if m == nil {
 		return 0, nil
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := m.pbfastEncode(&e, data, len(data))
 	return e.Written(w, i)
 }
 
+// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *NullHypothesisProto3) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data)
+}
+
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *NullHypothesisProto3) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{}
-	return m.pbfastDecode(&d, data, pbfast.DefaultDepth)
+	d := runtime.Decoder{Own: true, Apart: true}
+	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *NullHypothesisProto3) UnmarshalVTUnsafe(data []byte) error {
-	var d pbfast.Decoder
-	return m.pbfastDecode(&d, data, pbfast.DefaultDepth)
+	var d runtime.Decoder
+	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
 }
 
-// PbfastSize is SizeOf, for the run time.
-func (m *NullHypothesisProto3) PbfastSize() (n int) {
+// CloneVT is proto.Clone.
+func (m *NullHypothesisProto3) CloneVT() *NullHypothesisProto3 {
+	if m == nil {
+		return nil
+	}
+	return proto.Clone(m).(*NullHypothesisProto3)
+}
+
+// CloneMessageVT is CloneVT.
+func (m *NullHypothesisProto3) CloneMessageVT() proto.Message { return m.CloneVT() }
+
+// EqualVT is proto.Equal.
+func (m *NullHypothesisProto3) EqualVT(other *NullHypothesisProto3) bool {
+	return proto.Equal(m, other)
+}
+
+// EqualMessageVT is EqualVT, and false for a message of another type.
+func (m *NullHypothesisProto3) EqualMessageVT(other proto.Message) bool {
+	o, ok := other.(*NullHypothesisProto3)
+	return ok && m.EqualVT(o)
+}
+
+// SizeOf returns the length of the message's encoding in bytes.
+func (m *NullHypothesisProto3) SizeOf() (n int) {
 	if m == nil {
 		return 0
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *NullHypothesisProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
+func (m *NullHypothesisProto3) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
 	if m == nil {
 		return w, i
 	}
@@ -8901,53 +9037,50 @@ func (m *NullHypothesisProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) 
 	return w, i
 }
 
-func (m *NullHypothesisProto3) pbfastDecode(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *NullHypothesisProto3) pbfastDecode(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
 
-func (m *NullHypothesisProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *NullHypothesisProto3) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	m.unknownFields = m.unknownFields[:0]
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
-
-// SizeOf returns the length of the message's encoding in bytes.
-func (m *EnumOnlyProto3) SizeOf() int { return m.PbfastSize() }
 
 // MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
 func (m *EnumOnlyProto3) MarshalAppend(b []byte) ([]byte, error) {
@@ -8961,21 +9094,21 @@ func (m *EnumOnlyProto3) pbfastAppend(b []byte) []byte {
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
 func (m *EnumOnlyProto3) Unmarshal(data []byte) error {
 	*m = EnumOnlyProto3{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
-// UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
+// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
 func (m *EnumOnlyProto3) UnmarshalOwn(data []byte) error {
 	*m = EnumOnlyProto3{}
-	d := pbfast.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{Own: true, Apart: true}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -8984,8 +9117,8 @@ func (m *EnumOnlyProto3) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *EnumOnlyProto3) UnmarshalAlias(data []byte) error {
 	*m = EnumOnlyProto3{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -8995,22 +9128,22 @@ func (m *EnumOnlyProto3) UnmarshalAlias(data []byte) error {
 // values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *EnumOnlyProto3) UnmarshalReuse(data []byte) error {
-	var d pbfast.Decoder
-	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
+	var d runtime.Decoder
+	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
 // SizeVT is SizeOf.
-func (m *EnumOnlyProto3) SizeVT() int { return m.PbfastSize() }
+func (m *EnumOnlyProto3) SizeVT() int { return m.SizeOf() }
 
 // MarshalVT returns the message's encoding. It does not look for required fields.
 func (m *EnumOnlyProto3) MarshalVT() ([]byte, error) {
 	if m == nil {
 		return nil, nil
 	}
-	size := m.PbfastSize()
+	size := m.SizeOf()
 	data := make([]byte, size)
 	n, err := m.MarshalToSizedBufferVT(data)
 	if err != nil {
@@ -9021,7 +9154,15 @@ func (m *EnumOnlyProto3) MarshalVT() ([]byte, error) {
 
 // MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *EnumOnlyProto3) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.PbfastSize()])
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+}
+
+// MarshalVTStrict returns the message's encoding. It does not look for required fields.
+func (m *EnumOnlyProto3) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
+
+// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
+func (m *EnumOnlyProto3) MarshalToVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
 // MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
@@ -9029,32 +9170,57 @@ func (m *EnumOnlyProto3) MarshalToSizedBufferVT(data []byte) (int, error) {
 	if m == nil {
 		return 0, nil
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := m.pbfastEncode(&e, data, len(data))
 	return e.Written(w, i)
 }
 
+// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *EnumOnlyProto3) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data)
+}
+
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *EnumOnlyProto3) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{}
-	return m.pbfastDecode(&d, data, pbfast.DefaultDepth)
+	d := runtime.Decoder{Own: true, Apart: true}
+	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *EnumOnlyProto3) UnmarshalVTUnsafe(data []byte) error {
-	var d pbfast.Decoder
-	return m.pbfastDecode(&d, data, pbfast.DefaultDepth)
+	var d runtime.Decoder
+	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
 }
 
-// PbfastSize is SizeOf, for the run time.
-func (m *EnumOnlyProto3) PbfastSize() (n int) {
+// CloneVT is proto.Clone.
+func (m *EnumOnlyProto3) CloneVT() *EnumOnlyProto3 {
+	if m == nil {
+		return nil
+	}
+	return proto.Clone(m).(*EnumOnlyProto3)
+}
+
+// CloneMessageVT is CloneVT.
+func (m *EnumOnlyProto3) CloneMessageVT() proto.Message { return m.CloneVT() }
+
+// EqualVT is proto.Equal.
+func (m *EnumOnlyProto3) EqualVT(other *EnumOnlyProto3) bool { return proto.Equal(m, other) }
+
+// EqualMessageVT is EqualVT, and false for a message of another type.
+func (m *EnumOnlyProto3) EqualMessageVT(other proto.Message) bool {
+	o, ok := other.(*EnumOnlyProto3)
+	return ok && m.EqualVT(o)
+}
+
+// SizeOf returns the length of the message's encoding in bytes.
+func (m *EnumOnlyProto3) SizeOf() (n int) {
 	if m == nil {
 		return 0
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *EnumOnlyProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
+func (m *EnumOnlyProto3) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
 	if m == nil {
 		return w, i
 	}
@@ -9068,45 +9234,45 @@ func (m *EnumOnlyProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byt
 	return w, i
 }
 
-func (m *EnumOnlyProto3) pbfastDecode(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *EnumOnlyProto3) pbfastDecode(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
 
-func (m *EnumOnlyProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *EnumOnlyProto3) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	m.unknownFields = m.unknownFields[:0]
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -9115,16 +9281,16 @@ func (m *EnumOnlyProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) err
 
 func init() {
 	file_test_messages_proto3_editions_proto_init()
-	pbfast.Hook((*TestAllTypesProto3)(nil), &protoiface.Methods{
+	runtime.Hook((*TestAllTypesProto3)(nil), &protoiface.Methods{
 		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
 			m := in.Message.Interface().(*TestAllTypesProto3)
 			if m == nil {
 				return protoiface.SizeOutput{}
 			}
-			n, ok := pbfast.CachedSize(&m.sizeCache, in.Flags)
+			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
 			if !ok {
-				n = m.PbfastSize()
-				pbfast.CacheSize(&m.sizeCache, n)
+				n = m.SizeOf()
+				runtime.CacheSize(&m.sizeCache, n)
 			}
 			return protoiface.SizeOutput{Size: n}
 		},
@@ -9134,7 +9300,7 @@ func init() {
 				out.Buf = in.Buf
 				return out, nil
 			}
-			e := pbfast.Encoder{Flags: in.Flags}
+			e := runtime.Encoder{Flags: in.Flags}
 			w, i := e.StartCached(in.Buf, m, &m.sizeCache)
 			w, i = m.pbfastEncode(&e, w, i)
 			out.Buf, err = e.Finish(w, i)
@@ -9142,22 +9308,22 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*TestAllTypesProto3)
-			d := pbfast.Decoder{In: &in}
-			err = m.pbfastDecode(&d, pbfast.Copy(in.Buf), nil, in.Depth)
+			d := runtime.Decoder{In: &in, Own: true, Apart: true}
+			err = m.pbfastDecode(&d, in.Buf, nil, runtime.Depth(&in))
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
 		},
 	})
-	pbfast.Hook((*TestAllTypesProto3_NestedMessage)(nil), &protoiface.Methods{
+	runtime.Hook((*TestAllTypesProto3_NestedMessage)(nil), &protoiface.Methods{
 		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
 			m := in.Message.Interface().(*TestAllTypesProto3_NestedMessage)
 			if m == nil {
 				return protoiface.SizeOutput{}
 			}
-			n, ok := pbfast.CachedSize(&m.sizeCache, in.Flags)
+			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
 			if !ok {
-				n = m.PbfastSize()
-				pbfast.CacheSize(&m.sizeCache, n)
+				n = m.SizeOf()
+				runtime.CacheSize(&m.sizeCache, n)
 			}
 			return protoiface.SizeOutput{Size: n}
 		},
@@ -9167,7 +9333,7 @@ func init() {
 				out.Buf = in.Buf
 				return out, nil
 			}
-			e := pbfast.Encoder{Flags: in.Flags}
+			e := runtime.Encoder{Flags: in.Flags}
 			w, i := e.StartCached(in.Buf, m, &m.sizeCache)
 			w, i = m.pbfastEncode(&e, w, i)
 			out.Buf, err = e.Finish(w, i)
@@ -9175,22 +9341,22 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*TestAllTypesProto3_NestedMessage)
-			d := pbfast.Decoder{In: &in}
-			err = m.pbfastDecode(&d, pbfast.Copy(in.Buf), in.Depth)
+			d := runtime.Decoder{In: &in, Own: true, Apart: true}
+			err = m.pbfastDecode(&d, in.Buf, runtime.Depth(&in))
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
 		},
 	})
-	pbfast.Hook((*ForeignMessage)(nil), &protoiface.Methods{
+	runtime.Hook((*ForeignMessage)(nil), &protoiface.Methods{
 		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
 			m := in.Message.Interface().(*ForeignMessage)
 			if m == nil {
 				return protoiface.SizeOutput{}
 			}
-			n, ok := pbfast.CachedSize(&m.sizeCache, in.Flags)
+			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
 			if !ok {
-				n = m.PbfastSize()
-				pbfast.CacheSize(&m.sizeCache, n)
+				n = m.SizeOf()
+				runtime.CacheSize(&m.sizeCache, n)
 			}
 			return protoiface.SizeOutput{Size: n}
 		},
@@ -9205,22 +9371,22 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*ForeignMessage)
-			d := pbfast.Decoder{In: &in}
-			err = m.pbfastDecode(&d, in.Buf, in.Depth)
+			d := runtime.Decoder{In: &in, Own: true, Apart: true}
+			err = m.pbfastDecode(&d, in.Buf, runtime.Depth(&in))
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
 		},
 	})
-	pbfast.Hook((*NullHypothesisProto3)(nil), &protoiface.Methods{
+	runtime.Hook((*NullHypothesisProto3)(nil), &protoiface.Methods{
 		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
 			m := in.Message.Interface().(*NullHypothesisProto3)
 			if m == nil {
 				return protoiface.SizeOutput{}
 			}
-			n, ok := pbfast.CachedSize(&m.sizeCache, in.Flags)
+			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
 			if !ok {
-				n = m.PbfastSize()
-				pbfast.CacheSize(&m.sizeCache, n)
+				n = m.SizeOf()
+				runtime.CacheSize(&m.sizeCache, n)
 			}
 			return protoiface.SizeOutput{Size: n}
 		},
@@ -9235,22 +9401,22 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*NullHypothesisProto3)
-			d := pbfast.Decoder{In: &in}
-			err = m.pbfastDecode(&d, in.Buf, in.Depth)
+			d := runtime.Decoder{In: &in, Own: true, Apart: true}
+			err = m.pbfastDecode(&d, in.Buf, runtime.Depth(&in))
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
 		},
 	})
-	pbfast.Hook((*EnumOnlyProto3)(nil), &protoiface.Methods{
+	runtime.Hook((*EnumOnlyProto3)(nil), &protoiface.Methods{
 		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
 			m := in.Message.Interface().(*EnumOnlyProto3)
 			if m == nil {
 				return protoiface.SizeOutput{}
 			}
-			n, ok := pbfast.CachedSize(&m.sizeCache, in.Flags)
+			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
 			if !ok {
-				n = m.PbfastSize()
-				pbfast.CacheSize(&m.sizeCache, n)
+				n = m.SizeOf()
+				runtime.CacheSize(&m.sizeCache, n)
 			}
 			return protoiface.SizeOutput{Size: n}
 		},
@@ -9265,8 +9431,8 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*EnumOnlyProto3)
-			d := pbfast.Decoder{In: &in}
-			err = m.pbfastDecode(&d, in.Buf, in.Depth)
+			d := runtime.Decoder{In: &in, Own: true, Apart: true}
+			err = m.pbfastDecode(&d, in.Buf, runtime.Depth(&in))
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
 		},

@@ -4,6 +4,7 @@
 package proto3opaque
 
 import (
+	proto "google.golang.org/protobuf/proto"
 	protoiface "google.golang.org/protobuf/runtime/protoiface"
 	anypb "google.golang.org/protobuf/types/known/anypb"
 	durationpb "google.golang.org/protobuf/types/known/durationpb"
@@ -12,40 +13,37 @@ import (
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	wrapperspb "google.golang.org/protobuf/types/known/wrapperspb"
 	math "math"
-	pbfast "postage/pbfast"
+	runtime "postage/pbfast/runtime"
 	validutf8 "postage/pbfast/validutf8"
 	slices "slices"
 )
-
-// SizeOf returns the length of the message's encoding in bytes.
-func (m *TestAllTypesProto3) SizeOf() int { return m.PbfastSize() }
 
 // MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
 func (m *TestAllTypesProto3) MarshalAppend(b []byte) ([]byte, error) {
 	if m == nil {
 		return b, nil
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := e.Start(b, m)
 	w, i = m.pbfastEncode(&e, w, i)
 	return e.Finish(w, i)
 }
 
-// Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
 func (m *TestAllTypesProto3) Unmarshal(data []byte) error {
 	*m = TestAllTypesProto3{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, pbfast.Copy(data), nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, runtime.Copy(data), nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
-// UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
+// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
 func (m *TestAllTypesProto3) UnmarshalOwn(data []byte) error {
 	*m = TestAllTypesProto3{}
-	d := pbfast.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{Own: true, Apart: true}
+	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -54,8 +52,8 @@ func (m *TestAllTypesProto3) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *TestAllTypesProto3) UnmarshalAlias(data []byte) error {
 	*m = TestAllTypesProto3{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -65,22 +63,22 @@ func (m *TestAllTypesProto3) UnmarshalAlias(data []byte) error {
 // values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestAllTypesProto3) UnmarshalReuse(data []byte) error {
-	var d pbfast.Decoder
-	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
+	var d runtime.Decoder
+	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
 // SizeVT is SizeOf.
-func (m *TestAllTypesProto3) SizeVT() int { return m.PbfastSize() }
+func (m *TestAllTypesProto3) SizeVT() int { return m.SizeOf() }
 
 // MarshalVT returns the message's encoding. It does not look for required fields.
 func (m *TestAllTypesProto3) MarshalVT() ([]byte, error) {
 	if m == nil {
 		return nil, nil
 	}
-	size := m.PbfastSize()
+	size := m.SizeOf()
 	data := make([]byte, size)
 	n, err := m.MarshalToSizedBufferVT(data)
 	if err != nil {
@@ -91,7 +89,15 @@ func (m *TestAllTypesProto3) MarshalVT() ([]byte, error) {
 
 // MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *TestAllTypesProto3) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.PbfastSize()])
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+}
+
+// MarshalVTStrict returns the message's encoding. It does not look for required fields.
+func (m *TestAllTypesProto3) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
+
+// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
+func (m *TestAllTypesProto3) MarshalToVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
 // MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
@@ -99,45 +105,70 @@ func (m *TestAllTypesProto3) MarshalToSizedBufferVT(data []byte) (int, error) {
 	if m == nil {
 		return 0, nil
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := m.pbfastEncode(&e, data, len(data))
 	return e.Written(w, i)
 }
 
+// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *TestAllTypesProto3) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data)
+}
+
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestAllTypesProto3) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{}
-	return m.pbfastDecode(&d, pbfast.Copy(data), nil, pbfast.DefaultDepth)
+	d := runtime.Decoder{Own: true, Apart: true}
+	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *TestAllTypesProto3) UnmarshalVTUnsafe(data []byte) error {
-	var d pbfast.Decoder
-	return m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth)
+	var d runtime.Decoder
+	return m.pbfastDecode(&d, data, nil, runtime.DefaultDepth)
 }
 
-// PbfastSize is SizeOf, for the run time.
-func (m *TestAllTypesProto3) PbfastSize() (n int) {
+// CloneVT is proto.Clone.
+func (m *TestAllTypesProto3) CloneVT() *TestAllTypesProto3 {
+	if m == nil {
+		return nil
+	}
+	return proto.Clone(m).(*TestAllTypesProto3)
+}
+
+// CloneMessageVT is CloneVT.
+func (m *TestAllTypesProto3) CloneMessageVT() proto.Message { return m.CloneVT() }
+
+// EqualVT is proto.Equal.
+func (m *TestAllTypesProto3) EqualVT(other *TestAllTypesProto3) bool { return proto.Equal(m, other) }
+
+// EqualMessageVT is EqualVT, and false for a message of another type.
+func (m *TestAllTypesProto3) EqualMessageVT(other proto.Message) bool {
+	o, ok := other.(*TestAllTypesProto3)
+	return ok && m.EqualVT(o)
+}
+
+// SizeOf returns the length of the message's encoding in bytes.
+func (m *TestAllTypesProto3) SizeOf() (n int) {
 	if m == nil {
 		return 0
 	}
 	if m.xxx_hidden_OptionalInt32 != 0 {
-		n += 1 + pbfast.SizeVarint(uint64(int64(m.xxx_hidden_OptionalInt32)))
+		n += 1 + runtime.SizeVarint(uint64(int64(m.xxx_hidden_OptionalInt32)))
 	}
 	if m.xxx_hidden_OptionalInt64 != 0 {
-		n += 1 + pbfast.SizeVarint(uint64(m.xxx_hidden_OptionalInt64))
+		n += 1 + runtime.SizeVarint(uint64(m.xxx_hidden_OptionalInt64))
 	}
 	if m.xxx_hidden_OptionalUint32 != 0 {
-		n += 1 + pbfast.SizeVarint(uint64(m.xxx_hidden_OptionalUint32))
+		n += 1 + runtime.SizeVarint(uint64(m.xxx_hidden_OptionalUint32))
 	}
 	if m.xxx_hidden_OptionalUint64 != 0 {
-		n += 1 + pbfast.SizeVarint(m.xxx_hidden_OptionalUint64)
+		n += 1 + runtime.SizeVarint(m.xxx_hidden_OptionalUint64)
 	}
 	if m.xxx_hidden_OptionalSint32 != 0 {
-		n += 1 + pbfast.SizeVarint(pbfast.ZigZag(int64(m.xxx_hidden_OptionalSint32)))
+		n += 1 + runtime.SizeVarint(runtime.ZigZag(int64(m.xxx_hidden_OptionalSint32)))
 	}
 	if m.xxx_hidden_OptionalSint64 != 0 {
-		n += 1 + pbfast.SizeVarint(pbfast.ZigZag(int64(m.xxx_hidden_OptionalSint64)))
+		n += 1 + runtime.SizeVarint(runtime.ZigZag(int64(m.xxx_hidden_OptionalSint64)))
 	}
 	if m.xxx_hidden_OptionalFixed32 != 0 {
 		n += 1 + 4
@@ -162,289 +193,289 @@ func (m *TestAllTypesProto3) PbfastSize() (n int) {
 	}
 	if len(m.xxx_hidden_OptionalString) > 0 {
 		l := len(m.xxx_hidden_OptionalString)
-		n += 1 + l + pbfast.SizeVarint(uint64(l))
+		n += 1 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.xxx_hidden_OptionalBytes) > 0 {
 		l := len(m.xxx_hidden_OptionalBytes)
-		n += 1 + l + pbfast.SizeVarint(uint64(l))
+		n += 1 + l + runtime.SizeVarint(uint64(l))
 	}
 	if m.xxx_hidden_OptionalNestedMessage != nil {
-		l := m.xxx_hidden_OptionalNestedMessage.PbfastSize()
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := m.xxx_hidden_OptionalNestedMessage.SizeOf()
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if m.xxx_hidden_OptionalForeignMessage != nil {
-		l := m.xxx_hidden_OptionalForeignMessage.PbfastSize()
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := m.xxx_hidden_OptionalForeignMessage.SizeOf()
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if m.xxx_hidden_OptionalNestedEnum != 0 {
-		n += 2 + pbfast.SizeVarint(uint64(int64(m.xxx_hidden_OptionalNestedEnum)))
+		n += 2 + runtime.SizeVarint(uint64(int64(m.xxx_hidden_OptionalNestedEnum)))
 	}
 	if m.xxx_hidden_OptionalForeignEnum != 0 {
-		n += 2 + pbfast.SizeVarint(uint64(int64(m.xxx_hidden_OptionalForeignEnum)))
+		n += 2 + runtime.SizeVarint(uint64(int64(m.xxx_hidden_OptionalForeignEnum)))
 	}
 	if m.xxx_hidden_OptionalAliasedEnum != 0 {
-		n += 2 + pbfast.SizeVarint(uint64(int64(m.xxx_hidden_OptionalAliasedEnum)))
+		n += 2 + runtime.SizeVarint(uint64(int64(m.xxx_hidden_OptionalAliasedEnum)))
 	}
 	if len(m.xxx_hidden_OptionalStringPiece) > 0 {
 		l := len(m.xxx_hidden_OptionalStringPiece)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.xxx_hidden_OptionalCord) > 0 {
 		l := len(m.xxx_hidden_OptionalCord)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if m.xxx_hidden_RecursiveMessage != nil {
-		l := m.xxx_hidden_RecursiveMessage.PbfastSize()
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := m.xxx_hidden_RecursiveMessage.SizeOf()
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.xxx_hidden_RepeatedInt32) > 0 {
-		l := pbfast.SizeVarints(m.xxx_hidden_RepeatedInt32)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.SizeVarints(m.xxx_hidden_RepeatedInt32)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.xxx_hidden_RepeatedInt64) > 0 {
-		l := pbfast.SizeVarints(m.xxx_hidden_RepeatedInt64)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.SizeVarints(m.xxx_hidden_RepeatedInt64)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.xxx_hidden_RepeatedUint32) > 0 {
-		l := pbfast.SizeVarints(m.xxx_hidden_RepeatedUint32)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.SizeVarints(m.xxx_hidden_RepeatedUint32)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.xxx_hidden_RepeatedUint64) > 0 {
-		l := pbfast.SizeVarints(m.xxx_hidden_RepeatedUint64)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.SizeVarints(m.xxx_hidden_RepeatedUint64)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.xxx_hidden_RepeatedSint32) > 0 {
-		l := pbfast.SizeZigZags(m.xxx_hidden_RepeatedSint32)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.SizeZigZags(m.xxx_hidden_RepeatedSint32)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.xxx_hidden_RepeatedSint64) > 0 {
-		l := pbfast.SizeZigZags(m.xxx_hidden_RepeatedSint64)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.SizeZigZags(m.xxx_hidden_RepeatedSint64)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.xxx_hidden_RepeatedFixed32) > 0 {
 		l := 4 * len(m.xxx_hidden_RepeatedFixed32)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.xxx_hidden_RepeatedFixed64) > 0 {
 		l := 8 * len(m.xxx_hidden_RepeatedFixed64)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.xxx_hidden_RepeatedSfixed32) > 0 {
 		l := 4 * len(m.xxx_hidden_RepeatedSfixed32)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.xxx_hidden_RepeatedSfixed64) > 0 {
 		l := 8 * len(m.xxx_hidden_RepeatedSfixed64)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.xxx_hidden_RepeatedFloat) > 0 {
 		l := 4 * len(m.xxx_hidden_RepeatedFloat)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.xxx_hidden_RepeatedDouble) > 0 {
 		l := 8 * len(m.xxx_hidden_RepeatedDouble)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.xxx_hidden_RepeatedBool) > 0 {
 		l := len(m.xxx_hidden_RepeatedBool)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	for _, v := range m.xxx_hidden_RepeatedString {
 		l := len(v)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	for _, v := range m.xxx_hidden_RepeatedBytes {
 		l := len(v)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if m.xxx_hidden_RepeatedNestedMessage != nil {
 		for _, v := range *m.xxx_hidden_RepeatedNestedMessage {
-			l := v.PbfastSize()
-			n += 2 + l + pbfast.SizeVarint(uint64(l))
+			l := v.SizeOf()
+			n += 2 + l + runtime.SizeVarint(uint64(l))
 		}
 	}
 	if m.xxx_hidden_RepeatedForeignMessage != nil {
 		for _, v := range *m.xxx_hidden_RepeatedForeignMessage {
-			l := v.PbfastSize()
-			n += 2 + l + pbfast.SizeVarint(uint64(l))
+			l := v.SizeOf()
+			n += 2 + l + runtime.SizeVarint(uint64(l))
 		}
 	}
 	if len(m.xxx_hidden_RepeatedNestedEnum) > 0 {
-		l := pbfast.SizeVarints(m.xxx_hidden_RepeatedNestedEnum)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.SizeVarints(m.xxx_hidden_RepeatedNestedEnum)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.xxx_hidden_RepeatedForeignEnum) > 0 {
-		l := pbfast.SizeVarints(m.xxx_hidden_RepeatedForeignEnum)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.SizeVarints(m.xxx_hidden_RepeatedForeignEnum)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	for _, v := range m.xxx_hidden_RepeatedStringPiece {
 		l := len(v)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	for _, v := range m.xxx_hidden_RepeatedCord {
 		l := len(v)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	for k, v := range m.xxx_hidden_MapInt32Int32 {
-		e := 2 + pbfast.SizeVarint(uint64(int64(k)))
-		e += pbfast.SizeVarint(uint64(int64(v)))
-		n += 2 + e + pbfast.SizeVarint(uint64(e))
+		e := 2 + runtime.SizeVarint(uint64(int64(k)))
+		e += runtime.SizeVarint(uint64(int64(v)))
+		n += 2 + e + runtime.SizeVarint(uint64(e))
 	}
 	for k, v := range m.xxx_hidden_MapInt64Int64 {
-		e := 2 + pbfast.SizeVarint(uint64(k))
-		e += pbfast.SizeVarint(uint64(v))
-		n += 2 + e + pbfast.SizeVarint(uint64(e))
+		e := 2 + runtime.SizeVarint(uint64(k))
+		e += runtime.SizeVarint(uint64(v))
+		n += 2 + e + runtime.SizeVarint(uint64(e))
 	}
 	for k, v := range m.xxx_hidden_MapUint32Uint32 {
-		e := 2 + pbfast.SizeVarint(uint64(k))
-		e += pbfast.SizeVarint(uint64(v))
-		n += 2 + e + pbfast.SizeVarint(uint64(e))
+		e := 2 + runtime.SizeVarint(uint64(k))
+		e += runtime.SizeVarint(uint64(v))
+		n += 2 + e + runtime.SizeVarint(uint64(e))
 	}
 	for k, v := range m.xxx_hidden_MapUint64Uint64 {
-		e := 2 + pbfast.SizeVarint(k)
-		e += pbfast.SizeVarint(v)
-		n += 2 + e + pbfast.SizeVarint(uint64(e))
+		e := 2 + runtime.SizeVarint(k)
+		e += runtime.SizeVarint(v)
+		n += 2 + e + runtime.SizeVarint(uint64(e))
 	}
 	for k, v := range m.xxx_hidden_MapSint32Sint32 {
-		e := 2 + pbfast.SizeVarint(pbfast.ZigZag(int64(k)))
-		e += pbfast.SizeVarint(pbfast.ZigZag(int64(v)))
-		n += 2 + e + pbfast.SizeVarint(uint64(e))
+		e := 2 + runtime.SizeVarint(runtime.ZigZag(int64(k)))
+		e += runtime.SizeVarint(runtime.ZigZag(int64(v)))
+		n += 2 + e + runtime.SizeVarint(uint64(e))
 	}
 	for k, v := range m.xxx_hidden_MapSint64Sint64 {
-		e := 2 + pbfast.SizeVarint(pbfast.ZigZag(int64(k)))
-		e += pbfast.SizeVarint(pbfast.ZigZag(int64(v)))
-		n += 2 + e + pbfast.SizeVarint(uint64(e))
+		e := 2 + runtime.SizeVarint(runtime.ZigZag(int64(k)))
+		e += runtime.SizeVarint(runtime.ZigZag(int64(v)))
+		n += 2 + e + runtime.SizeVarint(uint64(e))
 	}
 	if len(m.xxx_hidden_MapFixed32Fixed32) > 0 {
-		n += len(m.xxx_hidden_MapFixed32Fixed32) * (2 + (2 + 4 + 4) + pbfast.SizeVarint(uint64((2 + 4 + 4))))
+		n += len(m.xxx_hidden_MapFixed32Fixed32) * (2 + (2 + 4 + 4) + runtime.SizeVarint(uint64((2 + 4 + 4))))
 	}
 	if len(m.xxx_hidden_MapFixed64Fixed64) > 0 {
-		n += len(m.xxx_hidden_MapFixed64Fixed64) * (2 + (2 + 8 + 8) + pbfast.SizeVarint(uint64((2 + 8 + 8))))
+		n += len(m.xxx_hidden_MapFixed64Fixed64) * (2 + (2 + 8 + 8) + runtime.SizeVarint(uint64((2 + 8 + 8))))
 	}
 	if len(m.xxx_hidden_MapSfixed32Sfixed32) > 0 {
-		n += len(m.xxx_hidden_MapSfixed32Sfixed32) * (2 + (2 + 4 + 4) + pbfast.SizeVarint(uint64((2 + 4 + 4))))
+		n += len(m.xxx_hidden_MapSfixed32Sfixed32) * (2 + (2 + 4 + 4) + runtime.SizeVarint(uint64((2 + 4 + 4))))
 	}
 	if len(m.xxx_hidden_MapSfixed64Sfixed64) > 0 {
-		n += len(m.xxx_hidden_MapSfixed64Sfixed64) * (2 + (2 + 8 + 8) + pbfast.SizeVarint(uint64((2 + 8 + 8))))
+		n += len(m.xxx_hidden_MapSfixed64Sfixed64) * (2 + (2 + 8 + 8) + runtime.SizeVarint(uint64((2 + 8 + 8))))
 	}
 	for k, _ := range m.xxx_hidden_MapInt32Float {
-		e := 2 + pbfast.SizeVarint(uint64(int64(k)))
+		e := 2 + runtime.SizeVarint(uint64(int64(k)))
 		e += 4
-		n += 2 + e + pbfast.SizeVarint(uint64(e))
+		n += 2 + e + runtime.SizeVarint(uint64(e))
 	}
 	for k, _ := range m.xxx_hidden_MapInt32Double {
-		e := 2 + pbfast.SizeVarint(uint64(int64(k)))
+		e := 2 + runtime.SizeVarint(uint64(int64(k)))
 		e += 8
-		n += 2 + e + pbfast.SizeVarint(uint64(e))
+		n += 2 + e + runtime.SizeVarint(uint64(e))
 	}
 	if len(m.xxx_hidden_MapBoolBool) > 0 {
-		n += len(m.xxx_hidden_MapBoolBool) * (2 + (2 + 1 + 1) + pbfast.SizeVarint(uint64((2 + 1 + 1))))
+		n += len(m.xxx_hidden_MapBoolBool) * (2 + (2 + 1 + 1) + runtime.SizeVarint(uint64((2 + 1 + 1))))
 	}
 	for k, v := range m.xxx_hidden_MapStringString {
-		e := 2 + len(k) + pbfast.SizeVarint(uint64(len(k)))
-		e += len(v) + pbfast.SizeVarint(uint64(len(v)))
-		n += 2 + e + pbfast.SizeVarint(uint64(e))
+		e := 2 + len(k) + runtime.SizeVarint(uint64(len(k)))
+		e += len(v) + runtime.SizeVarint(uint64(len(v)))
+		n += 2 + e + runtime.SizeVarint(uint64(e))
 	}
 	for k, v := range m.xxx_hidden_MapStringBytes {
-		e := 2 + len(k) + pbfast.SizeVarint(uint64(len(k)))
-		e += len(v) + pbfast.SizeVarint(uint64(len(v)))
-		n += 2 + e + pbfast.SizeVarint(uint64(e))
+		e := 2 + len(k) + runtime.SizeVarint(uint64(len(k)))
+		e += len(v) + runtime.SizeVarint(uint64(len(v)))
+		n += 2 + e + runtime.SizeVarint(uint64(e))
 	}
 	for k, v := range m.xxx_hidden_MapStringNestedMessage {
-		e := 2 + len(k) + pbfast.SizeVarint(uint64(len(k)))
-		l := v.PbfastSize()
-		e += l + pbfast.SizeVarint(uint64(l))
-		n += 2 + e + pbfast.SizeVarint(uint64(e))
+		e := 2 + len(k) + runtime.SizeVarint(uint64(len(k)))
+		l := v.SizeOf()
+		e += l + runtime.SizeVarint(uint64(l))
+		n += 2 + e + runtime.SizeVarint(uint64(e))
 	}
 	for k, v := range m.xxx_hidden_MapStringForeignMessage {
-		e := 2 + len(k) + pbfast.SizeVarint(uint64(len(k)))
-		l := v.PbfastSize()
-		e += l + pbfast.SizeVarint(uint64(l))
-		n += 2 + e + pbfast.SizeVarint(uint64(e))
+		e := 2 + len(k) + runtime.SizeVarint(uint64(len(k)))
+		l := v.SizeOf()
+		e += l + runtime.SizeVarint(uint64(l))
+		n += 2 + e + runtime.SizeVarint(uint64(e))
 	}
 	for k, v := range m.xxx_hidden_MapStringNestedEnum {
-		e := 2 + len(k) + pbfast.SizeVarint(uint64(len(k)))
-		e += pbfast.SizeVarint(uint64(int64(v)))
-		n += 2 + e + pbfast.SizeVarint(uint64(e))
+		e := 2 + len(k) + runtime.SizeVarint(uint64(len(k)))
+		e += runtime.SizeVarint(uint64(int64(v)))
+		n += 2 + e + runtime.SizeVarint(uint64(e))
 	}
 	for k, v := range m.xxx_hidden_MapStringForeignEnum {
-		e := 2 + len(k) + pbfast.SizeVarint(uint64(len(k)))
-		e += pbfast.SizeVarint(uint64(int64(v)))
-		n += 2 + e + pbfast.SizeVarint(uint64(e))
+		e := 2 + len(k) + runtime.SizeVarint(uint64(len(k)))
+		e += runtime.SizeVarint(uint64(int64(v)))
+		n += 2 + e + runtime.SizeVarint(uint64(e))
 	}
 	if len(m.xxx_hidden_PackedInt32) > 0 {
-		l := pbfast.SizeVarints(m.xxx_hidden_PackedInt32)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.SizeVarints(m.xxx_hidden_PackedInt32)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.xxx_hidden_PackedInt64) > 0 {
-		l := pbfast.SizeVarints(m.xxx_hidden_PackedInt64)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.SizeVarints(m.xxx_hidden_PackedInt64)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.xxx_hidden_PackedUint32) > 0 {
-		l := pbfast.SizeVarints(m.xxx_hidden_PackedUint32)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.SizeVarints(m.xxx_hidden_PackedUint32)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.xxx_hidden_PackedUint64) > 0 {
-		l := pbfast.SizeVarints(m.xxx_hidden_PackedUint64)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.SizeVarints(m.xxx_hidden_PackedUint64)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.xxx_hidden_PackedSint32) > 0 {
-		l := pbfast.SizeZigZags(m.xxx_hidden_PackedSint32)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.SizeZigZags(m.xxx_hidden_PackedSint32)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.xxx_hidden_PackedSint64) > 0 {
-		l := pbfast.SizeZigZags(m.xxx_hidden_PackedSint64)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.SizeZigZags(m.xxx_hidden_PackedSint64)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.xxx_hidden_PackedFixed32) > 0 {
 		l := 4 * len(m.xxx_hidden_PackedFixed32)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.xxx_hidden_PackedFixed64) > 0 {
 		l := 8 * len(m.xxx_hidden_PackedFixed64)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.xxx_hidden_PackedSfixed32) > 0 {
 		l := 4 * len(m.xxx_hidden_PackedSfixed32)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.xxx_hidden_PackedSfixed64) > 0 {
 		l := 8 * len(m.xxx_hidden_PackedSfixed64)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.xxx_hidden_PackedFloat) > 0 {
 		l := 4 * len(m.xxx_hidden_PackedFloat)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.xxx_hidden_PackedDouble) > 0 {
 		l := 8 * len(m.xxx_hidden_PackedDouble)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.xxx_hidden_PackedBool) > 0 {
 		l := len(m.xxx_hidden_PackedBool)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.xxx_hidden_PackedNestedEnum) > 0 {
-		l := pbfast.SizeVarints(m.xxx_hidden_PackedNestedEnum)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.SizeVarints(m.xxx_hidden_PackedNestedEnum)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.xxx_hidden_UnpackedInt32) > 0 {
-		n += 2*len(m.xxx_hidden_UnpackedInt32) + pbfast.SizeVarints(m.xxx_hidden_UnpackedInt32)
+		n += 2*len(m.xxx_hidden_UnpackedInt32) + runtime.SizeVarints(m.xxx_hidden_UnpackedInt32)
 	}
 	if len(m.xxx_hidden_UnpackedInt64) > 0 {
-		n += 2*len(m.xxx_hidden_UnpackedInt64) + pbfast.SizeVarints(m.xxx_hidden_UnpackedInt64)
+		n += 2*len(m.xxx_hidden_UnpackedInt64) + runtime.SizeVarints(m.xxx_hidden_UnpackedInt64)
 	}
 	if len(m.xxx_hidden_UnpackedUint32) > 0 {
-		n += 2*len(m.xxx_hidden_UnpackedUint32) + pbfast.SizeVarints(m.xxx_hidden_UnpackedUint32)
+		n += 2*len(m.xxx_hidden_UnpackedUint32) + runtime.SizeVarints(m.xxx_hidden_UnpackedUint32)
 	}
 	if len(m.xxx_hidden_UnpackedUint64) > 0 {
-		n += 2*len(m.xxx_hidden_UnpackedUint64) + pbfast.SizeVarints(m.xxx_hidden_UnpackedUint64)
+		n += 2*len(m.xxx_hidden_UnpackedUint64) + runtime.SizeVarints(m.xxx_hidden_UnpackedUint64)
 	}
 	if len(m.xxx_hidden_UnpackedSint32) > 0 {
-		n += 2*len(m.xxx_hidden_UnpackedSint32) + pbfast.SizeZigZags(m.xxx_hidden_UnpackedSint32)
+		n += 2*len(m.xxx_hidden_UnpackedSint32) + runtime.SizeZigZags(m.xxx_hidden_UnpackedSint32)
 	}
 	if len(m.xxx_hidden_UnpackedSint64) > 0 {
-		n += 2*len(m.xxx_hidden_UnpackedSint64) + pbfast.SizeZigZags(m.xxx_hidden_UnpackedSint64)
+		n += 2*len(m.xxx_hidden_UnpackedSint64) + runtime.SizeZigZags(m.xxx_hidden_UnpackedSint64)
 	}
 	if len(m.xxx_hidden_UnpackedFixed32) > 0 {
 		n += 2*len(m.xxx_hidden_UnpackedFixed32) + 4*len(m.xxx_hidden_UnpackedFixed32)
@@ -468,240 +499,240 @@ func (m *TestAllTypesProto3) PbfastSize() (n int) {
 		n += 2*len(m.xxx_hidden_UnpackedBool) + len(m.xxx_hidden_UnpackedBool)
 	}
 	if len(m.xxx_hidden_UnpackedNestedEnum) > 0 {
-		n += 2*len(m.xxx_hidden_UnpackedNestedEnum) + pbfast.SizeVarints(m.xxx_hidden_UnpackedNestedEnum)
+		n += 2*len(m.xxx_hidden_UnpackedNestedEnum) + runtime.SizeVarints(m.xxx_hidden_UnpackedNestedEnum)
 	}
 	if m.xxx_hidden_OptionalBoolWrapper != nil {
-		l := pbfast.ForeignSize(m.xxx_hidden_OptionalBoolWrapper)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.ForeignSize(m.xxx_hidden_OptionalBoolWrapper)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if m.xxx_hidden_OptionalInt32Wrapper != nil {
-		l := pbfast.ForeignSize(m.xxx_hidden_OptionalInt32Wrapper)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.ForeignSize(m.xxx_hidden_OptionalInt32Wrapper)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if m.xxx_hidden_OptionalInt64Wrapper != nil {
-		l := pbfast.ForeignSize(m.xxx_hidden_OptionalInt64Wrapper)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.ForeignSize(m.xxx_hidden_OptionalInt64Wrapper)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if m.xxx_hidden_OptionalUint32Wrapper != nil {
-		l := pbfast.ForeignSize(m.xxx_hidden_OptionalUint32Wrapper)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.ForeignSize(m.xxx_hidden_OptionalUint32Wrapper)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if m.xxx_hidden_OptionalUint64Wrapper != nil {
-		l := pbfast.ForeignSize(m.xxx_hidden_OptionalUint64Wrapper)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.ForeignSize(m.xxx_hidden_OptionalUint64Wrapper)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if m.xxx_hidden_OptionalFloatWrapper != nil {
-		l := pbfast.ForeignSize(m.xxx_hidden_OptionalFloatWrapper)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.ForeignSize(m.xxx_hidden_OptionalFloatWrapper)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if m.xxx_hidden_OptionalDoubleWrapper != nil {
-		l := pbfast.ForeignSize(m.xxx_hidden_OptionalDoubleWrapper)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.ForeignSize(m.xxx_hidden_OptionalDoubleWrapper)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if m.xxx_hidden_OptionalStringWrapper != nil {
-		l := pbfast.ForeignSize(m.xxx_hidden_OptionalStringWrapper)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.ForeignSize(m.xxx_hidden_OptionalStringWrapper)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if m.xxx_hidden_OptionalBytesWrapper != nil {
-		l := pbfast.ForeignSize(m.xxx_hidden_OptionalBytesWrapper)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.ForeignSize(m.xxx_hidden_OptionalBytesWrapper)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if m.xxx_hidden_RepeatedBoolWrapper != nil {
 		for _, v := range *m.xxx_hidden_RepeatedBoolWrapper {
-			l := pbfast.ForeignSize(v)
-			n += 2 + l + pbfast.SizeVarint(uint64(l))
+			l := runtime.ForeignSize(v)
+			n += 2 + l + runtime.SizeVarint(uint64(l))
 		}
 	}
 	if m.xxx_hidden_RepeatedInt32Wrapper != nil {
 		for _, v := range *m.xxx_hidden_RepeatedInt32Wrapper {
-			l := pbfast.ForeignSize(v)
-			n += 2 + l + pbfast.SizeVarint(uint64(l))
+			l := runtime.ForeignSize(v)
+			n += 2 + l + runtime.SizeVarint(uint64(l))
 		}
 	}
 	if m.xxx_hidden_RepeatedInt64Wrapper != nil {
 		for _, v := range *m.xxx_hidden_RepeatedInt64Wrapper {
-			l := pbfast.ForeignSize(v)
-			n += 2 + l + pbfast.SizeVarint(uint64(l))
+			l := runtime.ForeignSize(v)
+			n += 2 + l + runtime.SizeVarint(uint64(l))
 		}
 	}
 	if m.xxx_hidden_RepeatedUint32Wrapper != nil {
 		for _, v := range *m.xxx_hidden_RepeatedUint32Wrapper {
-			l := pbfast.ForeignSize(v)
-			n += 2 + l + pbfast.SizeVarint(uint64(l))
+			l := runtime.ForeignSize(v)
+			n += 2 + l + runtime.SizeVarint(uint64(l))
 		}
 	}
 	if m.xxx_hidden_RepeatedUint64Wrapper != nil {
 		for _, v := range *m.xxx_hidden_RepeatedUint64Wrapper {
-			l := pbfast.ForeignSize(v)
-			n += 2 + l + pbfast.SizeVarint(uint64(l))
+			l := runtime.ForeignSize(v)
+			n += 2 + l + runtime.SizeVarint(uint64(l))
 		}
 	}
 	if m.xxx_hidden_RepeatedFloatWrapper != nil {
 		for _, v := range *m.xxx_hidden_RepeatedFloatWrapper {
-			l := pbfast.ForeignSize(v)
-			n += 2 + l + pbfast.SizeVarint(uint64(l))
+			l := runtime.ForeignSize(v)
+			n += 2 + l + runtime.SizeVarint(uint64(l))
 		}
 	}
 	if m.xxx_hidden_RepeatedDoubleWrapper != nil {
 		for _, v := range *m.xxx_hidden_RepeatedDoubleWrapper {
-			l := pbfast.ForeignSize(v)
-			n += 2 + l + pbfast.SizeVarint(uint64(l))
+			l := runtime.ForeignSize(v)
+			n += 2 + l + runtime.SizeVarint(uint64(l))
 		}
 	}
 	if m.xxx_hidden_RepeatedStringWrapper != nil {
 		for _, v := range *m.xxx_hidden_RepeatedStringWrapper {
-			l := pbfast.ForeignSize(v)
-			n += 2 + l + pbfast.SizeVarint(uint64(l))
+			l := runtime.ForeignSize(v)
+			n += 2 + l + runtime.SizeVarint(uint64(l))
 		}
 	}
 	if m.xxx_hidden_RepeatedBytesWrapper != nil {
 		for _, v := range *m.xxx_hidden_RepeatedBytesWrapper {
-			l := pbfast.ForeignSize(v)
-			n += 2 + l + pbfast.SizeVarint(uint64(l))
+			l := runtime.ForeignSize(v)
+			n += 2 + l + runtime.SizeVarint(uint64(l))
 		}
 	}
 	if m.xxx_hidden_OptionalDuration != nil {
-		l := pbfast.ForeignSize(m.xxx_hidden_OptionalDuration)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.ForeignSize(m.xxx_hidden_OptionalDuration)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if m.xxx_hidden_OptionalTimestamp != nil {
-		l := pbfast.ForeignSize(m.xxx_hidden_OptionalTimestamp)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.ForeignSize(m.xxx_hidden_OptionalTimestamp)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if m.xxx_hidden_OptionalFieldMask != nil {
-		l := pbfast.ForeignSize(m.xxx_hidden_OptionalFieldMask)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.ForeignSize(m.xxx_hidden_OptionalFieldMask)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if m.xxx_hidden_OptionalStruct != nil {
-		l := pbfast.ForeignSize(m.xxx_hidden_OptionalStruct)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.ForeignSize(m.xxx_hidden_OptionalStruct)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if m.xxx_hidden_OptionalAny != nil {
-		l := pbfast.ForeignSize(m.xxx_hidden_OptionalAny)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.ForeignSize(m.xxx_hidden_OptionalAny)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if m.xxx_hidden_OptionalValue != nil {
-		l := pbfast.ForeignSize(m.xxx_hidden_OptionalValue)
-		n += 2 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.ForeignSize(m.xxx_hidden_OptionalValue)
+		n += 2 + l + runtime.SizeVarint(uint64(l))
 	}
 	if m.xxx_hidden_OptionalNullValue != 0 {
-		n += 2 + pbfast.SizeVarint(uint64(int64(m.xxx_hidden_OptionalNullValue)))
+		n += 2 + runtime.SizeVarint(uint64(int64(m.xxx_hidden_OptionalNullValue)))
 	}
 	if m.xxx_hidden_RepeatedDuration != nil {
 		for _, v := range *m.xxx_hidden_RepeatedDuration {
-			l := pbfast.ForeignSize(v)
-			n += 2 + l + pbfast.SizeVarint(uint64(l))
+			l := runtime.ForeignSize(v)
+			n += 2 + l + runtime.SizeVarint(uint64(l))
 		}
 	}
 	if m.xxx_hidden_RepeatedTimestamp != nil {
 		for _, v := range *m.xxx_hidden_RepeatedTimestamp {
-			l := pbfast.ForeignSize(v)
-			n += 2 + l + pbfast.SizeVarint(uint64(l))
+			l := runtime.ForeignSize(v)
+			n += 2 + l + runtime.SizeVarint(uint64(l))
 		}
 	}
 	if m.xxx_hidden_RepeatedFieldmask != nil {
 		for _, v := range *m.xxx_hidden_RepeatedFieldmask {
-			l := pbfast.ForeignSize(v)
-			n += 2 + l + pbfast.SizeVarint(uint64(l))
+			l := runtime.ForeignSize(v)
+			n += 2 + l + runtime.SizeVarint(uint64(l))
 		}
 	}
 	if m.xxx_hidden_RepeatedAny != nil {
 		for _, v := range *m.xxx_hidden_RepeatedAny {
-			l := pbfast.ForeignSize(v)
-			n += 2 + l + pbfast.SizeVarint(uint64(l))
+			l := runtime.ForeignSize(v)
+			n += 2 + l + runtime.SizeVarint(uint64(l))
 		}
 	}
 	if m.xxx_hidden_RepeatedValue != nil {
 		for _, v := range *m.xxx_hidden_RepeatedValue {
-			l := pbfast.ForeignSize(v)
-			n += 2 + l + pbfast.SizeVarint(uint64(l))
+			l := runtime.ForeignSize(v)
+			n += 2 + l + runtime.SizeVarint(uint64(l))
 		}
 	}
 	if m.xxx_hidden_RepeatedListValue != nil {
 		for _, v := range *m.xxx_hidden_RepeatedListValue {
-			l := pbfast.ForeignSize(v)
-			n += 2 + l + pbfast.SizeVarint(uint64(l))
+			l := runtime.ForeignSize(v)
+			n += 2 + l + runtime.SizeVarint(uint64(l))
 		}
 	}
 	if m.xxx_hidden_RepeatedStruct != nil {
 		for _, v := range *m.xxx_hidden_RepeatedStruct {
-			l := pbfast.ForeignSize(v)
-			n += 2 + l + pbfast.SizeVarint(uint64(l))
+			l := runtime.ForeignSize(v)
+			n += 2 + l + runtime.SizeVarint(uint64(l))
 		}
 	}
 	if m.xxx_hidden_Fieldname1 != 0 {
-		n += 2 + pbfast.SizeVarint(uint64(int64(m.xxx_hidden_Fieldname1)))
+		n += 2 + runtime.SizeVarint(uint64(int64(m.xxx_hidden_Fieldname1)))
 	}
 	if m.xxx_hidden_FieldName2 != 0 {
-		n += 2 + pbfast.SizeVarint(uint64(int64(m.xxx_hidden_FieldName2)))
+		n += 2 + runtime.SizeVarint(uint64(int64(m.xxx_hidden_FieldName2)))
 	}
 	if m.xxx_hidden_XFieldName3 != 0 {
-		n += 2 + pbfast.SizeVarint(uint64(int64(m.xxx_hidden_XFieldName3)))
+		n += 2 + runtime.SizeVarint(uint64(int64(m.xxx_hidden_XFieldName3)))
 	}
 	if m.xxx_hidden_Field_Name4_ != 0 {
-		n += 2 + pbfast.SizeVarint(uint64(int64(m.xxx_hidden_Field_Name4_)))
+		n += 2 + runtime.SizeVarint(uint64(int64(m.xxx_hidden_Field_Name4_)))
 	}
 	if m.xxx_hidden_Field0Name5 != 0 {
-		n += 2 + pbfast.SizeVarint(uint64(int64(m.xxx_hidden_Field0Name5)))
+		n += 2 + runtime.SizeVarint(uint64(int64(m.xxx_hidden_Field0Name5)))
 	}
 	if m.xxx_hidden_Field_0Name6 != 0 {
-		n += 2 + pbfast.SizeVarint(uint64(int64(m.xxx_hidden_Field_0Name6)))
+		n += 2 + runtime.SizeVarint(uint64(int64(m.xxx_hidden_Field_0Name6)))
 	}
 	if m.xxx_hidden_FieldName7 != 0 {
-		n += 2 + pbfast.SizeVarint(uint64(int64(m.xxx_hidden_FieldName7)))
+		n += 2 + runtime.SizeVarint(uint64(int64(m.xxx_hidden_FieldName7)))
 	}
 	if m.xxx_hidden_FieldName8 != 0 {
-		n += 2 + pbfast.SizeVarint(uint64(int64(m.xxx_hidden_FieldName8)))
+		n += 2 + runtime.SizeVarint(uint64(int64(m.xxx_hidden_FieldName8)))
 	}
 	if m.xxx_hidden_Field_Name9 != 0 {
-		n += 2 + pbfast.SizeVarint(uint64(int64(m.xxx_hidden_Field_Name9)))
+		n += 2 + runtime.SizeVarint(uint64(int64(m.xxx_hidden_Field_Name9)))
 	}
 	if m.xxx_hidden_Field_Name10 != 0 {
-		n += 2 + pbfast.SizeVarint(uint64(int64(m.xxx_hidden_Field_Name10)))
+		n += 2 + runtime.SizeVarint(uint64(int64(m.xxx_hidden_Field_Name10)))
 	}
 	if m.xxx_hidden_FIELD_NAME11 != 0 {
-		n += 2 + pbfast.SizeVarint(uint64(int64(m.xxx_hidden_FIELD_NAME11)))
+		n += 2 + runtime.SizeVarint(uint64(int64(m.xxx_hidden_FIELD_NAME11)))
 	}
 	if m.xxx_hidden_FIELDName12 != 0 {
-		n += 2 + pbfast.SizeVarint(uint64(int64(m.xxx_hidden_FIELDName12)))
+		n += 2 + runtime.SizeVarint(uint64(int64(m.xxx_hidden_FIELDName12)))
 	}
 	if m.xxx_hidden_XFieldName13 != 0 {
-		n += 2 + pbfast.SizeVarint(uint64(int64(m.xxx_hidden_XFieldName13)))
+		n += 2 + runtime.SizeVarint(uint64(int64(m.xxx_hidden_XFieldName13)))
 	}
 	if m.xxx_hidden_X_FieldName14 != 0 {
-		n += 2 + pbfast.SizeVarint(uint64(int64(m.xxx_hidden_X_FieldName14)))
+		n += 2 + runtime.SizeVarint(uint64(int64(m.xxx_hidden_X_FieldName14)))
 	}
 	if m.xxx_hidden_Field_Name15 != 0 {
-		n += 2 + pbfast.SizeVarint(uint64(int64(m.xxx_hidden_Field_Name15)))
+		n += 2 + runtime.SizeVarint(uint64(int64(m.xxx_hidden_Field_Name15)))
 	}
 	if m.xxx_hidden_Field__Name16 != 0 {
-		n += 2 + pbfast.SizeVarint(uint64(int64(m.xxx_hidden_Field__Name16)))
+		n += 2 + runtime.SizeVarint(uint64(int64(m.xxx_hidden_Field__Name16)))
 	}
 	if m.xxx_hidden_FieldName17__ != 0 {
-		n += 2 + pbfast.SizeVarint(uint64(int64(m.xxx_hidden_FieldName17__)))
+		n += 2 + runtime.SizeVarint(uint64(int64(m.xxx_hidden_FieldName17__)))
 	}
 	if m.xxx_hidden_FieldName18__ != 0 {
-		n += 2 + pbfast.SizeVarint(uint64(int64(m.xxx_hidden_FieldName18__)))
+		n += 2 + runtime.SizeVarint(uint64(int64(m.xxx_hidden_FieldName18__)))
 	}
 	switch v := m.xxx_hidden_OneofField.(type) {
 	case *testAllTypesProto3_OneofUint32:
 		if v != nil {
-			n += 2 + pbfast.SizeVarint(uint64(v.OneofUint32))
+			n += 2 + runtime.SizeVarint(uint64(v.OneofUint32))
 		}
 	case *testAllTypesProto3_OneofNestedMessage:
 		if v != nil {
-			l := v.OneofNestedMessage.PbfastSize()
-			n += 2 + l + pbfast.SizeVarint(uint64(l))
+			l := v.OneofNestedMessage.SizeOf()
+			n += 2 + l + runtime.SizeVarint(uint64(l))
 		}
 	case *testAllTypesProto3_OneofString:
 		if v != nil {
 			l := len(v.OneofString)
-			n += 2 + l + pbfast.SizeVarint(uint64(l))
+			n += 2 + l + runtime.SizeVarint(uint64(l))
 		}
 	case *testAllTypesProto3_OneofBytes:
 		if v != nil {
 			l := len(v.OneofBytes)
-			n += 2 + l + pbfast.SizeVarint(uint64(l))
+			n += 2 + l + runtime.SizeVarint(uint64(l))
 		}
 	case *testAllTypesProto3_OneofBool:
 		if v != nil {
@@ -709,7 +740,7 @@ func (m *TestAllTypesProto3) PbfastSize() (n int) {
 		}
 	case *testAllTypesProto3_OneofUint64:
 		if v != nil {
-			n += 2 + pbfast.SizeVarint(v.OneofUint64)
+			n += 2 + runtime.SizeVarint(v.OneofUint64)
 		}
 	case *testAllTypesProto3_OneofFloat:
 		if v != nil {
@@ -721,17 +752,17 @@ func (m *TestAllTypesProto3) PbfastSize() (n int) {
 		}
 	case *testAllTypesProto3_OneofEnum:
 		if v != nil {
-			n += 2 + pbfast.SizeVarint(uint64(int64(v.OneofEnum)))
+			n += 2 + runtime.SizeVarint(uint64(int64(v.OneofEnum)))
 		}
 	case *testAllTypesProto3_OneofNullValue:
 		if v != nil {
-			n += 2 + pbfast.SizeVarint(uint64(int64(v.OneofNullValue)))
+			n += 2 + runtime.SizeVarint(uint64(int64(v.OneofNullValue)))
 		}
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
+func (m *TestAllTypesProto3) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
 	if m == nil {
 		return w, i
 	}
@@ -748,7 +779,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			if i < 7 {
 				w, i = e.Grow(w, i, 7)
 			}
-			i = pbfast.PutVarint(w, i, uint64(v.OneofUint32))
+			i = runtime.PutVarint(w, i, uint64(v.OneofUint32))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xf8
@@ -761,7 +792,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			if i < 12 {
 				w, i = e.Grow(w, i, 12)
 			}
-			i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+			i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0x82
@@ -785,7 +816,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			}
 			i -= len(v.OneofBytes)
 			copy(w[i:], v.OneofBytes)
-			i = pbfast.PutVarint(w, i, uint64(len(v.OneofBytes)))
+			i = runtime.PutVarint(w, i, uint64(len(v.OneofBytes)))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0x92
@@ -797,7 +828,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 				w, i = e.Grow(w, i, 3)
 			}
 			i--
-			w[i] = byte(pbfast.Bit(v.OneofBool))
+			w[i] = byte(runtime.Bit(v.OneofBool))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0x98
@@ -808,7 +839,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			if i < 12 {
 				w, i = e.Grow(w, i, 12)
 			}
-			i = pbfast.PutVarint(w, i, v.OneofUint64)
+			i = runtime.PutVarint(w, i, v.OneofUint64)
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xa0
@@ -819,7 +850,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			if i < 6 {
 				w, i = e.Grow(w, i, 6)
 			}
-			i = pbfast.PutFixed32(w, i, math.Float32bits(v.OneofFloat))
+			i = runtime.PutFixed32(w, i, math.Float32bits(v.OneofFloat))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xad
@@ -830,7 +861,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			if i < 10 {
 				w, i = e.Grow(w, i, 10)
 			}
-			i = pbfast.PutFixed64(w, i, math.Float64bits(v.OneofDouble))
+			i = runtime.PutFixed64(w, i, math.Float64bits(v.OneofDouble))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xb1
@@ -841,7 +872,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			if i < 12 {
 				w, i = e.Grow(w, i, 12)
 			}
-			i = pbfast.PutVarint(w, i, uint64(int64(v.OneofEnum)))
+			i = runtime.PutVarint(w, i, uint64(int64(v.OneofEnum)))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xb8
@@ -852,7 +883,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			if i < 12 {
 				w, i = e.Grow(w, i, 12)
 			}
-			i = pbfast.PutVarint(w, i, uint64(int64(v.OneofNullValue)))
+			i = runtime.PutVarint(w, i, uint64(int64(v.OneofNullValue)))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xc0
@@ -863,126 +894,126 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		w, i = e.Grow(w, i, 216)
 	}
 	if m.xxx_hidden_FieldName18__ != 0 {
-		i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_FieldName18__)))
+		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_FieldName18__)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x90
 		w[i+1] = 0x1a
 	}
 	if m.xxx_hidden_FieldName17__ != 0 {
-		i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_FieldName17__)))
+		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_FieldName17__)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x88
 		w[i+1] = 0x1a
 	}
 	if m.xxx_hidden_Field__Name16 != 0 {
-		i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_Field__Name16)))
+		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_Field__Name16)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x80
 		w[i+1] = 0x1a
 	}
 	if m.xxx_hidden_Field_Name15 != 0 {
-		i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_Field_Name15)))
+		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_Field_Name15)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xf8
 		w[i+1] = 0x19
 	}
 	if m.xxx_hidden_X_FieldName14 != 0 {
-		i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_X_FieldName14)))
+		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_X_FieldName14)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xf0
 		w[i+1] = 0x19
 	}
 	if m.xxx_hidden_XFieldName13 != 0 {
-		i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_XFieldName13)))
+		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_XFieldName13)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xe8
 		w[i+1] = 0x19
 	}
 	if m.xxx_hidden_FIELDName12 != 0 {
-		i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_FIELDName12)))
+		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_FIELDName12)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xe0
 		w[i+1] = 0x19
 	}
 	if m.xxx_hidden_FIELD_NAME11 != 0 {
-		i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_FIELD_NAME11)))
+		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_FIELD_NAME11)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xd8
 		w[i+1] = 0x19
 	}
 	if m.xxx_hidden_Field_Name10 != 0 {
-		i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_Field_Name10)))
+		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_Field_Name10)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xd0
 		w[i+1] = 0x19
 	}
 	if m.xxx_hidden_Field_Name9 != 0 {
-		i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_Field_Name9)))
+		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_Field_Name9)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xc8
 		w[i+1] = 0x19
 	}
 	if m.xxx_hidden_FieldName8 != 0 {
-		i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_FieldName8)))
+		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_FieldName8)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xc0
 		w[i+1] = 0x19
 	}
 	if m.xxx_hidden_FieldName7 != 0 {
-		i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_FieldName7)))
+		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_FieldName7)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xb8
 		w[i+1] = 0x19
 	}
 	if m.xxx_hidden_Field_0Name6 != 0 {
-		i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_Field_0Name6)))
+		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_Field_0Name6)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xb0
 		w[i+1] = 0x19
 	}
 	if m.xxx_hidden_Field0Name5 != 0 {
-		i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_Field0Name5)))
+		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_Field0Name5)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xa8
 		w[i+1] = 0x19
 	}
 	if m.xxx_hidden_Field_Name4_ != 0 {
-		i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_Field_Name4_)))
+		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_Field_Name4_)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xa0
 		w[i+1] = 0x19
 	}
 	if m.xxx_hidden_XFieldName3 != 0 {
-		i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_XFieldName3)))
+		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_XFieldName3)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x98
 		w[i+1] = 0x19
 	}
 	if m.xxx_hidden_FieldName2 != 0 {
-		i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_FieldName2)))
+		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_FieldName2)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x90
 		w[i+1] = 0x19
 	}
 	if m.xxx_hidden_Fieldname1 != 0 {
-		i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_Fieldname1)))
+		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_Fieldname1)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x88
@@ -995,7 +1026,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			if i < 12 {
 				w, i = e.Grow(w, i, 12)
 			}
-			i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+			i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xa2
@@ -1009,7 +1040,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			if i < 12 {
 				w, i = e.Grow(w, i, 12)
 			}
-			i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+			i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xea
@@ -1023,7 +1054,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			if i < 12 {
 				w, i = e.Grow(w, i, 12)
 			}
-			i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+			i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xe2
@@ -1037,7 +1068,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			if i < 12 {
 				w, i = e.Grow(w, i, 12)
 			}
-			i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+			i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xda
@@ -1051,7 +1082,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			if i < 12 {
 				w, i = e.Grow(w, i, 12)
 			}
-			i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+			i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xca
@@ -1065,7 +1096,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			if i < 12 {
 				w, i = e.Grow(w, i, 12)
 			}
-			i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+			i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xc2
@@ -1079,7 +1110,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			if i < 12 {
 				w, i = e.Grow(w, i, 12)
 			}
-			i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+			i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xba
@@ -1090,7 +1121,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		w, i = e.Grow(w, i, 12)
 	}
 	if m.xxx_hidden_OptionalNullValue != 0 {
-		i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_OptionalNullValue)))
+		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_OptionalNullValue)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x98
@@ -1102,7 +1133,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		if i < 12 {
 			w, i = e.Grow(w, i, 12)
 		}
-		i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x92
@@ -1114,7 +1145,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		if i < 12 {
 			w, i = e.Grow(w, i, 12)
 		}
-		i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x8a
@@ -1126,7 +1157,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		if i < 12 {
 			w, i = e.Grow(w, i, 12)
 		}
-		i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x82
@@ -1138,7 +1169,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		if i < 12 {
 			w, i = e.Grow(w, i, 12)
 		}
-		i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xfa
@@ -1150,7 +1181,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		if i < 12 {
 			w, i = e.Grow(w, i, 12)
 		}
-		i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xf2
@@ -1162,7 +1193,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		if i < 12 {
 			w, i = e.Grow(w, i, 12)
 		}
-		i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xea
@@ -1175,7 +1206,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			if i < 12 {
 				w, i = e.Grow(w, i, 12)
 			}
-			i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+			i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xda
@@ -1189,7 +1220,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			if i < 12 {
 				w, i = e.Grow(w, i, 12)
 			}
-			i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+			i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xd2
@@ -1203,7 +1234,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			if i < 12 {
 				w, i = e.Grow(w, i, 12)
 			}
-			i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+			i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xca
@@ -1217,7 +1248,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			if i < 12 {
 				w, i = e.Grow(w, i, 12)
 			}
-			i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+			i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xc2
@@ -1231,7 +1262,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			if i < 12 {
 				w, i = e.Grow(w, i, 12)
 			}
-			i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+			i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xba
@@ -1245,7 +1276,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			if i < 12 {
 				w, i = e.Grow(w, i, 12)
 			}
-			i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+			i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xb2
@@ -1259,7 +1290,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			if i < 12 {
 				w, i = e.Grow(w, i, 12)
 			}
-			i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+			i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xaa
@@ -1273,7 +1304,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			if i < 12 {
 				w, i = e.Grow(w, i, 12)
 			}
-			i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+			i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xa2
@@ -1287,7 +1318,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			if i < 12 {
 				w, i = e.Grow(w, i, 12)
 			}
-			i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+			i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0x9a
@@ -1300,7 +1331,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		if i < 12 {
 			w, i = e.Grow(w, i, 12)
 		}
-		i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x8a
@@ -1312,7 +1343,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		if i < 12 {
 			w, i = e.Grow(w, i, 12)
 		}
-		i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x82
@@ -1324,7 +1355,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		if i < 12 {
 			w, i = e.Grow(w, i, 12)
 		}
-		i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xfa
@@ -1336,7 +1367,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		if i < 12 {
 			w, i = e.Grow(w, i, 12)
 		}
-		i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xf2
@@ -1348,7 +1379,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		if i < 12 {
 			w, i = e.Grow(w, i, 12)
 		}
-		i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xea
@@ -1360,7 +1391,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		if i < 12 {
 			w, i = e.Grow(w, i, 12)
 		}
-		i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xe2
@@ -1372,7 +1403,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		if i < 12 {
 			w, i = e.Grow(w, i, 12)
 		}
-		i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xda
@@ -1384,7 +1415,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		if i < 12 {
 			w, i = e.Grow(w, i, 12)
 		}
-		i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xd2
@@ -1396,7 +1427,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		if i < 12 {
 			w, i = e.Grow(w, i, 12)
 		}
-		i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xca
@@ -1407,7 +1438,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12*n)
 		}
 		for k := n - 1; k >= 0; k-- {
-			i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_UnpackedNestedEnum[k])))
+			i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_UnpackedNestedEnum[k])))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xb0
@@ -1420,7 +1451,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		}
 		for k := n - 1; k >= 0; k-- {
 			i--
-			w[i] = byte(pbfast.Bit(m.xxx_hidden_UnpackedBool[k]))
+			w[i] = byte(runtime.Bit(m.xxx_hidden_UnpackedBool[k]))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xa8
@@ -1432,7 +1463,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 10*n)
 		}
 		for k := n - 1; k >= 0; k-- {
-			i = pbfast.PutFixed64(w, i, math.Float64bits(m.xxx_hidden_UnpackedDouble[k]))
+			i = runtime.PutFixed64(w, i, math.Float64bits(m.xxx_hidden_UnpackedDouble[k]))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xa1
@@ -1444,7 +1475,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 6*n)
 		}
 		for k := n - 1; k >= 0; k-- {
-			i = pbfast.PutFixed32(w, i, math.Float32bits(m.xxx_hidden_UnpackedFloat[k]))
+			i = runtime.PutFixed32(w, i, math.Float32bits(m.xxx_hidden_UnpackedFloat[k]))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0x9d
@@ -1456,7 +1487,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 10*n)
 		}
 		for k := n - 1; k >= 0; k-- {
-			i = pbfast.PutFixed64(w, i, uint64(m.xxx_hidden_UnpackedSfixed64[k]))
+			i = runtime.PutFixed64(w, i, uint64(m.xxx_hidden_UnpackedSfixed64[k]))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0x91
@@ -1468,7 +1499,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 6*n)
 		}
 		for k := n - 1; k >= 0; k-- {
-			i = pbfast.PutFixed32(w, i, uint32(m.xxx_hidden_UnpackedSfixed32[k]))
+			i = runtime.PutFixed32(w, i, uint32(m.xxx_hidden_UnpackedSfixed32[k]))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0x8d
@@ -1480,7 +1511,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 10*n)
 		}
 		for k := n - 1; k >= 0; k-- {
-			i = pbfast.PutFixed64(w, i, uint64(m.xxx_hidden_UnpackedFixed64[k]))
+			i = runtime.PutFixed64(w, i, uint64(m.xxx_hidden_UnpackedFixed64[k]))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0x81
@@ -1492,7 +1523,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 6*n)
 		}
 		for k := n - 1; k >= 0; k-- {
-			i = pbfast.PutFixed32(w, i, uint32(m.xxx_hidden_UnpackedFixed32[k]))
+			i = runtime.PutFixed32(w, i, uint32(m.xxx_hidden_UnpackedFixed32[k]))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xfd
@@ -1504,7 +1535,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12*n)
 		}
 		for k := n - 1; k >= 0; k-- {
-			i = pbfast.PutVarint(w, i, pbfast.ZigZag(int64(m.xxx_hidden_UnpackedSint64[k])))
+			i = runtime.PutVarint(w, i, runtime.ZigZag(int64(m.xxx_hidden_UnpackedSint64[k])))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xf0
@@ -1516,7 +1547,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 7*n)
 		}
 		for k := n - 1; k >= 0; k-- {
-			i = pbfast.PutVarint(w, i, pbfast.ZigZag(int64(m.xxx_hidden_UnpackedSint32[k])))
+			i = runtime.PutVarint(w, i, runtime.ZigZag(int64(m.xxx_hidden_UnpackedSint32[k])))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xe8
@@ -1528,7 +1559,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12*n)
 		}
 		for k := n - 1; k >= 0; k-- {
-			i = pbfast.PutVarint(w, i, m.xxx_hidden_UnpackedUint64[k])
+			i = runtime.PutVarint(w, i, m.xxx_hidden_UnpackedUint64[k])
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xe0
@@ -1540,7 +1571,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 7*n)
 		}
 		for k := n - 1; k >= 0; k-- {
-			i = pbfast.PutVarint(w, i, uint64(m.xxx_hidden_UnpackedUint32[k]))
+			i = runtime.PutVarint(w, i, uint64(m.xxx_hidden_UnpackedUint32[k]))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xd8
@@ -1552,7 +1583,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12*n)
 		}
 		for k := n - 1; k >= 0; k-- {
-			i = pbfast.PutVarint(w, i, uint64(m.xxx_hidden_UnpackedInt64[k]))
+			i = runtime.PutVarint(w, i, uint64(m.xxx_hidden_UnpackedInt64[k]))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xd0
@@ -1564,7 +1595,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12*n)
 		}
 		for k := n - 1; k >= 0; k-- {
-			i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_UnpackedInt32[k])))
+			i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_UnpackedInt32[k])))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0xc8
@@ -1576,8 +1607,8 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12+10*n)
 		}
 		end := i
-		i = pbfast.PutVarints(w, i, m.xxx_hidden_PackedNestedEnum)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutVarints(w, i, m.xxx_hidden_PackedNestedEnum)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xc2
@@ -1588,8 +1619,8 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12+1*n)
 		}
 		end := i
-		i = pbfast.PutBools(w, i, m.xxx_hidden_PackedBool)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutBools(w, i, m.xxx_hidden_PackedBool)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xba
@@ -1600,8 +1631,8 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12+8*n)
 		}
 		end := i
-		i = pbfast.PutFixed64s(w, i, m.xxx_hidden_PackedDouble)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutFixed64s(w, i, m.xxx_hidden_PackedDouble)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xb2
@@ -1612,8 +1643,8 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12+4*n)
 		}
 		end := i
-		i = pbfast.PutFixed32s(w, i, m.xxx_hidden_PackedFloat)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutFixed32s(w, i, m.xxx_hidden_PackedFloat)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xaa
@@ -1624,8 +1655,8 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12+8*n)
 		}
 		end := i
-		i = pbfast.PutFixed64s(w, i, m.xxx_hidden_PackedSfixed64)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutFixed64s(w, i, m.xxx_hidden_PackedSfixed64)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xa2
@@ -1636,8 +1667,8 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12+4*n)
 		}
 		end := i
-		i = pbfast.PutFixed32s(w, i, m.xxx_hidden_PackedSfixed32)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutFixed32s(w, i, m.xxx_hidden_PackedSfixed32)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x9a
@@ -1648,8 +1679,8 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12+8*n)
 		}
 		end := i
-		i = pbfast.PutFixed64s(w, i, m.xxx_hidden_PackedFixed64)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutFixed64s(w, i, m.xxx_hidden_PackedFixed64)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x92
@@ -1660,8 +1691,8 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12+4*n)
 		}
 		end := i
-		i = pbfast.PutFixed32s(w, i, m.xxx_hidden_PackedFixed32)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutFixed32s(w, i, m.xxx_hidden_PackedFixed32)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x8a
@@ -1672,8 +1703,8 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12+10*n)
 		}
 		end := i
-		i = pbfast.PutZigZags(w, i, m.xxx_hidden_PackedSint64)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutZigZags(w, i, m.xxx_hidden_PackedSint64)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x82
@@ -1684,8 +1715,8 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12+5*n)
 		}
 		end := i
-		i = pbfast.PutZigZags(w, i, m.xxx_hidden_PackedSint32)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutZigZags(w, i, m.xxx_hidden_PackedSint32)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xfa
@@ -1696,8 +1727,8 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12+10*n)
 		}
 		end := i
-		i = pbfast.PutVarints(w, i, m.xxx_hidden_PackedUint64)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutVarints(w, i, m.xxx_hidden_PackedUint64)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xf2
@@ -1708,8 +1739,8 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12+5*n)
 		}
 		end := i
-		i = pbfast.PutVarints(w, i, m.xxx_hidden_PackedUint32)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutVarints(w, i, m.xxx_hidden_PackedUint32)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xea
@@ -1720,8 +1751,8 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12+10*n)
 		}
 		end := i
-		i = pbfast.PutVarints(w, i, m.xxx_hidden_PackedInt64)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutVarints(w, i, m.xxx_hidden_PackedInt64)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xe2
@@ -1732,8 +1763,8 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12+10*n)
 		}
 		end := i
-		i = pbfast.PutVarints(w, i, m.xxx_hidden_PackedInt32)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutVarints(w, i, m.xxx_hidden_PackedInt32)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xda
@@ -1741,229 +1772,229 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 	}
 	if len(m.xxx_hidden_MapStringForeignEnum) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.xxx_hidden_MapStringForeignEnum)
+			keys := runtime.SortedKeys(m.xxx_hidden_MapStringForeignEnum)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesProto3MapStringForeignEnumEncode(e, w, i, keys[n], m.xxx_hidden_MapStringForeignEnum[keys[n]])
+				w, i = m.pbfastPutMapStringForeignEnum(e, w, i, keys[n], m.xxx_hidden_MapStringForeignEnum[keys[n]])
 			}
 		} else {
 			for k, v := range m.xxx_hidden_MapStringForeignEnum {
-				w, i = pbfastTestAllTypesProto3MapStringForeignEnumEncode(e, w, i, k, v)
+				w, i = m.pbfastPutMapStringForeignEnum(e, w, i, k, v)
 			}
 		}
 	}
 	if len(m.xxx_hidden_MapStringNestedEnum) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.xxx_hidden_MapStringNestedEnum)
+			keys := runtime.SortedKeys(m.xxx_hidden_MapStringNestedEnum)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesProto3MapStringNestedEnumEncode(e, w, i, keys[n], m.xxx_hidden_MapStringNestedEnum[keys[n]])
+				w, i = m.pbfastPutMapStringNestedEnum(e, w, i, keys[n], m.xxx_hidden_MapStringNestedEnum[keys[n]])
 			}
 		} else {
 			for k, v := range m.xxx_hidden_MapStringNestedEnum {
-				w, i = pbfastTestAllTypesProto3MapStringNestedEnumEncode(e, w, i, k, v)
+				w, i = m.pbfastPutMapStringNestedEnum(e, w, i, k, v)
 			}
 		}
 	}
 	if len(m.xxx_hidden_MapStringForeignMessage) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.xxx_hidden_MapStringForeignMessage)
+			keys := runtime.SortedKeys(m.xxx_hidden_MapStringForeignMessage)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesProto3MapStringForeignMessageEncode(e, w, i, keys[n], m.xxx_hidden_MapStringForeignMessage[keys[n]])
+				w, i = m.pbfastPutMapStringForeignMessage(e, w, i, keys[n], m.xxx_hidden_MapStringForeignMessage[keys[n]])
 			}
 		} else {
 			for k, v := range m.xxx_hidden_MapStringForeignMessage {
-				w, i = pbfastTestAllTypesProto3MapStringForeignMessageEncode(e, w, i, k, v)
+				w, i = m.pbfastPutMapStringForeignMessage(e, w, i, k, v)
 			}
 		}
 	}
 	if len(m.xxx_hidden_MapStringNestedMessage) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.xxx_hidden_MapStringNestedMessage)
+			keys := runtime.SortedKeys(m.xxx_hidden_MapStringNestedMessage)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesProto3MapStringNestedMessageEncode(e, w, i, keys[n], m.xxx_hidden_MapStringNestedMessage[keys[n]])
+				w, i = m.pbfastPutMapStringNestedMessage(e, w, i, keys[n], m.xxx_hidden_MapStringNestedMessage[keys[n]])
 			}
 		} else {
 			for k, v := range m.xxx_hidden_MapStringNestedMessage {
-				w, i = pbfastTestAllTypesProto3MapStringNestedMessageEncode(e, w, i, k, v)
+				w, i = m.pbfastPutMapStringNestedMessage(e, w, i, k, v)
 			}
 		}
 	}
 	if len(m.xxx_hidden_MapStringBytes) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.xxx_hidden_MapStringBytes)
+			keys := runtime.SortedKeys(m.xxx_hidden_MapStringBytes)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesProto3MapStringBytesEncode(e, w, i, keys[n], m.xxx_hidden_MapStringBytes[keys[n]])
+				w, i = m.pbfastPutMapStringBytes(e, w, i, keys[n], m.xxx_hidden_MapStringBytes[keys[n]])
 			}
 		} else {
 			for k, v := range m.xxx_hidden_MapStringBytes {
-				w, i = pbfastTestAllTypesProto3MapStringBytesEncode(e, w, i, k, v)
+				w, i = m.pbfastPutMapStringBytes(e, w, i, k, v)
 			}
 		}
 	}
 	if len(m.xxx_hidden_MapStringString) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.xxx_hidden_MapStringString)
+			keys := runtime.SortedKeys(m.xxx_hidden_MapStringString)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesProto3MapStringStringEncode(e, w, i, keys[n], m.xxx_hidden_MapStringString[keys[n]])
+				w, i = m.pbfastPutMapStringString(e, w, i, keys[n], m.xxx_hidden_MapStringString[keys[n]])
 			}
 		} else {
 			for k, v := range m.xxx_hidden_MapStringString {
-				w, i = pbfastTestAllTypesProto3MapStringStringEncode(e, w, i, k, v)
+				w, i = m.pbfastPutMapStringString(e, w, i, k, v)
 			}
 		}
 	}
 	if len(m.xxx_hidden_MapBoolBool) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedBools(m.xxx_hidden_MapBoolBool)
+			keys := runtime.SortedBools(m.xxx_hidden_MapBoolBool)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesProto3MapBoolBoolEncode(e, w, i, keys[n], m.xxx_hidden_MapBoolBool[keys[n]])
+				w, i = m.pbfastPutMapBoolBool(e, w, i, keys[n], m.xxx_hidden_MapBoolBool[keys[n]])
 			}
 		} else {
 			for k, v := range m.xxx_hidden_MapBoolBool {
-				w, i = pbfastTestAllTypesProto3MapBoolBoolEncode(e, w, i, k, v)
+				w, i = m.pbfastPutMapBoolBool(e, w, i, k, v)
 			}
 		}
 	}
 	if len(m.xxx_hidden_MapInt32Double) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.xxx_hidden_MapInt32Double)
+			keys := runtime.SortedKeys(m.xxx_hidden_MapInt32Double)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesProto3MapInt32DoubleEncode(e, w, i, keys[n], m.xxx_hidden_MapInt32Double[keys[n]])
+				w, i = m.pbfastPutMapInt32Double(e, w, i, keys[n], m.xxx_hidden_MapInt32Double[keys[n]])
 			}
 		} else {
 			for k, v := range m.xxx_hidden_MapInt32Double {
-				w, i = pbfastTestAllTypesProto3MapInt32DoubleEncode(e, w, i, k, v)
+				w, i = m.pbfastPutMapInt32Double(e, w, i, k, v)
 			}
 		}
 	}
 	if len(m.xxx_hidden_MapInt32Float) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.xxx_hidden_MapInt32Float)
+			keys := runtime.SortedKeys(m.xxx_hidden_MapInt32Float)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesProto3MapInt32FloatEncode(e, w, i, keys[n], m.xxx_hidden_MapInt32Float[keys[n]])
+				w, i = m.pbfastPutMapInt32Float(e, w, i, keys[n], m.xxx_hidden_MapInt32Float[keys[n]])
 			}
 		} else {
 			for k, v := range m.xxx_hidden_MapInt32Float {
-				w, i = pbfastTestAllTypesProto3MapInt32FloatEncode(e, w, i, k, v)
+				w, i = m.pbfastPutMapInt32Float(e, w, i, k, v)
 			}
 		}
 	}
 	if len(m.xxx_hidden_MapSfixed64Sfixed64) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.xxx_hidden_MapSfixed64Sfixed64)
+			keys := runtime.SortedKeys(m.xxx_hidden_MapSfixed64Sfixed64)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesProto3MapSfixed64Sfixed64Encode(e, w, i, keys[n], m.xxx_hidden_MapSfixed64Sfixed64[keys[n]])
+				w, i = m.pbfastPutMapSfixed64Sfixed64(e, w, i, keys[n], m.xxx_hidden_MapSfixed64Sfixed64[keys[n]])
 			}
 		} else {
 			for k, v := range m.xxx_hidden_MapSfixed64Sfixed64 {
-				w, i = pbfastTestAllTypesProto3MapSfixed64Sfixed64Encode(e, w, i, k, v)
+				w, i = m.pbfastPutMapSfixed64Sfixed64(e, w, i, k, v)
 			}
 		}
 	}
 	if len(m.xxx_hidden_MapSfixed32Sfixed32) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.xxx_hidden_MapSfixed32Sfixed32)
+			keys := runtime.SortedKeys(m.xxx_hidden_MapSfixed32Sfixed32)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesProto3MapSfixed32Sfixed32Encode(e, w, i, keys[n], m.xxx_hidden_MapSfixed32Sfixed32[keys[n]])
+				w, i = m.pbfastPutMapSfixed32Sfixed32(e, w, i, keys[n], m.xxx_hidden_MapSfixed32Sfixed32[keys[n]])
 			}
 		} else {
 			for k, v := range m.xxx_hidden_MapSfixed32Sfixed32 {
-				w, i = pbfastTestAllTypesProto3MapSfixed32Sfixed32Encode(e, w, i, k, v)
+				w, i = m.pbfastPutMapSfixed32Sfixed32(e, w, i, k, v)
 			}
 		}
 	}
 	if len(m.xxx_hidden_MapFixed64Fixed64) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.xxx_hidden_MapFixed64Fixed64)
+			keys := runtime.SortedKeys(m.xxx_hidden_MapFixed64Fixed64)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesProto3MapFixed64Fixed64Encode(e, w, i, keys[n], m.xxx_hidden_MapFixed64Fixed64[keys[n]])
+				w, i = m.pbfastPutMapFixed64Fixed64(e, w, i, keys[n], m.xxx_hidden_MapFixed64Fixed64[keys[n]])
 			}
 		} else {
 			for k, v := range m.xxx_hidden_MapFixed64Fixed64 {
-				w, i = pbfastTestAllTypesProto3MapFixed64Fixed64Encode(e, w, i, k, v)
+				w, i = m.pbfastPutMapFixed64Fixed64(e, w, i, k, v)
 			}
 		}
 	}
 	if len(m.xxx_hidden_MapFixed32Fixed32) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.xxx_hidden_MapFixed32Fixed32)
+			keys := runtime.SortedKeys(m.xxx_hidden_MapFixed32Fixed32)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesProto3MapFixed32Fixed32Encode(e, w, i, keys[n], m.xxx_hidden_MapFixed32Fixed32[keys[n]])
+				w, i = m.pbfastPutMapFixed32Fixed32(e, w, i, keys[n], m.xxx_hidden_MapFixed32Fixed32[keys[n]])
 			}
 		} else {
 			for k, v := range m.xxx_hidden_MapFixed32Fixed32 {
-				w, i = pbfastTestAllTypesProto3MapFixed32Fixed32Encode(e, w, i, k, v)
+				w, i = m.pbfastPutMapFixed32Fixed32(e, w, i, k, v)
 			}
 		}
 	}
 	if len(m.xxx_hidden_MapSint64Sint64) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.xxx_hidden_MapSint64Sint64)
+			keys := runtime.SortedKeys(m.xxx_hidden_MapSint64Sint64)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesProto3MapSint64Sint64Encode(e, w, i, keys[n], m.xxx_hidden_MapSint64Sint64[keys[n]])
+				w, i = m.pbfastPutMapSint64Sint64(e, w, i, keys[n], m.xxx_hidden_MapSint64Sint64[keys[n]])
 			}
 		} else {
 			for k, v := range m.xxx_hidden_MapSint64Sint64 {
-				w, i = pbfastTestAllTypesProto3MapSint64Sint64Encode(e, w, i, k, v)
+				w, i = m.pbfastPutMapSint64Sint64(e, w, i, k, v)
 			}
 		}
 	}
 	if len(m.xxx_hidden_MapSint32Sint32) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.xxx_hidden_MapSint32Sint32)
+			keys := runtime.SortedKeys(m.xxx_hidden_MapSint32Sint32)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesProto3MapSint32Sint32Encode(e, w, i, keys[n], m.xxx_hidden_MapSint32Sint32[keys[n]])
+				w, i = m.pbfastPutMapSint32Sint32(e, w, i, keys[n], m.xxx_hidden_MapSint32Sint32[keys[n]])
 			}
 		} else {
 			for k, v := range m.xxx_hidden_MapSint32Sint32 {
-				w, i = pbfastTestAllTypesProto3MapSint32Sint32Encode(e, w, i, k, v)
+				w, i = m.pbfastPutMapSint32Sint32(e, w, i, k, v)
 			}
 		}
 	}
 	if len(m.xxx_hidden_MapUint64Uint64) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.xxx_hidden_MapUint64Uint64)
+			keys := runtime.SortedKeys(m.xxx_hidden_MapUint64Uint64)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesProto3MapUint64Uint64Encode(e, w, i, keys[n], m.xxx_hidden_MapUint64Uint64[keys[n]])
+				w, i = m.pbfastPutMapUint64Uint64(e, w, i, keys[n], m.xxx_hidden_MapUint64Uint64[keys[n]])
 			}
 		} else {
 			for k, v := range m.xxx_hidden_MapUint64Uint64 {
-				w, i = pbfastTestAllTypesProto3MapUint64Uint64Encode(e, w, i, k, v)
+				w, i = m.pbfastPutMapUint64Uint64(e, w, i, k, v)
 			}
 		}
 	}
 	if len(m.xxx_hidden_MapUint32Uint32) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.xxx_hidden_MapUint32Uint32)
+			keys := runtime.SortedKeys(m.xxx_hidden_MapUint32Uint32)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesProto3MapUint32Uint32Encode(e, w, i, keys[n], m.xxx_hidden_MapUint32Uint32[keys[n]])
+				w, i = m.pbfastPutMapUint32Uint32(e, w, i, keys[n], m.xxx_hidden_MapUint32Uint32[keys[n]])
 			}
 		} else {
 			for k, v := range m.xxx_hidden_MapUint32Uint32 {
-				w, i = pbfastTestAllTypesProto3MapUint32Uint32Encode(e, w, i, k, v)
+				w, i = m.pbfastPutMapUint32Uint32(e, w, i, k, v)
 			}
 		}
 	}
 	if len(m.xxx_hidden_MapInt64Int64) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.xxx_hidden_MapInt64Int64)
+			keys := runtime.SortedKeys(m.xxx_hidden_MapInt64Int64)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesProto3MapInt64Int64Encode(e, w, i, keys[n], m.xxx_hidden_MapInt64Int64[keys[n]])
+				w, i = m.pbfastPutMapInt64Int64(e, w, i, keys[n], m.xxx_hidden_MapInt64Int64[keys[n]])
 			}
 		} else {
 			for k, v := range m.xxx_hidden_MapInt64Int64 {
-				w, i = pbfastTestAllTypesProto3MapInt64Int64Encode(e, w, i, k, v)
+				w, i = m.pbfastPutMapInt64Int64(e, w, i, k, v)
 			}
 		}
 	}
 	if len(m.xxx_hidden_MapInt32Int32) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.xxx_hidden_MapInt32Int32)
+			keys := runtime.SortedKeys(m.xxx_hidden_MapInt32Int32)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastTestAllTypesProto3MapInt32Int32Encode(e, w, i, keys[n], m.xxx_hidden_MapInt32Int32[keys[n]])
+				w, i = m.pbfastPutMapInt32Int32(e, w, i, keys[n], m.xxx_hidden_MapInt32Int32[keys[n]])
 			}
 		} else {
 			for k, v := range m.xxx_hidden_MapInt32Int32 {
-				w, i = pbfastTestAllTypesProto3MapInt32Int32Encode(e, w, i, k, v)
+				w, i = m.pbfastPutMapInt32Int32(e, w, i, k, v)
 			}
 		}
 	}
@@ -1994,8 +2025,8 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12+10*n)
 		}
 		end := i
-		i = pbfast.PutVarints(w, i, m.xxx_hidden_RepeatedForeignEnum)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutVarints(w, i, m.xxx_hidden_RepeatedForeignEnum)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xa2
@@ -2006,8 +2037,8 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12+10*n)
 		}
 		end := i
-		i = pbfast.PutVarints(w, i, m.xxx_hidden_RepeatedNestedEnum)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutVarints(w, i, m.xxx_hidden_RepeatedNestedEnum)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x9a
@@ -2028,7 +2059,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 					w, i = e.Grow(w, i, 11)
 				}
 				if m.xxx_hidden_C != 0 {
-					i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_C)))
+					i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_C)))
 					i--
 					w[i] = 0x8
 				}
@@ -2036,7 +2067,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			if i < 12 {
 				w, i = e.Grow(w, i, 12)
 			}
-			i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+			i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0x8a
@@ -2050,7 +2081,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			if i < 12 {
 				w, i = e.Grow(w, i, 12)
 			}
-			i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+			i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 			i -= 2
 			_ = w[i+1]
 			w[i] = 0x82
@@ -2064,7 +2095,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		}
 		i -= len(v)
 		copy(w[i:], v)
-		i = pbfast.PutVarint(w, i, uint64(len(v)))
+		i = runtime.PutVarint(w, i, uint64(len(v)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xea
@@ -2086,8 +2117,8 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12+1*n)
 		}
 		end := i
-		i = pbfast.PutBools(w, i, m.xxx_hidden_RepeatedBool)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutBools(w, i, m.xxx_hidden_RepeatedBool)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xda
@@ -2098,8 +2129,8 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12+8*n)
 		}
 		end := i
-		i = pbfast.PutFixed64s(w, i, m.xxx_hidden_RepeatedDouble)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutFixed64s(w, i, m.xxx_hidden_RepeatedDouble)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xd2
@@ -2110,8 +2141,8 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12+4*n)
 		}
 		end := i
-		i = pbfast.PutFixed32s(w, i, m.xxx_hidden_RepeatedFloat)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutFixed32s(w, i, m.xxx_hidden_RepeatedFloat)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xca
@@ -2122,8 +2153,8 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12+8*n)
 		}
 		end := i
-		i = pbfast.PutFixed64s(w, i, m.xxx_hidden_RepeatedSfixed64)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutFixed64s(w, i, m.xxx_hidden_RepeatedSfixed64)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xc2
@@ -2134,8 +2165,8 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12+4*n)
 		}
 		end := i
-		i = pbfast.PutFixed32s(w, i, m.xxx_hidden_RepeatedSfixed32)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutFixed32s(w, i, m.xxx_hidden_RepeatedSfixed32)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xba
@@ -2146,8 +2177,8 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12+8*n)
 		}
 		end := i
-		i = pbfast.PutFixed64s(w, i, m.xxx_hidden_RepeatedFixed64)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutFixed64s(w, i, m.xxx_hidden_RepeatedFixed64)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xb2
@@ -2158,8 +2189,8 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12+4*n)
 		}
 		end := i
-		i = pbfast.PutFixed32s(w, i, m.xxx_hidden_RepeatedFixed32)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutFixed32s(w, i, m.xxx_hidden_RepeatedFixed32)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xaa
@@ -2170,8 +2201,8 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12+10*n)
 		}
 		end := i
-		i = pbfast.PutZigZags(w, i, m.xxx_hidden_RepeatedSint64)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutZigZags(w, i, m.xxx_hidden_RepeatedSint64)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xa2
@@ -2182,8 +2213,8 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12+5*n)
 		}
 		end := i
-		i = pbfast.PutZigZags(w, i, m.xxx_hidden_RepeatedSint32)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutZigZags(w, i, m.xxx_hidden_RepeatedSint32)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x9a
@@ -2194,8 +2225,8 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12+10*n)
 		}
 		end := i
-		i = pbfast.PutVarints(w, i, m.xxx_hidden_RepeatedUint64)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutVarints(w, i, m.xxx_hidden_RepeatedUint64)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x92
@@ -2206,8 +2237,8 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12+5*n)
 		}
 		end := i
-		i = pbfast.PutVarints(w, i, m.xxx_hidden_RepeatedUint32)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutVarints(w, i, m.xxx_hidden_RepeatedUint32)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x8a
@@ -2218,8 +2249,8 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12+10*n)
 		}
 		end := i
-		i = pbfast.PutVarints(w, i, m.xxx_hidden_RepeatedInt64)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutVarints(w, i, m.xxx_hidden_RepeatedInt64)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x82
@@ -2230,8 +2261,8 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 			w, i = e.Grow(w, i, 12+10*n)
 		}
 		end := i
-		i = pbfast.PutVarints(w, i, m.xxx_hidden_RepeatedInt32)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutVarints(w, i, m.xxx_hidden_RepeatedInt32)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xfa
@@ -2243,7 +2274,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		if i < 12 {
 			w, i = e.Grow(w, i, 12)
 		}
-		i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xda
@@ -2267,21 +2298,21 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		w[i+1] = 0x1
 	}
 	if m.xxx_hidden_OptionalAliasedEnum != 0 {
-		i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_OptionalAliasedEnum)))
+		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_OptionalAliasedEnum)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xb8
 		w[i+1] = 0x1
 	}
 	if m.xxx_hidden_OptionalForeignEnum != 0 {
-		i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_OptionalForeignEnum)))
+		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_OptionalForeignEnum)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xb0
 		w[i+1] = 0x1
 	}
 	if m.xxx_hidden_OptionalNestedEnum != 0 {
-		i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_OptionalNestedEnum)))
+		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_OptionalNestedEnum)))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0xa8
@@ -2301,7 +2332,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 				w, i = e.Grow(w, i, 11)
 			}
 			if m.xxx_hidden_C != 0 {
-				i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_C)))
+				i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_C)))
 				i--
 				w[i] = 0x8
 			}
@@ -2309,7 +2340,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		if i < 12 {
 			w, i = e.Grow(w, i, 12)
 		}
-		i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x9a
@@ -2321,7 +2352,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 		if i < 12 {
 			w, i = e.Grow(w, i, 12)
 		}
-		i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x92
@@ -2333,7 +2364,7 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 	if len(m.xxx_hidden_OptionalBytes) > 0 {
 		i -= len(m.xxx_hidden_OptionalBytes)
 		copy(w[i:], m.xxx_hidden_OptionalBytes)
-		i = pbfast.PutVarint(w, i, uint64(len(m.xxx_hidden_OptionalBytes)))
+		i = runtime.PutVarint(w, i, uint64(len(m.xxx_hidden_OptionalBytes)))
 		i--
 		w[i] = 0x7a
 	}
@@ -2342,85 +2373,85 @@ func (m *TestAllTypesProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([
 	}
 	if m.xxx_hidden_OptionalBool {
 		i--
-		w[i] = byte(pbfast.Bit(m.xxx_hidden_OptionalBool))
+		w[i] = byte(runtime.Bit(m.xxx_hidden_OptionalBool))
 		i--
 		w[i] = 0x68
 	}
 	if math.Float64bits(m.xxx_hidden_OptionalDouble) != 0 {
-		i = pbfast.PutFixed64(w, i, math.Float64bits(m.xxx_hidden_OptionalDouble))
+		i = runtime.PutFixed64(w, i, math.Float64bits(m.xxx_hidden_OptionalDouble))
 		i--
 		w[i] = 0x61
 	}
 	if math.Float32bits(m.xxx_hidden_OptionalFloat) != 0 {
-		i = pbfast.PutFixed32(w, i, math.Float32bits(m.xxx_hidden_OptionalFloat))
+		i = runtime.PutFixed32(w, i, math.Float32bits(m.xxx_hidden_OptionalFloat))
 		i--
 		w[i] = 0x5d
 	}
 	if m.xxx_hidden_OptionalSfixed64 != 0 {
-		i = pbfast.PutFixed64(w, i, uint64(m.xxx_hidden_OptionalSfixed64))
+		i = runtime.PutFixed64(w, i, uint64(m.xxx_hidden_OptionalSfixed64))
 		i--
 		w[i] = 0x51
 	}
 	if m.xxx_hidden_OptionalSfixed32 != 0 {
-		i = pbfast.PutFixed32(w, i, uint32(m.xxx_hidden_OptionalSfixed32))
+		i = runtime.PutFixed32(w, i, uint32(m.xxx_hidden_OptionalSfixed32))
 		i--
 		w[i] = 0x4d
 	}
 	if m.xxx_hidden_OptionalFixed64 != 0 {
-		i = pbfast.PutFixed64(w, i, uint64(m.xxx_hidden_OptionalFixed64))
+		i = runtime.PutFixed64(w, i, uint64(m.xxx_hidden_OptionalFixed64))
 		i--
 		w[i] = 0x41
 	}
 	if m.xxx_hidden_OptionalFixed32 != 0 {
-		i = pbfast.PutFixed32(w, i, uint32(m.xxx_hidden_OptionalFixed32))
+		i = runtime.PutFixed32(w, i, uint32(m.xxx_hidden_OptionalFixed32))
 		i--
 		w[i] = 0x3d
 	}
 	if m.xxx_hidden_OptionalSint64 != 0 {
-		i = pbfast.PutVarint(w, i, pbfast.ZigZag(int64(m.xxx_hidden_OptionalSint64)))
+		i = runtime.PutVarint(w, i, runtime.ZigZag(int64(m.xxx_hidden_OptionalSint64)))
 		i--
 		w[i] = 0x30
 	}
 	if m.xxx_hidden_OptionalSint32 != 0 {
-		i = pbfast.PutVarint(w, i, pbfast.ZigZag(int64(m.xxx_hidden_OptionalSint32)))
+		i = runtime.PutVarint(w, i, runtime.ZigZag(int64(m.xxx_hidden_OptionalSint32)))
 		i--
 		w[i] = 0x28
 	}
 	if m.xxx_hidden_OptionalUint64 != 0 {
-		i = pbfast.PutVarint(w, i, m.xxx_hidden_OptionalUint64)
+		i = runtime.PutVarint(w, i, m.xxx_hidden_OptionalUint64)
 		i--
 		w[i] = 0x20
 	}
 	if m.xxx_hidden_OptionalUint32 != 0 {
-		i = pbfast.PutVarint(w, i, uint64(m.xxx_hidden_OptionalUint32))
+		i = runtime.PutVarint(w, i, uint64(m.xxx_hidden_OptionalUint32))
 		i--
 		w[i] = 0x18
 	}
 	if m.xxx_hidden_OptionalInt64 != 0 {
-		i = pbfast.PutVarint(w, i, uint64(m.xxx_hidden_OptionalInt64))
+		i = runtime.PutVarint(w, i, uint64(m.xxx_hidden_OptionalInt64))
 		i--
 		w[i] = 0x10
 	}
 	if m.xxx_hidden_OptionalInt32 != 0 {
-		i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_OptionalInt32)))
+		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_OptionalInt32)))
 		i--
 		w[i] = 0x8
 	}
 	return w, i
 }
 
-func pbfastTestAllTypesProto3MapInt32Int32Encode(e *pbfast.Encoder, w []byte, i int, k int32, v int32) ([]byte, int) {
+func (*TestAllTypesProto3) pbfastPutMapInt32Int32(e *runtime.Encoder, w []byte, i int, k int32, v int32) ([]byte, int) {
 	if i < 34 {
 		w, i = e.Grow(w, i, 34)
 	}
 	last := i
-	i = pbfast.PutVarint(w, i, uint64(int64(v)))
+	i = runtime.PutVarint(w, i, uint64(int64(v)))
 	i--
 	w[i] = 0x10
-	i = pbfast.PutVarint(w, i, uint64(int64(k)))
+	i = runtime.PutVarint(w, i, uint64(int64(k)))
 	i--
 	w[i] = 0x8
-	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i = runtime.PutVarint(w, i, uint64(last-i))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0xc2
@@ -2428,18 +2459,18 @@ func pbfastTestAllTypesProto3MapInt32Int32Encode(e *pbfast.Encoder, w []byte, i 
 	return w, i
 }
 
-func pbfastTestAllTypesProto3MapInt64Int64Encode(e *pbfast.Encoder, w []byte, i int, k int64, v int64) ([]byte, int) {
+func (*TestAllTypesProto3) pbfastPutMapInt64Int64(e *runtime.Encoder, w []byte, i int, k int64, v int64) ([]byte, int) {
 	if i < 34 {
 		w, i = e.Grow(w, i, 34)
 	}
 	last := i
-	i = pbfast.PutVarint(w, i, uint64(v))
+	i = runtime.PutVarint(w, i, uint64(v))
 	i--
 	w[i] = 0x10
-	i = pbfast.PutVarint(w, i, uint64(k))
+	i = runtime.PutVarint(w, i, uint64(k))
 	i--
 	w[i] = 0x8
-	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i = runtime.PutVarint(w, i, uint64(last-i))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0xca
@@ -2447,18 +2478,18 @@ func pbfastTestAllTypesProto3MapInt64Int64Encode(e *pbfast.Encoder, w []byte, i 
 	return w, i
 }
 
-func pbfastTestAllTypesProto3MapUint32Uint32Encode(e *pbfast.Encoder, w []byte, i int, k uint32, v uint32) ([]byte, int) {
+func (*TestAllTypesProto3) pbfastPutMapUint32Uint32(e *runtime.Encoder, w []byte, i int, k uint32, v uint32) ([]byte, int) {
 	if i < 24 {
 		w, i = e.Grow(w, i, 24)
 	}
 	last := i
-	i = pbfast.PutVarint(w, i, uint64(v))
+	i = runtime.PutVarint(w, i, uint64(v))
 	i--
 	w[i] = 0x10
-	i = pbfast.PutVarint(w, i, uint64(k))
+	i = runtime.PutVarint(w, i, uint64(k))
 	i--
 	w[i] = 0x8
-	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i = runtime.PutVarint(w, i, uint64(last-i))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0xd2
@@ -2466,18 +2497,18 @@ func pbfastTestAllTypesProto3MapUint32Uint32Encode(e *pbfast.Encoder, w []byte, 
 	return w, i
 }
 
-func pbfastTestAllTypesProto3MapUint64Uint64Encode(e *pbfast.Encoder, w []byte, i int, k uint64, v uint64) ([]byte, int) {
+func (*TestAllTypesProto3) pbfastPutMapUint64Uint64(e *runtime.Encoder, w []byte, i int, k uint64, v uint64) ([]byte, int) {
 	if i < 34 {
 		w, i = e.Grow(w, i, 34)
 	}
 	last := i
-	i = pbfast.PutVarint(w, i, v)
+	i = runtime.PutVarint(w, i, v)
 	i--
 	w[i] = 0x10
-	i = pbfast.PutVarint(w, i, k)
+	i = runtime.PutVarint(w, i, k)
 	i--
 	w[i] = 0x8
-	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i = runtime.PutVarint(w, i, uint64(last-i))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0xda
@@ -2485,18 +2516,18 @@ func pbfastTestAllTypesProto3MapUint64Uint64Encode(e *pbfast.Encoder, w []byte, 
 	return w, i
 }
 
-func pbfastTestAllTypesProto3MapSint32Sint32Encode(e *pbfast.Encoder, w []byte, i int, k int32, v int32) ([]byte, int) {
+func (*TestAllTypesProto3) pbfastPutMapSint32Sint32(e *runtime.Encoder, w []byte, i int, k int32, v int32) ([]byte, int) {
 	if i < 24 {
 		w, i = e.Grow(w, i, 24)
 	}
 	last := i
-	i = pbfast.PutVarint(w, i, pbfast.ZigZag(int64(v)))
+	i = runtime.PutVarint(w, i, runtime.ZigZag(int64(v)))
 	i--
 	w[i] = 0x10
-	i = pbfast.PutVarint(w, i, pbfast.ZigZag(int64(k)))
+	i = runtime.PutVarint(w, i, runtime.ZigZag(int64(k)))
 	i--
 	w[i] = 0x8
-	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i = runtime.PutVarint(w, i, uint64(last-i))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0xe2
@@ -2504,18 +2535,18 @@ func pbfastTestAllTypesProto3MapSint32Sint32Encode(e *pbfast.Encoder, w []byte, 
 	return w, i
 }
 
-func pbfastTestAllTypesProto3MapSint64Sint64Encode(e *pbfast.Encoder, w []byte, i int, k int64, v int64) ([]byte, int) {
+func (*TestAllTypesProto3) pbfastPutMapSint64Sint64(e *runtime.Encoder, w []byte, i int, k int64, v int64) ([]byte, int) {
 	if i < 34 {
 		w, i = e.Grow(w, i, 34)
 	}
 	last := i
-	i = pbfast.PutVarint(w, i, pbfast.ZigZag(int64(v)))
+	i = runtime.PutVarint(w, i, runtime.ZigZag(int64(v)))
 	i--
 	w[i] = 0x10
-	i = pbfast.PutVarint(w, i, pbfast.ZigZag(int64(k)))
+	i = runtime.PutVarint(w, i, runtime.ZigZag(int64(k)))
 	i--
 	w[i] = 0x8
-	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i = runtime.PutVarint(w, i, uint64(last-i))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0xea
@@ -2523,18 +2554,18 @@ func pbfastTestAllTypesProto3MapSint64Sint64Encode(e *pbfast.Encoder, w []byte, 
 	return w, i
 }
 
-func pbfastTestAllTypesProto3MapFixed32Fixed32Encode(e *pbfast.Encoder, w []byte, i int, k uint32, v uint32) ([]byte, int) {
+func (*TestAllTypesProto3) pbfastPutMapFixed32Fixed32(e *runtime.Encoder, w []byte, i int, k uint32, v uint32) ([]byte, int) {
 	if i < 22 {
 		w, i = e.Grow(w, i, 22)
 	}
 	last := i
-	i = pbfast.PutFixed32(w, i, uint32(v))
+	i = runtime.PutFixed32(w, i, uint32(v))
 	i--
 	w[i] = 0x15
-	i = pbfast.PutFixed32(w, i, uint32(k))
+	i = runtime.PutFixed32(w, i, uint32(k))
 	i--
 	w[i] = 0xd
-	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i = runtime.PutVarint(w, i, uint64(last-i))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0xf2
@@ -2542,18 +2573,18 @@ func pbfastTestAllTypesProto3MapFixed32Fixed32Encode(e *pbfast.Encoder, w []byte
 	return w, i
 }
 
-func pbfastTestAllTypesProto3MapFixed64Fixed64Encode(e *pbfast.Encoder, w []byte, i int, k uint64, v uint64) ([]byte, int) {
+func (*TestAllTypesProto3) pbfastPutMapFixed64Fixed64(e *runtime.Encoder, w []byte, i int, k uint64, v uint64) ([]byte, int) {
 	if i < 30 {
 		w, i = e.Grow(w, i, 30)
 	}
 	last := i
-	i = pbfast.PutFixed64(w, i, uint64(v))
+	i = runtime.PutFixed64(w, i, uint64(v))
 	i--
 	w[i] = 0x11
-	i = pbfast.PutFixed64(w, i, uint64(k))
+	i = runtime.PutFixed64(w, i, uint64(k))
 	i--
 	w[i] = 0x9
-	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i = runtime.PutVarint(w, i, uint64(last-i))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0xfa
@@ -2561,18 +2592,18 @@ func pbfastTestAllTypesProto3MapFixed64Fixed64Encode(e *pbfast.Encoder, w []byte
 	return w, i
 }
 
-func pbfastTestAllTypesProto3MapSfixed32Sfixed32Encode(e *pbfast.Encoder, w []byte, i int, k int32, v int32) ([]byte, int) {
+func (*TestAllTypesProto3) pbfastPutMapSfixed32Sfixed32(e *runtime.Encoder, w []byte, i int, k int32, v int32) ([]byte, int) {
 	if i < 22 {
 		w, i = e.Grow(w, i, 22)
 	}
 	last := i
-	i = pbfast.PutFixed32(w, i, uint32(v))
+	i = runtime.PutFixed32(w, i, uint32(v))
 	i--
 	w[i] = 0x15
-	i = pbfast.PutFixed32(w, i, uint32(k))
+	i = runtime.PutFixed32(w, i, uint32(k))
 	i--
 	w[i] = 0xd
-	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i = runtime.PutVarint(w, i, uint64(last-i))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0x82
@@ -2580,18 +2611,18 @@ func pbfastTestAllTypesProto3MapSfixed32Sfixed32Encode(e *pbfast.Encoder, w []by
 	return w, i
 }
 
-func pbfastTestAllTypesProto3MapSfixed64Sfixed64Encode(e *pbfast.Encoder, w []byte, i int, k int64, v int64) ([]byte, int) {
+func (*TestAllTypesProto3) pbfastPutMapSfixed64Sfixed64(e *runtime.Encoder, w []byte, i int, k int64, v int64) ([]byte, int) {
 	if i < 30 {
 		w, i = e.Grow(w, i, 30)
 	}
 	last := i
-	i = pbfast.PutFixed64(w, i, uint64(v))
+	i = runtime.PutFixed64(w, i, uint64(v))
 	i--
 	w[i] = 0x11
-	i = pbfast.PutFixed64(w, i, uint64(k))
+	i = runtime.PutFixed64(w, i, uint64(k))
 	i--
 	w[i] = 0x9
-	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i = runtime.PutVarint(w, i, uint64(last-i))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0x8a
@@ -2599,18 +2630,18 @@ func pbfastTestAllTypesProto3MapSfixed64Sfixed64Encode(e *pbfast.Encoder, w []by
 	return w, i
 }
 
-func pbfastTestAllTypesProto3MapInt32FloatEncode(e *pbfast.Encoder, w []byte, i int, k int32, v float32) ([]byte, int) {
+func (*TestAllTypesProto3) pbfastPutMapInt32Float(e *runtime.Encoder, w []byte, i int, k int32, v float32) ([]byte, int) {
 	if i < 28 {
 		w, i = e.Grow(w, i, 28)
 	}
 	last := i
-	i = pbfast.PutFixed32(w, i, math.Float32bits(v))
+	i = runtime.PutFixed32(w, i, math.Float32bits(v))
 	i--
 	w[i] = 0x15
-	i = pbfast.PutVarint(w, i, uint64(int64(k)))
+	i = runtime.PutVarint(w, i, uint64(int64(k)))
 	i--
 	w[i] = 0x8
-	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i = runtime.PutVarint(w, i, uint64(last-i))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0x92
@@ -2618,18 +2649,18 @@ func pbfastTestAllTypesProto3MapInt32FloatEncode(e *pbfast.Encoder, w []byte, i 
 	return w, i
 }
 
-func pbfastTestAllTypesProto3MapInt32DoubleEncode(e *pbfast.Encoder, w []byte, i int, k int32, v float64) ([]byte, int) {
+func (*TestAllTypesProto3) pbfastPutMapInt32Double(e *runtime.Encoder, w []byte, i int, k int32, v float64) ([]byte, int) {
 	if i < 32 {
 		w, i = e.Grow(w, i, 32)
 	}
 	last := i
-	i = pbfast.PutFixed64(w, i, math.Float64bits(v))
+	i = runtime.PutFixed64(w, i, math.Float64bits(v))
 	i--
 	w[i] = 0x11
-	i = pbfast.PutVarint(w, i, uint64(int64(k)))
+	i = runtime.PutVarint(w, i, uint64(int64(k)))
 	i--
 	w[i] = 0x8
-	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i = runtime.PutVarint(w, i, uint64(last-i))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0x9a
@@ -2637,20 +2668,20 @@ func pbfastTestAllTypesProto3MapInt32DoubleEncode(e *pbfast.Encoder, w []byte, i
 	return w, i
 }
 
-func pbfastTestAllTypesProto3MapBoolBoolEncode(e *pbfast.Encoder, w []byte, i int, k bool, v bool) ([]byte, int) {
+func (*TestAllTypesProto3) pbfastPutMapBoolBool(e *runtime.Encoder, w []byte, i int, k bool, v bool) ([]byte, int) {
 	if i < 16 {
 		w, i = e.Grow(w, i, 16)
 	}
 	last := i
 	i--
-	w[i] = byte(pbfast.Bit(v))
+	w[i] = byte(runtime.Bit(v))
 	i--
 	w[i] = 0x10
 	i--
-	w[i] = byte(pbfast.Bit(k))
+	w[i] = byte(runtime.Bit(k))
 	i--
 	w[i] = 0x8
-	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i = runtime.PutVarint(w, i, uint64(last-i))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0xa2
@@ -2658,14 +2689,14 @@ func pbfastTestAllTypesProto3MapBoolBoolEncode(e *pbfast.Encoder, w []byte, i in
 	return w, i
 }
 
-func pbfastTestAllTypesProto3MapStringStringEncode(e *pbfast.Encoder, w []byte, i int, k string, v string) ([]byte, int) {
+func (*TestAllTypesProto3) pbfastPutMapStringString(e *runtime.Encoder, w []byte, i int, k string, v string) ([]byte, int) {
 	if need := 34 + len(k) + len(v); i < need {
 		w, i = e.Grow(w, i, need)
 	}
 	last := i
 	i = e.PutText(w, i, v, 0x12)
 	i = e.PutText(w, i, k, 0xa)
-	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i = runtime.PutVarint(w, i, uint64(last-i))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0xaa
@@ -2673,18 +2704,18 @@ func pbfastTestAllTypesProto3MapStringStringEncode(e *pbfast.Encoder, w []byte, 
 	return w, i
 }
 
-func pbfastTestAllTypesProto3MapStringBytesEncode(e *pbfast.Encoder, w []byte, i int, k string, v []byte) ([]byte, int) {
+func (*TestAllTypesProto3) pbfastPutMapStringBytes(e *runtime.Encoder, w []byte, i int, k string, v []byte) ([]byte, int) {
 	if need := 34 + len(k) + len(v); i < need {
 		w, i = e.Grow(w, i, need)
 	}
 	last := i
 	i -= len(v)
 	copy(w[i:], v)
-	i = pbfast.PutVarint(w, i, uint64(len(v)))
+	i = runtime.PutVarint(w, i, uint64(len(v)))
 	i--
 	w[i] = 0x12
 	i = e.PutText(w, i, k, 0xa)
-	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i = runtime.PutVarint(w, i, uint64(last-i))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0xb2
@@ -2692,21 +2723,21 @@ func pbfastTestAllTypesProto3MapStringBytesEncode(e *pbfast.Encoder, w []byte, i
 	return w, i
 }
 
-func pbfastTestAllTypesProto3MapStringNestedMessageEncode(e *pbfast.Encoder, w []byte, i int, k string, v *TestAllTypesProto3_NestedMessage) ([]byte, int) {
+func (*TestAllTypesProto3) pbfastPutMapStringNestedMessage(e *runtime.Encoder, w []byte, i int, k string, v *TestAllTypesProto3_NestedMessage) ([]byte, int) {
 	last := len(w) - i
 	end := len(w) - i
 	w, i = v.pbfastEncode(e, w, i)
 	if i < 11 {
 		w, i = e.Grow(w, i, 11)
 	}
-	i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+	i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 	i--
 	w[i] = 0x12
 	if i < 23+len(k) {
 		w, i = e.Grow(w, i, 23+len(k))
 	}
 	i = e.PutText(w, i, k, 0xa)
-	i = pbfast.PutVarint(w, i, uint64(len(w)-i-last))
+	i = runtime.PutVarint(w, i, uint64(len(w)-i-last))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0xba
@@ -2714,7 +2745,7 @@ func pbfastTestAllTypesProto3MapStringNestedMessageEncode(e *pbfast.Encoder, w [
 	return w, i
 }
 
-func pbfastTestAllTypesProto3MapStringForeignMessageEncode(e *pbfast.Encoder, w []byte, i int, k string, v *ForeignMessage) ([]byte, int) {
+func (*TestAllTypesProto3) pbfastPutMapStringForeignMessage(e *runtime.Encoder, w []byte, i int, k string, v *ForeignMessage) ([]byte, int) {
 	last := len(w) - i
 	end := len(w) - i
 	if m := v; m != nil {
@@ -2729,7 +2760,7 @@ func pbfastTestAllTypesProto3MapStringForeignMessageEncode(e *pbfast.Encoder, w 
 			w, i = e.Grow(w, i, 11)
 		}
 		if m.xxx_hidden_C != 0 {
-			i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_C)))
+			i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_C)))
 			i--
 			w[i] = 0x8
 		}
@@ -2737,14 +2768,14 @@ func pbfastTestAllTypesProto3MapStringForeignMessageEncode(e *pbfast.Encoder, w 
 	if i < 11 {
 		w, i = e.Grow(w, i, 11)
 	}
-	i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+	i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 	i--
 	w[i] = 0x12
 	if i < 23+len(k) {
 		w, i = e.Grow(w, i, 23+len(k))
 	}
 	i = e.PutText(w, i, k, 0xa)
-	i = pbfast.PutVarint(w, i, uint64(len(w)-i-last))
+	i = runtime.PutVarint(w, i, uint64(len(w)-i-last))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0xc2
@@ -2752,16 +2783,16 @@ func pbfastTestAllTypesProto3MapStringForeignMessageEncode(e *pbfast.Encoder, w 
 	return w, i
 }
 
-func pbfastTestAllTypesProto3MapStringNestedEnumEncode(e *pbfast.Encoder, w []byte, i int, k string, v TestAllTypesProto3_NestedEnum) ([]byte, int) {
+func (*TestAllTypesProto3) pbfastPutMapStringNestedEnum(e *runtime.Encoder, w []byte, i int, k string, v TestAllTypesProto3_NestedEnum) ([]byte, int) {
 	if i < 34+len(k) {
 		w, i = e.Grow(w, i, 34+len(k))
 	}
 	last := i
-	i = pbfast.PutVarint(w, i, uint64(int64(v)))
+	i = runtime.PutVarint(w, i, uint64(int64(v)))
 	i--
 	w[i] = 0x10
 	i = e.PutText(w, i, k, 0xa)
-	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i = runtime.PutVarint(w, i, uint64(last-i))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0xca
@@ -2769,16 +2800,16 @@ func pbfastTestAllTypesProto3MapStringNestedEnumEncode(e *pbfast.Encoder, w []by
 	return w, i
 }
 
-func pbfastTestAllTypesProto3MapStringForeignEnumEncode(e *pbfast.Encoder, w []byte, i int, k string, v ForeignEnum) ([]byte, int) {
+func (*TestAllTypesProto3) pbfastPutMapStringForeignEnum(e *runtime.Encoder, w []byte, i int, k string, v ForeignEnum) ([]byte, int) {
 	if i < 34+len(k) {
 		w, i = e.Grow(w, i, 34+len(k))
 	}
 	last := i
-	i = pbfast.PutVarint(w, i, uint64(int64(v)))
+	i = runtime.PutVarint(w, i, uint64(int64(v)))
 	i--
 	w[i] = 0x10
 	i = e.PutText(w, i, k, 0xa)
-	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i = runtime.PutVarint(w, i, uint64(last-i))
 	i -= 2
 	_ = w[i+1]
 	w[i] = 0xd2
@@ -2814,16 +2845,16 @@ type pbfastTestAllTypesProto3Node struct {
 	s pbfastTestAllTypesProto3Parts
 }
 
-func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfastTestAllTypesProto3Parts, depth int) error {
+func (m *TestAllTypesProto3) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfastTestAllTypesProto3Parts, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -2832,8 +2863,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_OptionalInt32 = int32(v)
 		case 0x10: // optional_int64
@@ -2841,8 +2872,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_OptionalInt64 = int64(v)
 		case 0x18: // optional_uint32
@@ -2850,8 +2881,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_OptionalUint32 = uint32(v)
 		case 0x20: // optional_uint64
@@ -2859,8 +2890,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_OptionalUint64 = v
 		case 0x28: // optional_sint32
@@ -2868,58 +2899,58 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			m.xxx_hidden_OptionalSint32 = int32(pbfast.UnZigZag(uint64(uint32(v))))
+			m.xxx_hidden_OptionalSint32 = int32(runtime.UnZigZag(uint64(uint32(v))))
 		case 0x30: // optional_sint64
 			var v uint64
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			m.xxx_hidden_OptionalSint64 = pbfast.UnZigZag(v)
+			m.xxx_hidden_OptionalSint64 = runtime.UnZigZag(v)
 		case 0x3d: // optional_fixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_OptionalFixed32 = uint32(v)
 		case 0x41: // optional_fixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_OptionalFixed64 = uint64(v)
 		case 0x4d: // optional_sfixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_OptionalSfixed32 = int32(v)
 		case 0x51: // optional_sfixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_OptionalSfixed64 = int64(v)
 		case 0x5d: // optional_float
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_OptionalFloat = math.Float32frombits(v)
 		case 0x61: // optional_double
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_OptionalDouble = math.Float64frombits(v)
@@ -2928,8 +2959,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_OptionalBool = v != 0
 		case 0x72: // optional_string
@@ -2938,11 +2969,11 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			m.xxx_hidden_OptionalString = d.String(v)
 		case 0x7a: // optional_bytes
@@ -2951,8 +2982,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_OptionalBytes = d.Bytes(v)
 		case 0x92: // optional_nested_message
@@ -2961,8 +2992,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.xxx_hidden_OptionalNestedMessage == nil {
 				m.xxx_hidden_OptionalNestedMessage = new(TestAllTypesProto3_NestedMessage)
@@ -2976,14 +3007,15 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.xxx_hidden_OptionalForeignMessage == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesProto3Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.xxx_hidden_OptionalForeignMessage = &s.OptionalForeignMessage
+				} else {
+					m.xxx_hidden_OptionalForeignMessage = new(ForeignMessage)
 				}
-				m.xxx_hidden_OptionalForeignMessage = &s.OptionalForeignMessage
 			}
 			if err := m.xxx_hidden_OptionalForeignMessage.pbfastDecode(d, v, depth); err != nil {
 				return err
@@ -2993,8 +3025,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_OptionalNestedEnum = TestAllTypesProto3_NestedEnum(v)
 		case 0xb0: // optional_foreign_enum
@@ -3002,8 +3034,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_OptionalForeignEnum = ForeignEnum(v)
 		case 0xb8: // optional_aliased_enum
@@ -3011,8 +3043,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_OptionalAliasedEnum = TestAllTypesProto3_AliasedEnum(v)
 		case 0xc2: // optional_string_piece
@@ -3021,11 +3053,11 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			m.xxx_hidden_OptionalStringPiece = d.String(v)
 		case 0xca: // optional_cord
@@ -3034,11 +3066,11 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			m.xxx_hidden_OptionalCord = d.String(v)
 		case 0xda: // recursive_message
@@ -3047,8 +3079,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.xxx_hidden_RecursiveMessage == nil {
 				m.xxx_hidden_RecursiveMessage = new(TestAllTypesProto3)
@@ -3061,8 +3093,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_RepeatedInt32 = append(m.xxx_hidden_RepeatedInt32, int32(v))
 		case 0xfa: // repeated_int32, packed
@@ -3071,11 +3103,11 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_RepeatedInt32, err = pbfast.AppendVarints(m.xxx_hidden_RepeatedInt32, v); err != nil {
+			if m.xxx_hidden_RepeatedInt32, err = runtime.AppendVarints(m.xxx_hidden_RepeatedInt32, v); err != nil {
 				return err
 			}
 		case 0x100: // repeated_int64
@@ -3083,8 +3115,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_RepeatedInt64 = append(m.xxx_hidden_RepeatedInt64, int64(v))
 		case 0x102: // repeated_int64, packed
@@ -3093,11 +3125,11 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_RepeatedInt64, err = pbfast.AppendVarints(m.xxx_hidden_RepeatedInt64, v); err != nil {
+			if m.xxx_hidden_RepeatedInt64, err = runtime.AppendVarints(m.xxx_hidden_RepeatedInt64, v); err != nil {
 				return err
 			}
 		case 0x108: // repeated_uint32
@@ -3105,8 +3137,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_RepeatedUint32 = append(m.xxx_hidden_RepeatedUint32, uint32(v))
 		case 0x10a: // repeated_uint32, packed
@@ -3115,11 +3147,11 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_RepeatedUint32, err = pbfast.AppendVarints(m.xxx_hidden_RepeatedUint32, v); err != nil {
+			if m.xxx_hidden_RepeatedUint32, err = runtime.AppendVarints(m.xxx_hidden_RepeatedUint32, v); err != nil {
 				return err
 			}
 		case 0x110: // repeated_uint64
@@ -3127,8 +3159,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_RepeatedUint64 = append(m.xxx_hidden_RepeatedUint64, v)
 		case 0x112: // repeated_uint64, packed
@@ -3137,11 +3169,11 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_RepeatedUint64, err = pbfast.AppendVarints(m.xxx_hidden_RepeatedUint64, v); err != nil {
+			if m.xxx_hidden_RepeatedUint64, err = runtime.AppendVarints(m.xxx_hidden_RepeatedUint64, v); err != nil {
 				return err
 			}
 		case 0x118: // repeated_sint32
@@ -3149,21 +3181,21 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			m.xxx_hidden_RepeatedSint32 = append(m.xxx_hidden_RepeatedSint32, int32(pbfast.UnZigZag(uint64(uint32(v)))))
+			m.xxx_hidden_RepeatedSint32 = append(m.xxx_hidden_RepeatedSint32, int32(runtime.UnZigZag(uint64(uint32(v)))))
 		case 0x11a: // repeated_sint32, packed
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_RepeatedSint32, err = pbfast.AppendZigZags(m.xxx_hidden_RepeatedSint32, v); err != nil {
+			if m.xxx_hidden_RepeatedSint32, err = runtime.AppendZigZags(m.xxx_hidden_RepeatedSint32, v); err != nil {
 				return err
 			}
 		case 0x120: // repeated_sint64
@@ -3171,27 +3203,27 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			m.xxx_hidden_RepeatedSint64 = append(m.xxx_hidden_RepeatedSint64, pbfast.UnZigZag(v))
+			m.xxx_hidden_RepeatedSint64 = append(m.xxx_hidden_RepeatedSint64, runtime.UnZigZag(v))
 		case 0x122: // repeated_sint64, packed
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_RepeatedSint64, err = pbfast.AppendZigZags(m.xxx_hidden_RepeatedSint64, v); err != nil {
+			if m.xxx_hidden_RepeatedSint64, err = runtime.AppendZigZags(m.xxx_hidden_RepeatedSint64, v); err != nil {
 				return err
 			}
 		case 0x12d: // repeated_fixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_RepeatedFixed32 = append(m.xxx_hidden_RepeatedFixed32, uint32(v))
@@ -3201,17 +3233,17 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_RepeatedFixed32, err = pbfast.AppendFixed32s(m.xxx_hidden_RepeatedFixed32, v); err != nil {
+			if m.xxx_hidden_RepeatedFixed32, err = runtime.AppendFixed32s(m.xxx_hidden_RepeatedFixed32, v); err != nil {
 				return err
 			}
 		case 0x131: // repeated_fixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_RepeatedFixed64 = append(m.xxx_hidden_RepeatedFixed64, uint64(v))
@@ -3221,17 +3253,17 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_RepeatedFixed64, err = pbfast.AppendFixed64s(m.xxx_hidden_RepeatedFixed64, v); err != nil {
+			if m.xxx_hidden_RepeatedFixed64, err = runtime.AppendFixed64s(m.xxx_hidden_RepeatedFixed64, v); err != nil {
 				return err
 			}
 		case 0x13d: // repeated_sfixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_RepeatedSfixed32 = append(m.xxx_hidden_RepeatedSfixed32, int32(v))
@@ -3241,17 +3273,17 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_RepeatedSfixed32, err = pbfast.AppendFixed32s(m.xxx_hidden_RepeatedSfixed32, v); err != nil {
+			if m.xxx_hidden_RepeatedSfixed32, err = runtime.AppendFixed32s(m.xxx_hidden_RepeatedSfixed32, v); err != nil {
 				return err
 			}
 		case 0x141: // repeated_sfixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_RepeatedSfixed64 = append(m.xxx_hidden_RepeatedSfixed64, int64(v))
@@ -3261,17 +3293,17 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_RepeatedSfixed64, err = pbfast.AppendFixed64s(m.xxx_hidden_RepeatedSfixed64, v); err != nil {
+			if m.xxx_hidden_RepeatedSfixed64, err = runtime.AppendFixed64s(m.xxx_hidden_RepeatedSfixed64, v); err != nil {
 				return err
 			}
 		case 0x14d: // repeated_float
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_RepeatedFloat = append(m.xxx_hidden_RepeatedFloat, math.Float32frombits(v))
@@ -3281,17 +3313,17 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_RepeatedFloat, err = pbfast.AppendFixed32s(m.xxx_hidden_RepeatedFloat, v); err != nil {
+			if m.xxx_hidden_RepeatedFloat, err = runtime.AppendFixed32s(m.xxx_hidden_RepeatedFloat, v); err != nil {
 				return err
 			}
 		case 0x151: // repeated_double
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_RepeatedDouble = append(m.xxx_hidden_RepeatedDouble, math.Float64frombits(v))
@@ -3301,11 +3333,11 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_RepeatedDouble, err = pbfast.AppendFixed64s(m.xxx_hidden_RepeatedDouble, v); err != nil {
+			if m.xxx_hidden_RepeatedDouble, err = runtime.AppendFixed64s(m.xxx_hidden_RepeatedDouble, v); err != nil {
 				return err
 			}
 		case 0x158: // repeated_bool
@@ -3313,8 +3345,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_RepeatedBool = append(m.xxx_hidden_RepeatedBool, v != 0)
 		case 0x15a: // repeated_bool, packed
@@ -3323,94 +3355,106 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_RepeatedBool, err = pbfast.AppendBools(m.xxx_hidden_RepeatedBool, v); err != nil {
+			if m.xxx_hidden_RepeatedBool, err = runtime.AppendBools(m.xxx_hidden_RepeatedBool, v); err != nil {
 				return err
 			}
 		case 0x162: // repeated_string
 			if len(m.xxx_hidden_RepeatedString) == cap(m.xxx_hidden_RepeatedString) {
-				m.xxx_hidden_RepeatedString = slices.Grow(m.xxx_hidden_RepeatedString, pbfast.Run(p, i, 0x2e2))
+				m.xxx_hidden_RepeatedString = slices.Grow(m.xxx_hidden_RepeatedString, runtime.Run(p, i, 0x2e2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			m.xxx_hidden_RepeatedString = append(m.xxx_hidden_RepeatedString, d.String(v))
 		case 0x16a: // repeated_bytes
 			if len(m.xxx_hidden_RepeatedBytes) == cap(m.xxx_hidden_RepeatedBytes) {
-				m.xxx_hidden_RepeatedBytes = slices.Grow(m.xxx_hidden_RepeatedBytes, pbfast.Run(p, i, 0x2ea))
+				m.xxx_hidden_RepeatedBytes = slices.Grow(m.xxx_hidden_RepeatedBytes, runtime.Run(p, i, 0x2ea))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_RepeatedBytes = append(m.xxx_hidden_RepeatedBytes, d.PresentBytes(v))
 		case 0x182: // repeated_nested_message
 			if m.xxx_hidden_RepeatedNestedMessage == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesProto3Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.xxx_hidden_RepeatedNestedMessage = &s.RepeatedNestedMessage
+				} else {
+					m.xxx_hidden_RepeatedNestedMessage = new([]*TestAllTypesProto3_NestedMessage)
 				}
-				m.xxx_hidden_RepeatedNestedMessage = &s.RepeatedNestedMessage
 			}
-			n := pbfast.Run(p, i, 0x382)
+			n := runtime.Run(p, i, 0x382)
 			(*m.xxx_hidden_RepeatedNestedMessage) = slices.Grow((*m.xxx_hidden_RepeatedNestedMessage), n)
-			for slab := make([]TestAllTypesProto3_NestedMessage, n); ; {
+			for slab := runtime.Slab[TestAllTypesProto3_NestedMessage](d, n); ; {
 				var v []byte
 				if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 					j := i + 1 + int(p[i])
 					v = p[i+1 : j : j]
 					i = j
-				} else if v, i = pbfast.Chunk(p, i); i < 0 {
-					return pbfast.ErrMalformed
+				} else if v, i = runtime.Chunk(p, i); i < 0 {
+					return runtime.ErrMalformed
 				}
-				e := &slab[0]
+				var e *TestAllTypesProto3_NestedMessage
+				if slab != nil {
+					e, slab = &slab[0], slab[1:]
+				} else {
+					e = new(TestAllTypesProto3_NestedMessage)
+				}
 				(*m.xxx_hidden_RepeatedNestedMessage) = append((*m.xxx_hidden_RepeatedNestedMessage), e)
 				if err := e.pbfastDecode(d, v, depth); err != nil {
 					return err
 				}
-				if slab = slab[1:]; len(slab) == 0 {
+				if n--; n == 0 {
 					break
 				}
 				i += 2 // its tag, as was counted
 			}
 		case 0x18a: // repeated_foreign_message
 			if m.xxx_hidden_RepeatedForeignMessage == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesProto3Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.xxx_hidden_RepeatedForeignMessage = &s.RepeatedForeignMessage
+				} else {
+					m.xxx_hidden_RepeatedForeignMessage = new([]*ForeignMessage)
 				}
-				m.xxx_hidden_RepeatedForeignMessage = &s.RepeatedForeignMessage
 			}
-			n := pbfast.Run(p, i, 0x38a)
+			n := runtime.Run(p, i, 0x38a)
 			(*m.xxx_hidden_RepeatedForeignMessage) = slices.Grow((*m.xxx_hidden_RepeatedForeignMessage), n)
-			for slab := make([]ForeignMessage, n); ; {
+			for slab := runtime.Slab[ForeignMessage](d, n); ; {
 				var v []byte
 				if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 					j := i + 1 + int(p[i])
 					v = p[i+1 : j : j]
 					i = j
-				} else if v, i = pbfast.Chunk(p, i); i < 0 {
-					return pbfast.ErrMalformed
+				} else if v, i = runtime.Chunk(p, i); i < 0 {
+					return runtime.ErrMalformed
 				}
-				e := &slab[0]
+				var e *ForeignMessage
+				if slab != nil {
+					e, slab = &slab[0], slab[1:]
+				} else {
+					e = new(ForeignMessage)
+				}
 				(*m.xxx_hidden_RepeatedForeignMessage) = append((*m.xxx_hidden_RepeatedForeignMessage), e)
 				if err := e.pbfastDecode(d, v, depth); err != nil {
 					return err
 				}
-				if slab = slab[1:]; len(slab) == 0 {
+				if n--; n == 0 {
 					break
 				}
 				i += 2 // its tag, as was counted
@@ -3420,8 +3464,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_RepeatedNestedEnum = append(m.xxx_hidden_RepeatedNestedEnum, TestAllTypesProto3_NestedEnum(v))
 		case 0x19a: // repeated_nested_enum, packed
@@ -3430,11 +3474,11 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_RepeatedNestedEnum, err = pbfast.AppendVarints(m.xxx_hidden_RepeatedNestedEnum, v); err != nil {
+			if m.xxx_hidden_RepeatedNestedEnum, err = runtime.AppendVarints(m.xxx_hidden_RepeatedNestedEnum, v); err != nil {
 				return err
 			}
 		case 0x1a0: // repeated_foreign_enum
@@ -3442,8 +3486,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_RepeatedForeignEnum = append(m.xxx_hidden_RepeatedForeignEnum, ForeignEnum(v))
 		case 0x1a2: // repeated_foreign_enum, packed
@@ -3452,328 +3496,328 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_RepeatedForeignEnum, err = pbfast.AppendVarints(m.xxx_hidden_RepeatedForeignEnum, v); err != nil {
+			if m.xxx_hidden_RepeatedForeignEnum, err = runtime.AppendVarints(m.xxx_hidden_RepeatedForeignEnum, v); err != nil {
 				return err
 			}
 		case 0x1b2: // repeated_string_piece
 			if len(m.xxx_hidden_RepeatedStringPiece) == cap(m.xxx_hidden_RepeatedStringPiece) {
-				m.xxx_hidden_RepeatedStringPiece = slices.Grow(m.xxx_hidden_RepeatedStringPiece, pbfast.Run(p, i, 0x3b2))
+				m.xxx_hidden_RepeatedStringPiece = slices.Grow(m.xxx_hidden_RepeatedStringPiece, runtime.Run(p, i, 0x3b2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			m.xxx_hidden_RepeatedStringPiece = append(m.xxx_hidden_RepeatedStringPiece, d.String(v))
 		case 0x1ba: // repeated_cord
 			if len(m.xxx_hidden_RepeatedCord) == cap(m.xxx_hidden_RepeatedCord) {
-				m.xxx_hidden_RepeatedCord = slices.Grow(m.xxx_hidden_RepeatedCord, pbfast.Run(p, i, 0x3ba))
+				m.xxx_hidden_RepeatedCord = slices.Grow(m.xxx_hidden_RepeatedCord, runtime.Run(p, i, 0x3ba))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			m.xxx_hidden_RepeatedCord = append(m.xxx_hidden_RepeatedCord, d.String(v))
 		case 0x1c2: // map_int32_int32
 			if m.xxx_hidden_MapInt32Int32 == nil {
-				m.xxx_hidden_MapInt32Int32 = make(map[int32]int32, pbfast.Run(p, i, 0x3c2))
+				m.xxx_hidden_MapInt32Int32 = make(map[int32]int32, runtime.Run(p, i, 0x3c2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapInt32Int32Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapInt32Int32(d, v, depth); err != nil {
 				return err
 			}
 		case 0x1ca: // map_int64_int64
 			if m.xxx_hidden_MapInt64Int64 == nil {
-				m.xxx_hidden_MapInt64Int64 = make(map[int64]int64, pbfast.Run(p, i, 0x3ca))
+				m.xxx_hidden_MapInt64Int64 = make(map[int64]int64, runtime.Run(p, i, 0x3ca))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapInt64Int64Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapInt64Int64(d, v, depth); err != nil {
 				return err
 			}
 		case 0x1d2: // map_uint32_uint32
 			if m.xxx_hidden_MapUint32Uint32 == nil {
-				m.xxx_hidden_MapUint32Uint32 = make(map[uint32]uint32, pbfast.Run(p, i, 0x3d2))
+				m.xxx_hidden_MapUint32Uint32 = make(map[uint32]uint32, runtime.Run(p, i, 0x3d2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapUint32Uint32Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapUint32Uint32(d, v, depth); err != nil {
 				return err
 			}
 		case 0x1da: // map_uint64_uint64
 			if m.xxx_hidden_MapUint64Uint64 == nil {
-				m.xxx_hidden_MapUint64Uint64 = make(map[uint64]uint64, pbfast.Run(p, i, 0x3da))
+				m.xxx_hidden_MapUint64Uint64 = make(map[uint64]uint64, runtime.Run(p, i, 0x3da))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapUint64Uint64Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapUint64Uint64(d, v, depth); err != nil {
 				return err
 			}
 		case 0x1e2: // map_sint32_sint32
 			if m.xxx_hidden_MapSint32Sint32 == nil {
-				m.xxx_hidden_MapSint32Sint32 = make(map[int32]int32, pbfast.Run(p, i, 0x3e2))
+				m.xxx_hidden_MapSint32Sint32 = make(map[int32]int32, runtime.Run(p, i, 0x3e2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapSint32Sint32Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapSint32Sint32(d, v, depth); err != nil {
 				return err
 			}
 		case 0x1ea: // map_sint64_sint64
 			if m.xxx_hidden_MapSint64Sint64 == nil {
-				m.xxx_hidden_MapSint64Sint64 = make(map[int64]int64, pbfast.Run(p, i, 0x3ea))
+				m.xxx_hidden_MapSint64Sint64 = make(map[int64]int64, runtime.Run(p, i, 0x3ea))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapSint64Sint64Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapSint64Sint64(d, v, depth); err != nil {
 				return err
 			}
 		case 0x1f2: // map_fixed32_fixed32
 			if m.xxx_hidden_MapFixed32Fixed32 == nil {
-				m.xxx_hidden_MapFixed32Fixed32 = make(map[uint32]uint32, pbfast.Run(p, i, 0x3f2))
+				m.xxx_hidden_MapFixed32Fixed32 = make(map[uint32]uint32, runtime.Run(p, i, 0x3f2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapFixed32Fixed32Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapFixed32Fixed32(d, v, depth); err != nil {
 				return err
 			}
 		case 0x1fa: // map_fixed64_fixed64
 			if m.xxx_hidden_MapFixed64Fixed64 == nil {
-				m.xxx_hidden_MapFixed64Fixed64 = make(map[uint64]uint64, pbfast.Run(p, i, 0x3fa))
+				m.xxx_hidden_MapFixed64Fixed64 = make(map[uint64]uint64, runtime.Run(p, i, 0x3fa))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapFixed64Fixed64Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapFixed64Fixed64(d, v, depth); err != nil {
 				return err
 			}
 		case 0x202: // map_sfixed32_sfixed32
 			if m.xxx_hidden_MapSfixed32Sfixed32 == nil {
-				m.xxx_hidden_MapSfixed32Sfixed32 = make(map[int32]int32, pbfast.Run(p, i, 0x482))
+				m.xxx_hidden_MapSfixed32Sfixed32 = make(map[int32]int32, runtime.Run(p, i, 0x482))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapSfixed32Sfixed32Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapSfixed32Sfixed32(d, v, depth); err != nil {
 				return err
 			}
 		case 0x20a: // map_sfixed64_sfixed64
 			if m.xxx_hidden_MapSfixed64Sfixed64 == nil {
-				m.xxx_hidden_MapSfixed64Sfixed64 = make(map[int64]int64, pbfast.Run(p, i, 0x48a))
+				m.xxx_hidden_MapSfixed64Sfixed64 = make(map[int64]int64, runtime.Run(p, i, 0x48a))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapSfixed64Sfixed64Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapSfixed64Sfixed64(d, v, depth); err != nil {
 				return err
 			}
 		case 0x212: // map_int32_float
 			if m.xxx_hidden_MapInt32Float == nil {
-				m.xxx_hidden_MapInt32Float = make(map[int32]float32, pbfast.Run(p, i, 0x492))
+				m.xxx_hidden_MapInt32Float = make(map[int32]float32, runtime.Run(p, i, 0x492))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapInt32FloatEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapInt32Float(d, v, depth); err != nil {
 				return err
 			}
 		case 0x21a: // map_int32_double
 			if m.xxx_hidden_MapInt32Double == nil {
-				m.xxx_hidden_MapInt32Double = make(map[int32]float64, pbfast.Run(p, i, 0x49a))
+				m.xxx_hidden_MapInt32Double = make(map[int32]float64, runtime.Run(p, i, 0x49a))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapInt32DoubleEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapInt32Double(d, v, depth); err != nil {
 				return err
 			}
 		case 0x222: // map_bool_bool
 			if m.xxx_hidden_MapBoolBool == nil {
-				m.xxx_hidden_MapBoolBool = make(map[bool]bool, pbfast.Run(p, i, 0x4a2))
+				m.xxx_hidden_MapBoolBool = make(map[bool]bool, runtime.Run(p, i, 0x4a2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapBoolBoolEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapBoolBool(d, v, depth); err != nil {
 				return err
 			}
 		case 0x22a: // map_string_string
 			if m.xxx_hidden_MapStringString == nil {
-				m.xxx_hidden_MapStringString = make(map[string]string, pbfast.Run(p, i, 0x4aa))
+				m.xxx_hidden_MapStringString = make(map[string]string, runtime.Run(p, i, 0x4aa))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapStringStringEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapStringString(d, v, depth); err != nil {
 				return err
 			}
 		case 0x232: // map_string_bytes
 			if m.xxx_hidden_MapStringBytes == nil {
-				m.xxx_hidden_MapStringBytes = make(map[string][]byte, pbfast.Run(p, i, 0x4b2))
+				m.xxx_hidden_MapStringBytes = make(map[string][]byte, runtime.Run(p, i, 0x4b2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapStringBytesEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapStringBytes(d, v, depth); err != nil {
 				return err
 			}
 		case 0x23a: // map_string_nested_message
 			if m.xxx_hidden_MapStringNestedMessage == nil {
-				m.xxx_hidden_MapStringNestedMessage = make(map[string]*TestAllTypesProto3_NestedMessage, pbfast.Run(p, i, 0x4ba))
+				m.xxx_hidden_MapStringNestedMessage = make(map[string]*TestAllTypesProto3_NestedMessage, runtime.Run(p, i, 0x4ba))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapStringNestedMessageEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapStringNestedMessage(d, v, depth); err != nil {
 				return err
 			}
 		case 0x242: // map_string_foreign_message
 			if m.xxx_hidden_MapStringForeignMessage == nil {
-				m.xxx_hidden_MapStringForeignMessage = make(map[string]*ForeignMessage, pbfast.Run(p, i, 0x4c2))
+				m.xxx_hidden_MapStringForeignMessage = make(map[string]*ForeignMessage, runtime.Run(p, i, 0x4c2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapStringForeignMessageEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapStringForeignMessage(d, v, depth); err != nil {
 				return err
 			}
 		case 0x24a: // map_string_nested_enum
 			if m.xxx_hidden_MapStringNestedEnum == nil {
-				m.xxx_hidden_MapStringNestedEnum = make(map[string]TestAllTypesProto3_NestedEnum, pbfast.Run(p, i, 0x4ca))
+				m.xxx_hidden_MapStringNestedEnum = make(map[string]TestAllTypesProto3_NestedEnum, runtime.Run(p, i, 0x4ca))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapStringNestedEnumEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapStringNestedEnum(d, v, depth); err != nil {
 				return err
 			}
 		case 0x252: // map_string_foreign_enum
 			if m.xxx_hidden_MapStringForeignEnum == nil {
-				m.xxx_hidden_MapStringForeignEnum = make(map[string]ForeignEnum, pbfast.Run(p, i, 0x4d2))
+				m.xxx_hidden_MapStringForeignEnum = make(map[string]ForeignEnum, runtime.Run(p, i, 0x4d2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapStringForeignEnumEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapStringForeignEnum(d, v, depth); err != nil {
 				return err
 			}
 		case 0x258: // packed_int32
@@ -3781,8 +3825,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_PackedInt32 = append(m.xxx_hidden_PackedInt32, int32(v))
 		case 0x25a: // packed_int32, packed
@@ -3791,11 +3835,11 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_PackedInt32, err = pbfast.AppendVarints(m.xxx_hidden_PackedInt32, v); err != nil {
+			if m.xxx_hidden_PackedInt32, err = runtime.AppendVarints(m.xxx_hidden_PackedInt32, v); err != nil {
 				return err
 			}
 		case 0x260: // packed_int64
@@ -3803,8 +3847,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_PackedInt64 = append(m.xxx_hidden_PackedInt64, int64(v))
 		case 0x262: // packed_int64, packed
@@ -3813,11 +3857,11 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_PackedInt64, err = pbfast.AppendVarints(m.xxx_hidden_PackedInt64, v); err != nil {
+			if m.xxx_hidden_PackedInt64, err = runtime.AppendVarints(m.xxx_hidden_PackedInt64, v); err != nil {
 				return err
 			}
 		case 0x268: // packed_uint32
@@ -3825,8 +3869,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_PackedUint32 = append(m.xxx_hidden_PackedUint32, uint32(v))
 		case 0x26a: // packed_uint32, packed
@@ -3835,11 +3879,11 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_PackedUint32, err = pbfast.AppendVarints(m.xxx_hidden_PackedUint32, v); err != nil {
+			if m.xxx_hidden_PackedUint32, err = runtime.AppendVarints(m.xxx_hidden_PackedUint32, v); err != nil {
 				return err
 			}
 		case 0x270: // packed_uint64
@@ -3847,8 +3891,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_PackedUint64 = append(m.xxx_hidden_PackedUint64, v)
 		case 0x272: // packed_uint64, packed
@@ -3857,11 +3901,11 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_PackedUint64, err = pbfast.AppendVarints(m.xxx_hidden_PackedUint64, v); err != nil {
+			if m.xxx_hidden_PackedUint64, err = runtime.AppendVarints(m.xxx_hidden_PackedUint64, v); err != nil {
 				return err
 			}
 		case 0x278: // packed_sint32
@@ -3869,21 +3913,21 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			m.xxx_hidden_PackedSint32 = append(m.xxx_hidden_PackedSint32, int32(pbfast.UnZigZag(uint64(uint32(v)))))
+			m.xxx_hidden_PackedSint32 = append(m.xxx_hidden_PackedSint32, int32(runtime.UnZigZag(uint64(uint32(v)))))
 		case 0x27a: // packed_sint32, packed
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_PackedSint32, err = pbfast.AppendZigZags(m.xxx_hidden_PackedSint32, v); err != nil {
+			if m.xxx_hidden_PackedSint32, err = runtime.AppendZigZags(m.xxx_hidden_PackedSint32, v); err != nil {
 				return err
 			}
 		case 0x280: // packed_sint64
@@ -3891,27 +3935,27 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			m.xxx_hidden_PackedSint64 = append(m.xxx_hidden_PackedSint64, pbfast.UnZigZag(v))
+			m.xxx_hidden_PackedSint64 = append(m.xxx_hidden_PackedSint64, runtime.UnZigZag(v))
 		case 0x282: // packed_sint64, packed
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_PackedSint64, err = pbfast.AppendZigZags(m.xxx_hidden_PackedSint64, v); err != nil {
+			if m.xxx_hidden_PackedSint64, err = runtime.AppendZigZags(m.xxx_hidden_PackedSint64, v); err != nil {
 				return err
 			}
 		case 0x28d: // packed_fixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_PackedFixed32 = append(m.xxx_hidden_PackedFixed32, uint32(v))
@@ -3921,17 +3965,17 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_PackedFixed32, err = pbfast.AppendFixed32s(m.xxx_hidden_PackedFixed32, v); err != nil {
+			if m.xxx_hidden_PackedFixed32, err = runtime.AppendFixed32s(m.xxx_hidden_PackedFixed32, v); err != nil {
 				return err
 			}
 		case 0x291: // packed_fixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_PackedFixed64 = append(m.xxx_hidden_PackedFixed64, uint64(v))
@@ -3941,17 +3985,17 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_PackedFixed64, err = pbfast.AppendFixed64s(m.xxx_hidden_PackedFixed64, v); err != nil {
+			if m.xxx_hidden_PackedFixed64, err = runtime.AppendFixed64s(m.xxx_hidden_PackedFixed64, v); err != nil {
 				return err
 			}
 		case 0x29d: // packed_sfixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_PackedSfixed32 = append(m.xxx_hidden_PackedSfixed32, int32(v))
@@ -3961,17 +4005,17 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_PackedSfixed32, err = pbfast.AppendFixed32s(m.xxx_hidden_PackedSfixed32, v); err != nil {
+			if m.xxx_hidden_PackedSfixed32, err = runtime.AppendFixed32s(m.xxx_hidden_PackedSfixed32, v); err != nil {
 				return err
 			}
 		case 0x2a1: // packed_sfixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_PackedSfixed64 = append(m.xxx_hidden_PackedSfixed64, int64(v))
@@ -3981,17 +4025,17 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_PackedSfixed64, err = pbfast.AppendFixed64s(m.xxx_hidden_PackedSfixed64, v); err != nil {
+			if m.xxx_hidden_PackedSfixed64, err = runtime.AppendFixed64s(m.xxx_hidden_PackedSfixed64, v); err != nil {
 				return err
 			}
 		case 0x2ad: // packed_float
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_PackedFloat = append(m.xxx_hidden_PackedFloat, math.Float32frombits(v))
@@ -4001,17 +4045,17 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_PackedFloat, err = pbfast.AppendFixed32s(m.xxx_hidden_PackedFloat, v); err != nil {
+			if m.xxx_hidden_PackedFloat, err = runtime.AppendFixed32s(m.xxx_hidden_PackedFloat, v); err != nil {
 				return err
 			}
 		case 0x2b1: // packed_double
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_PackedDouble = append(m.xxx_hidden_PackedDouble, math.Float64frombits(v))
@@ -4021,11 +4065,11 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_PackedDouble, err = pbfast.AppendFixed64s(m.xxx_hidden_PackedDouble, v); err != nil {
+			if m.xxx_hidden_PackedDouble, err = runtime.AppendFixed64s(m.xxx_hidden_PackedDouble, v); err != nil {
 				return err
 			}
 		case 0x2b8: // packed_bool
@@ -4033,8 +4077,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_PackedBool = append(m.xxx_hidden_PackedBool, v != 0)
 		case 0x2ba: // packed_bool, packed
@@ -4043,11 +4087,11 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_PackedBool, err = pbfast.AppendBools(m.xxx_hidden_PackedBool, v); err != nil {
+			if m.xxx_hidden_PackedBool, err = runtime.AppendBools(m.xxx_hidden_PackedBool, v); err != nil {
 				return err
 			}
 		case 0x2c0: // packed_nested_enum
@@ -4055,8 +4099,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_PackedNestedEnum = append(m.xxx_hidden_PackedNestedEnum, TestAllTypesProto3_NestedEnum(v))
 		case 0x2c2: // packed_nested_enum, packed
@@ -4065,11 +4109,11 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_PackedNestedEnum, err = pbfast.AppendVarints(m.xxx_hidden_PackedNestedEnum, v); err != nil {
+			if m.xxx_hidden_PackedNestedEnum, err = runtime.AppendVarints(m.xxx_hidden_PackedNestedEnum, v); err != nil {
 				return err
 			}
 		case 0x2c8: // unpacked_int32
@@ -4077,8 +4121,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_UnpackedInt32 = append(m.xxx_hidden_UnpackedInt32, int32(v))
 		case 0x2ca: // unpacked_int32, packed
@@ -4087,11 +4131,11 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_UnpackedInt32, err = pbfast.AppendVarints(m.xxx_hidden_UnpackedInt32, v); err != nil {
+			if m.xxx_hidden_UnpackedInt32, err = runtime.AppendVarints(m.xxx_hidden_UnpackedInt32, v); err != nil {
 				return err
 			}
 		case 0x2d0: // unpacked_int64
@@ -4099,8 +4143,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_UnpackedInt64 = append(m.xxx_hidden_UnpackedInt64, int64(v))
 		case 0x2d2: // unpacked_int64, packed
@@ -4109,11 +4153,11 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_UnpackedInt64, err = pbfast.AppendVarints(m.xxx_hidden_UnpackedInt64, v); err != nil {
+			if m.xxx_hidden_UnpackedInt64, err = runtime.AppendVarints(m.xxx_hidden_UnpackedInt64, v); err != nil {
 				return err
 			}
 		case 0x2d8: // unpacked_uint32
@@ -4121,8 +4165,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_UnpackedUint32 = append(m.xxx_hidden_UnpackedUint32, uint32(v))
 		case 0x2da: // unpacked_uint32, packed
@@ -4131,11 +4175,11 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_UnpackedUint32, err = pbfast.AppendVarints(m.xxx_hidden_UnpackedUint32, v); err != nil {
+			if m.xxx_hidden_UnpackedUint32, err = runtime.AppendVarints(m.xxx_hidden_UnpackedUint32, v); err != nil {
 				return err
 			}
 		case 0x2e0: // unpacked_uint64
@@ -4143,8 +4187,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_UnpackedUint64 = append(m.xxx_hidden_UnpackedUint64, v)
 		case 0x2e2: // unpacked_uint64, packed
@@ -4153,11 +4197,11 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_UnpackedUint64, err = pbfast.AppendVarints(m.xxx_hidden_UnpackedUint64, v); err != nil {
+			if m.xxx_hidden_UnpackedUint64, err = runtime.AppendVarints(m.xxx_hidden_UnpackedUint64, v); err != nil {
 				return err
 			}
 		case 0x2e8: // unpacked_sint32
@@ -4165,21 +4209,21 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			m.xxx_hidden_UnpackedSint32 = append(m.xxx_hidden_UnpackedSint32, int32(pbfast.UnZigZag(uint64(uint32(v)))))
+			m.xxx_hidden_UnpackedSint32 = append(m.xxx_hidden_UnpackedSint32, int32(runtime.UnZigZag(uint64(uint32(v)))))
 		case 0x2ea: // unpacked_sint32, packed
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_UnpackedSint32, err = pbfast.AppendZigZags(m.xxx_hidden_UnpackedSint32, v); err != nil {
+			if m.xxx_hidden_UnpackedSint32, err = runtime.AppendZigZags(m.xxx_hidden_UnpackedSint32, v); err != nil {
 				return err
 			}
 		case 0x2f0: // unpacked_sint64
@@ -4187,27 +4231,27 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			m.xxx_hidden_UnpackedSint64 = append(m.xxx_hidden_UnpackedSint64, pbfast.UnZigZag(v))
+			m.xxx_hidden_UnpackedSint64 = append(m.xxx_hidden_UnpackedSint64, runtime.UnZigZag(v))
 		case 0x2f2: // unpacked_sint64, packed
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_UnpackedSint64, err = pbfast.AppendZigZags(m.xxx_hidden_UnpackedSint64, v); err != nil {
+			if m.xxx_hidden_UnpackedSint64, err = runtime.AppendZigZags(m.xxx_hidden_UnpackedSint64, v); err != nil {
 				return err
 			}
 		case 0x2fd: // unpacked_fixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_UnpackedFixed32 = append(m.xxx_hidden_UnpackedFixed32, uint32(v))
@@ -4217,17 +4261,17 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_UnpackedFixed32, err = pbfast.AppendFixed32s(m.xxx_hidden_UnpackedFixed32, v); err != nil {
+			if m.xxx_hidden_UnpackedFixed32, err = runtime.AppendFixed32s(m.xxx_hidden_UnpackedFixed32, v); err != nil {
 				return err
 			}
 		case 0x301: // unpacked_fixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_UnpackedFixed64 = append(m.xxx_hidden_UnpackedFixed64, uint64(v))
@@ -4237,17 +4281,17 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_UnpackedFixed64, err = pbfast.AppendFixed64s(m.xxx_hidden_UnpackedFixed64, v); err != nil {
+			if m.xxx_hidden_UnpackedFixed64, err = runtime.AppendFixed64s(m.xxx_hidden_UnpackedFixed64, v); err != nil {
 				return err
 			}
 		case 0x30d: // unpacked_sfixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_UnpackedSfixed32 = append(m.xxx_hidden_UnpackedSfixed32, int32(v))
@@ -4257,17 +4301,17 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_UnpackedSfixed32, err = pbfast.AppendFixed32s(m.xxx_hidden_UnpackedSfixed32, v); err != nil {
+			if m.xxx_hidden_UnpackedSfixed32, err = runtime.AppendFixed32s(m.xxx_hidden_UnpackedSfixed32, v); err != nil {
 				return err
 			}
 		case 0x311: // unpacked_sfixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_UnpackedSfixed64 = append(m.xxx_hidden_UnpackedSfixed64, int64(v))
@@ -4277,17 +4321,17 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_UnpackedSfixed64, err = pbfast.AppendFixed64s(m.xxx_hidden_UnpackedSfixed64, v); err != nil {
+			if m.xxx_hidden_UnpackedSfixed64, err = runtime.AppendFixed64s(m.xxx_hidden_UnpackedSfixed64, v); err != nil {
 				return err
 			}
 		case 0x31d: // unpacked_float
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_UnpackedFloat = append(m.xxx_hidden_UnpackedFloat, math.Float32frombits(v))
@@ -4297,17 +4341,17 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_UnpackedFloat, err = pbfast.AppendFixed32s(m.xxx_hidden_UnpackedFloat, v); err != nil {
+			if m.xxx_hidden_UnpackedFloat, err = runtime.AppendFixed32s(m.xxx_hidden_UnpackedFloat, v); err != nil {
 				return err
 			}
 		case 0x321: // unpacked_double
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_UnpackedDouble = append(m.xxx_hidden_UnpackedDouble, math.Float64frombits(v))
@@ -4317,11 +4361,11 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_UnpackedDouble, err = pbfast.AppendFixed64s(m.xxx_hidden_UnpackedDouble, v); err != nil {
+			if m.xxx_hidden_UnpackedDouble, err = runtime.AppendFixed64s(m.xxx_hidden_UnpackedDouble, v); err != nil {
 				return err
 			}
 		case 0x328: // unpacked_bool
@@ -4329,8 +4373,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_UnpackedBool = append(m.xxx_hidden_UnpackedBool, v != 0)
 		case 0x32a: // unpacked_bool, packed
@@ -4339,11 +4383,11 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_UnpackedBool, err = pbfast.AppendBools(m.xxx_hidden_UnpackedBool, v); err != nil {
+			if m.xxx_hidden_UnpackedBool, err = runtime.AppendBools(m.xxx_hidden_UnpackedBool, v); err != nil {
 				return err
 			}
 		case 0x330: // unpacked_nested_enum
@@ -4351,8 +4395,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_UnpackedNestedEnum = append(m.xxx_hidden_UnpackedNestedEnum, TestAllTypesProto3_NestedEnum(v))
 		case 0x332: // unpacked_nested_enum, packed
@@ -4361,11 +4405,11 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_UnpackedNestedEnum, err = pbfast.AppendVarints(m.xxx_hidden_UnpackedNestedEnum, v); err != nil {
+			if m.xxx_hidden_UnpackedNestedEnum, err = runtime.AppendVarints(m.xxx_hidden_UnpackedNestedEnum, v); err != nil {
 				return err
 			}
 		case 0x378: // oneof_uint32
@@ -4373,8 +4417,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_OneofField = &testAllTypesProto3_OneofUint32{OneofUint32: uint32(v)}
 		case 0x382: // oneof_nested_message
@@ -4383,8 +4427,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			o, _ := m.xxx_hidden_OneofField.(*testAllTypesProto3_OneofNestedMessage)
 			if o == nil {
@@ -4403,11 +4447,11 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			m.xxx_hidden_OneofField = &testAllTypesProto3_OneofString{OneofString: d.String(v)}
 		case 0x392: // oneof_bytes
@@ -4416,8 +4460,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_OneofField = &testAllTypesProto3_OneofBytes{OneofBytes: d.PresentBytes(v)}
 		case 0x398: // oneof_bool
@@ -4425,8 +4469,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_OneofField = &testAllTypesProto3_OneofBool{OneofBool: v != 0}
 		case 0x3a0: // oneof_uint64
@@ -4434,21 +4478,21 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_OneofField = &testAllTypesProto3_OneofUint64{OneofUint64: v}
 		case 0x3ad: // oneof_float
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_OneofField = &testAllTypesProto3_OneofFloat{OneofFloat: math.Float32frombits(v)}
 		case 0x3b1: // oneof_double
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_OneofField = &testAllTypesProto3_OneofDouble{OneofDouble: math.Float64frombits(v)}
@@ -4457,8 +4501,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_OneofField = &testAllTypesProto3_OneofEnum{OneofEnum: TestAllTypesProto3_NestedEnum(v)}
 		case 0x3c0: // oneof_null_value
@@ -4466,8 +4510,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_OneofField = &testAllTypesProto3_OneofNullValue{OneofNullValue: structpb.NullValue(v)}
 		case 0x64a: // optional_bool_wrapper
@@ -4476,8 +4520,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.xxx_hidden_OptionalBoolWrapper == nil {
 				m.xxx_hidden_OptionalBoolWrapper = new(wrapperspb.BoolValue)
@@ -4491,8 +4535,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.xxx_hidden_OptionalInt32Wrapper == nil {
 				m.xxx_hidden_OptionalInt32Wrapper = new(wrapperspb.Int32Value)
@@ -4506,8 +4550,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.xxx_hidden_OptionalInt64Wrapper == nil {
 				m.xxx_hidden_OptionalInt64Wrapper = new(wrapperspb.Int64Value)
@@ -4521,8 +4565,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.xxx_hidden_OptionalUint32Wrapper == nil {
 				m.xxx_hidden_OptionalUint32Wrapper = new(wrapperspb.UInt32Value)
@@ -4536,8 +4580,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.xxx_hidden_OptionalUint64Wrapper == nil {
 				m.xxx_hidden_OptionalUint64Wrapper = new(wrapperspb.UInt64Value)
@@ -4551,8 +4595,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.xxx_hidden_OptionalFloatWrapper == nil {
 				m.xxx_hidden_OptionalFloatWrapper = new(wrapperspb.FloatValue)
@@ -4566,8 +4610,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.xxx_hidden_OptionalDoubleWrapper == nil {
 				m.xxx_hidden_OptionalDoubleWrapper = new(wrapperspb.DoubleValue)
@@ -4581,8 +4625,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.xxx_hidden_OptionalStringWrapper == nil {
 				m.xxx_hidden_OptionalStringWrapper = new(wrapperspb.StringValue)
@@ -4596,8 +4640,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.xxx_hidden_OptionalBytesWrapper == nil {
 				m.xxx_hidden_OptionalBytesWrapper = new(wrapperspb.BytesValue)
@@ -4607,18 +4651,19 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			}
 		case 0x69a: // repeated_bool_wrapper
 			if m.xxx_hidden_RepeatedBoolWrapper == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesProto3Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.xxx_hidden_RepeatedBoolWrapper = &s.RepeatedBoolWrapper
+				} else {
+					m.xxx_hidden_RepeatedBoolWrapper = new([]*wrapperspb.BoolValue)
 				}
-				m.xxx_hidden_RepeatedBoolWrapper = &s.RepeatedBoolWrapper
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			e := new(wrapperspb.BoolValue)
 			(*m.xxx_hidden_RepeatedBoolWrapper) = append((*m.xxx_hidden_RepeatedBoolWrapper), e)
@@ -4627,18 +4672,19 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			}
 		case 0x6a2: // repeated_int32_wrapper
 			if m.xxx_hidden_RepeatedInt32Wrapper == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesProto3Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.xxx_hidden_RepeatedInt32Wrapper = &s.RepeatedInt32Wrapper
+				} else {
+					m.xxx_hidden_RepeatedInt32Wrapper = new([]*wrapperspb.Int32Value)
 				}
-				m.xxx_hidden_RepeatedInt32Wrapper = &s.RepeatedInt32Wrapper
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			e := new(wrapperspb.Int32Value)
 			(*m.xxx_hidden_RepeatedInt32Wrapper) = append((*m.xxx_hidden_RepeatedInt32Wrapper), e)
@@ -4647,18 +4693,19 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			}
 		case 0x6aa: // repeated_int64_wrapper
 			if m.xxx_hidden_RepeatedInt64Wrapper == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesProto3Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.xxx_hidden_RepeatedInt64Wrapper = &s.RepeatedInt64Wrapper
+				} else {
+					m.xxx_hidden_RepeatedInt64Wrapper = new([]*wrapperspb.Int64Value)
 				}
-				m.xxx_hidden_RepeatedInt64Wrapper = &s.RepeatedInt64Wrapper
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			e := new(wrapperspb.Int64Value)
 			(*m.xxx_hidden_RepeatedInt64Wrapper) = append((*m.xxx_hidden_RepeatedInt64Wrapper), e)
@@ -4667,18 +4714,19 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			}
 		case 0x6b2: // repeated_uint32_wrapper
 			if m.xxx_hidden_RepeatedUint32Wrapper == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesProto3Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.xxx_hidden_RepeatedUint32Wrapper = &s.RepeatedUint32Wrapper
+				} else {
+					m.xxx_hidden_RepeatedUint32Wrapper = new([]*wrapperspb.UInt32Value)
 				}
-				m.xxx_hidden_RepeatedUint32Wrapper = &s.RepeatedUint32Wrapper
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			e := new(wrapperspb.UInt32Value)
 			(*m.xxx_hidden_RepeatedUint32Wrapper) = append((*m.xxx_hidden_RepeatedUint32Wrapper), e)
@@ -4687,18 +4735,19 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			}
 		case 0x6ba: // repeated_uint64_wrapper
 			if m.xxx_hidden_RepeatedUint64Wrapper == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesProto3Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.xxx_hidden_RepeatedUint64Wrapper = &s.RepeatedUint64Wrapper
+				} else {
+					m.xxx_hidden_RepeatedUint64Wrapper = new([]*wrapperspb.UInt64Value)
 				}
-				m.xxx_hidden_RepeatedUint64Wrapper = &s.RepeatedUint64Wrapper
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			e := new(wrapperspb.UInt64Value)
 			(*m.xxx_hidden_RepeatedUint64Wrapper) = append((*m.xxx_hidden_RepeatedUint64Wrapper), e)
@@ -4707,18 +4756,19 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			}
 		case 0x6c2: // repeated_float_wrapper
 			if m.xxx_hidden_RepeatedFloatWrapper == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesProto3Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.xxx_hidden_RepeatedFloatWrapper = &s.RepeatedFloatWrapper
+				} else {
+					m.xxx_hidden_RepeatedFloatWrapper = new([]*wrapperspb.FloatValue)
 				}
-				m.xxx_hidden_RepeatedFloatWrapper = &s.RepeatedFloatWrapper
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			e := new(wrapperspb.FloatValue)
 			(*m.xxx_hidden_RepeatedFloatWrapper) = append((*m.xxx_hidden_RepeatedFloatWrapper), e)
@@ -4727,18 +4777,19 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			}
 		case 0x6ca: // repeated_double_wrapper
 			if m.xxx_hidden_RepeatedDoubleWrapper == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesProto3Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.xxx_hidden_RepeatedDoubleWrapper = &s.RepeatedDoubleWrapper
+				} else {
+					m.xxx_hidden_RepeatedDoubleWrapper = new([]*wrapperspb.DoubleValue)
 				}
-				m.xxx_hidden_RepeatedDoubleWrapper = &s.RepeatedDoubleWrapper
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			e := new(wrapperspb.DoubleValue)
 			(*m.xxx_hidden_RepeatedDoubleWrapper) = append((*m.xxx_hidden_RepeatedDoubleWrapper), e)
@@ -4747,18 +4798,19 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			}
 		case 0x6d2: // repeated_string_wrapper
 			if m.xxx_hidden_RepeatedStringWrapper == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesProto3Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.xxx_hidden_RepeatedStringWrapper = &s.RepeatedStringWrapper
+				} else {
+					m.xxx_hidden_RepeatedStringWrapper = new([]*wrapperspb.StringValue)
 				}
-				m.xxx_hidden_RepeatedStringWrapper = &s.RepeatedStringWrapper
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			e := new(wrapperspb.StringValue)
 			(*m.xxx_hidden_RepeatedStringWrapper) = append((*m.xxx_hidden_RepeatedStringWrapper), e)
@@ -4767,18 +4819,19 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			}
 		case 0x6da: // repeated_bytes_wrapper
 			if m.xxx_hidden_RepeatedBytesWrapper == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesProto3Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.xxx_hidden_RepeatedBytesWrapper = &s.RepeatedBytesWrapper
+				} else {
+					m.xxx_hidden_RepeatedBytesWrapper = new([]*wrapperspb.BytesValue)
 				}
-				m.xxx_hidden_RepeatedBytesWrapper = &s.RepeatedBytesWrapper
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			e := new(wrapperspb.BytesValue)
 			(*m.xxx_hidden_RepeatedBytesWrapper) = append((*m.xxx_hidden_RepeatedBytesWrapper), e)
@@ -4791,8 +4844,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.xxx_hidden_OptionalDuration == nil {
 				m.xxx_hidden_OptionalDuration = new(durationpb.Duration)
@@ -4806,8 +4859,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.xxx_hidden_OptionalTimestamp == nil {
 				m.xxx_hidden_OptionalTimestamp = new(timestamppb.Timestamp)
@@ -4821,8 +4874,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.xxx_hidden_OptionalFieldMask == nil {
 				m.xxx_hidden_OptionalFieldMask = new(fieldmaskpb.FieldMask)
@@ -4836,8 +4889,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.xxx_hidden_OptionalStruct == nil {
 				m.xxx_hidden_OptionalStruct = new(structpb.Struct)
@@ -4851,8 +4904,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.xxx_hidden_OptionalAny == nil {
 				m.xxx_hidden_OptionalAny = new(anypb.Any)
@@ -4866,8 +4919,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.xxx_hidden_OptionalValue == nil {
 				m.xxx_hidden_OptionalValue = new(structpb.Value)
@@ -4880,24 +4933,25 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_OptionalNullValue = structpb.NullValue(v)
 		case 0x9ba: // repeated_duration
 			if m.xxx_hidden_RepeatedDuration == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesProto3Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.xxx_hidden_RepeatedDuration = &s.RepeatedDuration
+				} else {
+					m.xxx_hidden_RepeatedDuration = new([]*durationpb.Duration)
 				}
-				m.xxx_hidden_RepeatedDuration = &s.RepeatedDuration
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			e := new(durationpb.Duration)
 			(*m.xxx_hidden_RepeatedDuration) = append((*m.xxx_hidden_RepeatedDuration), e)
@@ -4906,18 +4960,19 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			}
 		case 0x9c2: // repeated_timestamp
 			if m.xxx_hidden_RepeatedTimestamp == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesProto3Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.xxx_hidden_RepeatedTimestamp = &s.RepeatedTimestamp
+				} else {
+					m.xxx_hidden_RepeatedTimestamp = new([]*timestamppb.Timestamp)
 				}
-				m.xxx_hidden_RepeatedTimestamp = &s.RepeatedTimestamp
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			e := new(timestamppb.Timestamp)
 			(*m.xxx_hidden_RepeatedTimestamp) = append((*m.xxx_hidden_RepeatedTimestamp), e)
@@ -4926,18 +4981,19 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			}
 		case 0x9ca: // repeated_fieldmask
 			if m.xxx_hidden_RepeatedFieldmask == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesProto3Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.xxx_hidden_RepeatedFieldmask = &s.RepeatedFieldmask
+				} else {
+					m.xxx_hidden_RepeatedFieldmask = new([]*fieldmaskpb.FieldMask)
 				}
-				m.xxx_hidden_RepeatedFieldmask = &s.RepeatedFieldmask
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			e := new(fieldmaskpb.FieldMask)
 			(*m.xxx_hidden_RepeatedFieldmask) = append((*m.xxx_hidden_RepeatedFieldmask), e)
@@ -4946,18 +5002,19 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			}
 		case 0x9da: // repeated_any
 			if m.xxx_hidden_RepeatedAny == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesProto3Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.xxx_hidden_RepeatedAny = &s.RepeatedAny
+				} else {
+					m.xxx_hidden_RepeatedAny = new([]*anypb.Any)
 				}
-				m.xxx_hidden_RepeatedAny = &s.RepeatedAny
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			e := new(anypb.Any)
 			(*m.xxx_hidden_RepeatedAny) = append((*m.xxx_hidden_RepeatedAny), e)
@@ -4966,18 +5023,19 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			}
 		case 0x9e2: // repeated_value
 			if m.xxx_hidden_RepeatedValue == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesProto3Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.xxx_hidden_RepeatedValue = &s.RepeatedValue
+				} else {
+					m.xxx_hidden_RepeatedValue = new([]*structpb.Value)
 				}
-				m.xxx_hidden_RepeatedValue = &s.RepeatedValue
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			e := new(structpb.Value)
 			(*m.xxx_hidden_RepeatedValue) = append((*m.xxx_hidden_RepeatedValue), e)
@@ -4986,18 +5044,19 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			}
 		case 0x9ea: // repeated_list_value
 			if m.xxx_hidden_RepeatedListValue == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesProto3Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.xxx_hidden_RepeatedListValue = &s.RepeatedListValue
+				} else {
+					m.xxx_hidden_RepeatedListValue = new([]*structpb.ListValue)
 				}
-				m.xxx_hidden_RepeatedListValue = &s.RepeatedListValue
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			e := new(structpb.ListValue)
 			(*m.xxx_hidden_RepeatedListValue) = append((*m.xxx_hidden_RepeatedListValue), e)
@@ -5006,18 +5065,19 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			}
 		case 0xa22: // repeated_struct
 			if m.xxx_hidden_RepeatedStruct == nil {
-				if s == nil {
-					s = new(pbfastTestAllTypesProto3Parts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.xxx_hidden_RepeatedStruct = &s.RepeatedStruct
+				} else {
+					m.xxx_hidden_RepeatedStruct = new([]*structpb.Struct)
 				}
-				m.xxx_hidden_RepeatedStruct = &s.RepeatedStruct
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			e := new(structpb.Struct)
 			(*m.xxx_hidden_RepeatedStruct) = append((*m.xxx_hidden_RepeatedStruct), e)
@@ -5029,8 +5089,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_Fieldname1 = int32(v)
 		case 0xc90: // field_name2
@@ -5038,8 +5098,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_FieldName2 = int32(v)
 		case 0xc98: // _field_name3
@@ -5047,8 +5107,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_XFieldName3 = int32(v)
 		case 0xca0: // field__name4_
@@ -5056,8 +5116,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_Field_Name4_ = int32(v)
 		case 0xca8: // field0name5
@@ -5065,8 +5125,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_Field0Name5 = int32(v)
 		case 0xcb0: // field_0_name6
@@ -5074,8 +5134,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_Field_0Name6 = int32(v)
 		case 0xcb8: // fieldName7
@@ -5083,8 +5143,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_FieldName7 = int32(v)
 		case 0xcc0: // FieldName8
@@ -5092,8 +5152,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_FieldName8 = int32(v)
 		case 0xcc8: // field_Name9
@@ -5101,8 +5161,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_Field_Name9 = int32(v)
 		case 0xcd0: // Field_Name10
@@ -5110,8 +5170,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_Field_Name10 = int32(v)
 		case 0xcd8: // FIELD_NAME11
@@ -5119,8 +5179,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_FIELD_NAME11 = int32(v)
 		case 0xce0: // FIELD_name12
@@ -5128,8 +5188,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_FIELDName12 = int32(v)
 		case 0xce8: // __field_name13
@@ -5137,8 +5197,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_XFieldName13 = int32(v)
 		case 0xcf0: // __Field_name14
@@ -5146,8 +5206,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_X_FieldName14 = int32(v)
 		case 0xcf8: // field__name15
@@ -5155,8 +5215,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_Field_Name15 = int32(v)
 		case 0xd00: // field__Name16
@@ -5164,8 +5224,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_Field__Name16 = int32(v)
 		case 0xd08: // field_name17__
@@ -5173,8 +5233,8 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_FieldName17__ = int32(v)
 		case 0xd10: // Field_name18__
@@ -5182,28 +5242,28 @@ func (m *TestAllTypesProto3) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfast
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_FieldName18__ = int32(v)
 		default:
 			if depth == 0 {
 				switch tag >> 3 {
 				case 56, 57, 58, 59, 60, 61, 62, 63, 64, 65, 66, 67, 68, 69, 70, 71, 72, 73, 74:
-					return pbfast.ErrDepth
+					return runtime.ErrDepth
 				}
 			}
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
 
-func (m *TestAllTypesProto3) pbfastMapInt32Int32Entry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesProto3) pbfastEntryMapInt32Int32(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key int32
 	var value int32
@@ -5211,8 +5271,8 @@ func (m *TestAllTypesProto3) pbfastMapInt32Int32Entry(d *pbfast.Decoder, p []byt
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -5221,8 +5281,8 @@ func (m *TestAllTypesProto3) pbfastMapInt32Int32Entry(d *pbfast.Decoder, p []byt
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			key = int32(v)
 		case 0x10:
@@ -5230,13 +5290,13 @@ func (m *TestAllTypesProto3) pbfastMapInt32Int32Entry(d *pbfast.Decoder, p []byt
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			value = int32(v)
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -5244,9 +5304,9 @@ func (m *TestAllTypesProto3) pbfastMapInt32Int32Entry(d *pbfast.Decoder, p []byt
 	return nil
 }
 
-func (m *TestAllTypesProto3) pbfastMapInt64Int64Entry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesProto3) pbfastEntryMapInt64Int64(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key int64
 	var value int64
@@ -5254,8 +5314,8 @@ func (m *TestAllTypesProto3) pbfastMapInt64Int64Entry(d *pbfast.Decoder, p []byt
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -5264,8 +5324,8 @@ func (m *TestAllTypesProto3) pbfastMapInt64Int64Entry(d *pbfast.Decoder, p []byt
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			key = int64(v)
 		case 0x10:
@@ -5273,13 +5333,13 @@ func (m *TestAllTypesProto3) pbfastMapInt64Int64Entry(d *pbfast.Decoder, p []byt
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			value = int64(v)
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -5287,9 +5347,9 @@ func (m *TestAllTypesProto3) pbfastMapInt64Int64Entry(d *pbfast.Decoder, p []byt
 	return nil
 }
 
-func (m *TestAllTypesProto3) pbfastMapUint32Uint32Entry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesProto3) pbfastEntryMapUint32Uint32(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key uint32
 	var value uint32
@@ -5297,8 +5357,8 @@ func (m *TestAllTypesProto3) pbfastMapUint32Uint32Entry(d *pbfast.Decoder, p []b
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -5307,8 +5367,8 @@ func (m *TestAllTypesProto3) pbfastMapUint32Uint32Entry(d *pbfast.Decoder, p []b
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			key = uint32(v)
 		case 0x10:
@@ -5316,13 +5376,13 @@ func (m *TestAllTypesProto3) pbfastMapUint32Uint32Entry(d *pbfast.Decoder, p []b
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			value = uint32(v)
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -5330,9 +5390,9 @@ func (m *TestAllTypesProto3) pbfastMapUint32Uint32Entry(d *pbfast.Decoder, p []b
 	return nil
 }
 
-func (m *TestAllTypesProto3) pbfastMapUint64Uint64Entry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesProto3) pbfastEntryMapUint64Uint64(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key uint64
 	var value uint64
@@ -5340,8 +5400,8 @@ func (m *TestAllTypesProto3) pbfastMapUint64Uint64Entry(d *pbfast.Decoder, p []b
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -5350,8 +5410,8 @@ func (m *TestAllTypesProto3) pbfastMapUint64Uint64Entry(d *pbfast.Decoder, p []b
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			key = v
 		case 0x10:
@@ -5359,13 +5419,13 @@ func (m *TestAllTypesProto3) pbfastMapUint64Uint64Entry(d *pbfast.Decoder, p []b
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			value = v
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -5373,9 +5433,9 @@ func (m *TestAllTypesProto3) pbfastMapUint64Uint64Entry(d *pbfast.Decoder, p []b
 	return nil
 }
 
-func (m *TestAllTypesProto3) pbfastMapSint32Sint32Entry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesProto3) pbfastEntryMapSint32Sint32(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key int32
 	var value int32
@@ -5383,8 +5443,8 @@ func (m *TestAllTypesProto3) pbfastMapSint32Sint32Entry(d *pbfast.Decoder, p []b
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -5393,22 +5453,22 @@ func (m *TestAllTypesProto3) pbfastMapSint32Sint32Entry(d *pbfast.Decoder, p []b
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			key = int32(pbfast.UnZigZag(uint64(uint32(v))))
+			key = int32(runtime.UnZigZag(uint64(uint32(v))))
 		case 0x10:
 			var v uint64
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			value = int32(pbfast.UnZigZag(uint64(uint32(v))))
+			value = int32(runtime.UnZigZag(uint64(uint32(v))))
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -5416,9 +5476,9 @@ func (m *TestAllTypesProto3) pbfastMapSint32Sint32Entry(d *pbfast.Decoder, p []b
 	return nil
 }
 
-func (m *TestAllTypesProto3) pbfastMapSint64Sint64Entry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesProto3) pbfastEntryMapSint64Sint64(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key int64
 	var value int64
@@ -5426,8 +5486,8 @@ func (m *TestAllTypesProto3) pbfastMapSint64Sint64Entry(d *pbfast.Decoder, p []b
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -5436,22 +5496,22 @@ func (m *TestAllTypesProto3) pbfastMapSint64Sint64Entry(d *pbfast.Decoder, p []b
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			key = pbfast.UnZigZag(v)
+			key = runtime.UnZigZag(v)
 		case 0x10:
 			var v uint64
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			value = pbfast.UnZigZag(v)
+			value = runtime.UnZigZag(v)
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -5459,9 +5519,9 @@ func (m *TestAllTypesProto3) pbfastMapSint64Sint64Entry(d *pbfast.Decoder, p []b
 	return nil
 }
 
-func (m *TestAllTypesProto3) pbfastMapFixed32Fixed32Entry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesProto3) pbfastEntryMapFixed32Fixed32(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key uint32
 	var value uint32
@@ -5469,28 +5529,28 @@ func (m *TestAllTypesProto3) pbfastMapFixed32Fixed32Entry(d *pbfast.Decoder, p [
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
 		case 0xd:
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			key = uint32(v)
 		case 0x15:
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			value = uint32(v)
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -5498,9 +5558,9 @@ func (m *TestAllTypesProto3) pbfastMapFixed32Fixed32Entry(d *pbfast.Decoder, p [
 	return nil
 }
 
-func (m *TestAllTypesProto3) pbfastMapFixed64Fixed64Entry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesProto3) pbfastEntryMapFixed64Fixed64(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key uint64
 	var value uint64
@@ -5508,28 +5568,28 @@ func (m *TestAllTypesProto3) pbfastMapFixed64Fixed64Entry(d *pbfast.Decoder, p [
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
 		case 0x9:
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			key = uint64(v)
 		case 0x11:
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			value = uint64(v)
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -5537,9 +5597,9 @@ func (m *TestAllTypesProto3) pbfastMapFixed64Fixed64Entry(d *pbfast.Decoder, p [
 	return nil
 }
 
-func (m *TestAllTypesProto3) pbfastMapSfixed32Sfixed32Entry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesProto3) pbfastEntryMapSfixed32Sfixed32(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key int32
 	var value int32
@@ -5547,28 +5607,28 @@ func (m *TestAllTypesProto3) pbfastMapSfixed32Sfixed32Entry(d *pbfast.Decoder, p
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
 		case 0xd:
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			key = int32(v)
 		case 0x15:
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			value = int32(v)
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -5576,9 +5636,9 @@ func (m *TestAllTypesProto3) pbfastMapSfixed32Sfixed32Entry(d *pbfast.Decoder, p
 	return nil
 }
 
-func (m *TestAllTypesProto3) pbfastMapSfixed64Sfixed64Entry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesProto3) pbfastEntryMapSfixed64Sfixed64(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key int64
 	var value int64
@@ -5586,28 +5646,28 @@ func (m *TestAllTypesProto3) pbfastMapSfixed64Sfixed64Entry(d *pbfast.Decoder, p
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
 		case 0x9:
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			key = int64(v)
 		case 0x11:
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			value = int64(v)
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -5615,9 +5675,9 @@ func (m *TestAllTypesProto3) pbfastMapSfixed64Sfixed64Entry(d *pbfast.Decoder, p
 	return nil
 }
 
-func (m *TestAllTypesProto3) pbfastMapInt32FloatEntry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesProto3) pbfastEntryMapInt32Float(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key int32
 	var value float32
@@ -5625,8 +5685,8 @@ func (m *TestAllTypesProto3) pbfastMapInt32FloatEntry(d *pbfast.Decoder, p []byt
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -5635,20 +5695,20 @@ func (m *TestAllTypesProto3) pbfastMapInt32FloatEntry(d *pbfast.Decoder, p []byt
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			key = int32(v)
 		case 0x15:
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			value = math.Float32frombits(v)
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -5656,9 +5716,9 @@ func (m *TestAllTypesProto3) pbfastMapInt32FloatEntry(d *pbfast.Decoder, p []byt
 	return nil
 }
 
-func (m *TestAllTypesProto3) pbfastMapInt32DoubleEntry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesProto3) pbfastEntryMapInt32Double(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key int32
 	var value float64
@@ -5666,8 +5726,8 @@ func (m *TestAllTypesProto3) pbfastMapInt32DoubleEntry(d *pbfast.Decoder, p []by
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -5676,20 +5736,20 @@ func (m *TestAllTypesProto3) pbfastMapInt32DoubleEntry(d *pbfast.Decoder, p []by
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			key = int32(v)
 		case 0x11:
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			value = math.Float64frombits(v)
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -5697,9 +5757,9 @@ func (m *TestAllTypesProto3) pbfastMapInt32DoubleEntry(d *pbfast.Decoder, p []by
 	return nil
 }
 
-func (m *TestAllTypesProto3) pbfastMapBoolBoolEntry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesProto3) pbfastEntryMapBoolBool(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key bool
 	var value bool
@@ -5707,8 +5767,8 @@ func (m *TestAllTypesProto3) pbfastMapBoolBoolEntry(d *pbfast.Decoder, p []byte,
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -5717,8 +5777,8 @@ func (m *TestAllTypesProto3) pbfastMapBoolBoolEntry(d *pbfast.Decoder, p []byte,
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			key = v != 0
 		case 0x10:
@@ -5726,13 +5786,13 @@ func (m *TestAllTypesProto3) pbfastMapBoolBoolEntry(d *pbfast.Decoder, p []byte,
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			value = v != 0
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -5740,9 +5800,9 @@ func (m *TestAllTypesProto3) pbfastMapBoolBoolEntry(d *pbfast.Decoder, p []byte,
 	return nil
 }
 
-func (m *TestAllTypesProto3) pbfastMapStringStringEntry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesProto3) pbfastEntryMapStringString(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key string
 	var value string
@@ -5750,8 +5810,8 @@ func (m *TestAllTypesProto3) pbfastMapStringStringEntry(d *pbfast.Decoder, p []b
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -5761,11 +5821,11 @@ func (m *TestAllTypesProto3) pbfastMapStringStringEntry(d *pbfast.Decoder, p []b
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			key = d.String(v)
 		case 0x12:
@@ -5774,16 +5834,16 @@ func (m *TestAllTypesProto3) pbfastMapStringStringEntry(d *pbfast.Decoder, p []b
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			value = d.String(v)
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -5791,9 +5851,9 @@ func (m *TestAllTypesProto3) pbfastMapStringStringEntry(d *pbfast.Decoder, p []b
 	return nil
 }
 
-func (m *TestAllTypesProto3) pbfastMapStringBytesEntry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesProto3) pbfastEntryMapStringBytes(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key string
 	var value []byte
@@ -5801,8 +5861,8 @@ func (m *TestAllTypesProto3) pbfastMapStringBytesEntry(d *pbfast.Decoder, p []by
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -5812,11 +5872,11 @@ func (m *TestAllTypesProto3) pbfastMapStringBytesEntry(d *pbfast.Decoder, p []by
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			key = d.String(v)
 		case 0x12:
@@ -5825,13 +5885,13 @@ func (m *TestAllTypesProto3) pbfastMapStringBytesEntry(d *pbfast.Decoder, p []by
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			value = d.PresentBytes(v)
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -5839,9 +5899,9 @@ func (m *TestAllTypesProto3) pbfastMapStringBytesEntry(d *pbfast.Decoder, p []by
 	return nil
 }
 
-func (m *TestAllTypesProto3) pbfastMapStringNestedMessageEntry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesProto3) pbfastEntryMapStringNestedMessage(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key string
 	value := new(TestAllTypesProto3_NestedMessage)
@@ -5849,8 +5909,8 @@ func (m *TestAllTypesProto3) pbfastMapStringNestedMessageEntry(d *pbfast.Decoder
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -5860,11 +5920,11 @@ func (m *TestAllTypesProto3) pbfastMapStringNestedMessageEntry(d *pbfast.Decoder
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			key = d.String(v)
 		case 0x12:
@@ -5873,15 +5933,15 @@ func (m *TestAllTypesProto3) pbfastMapStringNestedMessageEntry(d *pbfast.Decoder
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if err := value.pbfastDecode(d, v, depth); err != nil {
 				return err
 			}
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -5889,9 +5949,9 @@ func (m *TestAllTypesProto3) pbfastMapStringNestedMessageEntry(d *pbfast.Decoder
 	return nil
 }
 
-func (m *TestAllTypesProto3) pbfastMapStringForeignMessageEntry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesProto3) pbfastEntryMapStringForeignMessage(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key string
 	value := new(ForeignMessage)
@@ -5899,8 +5959,8 @@ func (m *TestAllTypesProto3) pbfastMapStringForeignMessageEntry(d *pbfast.Decode
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -5910,11 +5970,11 @@ func (m *TestAllTypesProto3) pbfastMapStringForeignMessageEntry(d *pbfast.Decode
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			key = d.String(v)
 		case 0x12:
@@ -5923,15 +5983,15 @@ func (m *TestAllTypesProto3) pbfastMapStringForeignMessageEntry(d *pbfast.Decode
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if err := value.pbfastDecode(d, v, depth); err != nil {
 				return err
 			}
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -5939,9 +5999,9 @@ func (m *TestAllTypesProto3) pbfastMapStringForeignMessageEntry(d *pbfast.Decode
 	return nil
 }
 
-func (m *TestAllTypesProto3) pbfastMapStringNestedEnumEntry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesProto3) pbfastEntryMapStringNestedEnum(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key string
 	var value TestAllTypesProto3_NestedEnum
@@ -5949,8 +6009,8 @@ func (m *TestAllTypesProto3) pbfastMapStringNestedEnumEntry(d *pbfast.Decoder, p
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -5960,11 +6020,11 @@ func (m *TestAllTypesProto3) pbfastMapStringNestedEnumEntry(d *pbfast.Decoder, p
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			key = d.String(v)
 		case 0x10:
@@ -5972,13 +6032,13 @@ func (m *TestAllTypesProto3) pbfastMapStringNestedEnumEntry(d *pbfast.Decoder, p
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			value = TestAllTypesProto3_NestedEnum(v)
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -5986,9 +6046,9 @@ func (m *TestAllTypesProto3) pbfastMapStringNestedEnumEntry(d *pbfast.Decoder, p
 	return nil
 }
 
-func (m *TestAllTypesProto3) pbfastMapStringForeignEnumEntry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesProto3) pbfastEntryMapStringForeignEnum(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key string
 	var value ForeignEnum
@@ -5996,8 +6056,8 @@ func (m *TestAllTypesProto3) pbfastMapStringForeignEnumEntry(d *pbfast.Decoder, 
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -6007,11 +6067,11 @@ func (m *TestAllTypesProto3) pbfastMapStringForeignEnumEntry(d *pbfast.Decoder, 
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			key = d.String(v)
 		case 0x10:
@@ -6019,13 +6079,13 @@ func (m *TestAllTypesProto3) pbfastMapStringForeignEnumEntry(d *pbfast.Decoder, 
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			value = ForeignEnum(v)
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -6033,9 +6093,9 @@ func (m *TestAllTypesProto3) pbfastMapStringForeignEnumEntry(d *pbfast.Decoder, 
 	return nil
 }
 
-func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesProto3) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	m.unknownFields = m.unknownFields[:0]
 	m.xxx_hidden_OptionalInt32 = 0
@@ -6191,8 +6251,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -6201,8 +6261,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_OptionalInt32 = int32(v)
 		case 0x10: // optional_int64
@@ -6210,8 +6270,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_OptionalInt64 = int64(v)
 		case 0x18: // optional_uint32
@@ -6219,8 +6279,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_OptionalUint32 = uint32(v)
 		case 0x20: // optional_uint64
@@ -6228,8 +6288,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_OptionalUint64 = v
 		case 0x28: // optional_sint32
@@ -6237,58 +6297,58 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			m.xxx_hidden_OptionalSint32 = int32(pbfast.UnZigZag(uint64(uint32(v))))
+			m.xxx_hidden_OptionalSint32 = int32(runtime.UnZigZag(uint64(uint32(v))))
 		case 0x30: // optional_sint64
 			var v uint64
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			m.xxx_hidden_OptionalSint64 = pbfast.UnZigZag(v)
+			m.xxx_hidden_OptionalSint64 = runtime.UnZigZag(v)
 		case 0x3d: // optional_fixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_OptionalFixed32 = uint32(v)
 		case 0x41: // optional_fixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_OptionalFixed64 = uint64(v)
 		case 0x4d: // optional_sfixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_OptionalSfixed32 = int32(v)
 		case 0x51: // optional_sfixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_OptionalSfixed64 = int64(v)
 		case 0x5d: // optional_float
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_OptionalFloat = math.Float32frombits(v)
 		case 0x61: // optional_double
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_OptionalDouble = math.Float64frombits(v)
@@ -6297,8 +6357,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_OptionalBool = v != 0
 		case 0x72: // optional_string
@@ -6307,11 +6367,11 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			m.xxx_hidden_OptionalString = d.String(v)
 		case 0x7a: // optional_bytes
@@ -6320,8 +6380,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_OptionalBytes = d.Bytes(v)
 		case 0x92: // optional_nested_message
@@ -6330,8 +6390,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.xxx_hidden_OptionalNestedMessage != nil {
 				if err := m.xxx_hidden_OptionalNestedMessage.pbfastDecode(d, v, depth); err != nil {
@@ -6351,8 +6411,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.xxx_hidden_OptionalForeignMessage != nil {
 				if err := m.xxx_hidden_OptionalForeignMessage.pbfastDecode(d, v, depth); err != nil {
@@ -6365,7 +6425,7 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				{
 					m, p, depth := m.xxx_hidden_OptionalForeignMessage, v, depth-1
 					if depth < 0 {
-						return pbfast.ErrDepth
+						return runtime.ErrDepth
 					}
 					m.unknownFields = m.unknownFields[:0]
 					m.xxx_hidden_C = 0
@@ -6373,8 +6433,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 						tag := uint64(p[i])
 						i++
 						if tag >= 0x80 {
-							if tag, i = pbfast.Varint(p, i-1); i < 0 {
-								return pbfast.ErrMalformed
+							if tag, i = runtime.Varint(p, i-1); i < 0 {
+								return runtime.ErrMalformed
 							}
 						}
 						switch tag {
@@ -6383,13 +6443,13 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 							if i < len(p) && p[i] < 0x80 {
 								v = uint64(p[i])
 								i++
-							} else if v, i = pbfast.Varint(p, i); i < 0 {
-								return pbfast.ErrMalformed
+							} else if v, i = runtime.Varint(p, i); i < 0 {
+								return runtime.ErrMalformed
 							}
 							m.xxx_hidden_C = int32(v)
 						default:
 							if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-								return pbfast.ErrMalformed
+								return runtime.ErrMalformed
 							}
 						}
 					}
@@ -6400,8 +6460,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_OptionalNestedEnum = TestAllTypesProto3_NestedEnum(v)
 		case 0xb0: // optional_foreign_enum
@@ -6409,8 +6469,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_OptionalForeignEnum = ForeignEnum(v)
 		case 0xb8: // optional_aliased_enum
@@ -6418,8 +6478,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_OptionalAliasedEnum = TestAllTypesProto3_AliasedEnum(v)
 		case 0xc2: // optional_string_piece
@@ -6428,11 +6488,11 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			m.xxx_hidden_OptionalStringPiece = d.String(v)
 		case 0xca: // optional_cord
@@ -6441,11 +6501,11 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			m.xxx_hidden_OptionalCord = d.String(v)
 		case 0xda: // recursive_message
@@ -6454,8 +6514,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.xxx_hidden_RecursiveMessage != nil {
 				if err := m.xxx_hidden_RecursiveMessage.pbfastDecode(d, v, nil, depth); err != nil {
@@ -6474,8 +6534,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_RepeatedInt32 = append(m.xxx_hidden_RepeatedInt32, int32(v))
 		case 0xfa: // repeated_int32, packed
@@ -6484,11 +6544,11 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_RepeatedInt32, err = pbfast.AppendVarints(m.xxx_hidden_RepeatedInt32, v); err != nil {
+			if m.xxx_hidden_RepeatedInt32, err = runtime.AppendVarints(m.xxx_hidden_RepeatedInt32, v); err != nil {
 				return err
 			}
 		case 0x100: // repeated_int64
@@ -6496,8 +6556,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_RepeatedInt64 = append(m.xxx_hidden_RepeatedInt64, int64(v))
 		case 0x102: // repeated_int64, packed
@@ -6506,11 +6566,11 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_RepeatedInt64, err = pbfast.AppendVarints(m.xxx_hidden_RepeatedInt64, v); err != nil {
+			if m.xxx_hidden_RepeatedInt64, err = runtime.AppendVarints(m.xxx_hidden_RepeatedInt64, v); err != nil {
 				return err
 			}
 		case 0x108: // repeated_uint32
@@ -6518,8 +6578,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_RepeatedUint32 = append(m.xxx_hidden_RepeatedUint32, uint32(v))
 		case 0x10a: // repeated_uint32, packed
@@ -6528,11 +6588,11 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_RepeatedUint32, err = pbfast.AppendVarints(m.xxx_hidden_RepeatedUint32, v); err != nil {
+			if m.xxx_hidden_RepeatedUint32, err = runtime.AppendVarints(m.xxx_hidden_RepeatedUint32, v); err != nil {
 				return err
 			}
 		case 0x110: // repeated_uint64
@@ -6540,8 +6600,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_RepeatedUint64 = append(m.xxx_hidden_RepeatedUint64, v)
 		case 0x112: // repeated_uint64, packed
@@ -6550,11 +6610,11 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_RepeatedUint64, err = pbfast.AppendVarints(m.xxx_hidden_RepeatedUint64, v); err != nil {
+			if m.xxx_hidden_RepeatedUint64, err = runtime.AppendVarints(m.xxx_hidden_RepeatedUint64, v); err != nil {
 				return err
 			}
 		case 0x118: // repeated_sint32
@@ -6562,21 +6622,21 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			m.xxx_hidden_RepeatedSint32 = append(m.xxx_hidden_RepeatedSint32, int32(pbfast.UnZigZag(uint64(uint32(v)))))
+			m.xxx_hidden_RepeatedSint32 = append(m.xxx_hidden_RepeatedSint32, int32(runtime.UnZigZag(uint64(uint32(v)))))
 		case 0x11a: // repeated_sint32, packed
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_RepeatedSint32, err = pbfast.AppendZigZags(m.xxx_hidden_RepeatedSint32, v); err != nil {
+			if m.xxx_hidden_RepeatedSint32, err = runtime.AppendZigZags(m.xxx_hidden_RepeatedSint32, v); err != nil {
 				return err
 			}
 		case 0x120: // repeated_sint64
@@ -6584,27 +6644,27 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			m.xxx_hidden_RepeatedSint64 = append(m.xxx_hidden_RepeatedSint64, pbfast.UnZigZag(v))
+			m.xxx_hidden_RepeatedSint64 = append(m.xxx_hidden_RepeatedSint64, runtime.UnZigZag(v))
 		case 0x122: // repeated_sint64, packed
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_RepeatedSint64, err = pbfast.AppendZigZags(m.xxx_hidden_RepeatedSint64, v); err != nil {
+			if m.xxx_hidden_RepeatedSint64, err = runtime.AppendZigZags(m.xxx_hidden_RepeatedSint64, v); err != nil {
 				return err
 			}
 		case 0x12d: // repeated_fixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_RepeatedFixed32 = append(m.xxx_hidden_RepeatedFixed32, uint32(v))
@@ -6614,17 +6674,17 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_RepeatedFixed32, err = pbfast.AppendFixed32s(m.xxx_hidden_RepeatedFixed32, v); err != nil {
+			if m.xxx_hidden_RepeatedFixed32, err = runtime.AppendFixed32s(m.xxx_hidden_RepeatedFixed32, v); err != nil {
 				return err
 			}
 		case 0x131: // repeated_fixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_RepeatedFixed64 = append(m.xxx_hidden_RepeatedFixed64, uint64(v))
@@ -6634,17 +6694,17 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_RepeatedFixed64, err = pbfast.AppendFixed64s(m.xxx_hidden_RepeatedFixed64, v); err != nil {
+			if m.xxx_hidden_RepeatedFixed64, err = runtime.AppendFixed64s(m.xxx_hidden_RepeatedFixed64, v); err != nil {
 				return err
 			}
 		case 0x13d: // repeated_sfixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_RepeatedSfixed32 = append(m.xxx_hidden_RepeatedSfixed32, int32(v))
@@ -6654,17 +6714,17 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_RepeatedSfixed32, err = pbfast.AppendFixed32s(m.xxx_hidden_RepeatedSfixed32, v); err != nil {
+			if m.xxx_hidden_RepeatedSfixed32, err = runtime.AppendFixed32s(m.xxx_hidden_RepeatedSfixed32, v); err != nil {
 				return err
 			}
 		case 0x141: // repeated_sfixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_RepeatedSfixed64 = append(m.xxx_hidden_RepeatedSfixed64, int64(v))
@@ -6674,17 +6734,17 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_RepeatedSfixed64, err = pbfast.AppendFixed64s(m.xxx_hidden_RepeatedSfixed64, v); err != nil {
+			if m.xxx_hidden_RepeatedSfixed64, err = runtime.AppendFixed64s(m.xxx_hidden_RepeatedSfixed64, v); err != nil {
 				return err
 			}
 		case 0x14d: // repeated_float
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_RepeatedFloat = append(m.xxx_hidden_RepeatedFloat, math.Float32frombits(v))
@@ -6694,17 +6754,17 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_RepeatedFloat, err = pbfast.AppendFixed32s(m.xxx_hidden_RepeatedFloat, v); err != nil {
+			if m.xxx_hidden_RepeatedFloat, err = runtime.AppendFixed32s(m.xxx_hidden_RepeatedFloat, v); err != nil {
 				return err
 			}
 		case 0x151: // repeated_double
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_RepeatedDouble = append(m.xxx_hidden_RepeatedDouble, math.Float64frombits(v))
@@ -6714,11 +6774,11 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_RepeatedDouble, err = pbfast.AppendFixed64s(m.xxx_hidden_RepeatedDouble, v); err != nil {
+			if m.xxx_hidden_RepeatedDouble, err = runtime.AppendFixed64s(m.xxx_hidden_RepeatedDouble, v); err != nil {
 				return err
 			}
 		case 0x158: // repeated_bool
@@ -6726,8 +6786,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_RepeatedBool = append(m.xxx_hidden_RepeatedBool, v != 0)
 		case 0x15a: // repeated_bool, packed
@@ -6736,40 +6796,40 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_RepeatedBool, err = pbfast.AppendBools(m.xxx_hidden_RepeatedBool, v); err != nil {
+			if m.xxx_hidden_RepeatedBool, err = runtime.AppendBools(m.xxx_hidden_RepeatedBool, v); err != nil {
 				return err
 			}
 		case 0x162: // repeated_string
 			if len(m.xxx_hidden_RepeatedString) == cap(m.xxx_hidden_RepeatedString) {
-				m.xxx_hidden_RepeatedString = slices.Grow(m.xxx_hidden_RepeatedString, pbfast.Run(p, i, 0x2e2))
+				m.xxx_hidden_RepeatedString = slices.Grow(m.xxx_hidden_RepeatedString, runtime.Run(p, i, 0x2e2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			m.xxx_hidden_RepeatedString = append(m.xxx_hidden_RepeatedString, d.String(v))
 		case 0x16a: // repeated_bytes
 			if len(m.xxx_hidden_RepeatedBytes) == cap(m.xxx_hidden_RepeatedBytes) {
-				m.xxx_hidden_RepeatedBytes = slices.Grow(m.xxx_hidden_RepeatedBytes, pbfast.Run(p, i, 0x2ea))
+				m.xxx_hidden_RepeatedBytes = slices.Grow(m.xxx_hidden_RepeatedBytes, runtime.Run(p, i, 0x2ea))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_RepeatedBytes = append(m.xxx_hidden_RepeatedBytes, d.PresentBytes(v))
 		case 0x182: // repeated_nested_message
@@ -6781,8 +6841,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			n := len((*m.xxx_hidden_RepeatedNestedMessage))
 			if n < cap((*m.xxx_hidden_RepeatedNestedMessage)) {
@@ -6805,8 +6865,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			n := len((*m.xxx_hidden_RepeatedForeignMessage))
 			if n < cap((*m.xxx_hidden_RepeatedForeignMessage)) {
@@ -6820,7 +6880,7 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			{
 				m, p, depth := (*m.xxx_hidden_RepeatedForeignMessage)[n], v, depth-1
 				if depth < 0 {
-					return pbfast.ErrDepth
+					return runtime.ErrDepth
 				}
 				m.unknownFields = m.unknownFields[:0]
 				m.xxx_hidden_C = 0
@@ -6828,8 +6888,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 					tag := uint64(p[i])
 					i++
 					if tag >= 0x80 {
-						if tag, i = pbfast.Varint(p, i-1); i < 0 {
-							return pbfast.ErrMalformed
+						if tag, i = runtime.Varint(p, i-1); i < 0 {
+							return runtime.ErrMalformed
 						}
 					}
 					switch tag {
@@ -6838,13 +6898,13 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 						if i < len(p) && p[i] < 0x80 {
 							v = uint64(p[i])
 							i++
-						} else if v, i = pbfast.Varint(p, i); i < 0 {
-							return pbfast.ErrMalformed
+						} else if v, i = runtime.Varint(p, i); i < 0 {
+							return runtime.ErrMalformed
 						}
 						m.xxx_hidden_C = int32(v)
 					default:
 						if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-							return pbfast.ErrMalformed
+							return runtime.ErrMalformed
 						}
 					}
 				}
@@ -6854,8 +6914,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_RepeatedNestedEnum = append(m.xxx_hidden_RepeatedNestedEnum, TestAllTypesProto3_NestedEnum(v))
 		case 0x19a: // repeated_nested_enum, packed
@@ -6864,11 +6924,11 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_RepeatedNestedEnum, err = pbfast.AppendVarints(m.xxx_hidden_RepeatedNestedEnum, v); err != nil {
+			if m.xxx_hidden_RepeatedNestedEnum, err = runtime.AppendVarints(m.xxx_hidden_RepeatedNestedEnum, v); err != nil {
 				return err
 			}
 		case 0x1a0: // repeated_foreign_enum
@@ -6876,8 +6936,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_RepeatedForeignEnum = append(m.xxx_hidden_RepeatedForeignEnum, ForeignEnum(v))
 		case 0x1a2: // repeated_foreign_enum, packed
@@ -6886,328 +6946,328 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_RepeatedForeignEnum, err = pbfast.AppendVarints(m.xxx_hidden_RepeatedForeignEnum, v); err != nil {
+			if m.xxx_hidden_RepeatedForeignEnum, err = runtime.AppendVarints(m.xxx_hidden_RepeatedForeignEnum, v); err != nil {
 				return err
 			}
 		case 0x1b2: // repeated_string_piece
 			if len(m.xxx_hidden_RepeatedStringPiece) == cap(m.xxx_hidden_RepeatedStringPiece) {
-				m.xxx_hidden_RepeatedStringPiece = slices.Grow(m.xxx_hidden_RepeatedStringPiece, pbfast.Run(p, i, 0x3b2))
+				m.xxx_hidden_RepeatedStringPiece = slices.Grow(m.xxx_hidden_RepeatedStringPiece, runtime.Run(p, i, 0x3b2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			m.xxx_hidden_RepeatedStringPiece = append(m.xxx_hidden_RepeatedStringPiece, d.String(v))
 		case 0x1ba: // repeated_cord
 			if len(m.xxx_hidden_RepeatedCord) == cap(m.xxx_hidden_RepeatedCord) {
-				m.xxx_hidden_RepeatedCord = slices.Grow(m.xxx_hidden_RepeatedCord, pbfast.Run(p, i, 0x3ba))
+				m.xxx_hidden_RepeatedCord = slices.Grow(m.xxx_hidden_RepeatedCord, runtime.Run(p, i, 0x3ba))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			m.xxx_hidden_RepeatedCord = append(m.xxx_hidden_RepeatedCord, d.String(v))
 		case 0x1c2: // map_int32_int32
 			if m.xxx_hidden_MapInt32Int32 == nil {
-				m.xxx_hidden_MapInt32Int32 = make(map[int32]int32, pbfast.Run(p, i, 0x3c2))
+				m.xxx_hidden_MapInt32Int32 = make(map[int32]int32, runtime.Run(p, i, 0x3c2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapInt32Int32Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapInt32Int32(d, v, depth); err != nil {
 				return err
 			}
 		case 0x1ca: // map_int64_int64
 			if m.xxx_hidden_MapInt64Int64 == nil {
-				m.xxx_hidden_MapInt64Int64 = make(map[int64]int64, pbfast.Run(p, i, 0x3ca))
+				m.xxx_hidden_MapInt64Int64 = make(map[int64]int64, runtime.Run(p, i, 0x3ca))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapInt64Int64Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapInt64Int64(d, v, depth); err != nil {
 				return err
 			}
 		case 0x1d2: // map_uint32_uint32
 			if m.xxx_hidden_MapUint32Uint32 == nil {
-				m.xxx_hidden_MapUint32Uint32 = make(map[uint32]uint32, pbfast.Run(p, i, 0x3d2))
+				m.xxx_hidden_MapUint32Uint32 = make(map[uint32]uint32, runtime.Run(p, i, 0x3d2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapUint32Uint32Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapUint32Uint32(d, v, depth); err != nil {
 				return err
 			}
 		case 0x1da: // map_uint64_uint64
 			if m.xxx_hidden_MapUint64Uint64 == nil {
-				m.xxx_hidden_MapUint64Uint64 = make(map[uint64]uint64, pbfast.Run(p, i, 0x3da))
+				m.xxx_hidden_MapUint64Uint64 = make(map[uint64]uint64, runtime.Run(p, i, 0x3da))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapUint64Uint64Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapUint64Uint64(d, v, depth); err != nil {
 				return err
 			}
 		case 0x1e2: // map_sint32_sint32
 			if m.xxx_hidden_MapSint32Sint32 == nil {
-				m.xxx_hidden_MapSint32Sint32 = make(map[int32]int32, pbfast.Run(p, i, 0x3e2))
+				m.xxx_hidden_MapSint32Sint32 = make(map[int32]int32, runtime.Run(p, i, 0x3e2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapSint32Sint32Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapSint32Sint32(d, v, depth); err != nil {
 				return err
 			}
 		case 0x1ea: // map_sint64_sint64
 			if m.xxx_hidden_MapSint64Sint64 == nil {
-				m.xxx_hidden_MapSint64Sint64 = make(map[int64]int64, pbfast.Run(p, i, 0x3ea))
+				m.xxx_hidden_MapSint64Sint64 = make(map[int64]int64, runtime.Run(p, i, 0x3ea))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapSint64Sint64Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapSint64Sint64(d, v, depth); err != nil {
 				return err
 			}
 		case 0x1f2: // map_fixed32_fixed32
 			if m.xxx_hidden_MapFixed32Fixed32 == nil {
-				m.xxx_hidden_MapFixed32Fixed32 = make(map[uint32]uint32, pbfast.Run(p, i, 0x3f2))
+				m.xxx_hidden_MapFixed32Fixed32 = make(map[uint32]uint32, runtime.Run(p, i, 0x3f2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapFixed32Fixed32Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapFixed32Fixed32(d, v, depth); err != nil {
 				return err
 			}
 		case 0x1fa: // map_fixed64_fixed64
 			if m.xxx_hidden_MapFixed64Fixed64 == nil {
-				m.xxx_hidden_MapFixed64Fixed64 = make(map[uint64]uint64, pbfast.Run(p, i, 0x3fa))
+				m.xxx_hidden_MapFixed64Fixed64 = make(map[uint64]uint64, runtime.Run(p, i, 0x3fa))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapFixed64Fixed64Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapFixed64Fixed64(d, v, depth); err != nil {
 				return err
 			}
 		case 0x202: // map_sfixed32_sfixed32
 			if m.xxx_hidden_MapSfixed32Sfixed32 == nil {
-				m.xxx_hidden_MapSfixed32Sfixed32 = make(map[int32]int32, pbfast.Run(p, i, 0x482))
+				m.xxx_hidden_MapSfixed32Sfixed32 = make(map[int32]int32, runtime.Run(p, i, 0x482))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapSfixed32Sfixed32Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapSfixed32Sfixed32(d, v, depth); err != nil {
 				return err
 			}
 		case 0x20a: // map_sfixed64_sfixed64
 			if m.xxx_hidden_MapSfixed64Sfixed64 == nil {
-				m.xxx_hidden_MapSfixed64Sfixed64 = make(map[int64]int64, pbfast.Run(p, i, 0x48a))
+				m.xxx_hidden_MapSfixed64Sfixed64 = make(map[int64]int64, runtime.Run(p, i, 0x48a))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapSfixed64Sfixed64Entry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapSfixed64Sfixed64(d, v, depth); err != nil {
 				return err
 			}
 		case 0x212: // map_int32_float
 			if m.xxx_hidden_MapInt32Float == nil {
-				m.xxx_hidden_MapInt32Float = make(map[int32]float32, pbfast.Run(p, i, 0x492))
+				m.xxx_hidden_MapInt32Float = make(map[int32]float32, runtime.Run(p, i, 0x492))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapInt32FloatEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapInt32Float(d, v, depth); err != nil {
 				return err
 			}
 		case 0x21a: // map_int32_double
 			if m.xxx_hidden_MapInt32Double == nil {
-				m.xxx_hidden_MapInt32Double = make(map[int32]float64, pbfast.Run(p, i, 0x49a))
+				m.xxx_hidden_MapInt32Double = make(map[int32]float64, runtime.Run(p, i, 0x49a))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapInt32DoubleEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapInt32Double(d, v, depth); err != nil {
 				return err
 			}
 		case 0x222: // map_bool_bool
 			if m.xxx_hidden_MapBoolBool == nil {
-				m.xxx_hidden_MapBoolBool = make(map[bool]bool, pbfast.Run(p, i, 0x4a2))
+				m.xxx_hidden_MapBoolBool = make(map[bool]bool, runtime.Run(p, i, 0x4a2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapBoolBoolEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapBoolBool(d, v, depth); err != nil {
 				return err
 			}
 		case 0x22a: // map_string_string
 			if m.xxx_hidden_MapStringString == nil {
-				m.xxx_hidden_MapStringString = make(map[string]string, pbfast.Run(p, i, 0x4aa))
+				m.xxx_hidden_MapStringString = make(map[string]string, runtime.Run(p, i, 0x4aa))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapStringStringEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapStringString(d, v, depth); err != nil {
 				return err
 			}
 		case 0x232: // map_string_bytes
 			if m.xxx_hidden_MapStringBytes == nil {
-				m.xxx_hidden_MapStringBytes = make(map[string][]byte, pbfast.Run(p, i, 0x4b2))
+				m.xxx_hidden_MapStringBytes = make(map[string][]byte, runtime.Run(p, i, 0x4b2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapStringBytesEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapStringBytes(d, v, depth); err != nil {
 				return err
 			}
 		case 0x23a: // map_string_nested_message
 			if m.xxx_hidden_MapStringNestedMessage == nil {
-				m.xxx_hidden_MapStringNestedMessage = make(map[string]*TestAllTypesProto3_NestedMessage, pbfast.Run(p, i, 0x4ba))
+				m.xxx_hidden_MapStringNestedMessage = make(map[string]*TestAllTypesProto3_NestedMessage, runtime.Run(p, i, 0x4ba))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapStringNestedMessageEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapStringNestedMessage(d, v, depth); err != nil {
 				return err
 			}
 		case 0x242: // map_string_foreign_message
 			if m.xxx_hidden_MapStringForeignMessage == nil {
-				m.xxx_hidden_MapStringForeignMessage = make(map[string]*ForeignMessage, pbfast.Run(p, i, 0x4c2))
+				m.xxx_hidden_MapStringForeignMessage = make(map[string]*ForeignMessage, runtime.Run(p, i, 0x4c2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapStringForeignMessageEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapStringForeignMessage(d, v, depth); err != nil {
 				return err
 			}
 		case 0x24a: // map_string_nested_enum
 			if m.xxx_hidden_MapStringNestedEnum == nil {
-				m.xxx_hidden_MapStringNestedEnum = make(map[string]TestAllTypesProto3_NestedEnum, pbfast.Run(p, i, 0x4ca))
+				m.xxx_hidden_MapStringNestedEnum = make(map[string]TestAllTypesProto3_NestedEnum, runtime.Run(p, i, 0x4ca))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapStringNestedEnumEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapStringNestedEnum(d, v, depth); err != nil {
 				return err
 			}
 		case 0x252: // map_string_foreign_enum
 			if m.xxx_hidden_MapStringForeignEnum == nil {
-				m.xxx_hidden_MapStringForeignEnum = make(map[string]ForeignEnum, pbfast.Run(p, i, 0x4d2))
+				m.xxx_hidden_MapStringForeignEnum = make(map[string]ForeignEnum, runtime.Run(p, i, 0x4d2))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastMapStringForeignEnumEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryMapStringForeignEnum(d, v, depth); err != nil {
 				return err
 			}
 		case 0x258: // packed_int32
@@ -7215,8 +7275,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_PackedInt32 = append(m.xxx_hidden_PackedInt32, int32(v))
 		case 0x25a: // packed_int32, packed
@@ -7225,11 +7285,11 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_PackedInt32, err = pbfast.AppendVarints(m.xxx_hidden_PackedInt32, v); err != nil {
+			if m.xxx_hidden_PackedInt32, err = runtime.AppendVarints(m.xxx_hidden_PackedInt32, v); err != nil {
 				return err
 			}
 		case 0x260: // packed_int64
@@ -7237,8 +7297,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_PackedInt64 = append(m.xxx_hidden_PackedInt64, int64(v))
 		case 0x262: // packed_int64, packed
@@ -7247,11 +7307,11 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_PackedInt64, err = pbfast.AppendVarints(m.xxx_hidden_PackedInt64, v); err != nil {
+			if m.xxx_hidden_PackedInt64, err = runtime.AppendVarints(m.xxx_hidden_PackedInt64, v); err != nil {
 				return err
 			}
 		case 0x268: // packed_uint32
@@ -7259,8 +7319,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_PackedUint32 = append(m.xxx_hidden_PackedUint32, uint32(v))
 		case 0x26a: // packed_uint32, packed
@@ -7269,11 +7329,11 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_PackedUint32, err = pbfast.AppendVarints(m.xxx_hidden_PackedUint32, v); err != nil {
+			if m.xxx_hidden_PackedUint32, err = runtime.AppendVarints(m.xxx_hidden_PackedUint32, v); err != nil {
 				return err
 			}
 		case 0x270: // packed_uint64
@@ -7281,8 +7341,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_PackedUint64 = append(m.xxx_hidden_PackedUint64, v)
 		case 0x272: // packed_uint64, packed
@@ -7291,11 +7351,11 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_PackedUint64, err = pbfast.AppendVarints(m.xxx_hidden_PackedUint64, v); err != nil {
+			if m.xxx_hidden_PackedUint64, err = runtime.AppendVarints(m.xxx_hidden_PackedUint64, v); err != nil {
 				return err
 			}
 		case 0x278: // packed_sint32
@@ -7303,21 +7363,21 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			m.xxx_hidden_PackedSint32 = append(m.xxx_hidden_PackedSint32, int32(pbfast.UnZigZag(uint64(uint32(v)))))
+			m.xxx_hidden_PackedSint32 = append(m.xxx_hidden_PackedSint32, int32(runtime.UnZigZag(uint64(uint32(v)))))
 		case 0x27a: // packed_sint32, packed
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_PackedSint32, err = pbfast.AppendZigZags(m.xxx_hidden_PackedSint32, v); err != nil {
+			if m.xxx_hidden_PackedSint32, err = runtime.AppendZigZags(m.xxx_hidden_PackedSint32, v); err != nil {
 				return err
 			}
 		case 0x280: // packed_sint64
@@ -7325,27 +7385,27 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			m.xxx_hidden_PackedSint64 = append(m.xxx_hidden_PackedSint64, pbfast.UnZigZag(v))
+			m.xxx_hidden_PackedSint64 = append(m.xxx_hidden_PackedSint64, runtime.UnZigZag(v))
 		case 0x282: // packed_sint64, packed
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_PackedSint64, err = pbfast.AppendZigZags(m.xxx_hidden_PackedSint64, v); err != nil {
+			if m.xxx_hidden_PackedSint64, err = runtime.AppendZigZags(m.xxx_hidden_PackedSint64, v); err != nil {
 				return err
 			}
 		case 0x28d: // packed_fixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_PackedFixed32 = append(m.xxx_hidden_PackedFixed32, uint32(v))
@@ -7355,17 +7415,17 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_PackedFixed32, err = pbfast.AppendFixed32s(m.xxx_hidden_PackedFixed32, v); err != nil {
+			if m.xxx_hidden_PackedFixed32, err = runtime.AppendFixed32s(m.xxx_hidden_PackedFixed32, v); err != nil {
 				return err
 			}
 		case 0x291: // packed_fixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_PackedFixed64 = append(m.xxx_hidden_PackedFixed64, uint64(v))
@@ -7375,17 +7435,17 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_PackedFixed64, err = pbfast.AppendFixed64s(m.xxx_hidden_PackedFixed64, v); err != nil {
+			if m.xxx_hidden_PackedFixed64, err = runtime.AppendFixed64s(m.xxx_hidden_PackedFixed64, v); err != nil {
 				return err
 			}
 		case 0x29d: // packed_sfixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_PackedSfixed32 = append(m.xxx_hidden_PackedSfixed32, int32(v))
@@ -7395,17 +7455,17 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_PackedSfixed32, err = pbfast.AppendFixed32s(m.xxx_hidden_PackedSfixed32, v); err != nil {
+			if m.xxx_hidden_PackedSfixed32, err = runtime.AppendFixed32s(m.xxx_hidden_PackedSfixed32, v); err != nil {
 				return err
 			}
 		case 0x2a1: // packed_sfixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_PackedSfixed64 = append(m.xxx_hidden_PackedSfixed64, int64(v))
@@ -7415,17 +7475,17 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_PackedSfixed64, err = pbfast.AppendFixed64s(m.xxx_hidden_PackedSfixed64, v); err != nil {
+			if m.xxx_hidden_PackedSfixed64, err = runtime.AppendFixed64s(m.xxx_hidden_PackedSfixed64, v); err != nil {
 				return err
 			}
 		case 0x2ad: // packed_float
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_PackedFloat = append(m.xxx_hidden_PackedFloat, math.Float32frombits(v))
@@ -7435,17 +7495,17 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_PackedFloat, err = pbfast.AppendFixed32s(m.xxx_hidden_PackedFloat, v); err != nil {
+			if m.xxx_hidden_PackedFloat, err = runtime.AppendFixed32s(m.xxx_hidden_PackedFloat, v); err != nil {
 				return err
 			}
 		case 0x2b1: // packed_double
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_PackedDouble = append(m.xxx_hidden_PackedDouble, math.Float64frombits(v))
@@ -7455,11 +7515,11 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_PackedDouble, err = pbfast.AppendFixed64s(m.xxx_hidden_PackedDouble, v); err != nil {
+			if m.xxx_hidden_PackedDouble, err = runtime.AppendFixed64s(m.xxx_hidden_PackedDouble, v); err != nil {
 				return err
 			}
 		case 0x2b8: // packed_bool
@@ -7467,8 +7527,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_PackedBool = append(m.xxx_hidden_PackedBool, v != 0)
 		case 0x2ba: // packed_bool, packed
@@ -7477,11 +7537,11 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_PackedBool, err = pbfast.AppendBools(m.xxx_hidden_PackedBool, v); err != nil {
+			if m.xxx_hidden_PackedBool, err = runtime.AppendBools(m.xxx_hidden_PackedBool, v); err != nil {
 				return err
 			}
 		case 0x2c0: // packed_nested_enum
@@ -7489,8 +7549,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_PackedNestedEnum = append(m.xxx_hidden_PackedNestedEnum, TestAllTypesProto3_NestedEnum(v))
 		case 0x2c2: // packed_nested_enum, packed
@@ -7499,11 +7559,11 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_PackedNestedEnum, err = pbfast.AppendVarints(m.xxx_hidden_PackedNestedEnum, v); err != nil {
+			if m.xxx_hidden_PackedNestedEnum, err = runtime.AppendVarints(m.xxx_hidden_PackedNestedEnum, v); err != nil {
 				return err
 			}
 		case 0x2c8: // unpacked_int32
@@ -7511,8 +7571,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_UnpackedInt32 = append(m.xxx_hidden_UnpackedInt32, int32(v))
 		case 0x2ca: // unpacked_int32, packed
@@ -7521,11 +7581,11 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_UnpackedInt32, err = pbfast.AppendVarints(m.xxx_hidden_UnpackedInt32, v); err != nil {
+			if m.xxx_hidden_UnpackedInt32, err = runtime.AppendVarints(m.xxx_hidden_UnpackedInt32, v); err != nil {
 				return err
 			}
 		case 0x2d0: // unpacked_int64
@@ -7533,8 +7593,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_UnpackedInt64 = append(m.xxx_hidden_UnpackedInt64, int64(v))
 		case 0x2d2: // unpacked_int64, packed
@@ -7543,11 +7603,11 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_UnpackedInt64, err = pbfast.AppendVarints(m.xxx_hidden_UnpackedInt64, v); err != nil {
+			if m.xxx_hidden_UnpackedInt64, err = runtime.AppendVarints(m.xxx_hidden_UnpackedInt64, v); err != nil {
 				return err
 			}
 		case 0x2d8: // unpacked_uint32
@@ -7555,8 +7615,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_UnpackedUint32 = append(m.xxx_hidden_UnpackedUint32, uint32(v))
 		case 0x2da: // unpacked_uint32, packed
@@ -7565,11 +7625,11 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_UnpackedUint32, err = pbfast.AppendVarints(m.xxx_hidden_UnpackedUint32, v); err != nil {
+			if m.xxx_hidden_UnpackedUint32, err = runtime.AppendVarints(m.xxx_hidden_UnpackedUint32, v); err != nil {
 				return err
 			}
 		case 0x2e0: // unpacked_uint64
@@ -7577,8 +7637,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_UnpackedUint64 = append(m.xxx_hidden_UnpackedUint64, v)
 		case 0x2e2: // unpacked_uint64, packed
@@ -7587,11 +7647,11 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_UnpackedUint64, err = pbfast.AppendVarints(m.xxx_hidden_UnpackedUint64, v); err != nil {
+			if m.xxx_hidden_UnpackedUint64, err = runtime.AppendVarints(m.xxx_hidden_UnpackedUint64, v); err != nil {
 				return err
 			}
 		case 0x2e8: // unpacked_sint32
@@ -7599,21 +7659,21 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			m.xxx_hidden_UnpackedSint32 = append(m.xxx_hidden_UnpackedSint32, int32(pbfast.UnZigZag(uint64(uint32(v)))))
+			m.xxx_hidden_UnpackedSint32 = append(m.xxx_hidden_UnpackedSint32, int32(runtime.UnZigZag(uint64(uint32(v)))))
 		case 0x2ea: // unpacked_sint32, packed
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_UnpackedSint32, err = pbfast.AppendZigZags(m.xxx_hidden_UnpackedSint32, v); err != nil {
+			if m.xxx_hidden_UnpackedSint32, err = runtime.AppendZigZags(m.xxx_hidden_UnpackedSint32, v); err != nil {
 				return err
 			}
 		case 0x2f0: // unpacked_sint64
@@ -7621,27 +7681,27 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			m.xxx_hidden_UnpackedSint64 = append(m.xxx_hidden_UnpackedSint64, pbfast.UnZigZag(v))
+			m.xxx_hidden_UnpackedSint64 = append(m.xxx_hidden_UnpackedSint64, runtime.UnZigZag(v))
 		case 0x2f2: // unpacked_sint64, packed
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_UnpackedSint64, err = pbfast.AppendZigZags(m.xxx_hidden_UnpackedSint64, v); err != nil {
+			if m.xxx_hidden_UnpackedSint64, err = runtime.AppendZigZags(m.xxx_hidden_UnpackedSint64, v); err != nil {
 				return err
 			}
 		case 0x2fd: // unpacked_fixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_UnpackedFixed32 = append(m.xxx_hidden_UnpackedFixed32, uint32(v))
@@ -7651,17 +7711,17 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_UnpackedFixed32, err = pbfast.AppendFixed32s(m.xxx_hidden_UnpackedFixed32, v); err != nil {
+			if m.xxx_hidden_UnpackedFixed32, err = runtime.AppendFixed32s(m.xxx_hidden_UnpackedFixed32, v); err != nil {
 				return err
 			}
 		case 0x301: // unpacked_fixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_UnpackedFixed64 = append(m.xxx_hidden_UnpackedFixed64, uint64(v))
@@ -7671,17 +7731,17 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_UnpackedFixed64, err = pbfast.AppendFixed64s(m.xxx_hidden_UnpackedFixed64, v); err != nil {
+			if m.xxx_hidden_UnpackedFixed64, err = runtime.AppendFixed64s(m.xxx_hidden_UnpackedFixed64, v); err != nil {
 				return err
 			}
 		case 0x30d: // unpacked_sfixed32
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_UnpackedSfixed32 = append(m.xxx_hidden_UnpackedSfixed32, int32(v))
@@ -7691,17 +7751,17 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_UnpackedSfixed32, err = pbfast.AppendFixed32s(m.xxx_hidden_UnpackedSfixed32, v); err != nil {
+			if m.xxx_hidden_UnpackedSfixed32, err = runtime.AppendFixed32s(m.xxx_hidden_UnpackedSfixed32, v); err != nil {
 				return err
 			}
 		case 0x311: // unpacked_sfixed64
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_UnpackedSfixed64 = append(m.xxx_hidden_UnpackedSfixed64, int64(v))
@@ -7711,17 +7771,17 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_UnpackedSfixed64, err = pbfast.AppendFixed64s(m.xxx_hidden_UnpackedSfixed64, v); err != nil {
+			if m.xxx_hidden_UnpackedSfixed64, err = runtime.AppendFixed64s(m.xxx_hidden_UnpackedSfixed64, v); err != nil {
 				return err
 			}
 		case 0x31d: // unpacked_float
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_UnpackedFloat = append(m.xxx_hidden_UnpackedFloat, math.Float32frombits(v))
@@ -7731,17 +7791,17 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_UnpackedFloat, err = pbfast.AppendFixed32s(m.xxx_hidden_UnpackedFloat, v); err != nil {
+			if m.xxx_hidden_UnpackedFloat, err = runtime.AppendFixed32s(m.xxx_hidden_UnpackedFloat, v); err != nil {
 				return err
 			}
 		case 0x321: // unpacked_double
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_UnpackedDouble = append(m.xxx_hidden_UnpackedDouble, math.Float64frombits(v))
@@ -7751,11 +7811,11 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_UnpackedDouble, err = pbfast.AppendFixed64s(m.xxx_hidden_UnpackedDouble, v); err != nil {
+			if m.xxx_hidden_UnpackedDouble, err = runtime.AppendFixed64s(m.xxx_hidden_UnpackedDouble, v); err != nil {
 				return err
 			}
 		case 0x328: // unpacked_bool
@@ -7763,8 +7823,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_UnpackedBool = append(m.xxx_hidden_UnpackedBool, v != 0)
 		case 0x32a: // unpacked_bool, packed
@@ -7773,11 +7833,11 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_UnpackedBool, err = pbfast.AppendBools(m.xxx_hidden_UnpackedBool, v); err != nil {
+			if m.xxx_hidden_UnpackedBool, err = runtime.AppendBools(m.xxx_hidden_UnpackedBool, v); err != nil {
 				return err
 			}
 		case 0x330: // unpacked_nested_enum
@@ -7785,8 +7845,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_UnpackedNestedEnum = append(m.xxx_hidden_UnpackedNestedEnum, TestAllTypesProto3_NestedEnum(v))
 		case 0x332: // unpacked_nested_enum, packed
@@ -7795,11 +7855,11 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.xxx_hidden_UnpackedNestedEnum, err = pbfast.AppendVarints(m.xxx_hidden_UnpackedNestedEnum, v); err != nil {
+			if m.xxx_hidden_UnpackedNestedEnum, err = runtime.AppendVarints(m.xxx_hidden_UnpackedNestedEnum, v); err != nil {
 				return err
 			}
 		case 0x378: // oneof_uint32
@@ -7807,8 +7867,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_OneofField = &testAllTypesProto3_OneofUint32{OneofUint32: uint32(v)}
 		case 0x382: // oneof_nested_message
@@ -7817,8 +7877,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			o, _ := m.xxx_hidden_OneofField.(*testAllTypesProto3_OneofNestedMessage)
 			if o == nil {
@@ -7837,11 +7897,11 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			m.xxx_hidden_OneofField = &testAllTypesProto3_OneofString{OneofString: d.String(v)}
 		case 0x392: // oneof_bytes
@@ -7850,8 +7910,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_OneofField = &testAllTypesProto3_OneofBytes{OneofBytes: d.PresentBytes(v)}
 		case 0x398: // oneof_bool
@@ -7859,8 +7919,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_OneofField = &testAllTypesProto3_OneofBool{OneofBool: v != 0}
 		case 0x3a0: // oneof_uint64
@@ -7868,21 +7928,21 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_OneofField = &testAllTypesProto3_OneofUint64{OneofUint64: v}
 		case 0x3ad: // oneof_float
-			v, j := pbfast.Fixed32(p, i)
+			v, j := runtime.Fixed32(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_OneofField = &testAllTypesProto3_OneofFloat{OneofFloat: math.Float32frombits(v)}
 		case 0x3b1: // oneof_double
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.xxx_hidden_OneofField = &testAllTypesProto3_OneofDouble{OneofDouble: math.Float64frombits(v)}
@@ -7891,8 +7951,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_OneofField = &testAllTypesProto3_OneofEnum{OneofEnum: TestAllTypesProto3_NestedEnum(v)}
 		case 0x3c0: // oneof_null_value
@@ -7900,8 +7960,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_OneofField = &testAllTypesProto3_OneofNullValue{OneofNullValue: structpb.NullValue(v)}
 		case 0x64a: // optional_bool_wrapper
@@ -7910,8 +7970,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.xxx_hidden_OptionalBoolWrapper == nil {
 				m.xxx_hidden_OptionalBoolWrapper = new(wrapperspb.BoolValue)
@@ -7925,8 +7985,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.xxx_hidden_OptionalInt32Wrapper == nil {
 				m.xxx_hidden_OptionalInt32Wrapper = new(wrapperspb.Int32Value)
@@ -7940,8 +8000,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.xxx_hidden_OptionalInt64Wrapper == nil {
 				m.xxx_hidden_OptionalInt64Wrapper = new(wrapperspb.Int64Value)
@@ -7955,8 +8015,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.xxx_hidden_OptionalUint32Wrapper == nil {
 				m.xxx_hidden_OptionalUint32Wrapper = new(wrapperspb.UInt32Value)
@@ -7970,8 +8030,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.xxx_hidden_OptionalUint64Wrapper == nil {
 				m.xxx_hidden_OptionalUint64Wrapper = new(wrapperspb.UInt64Value)
@@ -7985,8 +8045,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.xxx_hidden_OptionalFloatWrapper == nil {
 				m.xxx_hidden_OptionalFloatWrapper = new(wrapperspb.FloatValue)
@@ -8000,8 +8060,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.xxx_hidden_OptionalDoubleWrapper == nil {
 				m.xxx_hidden_OptionalDoubleWrapper = new(wrapperspb.DoubleValue)
@@ -8015,8 +8075,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.xxx_hidden_OptionalStringWrapper == nil {
 				m.xxx_hidden_OptionalStringWrapper = new(wrapperspb.StringValue)
@@ -8030,8 +8090,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.xxx_hidden_OptionalBytesWrapper == nil {
 				m.xxx_hidden_OptionalBytesWrapper = new(wrapperspb.BytesValue)
@@ -8048,8 +8108,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			e := new(wrapperspb.BoolValue)
 			(*m.xxx_hidden_RepeatedBoolWrapper) = append((*m.xxx_hidden_RepeatedBoolWrapper), e)
@@ -8065,8 +8125,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			e := new(wrapperspb.Int32Value)
 			(*m.xxx_hidden_RepeatedInt32Wrapper) = append((*m.xxx_hidden_RepeatedInt32Wrapper), e)
@@ -8082,8 +8142,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			e := new(wrapperspb.Int64Value)
 			(*m.xxx_hidden_RepeatedInt64Wrapper) = append((*m.xxx_hidden_RepeatedInt64Wrapper), e)
@@ -8099,8 +8159,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			e := new(wrapperspb.UInt32Value)
 			(*m.xxx_hidden_RepeatedUint32Wrapper) = append((*m.xxx_hidden_RepeatedUint32Wrapper), e)
@@ -8116,8 +8176,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			e := new(wrapperspb.UInt64Value)
 			(*m.xxx_hidden_RepeatedUint64Wrapper) = append((*m.xxx_hidden_RepeatedUint64Wrapper), e)
@@ -8133,8 +8193,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			e := new(wrapperspb.FloatValue)
 			(*m.xxx_hidden_RepeatedFloatWrapper) = append((*m.xxx_hidden_RepeatedFloatWrapper), e)
@@ -8150,8 +8210,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			e := new(wrapperspb.DoubleValue)
 			(*m.xxx_hidden_RepeatedDoubleWrapper) = append((*m.xxx_hidden_RepeatedDoubleWrapper), e)
@@ -8167,8 +8227,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			e := new(wrapperspb.StringValue)
 			(*m.xxx_hidden_RepeatedStringWrapper) = append((*m.xxx_hidden_RepeatedStringWrapper), e)
@@ -8184,8 +8244,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			e := new(wrapperspb.BytesValue)
 			(*m.xxx_hidden_RepeatedBytesWrapper) = append((*m.xxx_hidden_RepeatedBytesWrapper), e)
@@ -8198,8 +8258,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.xxx_hidden_OptionalDuration == nil {
 				m.xxx_hidden_OptionalDuration = new(durationpb.Duration)
@@ -8213,8 +8273,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.xxx_hidden_OptionalTimestamp == nil {
 				m.xxx_hidden_OptionalTimestamp = new(timestamppb.Timestamp)
@@ -8228,8 +8288,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.xxx_hidden_OptionalFieldMask == nil {
 				m.xxx_hidden_OptionalFieldMask = new(fieldmaskpb.FieldMask)
@@ -8243,8 +8303,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.xxx_hidden_OptionalStruct == nil {
 				m.xxx_hidden_OptionalStruct = new(structpb.Struct)
@@ -8258,8 +8318,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.xxx_hidden_OptionalAny == nil {
 				m.xxx_hidden_OptionalAny = new(anypb.Any)
@@ -8273,8 +8333,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.xxx_hidden_OptionalValue == nil {
 				m.xxx_hidden_OptionalValue = new(structpb.Value)
@@ -8287,8 +8347,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_OptionalNullValue = structpb.NullValue(v)
 		case 0x9ba: // repeated_duration
@@ -8300,8 +8360,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			e := new(durationpb.Duration)
 			(*m.xxx_hidden_RepeatedDuration) = append((*m.xxx_hidden_RepeatedDuration), e)
@@ -8317,8 +8377,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			e := new(timestamppb.Timestamp)
 			(*m.xxx_hidden_RepeatedTimestamp) = append((*m.xxx_hidden_RepeatedTimestamp), e)
@@ -8334,8 +8394,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			e := new(fieldmaskpb.FieldMask)
 			(*m.xxx_hidden_RepeatedFieldmask) = append((*m.xxx_hidden_RepeatedFieldmask), e)
@@ -8351,8 +8411,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			e := new(anypb.Any)
 			(*m.xxx_hidden_RepeatedAny) = append((*m.xxx_hidden_RepeatedAny), e)
@@ -8368,8 +8428,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			e := new(structpb.Value)
 			(*m.xxx_hidden_RepeatedValue) = append((*m.xxx_hidden_RepeatedValue), e)
@@ -8385,8 +8445,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			e := new(structpb.ListValue)
 			(*m.xxx_hidden_RepeatedListValue) = append((*m.xxx_hidden_RepeatedListValue), e)
@@ -8402,8 +8462,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			e := new(structpb.Struct)
 			(*m.xxx_hidden_RepeatedStruct) = append((*m.xxx_hidden_RepeatedStruct), e)
@@ -8415,8 +8475,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_Fieldname1 = int32(v)
 		case 0xc90: // field_name2
@@ -8424,8 +8484,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_FieldName2 = int32(v)
 		case 0xc98: // _field_name3
@@ -8433,8 +8493,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_XFieldName3 = int32(v)
 		case 0xca0: // field__name4_
@@ -8442,8 +8502,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_Field_Name4_ = int32(v)
 		case 0xca8: // field0name5
@@ -8451,8 +8511,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_Field0Name5 = int32(v)
 		case 0xcb0: // field_0_name6
@@ -8460,8 +8520,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_Field_0Name6 = int32(v)
 		case 0xcb8: // fieldName7
@@ -8469,8 +8529,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_FieldName7 = int32(v)
 		case 0xcc0: // FieldName8
@@ -8478,8 +8538,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_FieldName8 = int32(v)
 		case 0xcc8: // field_Name9
@@ -8487,8 +8547,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_Field_Name9 = int32(v)
 		case 0xcd0: // Field_Name10
@@ -8496,8 +8556,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_Field_Name10 = int32(v)
 		case 0xcd8: // FIELD_NAME11
@@ -8505,8 +8565,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_FIELD_NAME11 = int32(v)
 		case 0xce0: // FIELD_name12
@@ -8514,8 +8574,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_FIELDName12 = int32(v)
 		case 0xce8: // __field_name13
@@ -8523,8 +8583,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_XFieldName13 = int32(v)
 		case 0xcf0: // __Field_name14
@@ -8532,8 +8592,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_X_FieldName14 = int32(v)
 		case 0xcf8: // field__name15
@@ -8541,8 +8601,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_Field_Name15 = int32(v)
 		case 0xd00: // field__Name16
@@ -8550,8 +8610,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_Field__Name16 = int32(v)
 		case 0xd08: // field_name17__
@@ -8559,8 +8619,8 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_FieldName17__ = int32(v)
 		case 0xd10: // Field_name18__
@@ -8568,54 +8628,51 @@ func (m *TestAllTypesProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int)
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_FieldName18__ = int32(v)
 		default:
 			if depth == 0 {
 				switch tag >> 3 {
 				case 56, 57, 58, 59, 60, 61, 62, 63, 64, 65, 66, 67, 68, 69, 70, 71, 72, 73, 74:
-					return pbfast.ErrDepth
+					return runtime.ErrDepth
 				}
 			}
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
-func (m *TestAllTypesProto3_NestedMessage) SizeOf() int { return m.PbfastSize() }
-
 // MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
 func (m *TestAllTypesProto3_NestedMessage) MarshalAppend(b []byte) ([]byte, error) {
 	if m == nil {
 		return b, nil
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := e.Start(b, m)
 	w, i = m.pbfastEncode(&e, w, i)
 	return e.Finish(w, i)
 }
 
-// Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
 func (m *TestAllTypesProto3_NestedMessage) Unmarshal(data []byte) error {
 	*m = TestAllTypesProto3_NestedMessage{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, pbfast.Copy(data), pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, runtime.Copy(data), runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
-// UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
+// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
 func (m *TestAllTypesProto3_NestedMessage) UnmarshalOwn(data []byte) error {
 	*m = TestAllTypesProto3_NestedMessage{}
-	d := pbfast.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{Own: true, Apart: true}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -8624,8 +8681,8 @@ func (m *TestAllTypesProto3_NestedMessage) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *TestAllTypesProto3_NestedMessage) UnmarshalAlias(data []byte) error {
 	*m = TestAllTypesProto3_NestedMessage{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -8635,22 +8692,22 @@ func (m *TestAllTypesProto3_NestedMessage) UnmarshalAlias(data []byte) error {
 // values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *TestAllTypesProto3_NestedMessage) UnmarshalReuse(data []byte) error {
-	var d pbfast.Decoder
-	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
+	var d runtime.Decoder
+	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
 // SizeVT is SizeOf.
-func (m *TestAllTypesProto3_NestedMessage) SizeVT() int { return m.PbfastSize() }
+func (m *TestAllTypesProto3_NestedMessage) SizeVT() int { return m.SizeOf() }
 
 // MarshalVT returns the message's encoding. It does not look for required fields.
 func (m *TestAllTypesProto3_NestedMessage) MarshalVT() ([]byte, error) {
 	if m == nil {
 		return nil, nil
 	}
-	size := m.PbfastSize()
+	size := m.SizeOf()
 	data := make([]byte, size)
 	n, err := m.MarshalToSizedBufferVT(data)
 	if err != nil {
@@ -8661,7 +8718,15 @@ func (m *TestAllTypesProto3_NestedMessage) MarshalVT() ([]byte, error) {
 
 // MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *TestAllTypesProto3_NestedMessage) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.PbfastSize()])
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+}
+
+// MarshalVTStrict returns the message's encoding. It does not look for required fields.
+func (m *TestAllTypesProto3_NestedMessage) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
+
+// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
+func (m *TestAllTypesProto3_NestedMessage) MarshalToVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
 // MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
@@ -8669,39 +8734,66 @@ func (m *TestAllTypesProto3_NestedMessage) MarshalToSizedBufferVT(data []byte) (
 	if m == nil {
 		return 0, nil
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := m.pbfastEncode(&e, data, len(data))
 	return e.Written(w, i)
 }
 
+// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *TestAllTypesProto3_NestedMessage) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data)
+}
+
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *TestAllTypesProto3_NestedMessage) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{}
-	return m.pbfastDecode(&d, pbfast.Copy(data), pbfast.DefaultDepth)
+	d := runtime.Decoder{Own: true, Apart: true}
+	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *TestAllTypesProto3_NestedMessage) UnmarshalVTUnsafe(data []byte) error {
-	var d pbfast.Decoder
-	return m.pbfastDecode(&d, data, pbfast.DefaultDepth)
+	var d runtime.Decoder
+	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
 }
 
-// PbfastSize is SizeOf, for the run time.
-func (m *TestAllTypesProto3_NestedMessage) PbfastSize() (n int) {
+// CloneVT is proto.Clone.
+func (m *TestAllTypesProto3_NestedMessage) CloneVT() *TestAllTypesProto3_NestedMessage {
+	if m == nil {
+		return nil
+	}
+	return proto.Clone(m).(*TestAllTypesProto3_NestedMessage)
+}
+
+// CloneMessageVT is CloneVT.
+func (m *TestAllTypesProto3_NestedMessage) CloneMessageVT() proto.Message { return m.CloneVT() }
+
+// EqualVT is proto.Equal.
+func (m *TestAllTypesProto3_NestedMessage) EqualVT(other *TestAllTypesProto3_NestedMessage) bool {
+	return proto.Equal(m, other)
+}
+
+// EqualMessageVT is EqualVT, and false for a message of another type.
+func (m *TestAllTypesProto3_NestedMessage) EqualMessageVT(other proto.Message) bool {
+	o, ok := other.(*TestAllTypesProto3_NestedMessage)
+	return ok && m.EqualVT(o)
+}
+
+// SizeOf returns the length of the message's encoding in bytes.
+func (m *TestAllTypesProto3_NestedMessage) SizeOf() (n int) {
 	if m == nil {
 		return 0
 	}
 	if m.xxx_hidden_A != 0 {
-		n += 1 + pbfast.SizeVarint(uint64(int64(m.xxx_hidden_A)))
+		n += 1 + runtime.SizeVarint(uint64(int64(m.xxx_hidden_A)))
 	}
 	if m.xxx_hidden_Corecursive != nil {
-		l := m.xxx_hidden_Corecursive.PbfastSize()
-		n += 1 + l + pbfast.SizeVarint(uint64(l))
+		l := m.xxx_hidden_Corecursive.SizeOf()
+		n += 1 + l + runtime.SizeVarint(uint64(l))
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *TestAllTypesProto3_NestedMessage) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
+func (m *TestAllTypesProto3_NestedMessage) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
 	if m == nil {
 		return w, i
 	}
@@ -8718,7 +8810,7 @@ func (m *TestAllTypesProto3_NestedMessage) pbfastEncode(e *pbfast.Encoder, w []b
 		if i < 11 {
 			w, i = e.Grow(w, i, 11)
 		}
-		i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 		i--
 		w[i] = 0x12
 	}
@@ -8726,23 +8818,23 @@ func (m *TestAllTypesProto3_NestedMessage) pbfastEncode(e *pbfast.Encoder, w []b
 		w, i = e.Grow(w, i, 11)
 	}
 	if m.xxx_hidden_A != 0 {
-		i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_A)))
+		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_A)))
 		i--
 		w[i] = 0x8
 	}
 	return w, i
 }
 
-func (m *TestAllTypesProto3_NestedMessage) pbfastDecode(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesProto3_NestedMessage) pbfastDecode(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -8751,8 +8843,8 @@ func (m *TestAllTypesProto3_NestedMessage) pbfastDecode(d *pbfast.Decoder, p []b
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_A = int32(v)
 		case 0x12: // corecursive
@@ -8761,8 +8853,8 @@ func (m *TestAllTypesProto3_NestedMessage) pbfastDecode(d *pbfast.Decoder, p []b
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.xxx_hidden_Corecursive == nil {
 				m.xxx_hidden_Corecursive = new(TestAllTypesProto3)
@@ -8772,16 +8864,16 @@ func (m *TestAllTypesProto3_NestedMessage) pbfastDecode(d *pbfast.Decoder, p []b
 			}
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
 
-func (m *TestAllTypesProto3_NestedMessage) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *TestAllTypesProto3_NestedMessage) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	m.unknownFields = m.unknownFields[:0]
 	m.xxx_hidden_A = 0
@@ -8791,8 +8883,8 @@ func (m *TestAllTypesProto3_NestedMessage) pbfastReuse(d *pbfast.Decoder, p []by
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -8801,8 +8893,8 @@ func (m *TestAllTypesProto3_NestedMessage) pbfastReuse(d *pbfast.Decoder, p []by
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_A = int32(v)
 		case 0x12: // corecursive
@@ -8811,8 +8903,8 @@ func (m *TestAllTypesProto3_NestedMessage) pbfastReuse(d *pbfast.Decoder, p []by
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.xxx_hidden_Corecursive != nil {
 				if err := m.xxx_hidden_Corecursive.pbfastDecode(d, v, nil, depth); err != nil {
@@ -8828,15 +8920,12 @@ func (m *TestAllTypesProto3_NestedMessage) pbfastReuse(d *pbfast.Decoder, p []by
 			}
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
-
-// SizeOf returns the length of the message's encoding in bytes.
-func (m *ForeignMessage) SizeOf() int { return m.PbfastSize() }
 
 // MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
 func (m *ForeignMessage) MarshalAppend(b []byte) ([]byte, error) {
@@ -8848,26 +8937,26 @@ func (m *ForeignMessage) MarshalAppend(b []byte) ([]byte, error) {
 
 func (m *ForeignMessage) pbfastAppend(b []byte) []byte {
 	if m.xxx_hidden_C != 0 {
-		b = pbfast.AppendVarint(append(b, 0x8), uint64(int64(m.xxx_hidden_C)))
+		b = runtime.AppendVarint(append(b, 0x8), uint64(int64(m.xxx_hidden_C)))
 	}
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
 func (m *ForeignMessage) Unmarshal(data []byte) error {
 	*m = ForeignMessage{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
-// UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
+// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
 func (m *ForeignMessage) UnmarshalOwn(data []byte) error {
 	*m = ForeignMessage{}
-	d := pbfast.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{Own: true, Apart: true}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -8876,8 +8965,8 @@ func (m *ForeignMessage) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *ForeignMessage) UnmarshalAlias(data []byte) error {
 	*m = ForeignMessage{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -8887,22 +8976,22 @@ func (m *ForeignMessage) UnmarshalAlias(data []byte) error {
 // values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *ForeignMessage) UnmarshalReuse(data []byte) error {
-	var d pbfast.Decoder
-	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
+	var d runtime.Decoder
+	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
 // SizeVT is SizeOf.
-func (m *ForeignMessage) SizeVT() int { return m.PbfastSize() }
+func (m *ForeignMessage) SizeVT() int { return m.SizeOf() }
 
 // MarshalVT returns the message's encoding. It does not look for required fields.
 func (m *ForeignMessage) MarshalVT() ([]byte, error) {
 	if m == nil {
 		return nil, nil
 	}
-	size := m.PbfastSize()
+	size := m.SizeOf()
 	data := make([]byte, size)
 	n, err := m.MarshalToSizedBufferVT(data)
 	if err != nil {
@@ -8913,7 +9002,15 @@ func (m *ForeignMessage) MarshalVT() ([]byte, error) {
 
 // MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *ForeignMessage) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.PbfastSize()])
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+}
+
+// MarshalVTStrict returns the message's encoding. It does not look for required fields.
+func (m *ForeignMessage) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
+
+// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
+func (m *ForeignMessage) MarshalToVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
 // MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
@@ -8921,35 +9018,60 @@ func (m *ForeignMessage) MarshalToSizedBufferVT(data []byte) (int, error) {
 	if m == nil {
 		return 0, nil
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := m.pbfastEncode(&e, data, len(data))
 	return e.Written(w, i)
 }
 
+// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *ForeignMessage) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data)
+}
+
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *ForeignMessage) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{}
-	return m.pbfastDecode(&d, data, pbfast.DefaultDepth)
+	d := runtime.Decoder{Own: true, Apart: true}
+	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *ForeignMessage) UnmarshalVTUnsafe(data []byte) error {
-	var d pbfast.Decoder
-	return m.pbfastDecode(&d, data, pbfast.DefaultDepth)
+	var d runtime.Decoder
+	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
 }
 
-// PbfastSize is SizeOf, for the run time.
-func (m *ForeignMessage) PbfastSize() (n int) {
+// CloneVT is proto.Clone.
+func (m *ForeignMessage) CloneVT() *ForeignMessage {
+	if m == nil {
+		return nil
+	}
+	return proto.Clone(m).(*ForeignMessage)
+}
+
+// CloneMessageVT is CloneVT.
+func (m *ForeignMessage) CloneMessageVT() proto.Message { return m.CloneVT() }
+
+// EqualVT is proto.Equal.
+func (m *ForeignMessage) EqualVT(other *ForeignMessage) bool { return proto.Equal(m, other) }
+
+// EqualMessageVT is EqualVT, and false for a message of another type.
+func (m *ForeignMessage) EqualMessageVT(other proto.Message) bool {
+	o, ok := other.(*ForeignMessage)
+	return ok && m.EqualVT(o)
+}
+
+// SizeOf returns the length of the message's encoding in bytes.
+func (m *ForeignMessage) SizeOf() (n int) {
 	if m == nil {
 		return 0
 	}
 	if m.xxx_hidden_C != 0 {
-		n += 1 + pbfast.SizeVarint(uint64(int64(m.xxx_hidden_C)))
+		n += 1 + runtime.SizeVarint(uint64(int64(m.xxx_hidden_C)))
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *ForeignMessage) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
+func (m *ForeignMessage) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
 	if m == nil {
 		return w, i
 	}
@@ -8964,23 +9086,23 @@ func (m *ForeignMessage) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byt
 		w, i = e.Grow(w, i, 11)
 	}
 	if m.xxx_hidden_C != 0 {
-		i = pbfast.PutVarint(w, i, uint64(int64(m.xxx_hidden_C)))
+		i = runtime.PutVarint(w, i, uint64(int64(m.xxx_hidden_C)))
 		i--
 		w[i] = 0x8
 	}
 	return w, i
 }
 
-func (m *ForeignMessage) pbfastDecode(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *ForeignMessage) pbfastDecode(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -8989,22 +9111,22 @@ func (m *ForeignMessage) pbfastDecode(d *pbfast.Decoder, p []byte, depth int) er
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_C = int32(v)
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
 
-func (m *ForeignMessage) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *ForeignMessage) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	m.unknownFields = m.unknownFields[:0]
 	m.xxx_hidden_C = 0
@@ -9012,8 +9134,8 @@ func (m *ForeignMessage) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) err
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -9022,21 +9144,18 @@ func (m *ForeignMessage) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) err
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.xxx_hidden_C = int32(v)
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
-
-// SizeOf returns the length of the message's encoding in bytes.
-func (m *NullHypothesisProto3) SizeOf() int { return m.PbfastSize() }
 
 // MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
 func (m *NullHypothesisProto3) MarshalAppend(b []byte) ([]byte, error) {
@@ -9050,21 +9169,21 @@ func (m *NullHypothesisProto3) pbfastAppend(b []byte) []byte {
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
 func (m *NullHypothesisProto3) Unmarshal(data []byte) error {
 	*m = NullHypothesisProto3{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
-// UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
+// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
 func (m *NullHypothesisProto3) UnmarshalOwn(data []byte) error {
 	*m = NullHypothesisProto3{}
-	d := pbfast.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{Own: true, Apart: true}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -9073,8 +9192,8 @@ func (m *NullHypothesisProto3) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *NullHypothesisProto3) UnmarshalAlias(data []byte) error {
 	*m = NullHypothesisProto3{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -9084,22 +9203,22 @@ func (m *NullHypothesisProto3) UnmarshalAlias(data []byte) error {
 // values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *NullHypothesisProto3) UnmarshalReuse(data []byte) error {
-	var d pbfast.Decoder
-	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
+	var d runtime.Decoder
+	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
 // SizeVT is SizeOf.
-func (m *NullHypothesisProto3) SizeVT() int { return m.PbfastSize() }
+func (m *NullHypothesisProto3) SizeVT() int { return m.SizeOf() }
 
 // MarshalVT returns the message's encoding. It does not look for required fields.
 func (m *NullHypothesisProto3) MarshalVT() ([]byte, error) {
 	if m == nil {
 		return nil, nil
 	}
-	size := m.PbfastSize()
+	size := m.SizeOf()
 	data := make([]byte, size)
 	n, err := m.MarshalToSizedBufferVT(data)
 	if err != nil {
@@ -9110,7 +9229,15 @@ func (m *NullHypothesisProto3) MarshalVT() ([]byte, error) {
 
 // MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *NullHypothesisProto3) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.PbfastSize()])
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+}
+
+// MarshalVTStrict returns the message's encoding. It does not look for required fields.
+func (m *NullHypothesisProto3) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
+
+// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
+func (m *NullHypothesisProto3) MarshalToVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
 // MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
@@ -9118,32 +9245,59 @@ func (m *NullHypothesisProto3) MarshalToSizedBufferVT(data []byte) (int, error) 
 	if m == nil {
 		return 0, nil
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := m.pbfastEncode(&e, data, len(data))
 	return e.Written(w, i)
 }
 
+// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *NullHypothesisProto3) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data)
+}
+
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *NullHypothesisProto3) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{}
-	return m.pbfastDecode(&d, data, pbfast.DefaultDepth)
+	d := runtime.Decoder{Own: true, Apart: true}
+	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *NullHypothesisProto3) UnmarshalVTUnsafe(data []byte) error {
-	var d pbfast.Decoder
-	return m.pbfastDecode(&d, data, pbfast.DefaultDepth)
+	var d runtime.Decoder
+	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
 }
 
-// PbfastSize is SizeOf, for the run time.
-func (m *NullHypothesisProto3) PbfastSize() (n int) {
+// CloneVT is proto.Clone.
+func (m *NullHypothesisProto3) CloneVT() *NullHypothesisProto3 {
+	if m == nil {
+		return nil
+	}
+	return proto.Clone(m).(*NullHypothesisProto3)
+}
+
+// CloneMessageVT is CloneVT.
+func (m *NullHypothesisProto3) CloneMessageVT() proto.Message { return m.CloneVT() }
+
+// EqualVT is proto.Equal.
+func (m *NullHypothesisProto3) EqualVT(other *NullHypothesisProto3) bool {
+	return proto.Equal(m, other)
+}
+
+// EqualMessageVT is EqualVT, and false for a message of another type.
+func (m *NullHypothesisProto3) EqualMessageVT(other proto.Message) bool {
+	o, ok := other.(*NullHypothesisProto3)
+	return ok && m.EqualVT(o)
+}
+
+// SizeOf returns the length of the message's encoding in bytes.
+func (m *NullHypothesisProto3) SizeOf() (n int) {
 	if m == nil {
 		return 0
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *NullHypothesisProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
+func (m *NullHypothesisProto3) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
 	if m == nil {
 		return w, i
 	}
@@ -9157,53 +9311,50 @@ func (m *NullHypothesisProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) 
 	return w, i
 }
 
-func (m *NullHypothesisProto3) pbfastDecode(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *NullHypothesisProto3) pbfastDecode(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
 
-func (m *NullHypothesisProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *NullHypothesisProto3) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	m.unknownFields = m.unknownFields[:0]
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
-
-// SizeOf returns the length of the message's encoding in bytes.
-func (m *EnumOnlyProto3) SizeOf() int { return m.PbfastSize() }
 
 // MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
 func (m *EnumOnlyProto3) MarshalAppend(b []byte) ([]byte, error) {
@@ -9217,21 +9368,21 @@ func (m *EnumOnlyProto3) pbfastAppend(b []byte) []byte {
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
 func (m *EnumOnlyProto3) Unmarshal(data []byte) error {
 	*m = EnumOnlyProto3{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
-// UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
+// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
 func (m *EnumOnlyProto3) UnmarshalOwn(data []byte) error {
 	*m = EnumOnlyProto3{}
-	d := pbfast.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{Own: true, Apart: true}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -9240,8 +9391,8 @@ func (m *EnumOnlyProto3) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *EnumOnlyProto3) UnmarshalAlias(data []byte) error {
 	*m = EnumOnlyProto3{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -9251,22 +9402,22 @@ func (m *EnumOnlyProto3) UnmarshalAlias(data []byte) error {
 // values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *EnumOnlyProto3) UnmarshalReuse(data []byte) error {
-	var d pbfast.Decoder
-	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
+	var d runtime.Decoder
+	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
 // SizeVT is SizeOf.
-func (m *EnumOnlyProto3) SizeVT() int { return m.PbfastSize() }
+func (m *EnumOnlyProto3) SizeVT() int { return m.SizeOf() }
 
 // MarshalVT returns the message's encoding. It does not look for required fields.
 func (m *EnumOnlyProto3) MarshalVT() ([]byte, error) {
 	if m == nil {
 		return nil, nil
 	}
-	size := m.PbfastSize()
+	size := m.SizeOf()
 	data := make([]byte, size)
 	n, err := m.MarshalToSizedBufferVT(data)
 	if err != nil {
@@ -9277,7 +9428,15 @@ func (m *EnumOnlyProto3) MarshalVT() ([]byte, error) {
 
 // MarshalToVT puts the message's encoding at the beginning of data and returns its length.
 func (m *EnumOnlyProto3) MarshalToVT(data []byte) (int, error) {
-	return m.MarshalToSizedBufferVT(data[:m.PbfastSize()])
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
+}
+
+// MarshalVTStrict returns the message's encoding. It does not look for required fields.
+func (m *EnumOnlyProto3) MarshalVTStrict() ([]byte, error) { return m.MarshalVT() }
+
+// MarshalToVTStrict puts the message's encoding at the beginning of data and returns its length.
+func (m *EnumOnlyProto3) MarshalToVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data[:m.SizeOf()])
 }
 
 // MarshalToSizedBufferVT puts the message's encoding at the end of data and returns its length.
@@ -9285,32 +9444,57 @@ func (m *EnumOnlyProto3) MarshalToSizedBufferVT(data []byte) (int, error) {
 	if m == nil {
 		return 0, nil
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := m.pbfastEncode(&e, data, len(data))
 	return e.Written(w, i)
 }
 
+// MarshalToSizedBufferVTStrict is MarshalToSizedBufferVT.
+func (m *EnumOnlyProto3) MarshalToSizedBufferVTStrict(data []byte) (int, error) {
+	return m.MarshalToSizedBufferVT(data)
+}
+
 // UnmarshalVT merges the message in data into m. It does not look for required fields.
 func (m *EnumOnlyProto3) UnmarshalVT(data []byte) error {
-	d := pbfast.Decoder{}
-	return m.pbfastDecode(&d, data, pbfast.DefaultDepth)
+	d := runtime.Decoder{Own: true, Apart: true}
+	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
 }
 
 // UnmarshalVTUnsafe is UnmarshalVT with strings and bytes that are parts of data.
 func (m *EnumOnlyProto3) UnmarshalVTUnsafe(data []byte) error {
-	var d pbfast.Decoder
-	return m.pbfastDecode(&d, data, pbfast.DefaultDepth)
+	var d runtime.Decoder
+	return m.pbfastDecode(&d, data, runtime.DefaultDepth)
 }
 
-// PbfastSize is SizeOf, for the run time.
-func (m *EnumOnlyProto3) PbfastSize() (n int) {
+// CloneVT is proto.Clone.
+func (m *EnumOnlyProto3) CloneVT() *EnumOnlyProto3 {
+	if m == nil {
+		return nil
+	}
+	return proto.Clone(m).(*EnumOnlyProto3)
+}
+
+// CloneMessageVT is CloneVT.
+func (m *EnumOnlyProto3) CloneMessageVT() proto.Message { return m.CloneVT() }
+
+// EqualVT is proto.Equal.
+func (m *EnumOnlyProto3) EqualVT(other *EnumOnlyProto3) bool { return proto.Equal(m, other) }
+
+// EqualMessageVT is EqualVT, and false for a message of another type.
+func (m *EnumOnlyProto3) EqualMessageVT(other proto.Message) bool {
+	o, ok := other.(*EnumOnlyProto3)
+	return ok && m.EqualVT(o)
+}
+
+// SizeOf returns the length of the message's encoding in bytes.
+func (m *EnumOnlyProto3) SizeOf() (n int) {
 	if m == nil {
 		return 0
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *EnumOnlyProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
+func (m *EnumOnlyProto3) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
 	if m == nil {
 		return w, i
 	}
@@ -9324,45 +9508,45 @@ func (m *EnumOnlyProto3) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byt
 	return w, i
 }
 
-func (m *EnumOnlyProto3) pbfastDecode(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *EnumOnlyProto3) pbfastDecode(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
 
-func (m *EnumOnlyProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *EnumOnlyProto3) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	m.unknownFields = m.unknownFields[:0]
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -9371,16 +9555,16 @@ func (m *EnumOnlyProto3) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) err
 
 func init() {
 	file_test_messages_proto3_opaque_proto_init()
-	pbfast.Hook((*TestAllTypesProto3)(nil), &protoiface.Methods{
+	runtime.Hook((*TestAllTypesProto3)(nil), &protoiface.Methods{
 		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
 			m := in.Message.Interface().(*TestAllTypesProto3)
 			if m == nil {
 				return protoiface.SizeOutput{}
 			}
-			n, ok := pbfast.CachedSize(&m.sizeCache, in.Flags)
+			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
 			if !ok {
-				n = m.PbfastSize()
-				pbfast.CacheSize(&m.sizeCache, n)
+				n = m.SizeOf()
+				runtime.CacheSize(&m.sizeCache, n)
 			}
 			return protoiface.SizeOutput{Size: n}
 		},
@@ -9390,7 +9574,7 @@ func init() {
 				out.Buf = in.Buf
 				return out, nil
 			}
-			e := pbfast.Encoder{Flags: in.Flags}
+			e := runtime.Encoder{Flags: in.Flags}
 			w, i := e.StartCached(in.Buf, m, &m.sizeCache)
 			w, i = m.pbfastEncode(&e, w, i)
 			out.Buf, err = e.Finish(w, i)
@@ -9398,22 +9582,22 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*TestAllTypesProto3)
-			d := pbfast.Decoder{In: &in}
-			err = m.pbfastDecode(&d, pbfast.Copy(in.Buf), nil, in.Depth)
+			d := runtime.Decoder{In: &in, Own: true, Apart: true}
+			err = m.pbfastDecode(&d, in.Buf, nil, runtime.Depth(&in))
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
 		},
 	})
-	pbfast.Hook((*TestAllTypesProto3_NestedMessage)(nil), &protoiface.Methods{
+	runtime.Hook((*TestAllTypesProto3_NestedMessage)(nil), &protoiface.Methods{
 		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
 			m := in.Message.Interface().(*TestAllTypesProto3_NestedMessage)
 			if m == nil {
 				return protoiface.SizeOutput{}
 			}
-			n, ok := pbfast.CachedSize(&m.sizeCache, in.Flags)
+			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
 			if !ok {
-				n = m.PbfastSize()
-				pbfast.CacheSize(&m.sizeCache, n)
+				n = m.SizeOf()
+				runtime.CacheSize(&m.sizeCache, n)
 			}
 			return protoiface.SizeOutput{Size: n}
 		},
@@ -9423,7 +9607,7 @@ func init() {
 				out.Buf = in.Buf
 				return out, nil
 			}
-			e := pbfast.Encoder{Flags: in.Flags}
+			e := runtime.Encoder{Flags: in.Flags}
 			w, i := e.StartCached(in.Buf, m, &m.sizeCache)
 			w, i = m.pbfastEncode(&e, w, i)
 			out.Buf, err = e.Finish(w, i)
@@ -9431,22 +9615,22 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*TestAllTypesProto3_NestedMessage)
-			d := pbfast.Decoder{In: &in}
-			err = m.pbfastDecode(&d, pbfast.Copy(in.Buf), in.Depth)
+			d := runtime.Decoder{In: &in, Own: true, Apart: true}
+			err = m.pbfastDecode(&d, in.Buf, runtime.Depth(&in))
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
 		},
 	})
-	pbfast.Hook((*ForeignMessage)(nil), &protoiface.Methods{
+	runtime.Hook((*ForeignMessage)(nil), &protoiface.Methods{
 		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
 			m := in.Message.Interface().(*ForeignMessage)
 			if m == nil {
 				return protoiface.SizeOutput{}
 			}
-			n, ok := pbfast.CachedSize(&m.sizeCache, in.Flags)
+			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
 			if !ok {
-				n = m.PbfastSize()
-				pbfast.CacheSize(&m.sizeCache, n)
+				n = m.SizeOf()
+				runtime.CacheSize(&m.sizeCache, n)
 			}
 			return protoiface.SizeOutput{Size: n}
 		},
@@ -9461,22 +9645,22 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*ForeignMessage)
-			d := pbfast.Decoder{In: &in}
-			err = m.pbfastDecode(&d, in.Buf, in.Depth)
+			d := runtime.Decoder{In: &in, Own: true, Apart: true}
+			err = m.pbfastDecode(&d, in.Buf, runtime.Depth(&in))
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
 		},
 	})
-	pbfast.Hook((*NullHypothesisProto3)(nil), &protoiface.Methods{
+	runtime.Hook((*NullHypothesisProto3)(nil), &protoiface.Methods{
 		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
 			m := in.Message.Interface().(*NullHypothesisProto3)
 			if m == nil {
 				return protoiface.SizeOutput{}
 			}
-			n, ok := pbfast.CachedSize(&m.sizeCache, in.Flags)
+			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
 			if !ok {
-				n = m.PbfastSize()
-				pbfast.CacheSize(&m.sizeCache, n)
+				n = m.SizeOf()
+				runtime.CacheSize(&m.sizeCache, n)
 			}
 			return protoiface.SizeOutput{Size: n}
 		},
@@ -9491,22 +9675,22 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*NullHypothesisProto3)
-			d := pbfast.Decoder{In: &in}
-			err = m.pbfastDecode(&d, in.Buf, in.Depth)
+			d := runtime.Decoder{In: &in, Own: true, Apart: true}
+			err = m.pbfastDecode(&d, in.Buf, runtime.Depth(&in))
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
 		},
 	})
-	pbfast.Hook((*EnumOnlyProto3)(nil), &protoiface.Methods{
+	runtime.Hook((*EnumOnlyProto3)(nil), &protoiface.Methods{
 		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
 			m := in.Message.Interface().(*EnumOnlyProto3)
 			if m == nil {
 				return protoiface.SizeOutput{}
 			}
-			n, ok := pbfast.CachedSize(&m.sizeCache, in.Flags)
+			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
 			if !ok {
-				n = m.PbfastSize()
-				pbfast.CacheSize(&m.sizeCache, n)
+				n = m.SizeOf()
+				runtime.CacheSize(&m.sizeCache, n)
 			}
 			return protoiface.SizeOutput{Size: n}
 		},
@@ -9521,8 +9705,8 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*EnumOnlyProto3)
-			d := pbfast.Decoder{In: &in}
-			err = m.pbfastDecode(&d, in.Buf, in.Depth)
+			d := runtime.Decoder{In: &in, Own: true, Apart: true}
+			err = m.pbfastDecode(&d, in.Buf, runtime.Depth(&in))
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
 		},

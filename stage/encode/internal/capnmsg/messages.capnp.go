@@ -4,8 +4,6 @@ package capnmsg
 
 import (
 	capnp "capnproto.org/go/capnp/v3"
-	text "capnproto.org/go/capnp/v3/encoding/text"
-	schemas "capnproto.org/go/capnp/v3/schemas"
 	math "math"
 )
 
@@ -27,11 +25,6 @@ func NewRootBenchmark(s *capnp.Segment) (Benchmark, error) {
 func ReadRootBenchmark(msg *capnp.Message) (Benchmark, error) {
 	root, err := msg.Root()
 	return Benchmark(root.Struct()), err
-}
-
-func (s Benchmark) String() string {
-	str, _ := text.Marshal(0xa03d53c0a406c274, capnp.Struct(s))
-	return str
 }
 
 func (s Benchmark) EncodeAsPtr(seg *capnp.Segment) capnp.Ptr {
@@ -216,11 +209,6 @@ func ReadRootEmbeddedMessage(msg *capnp.Message) (EmbeddedMessage, error) {
 	return EmbeddedMessage(root.Struct()), err
 }
 
-func (s EmbeddedMessage) String() string {
-	str, _ := text.Marshal(0xb90b941a809ae42f, capnp.Struct(s))
-	return str
-}
-
 func (s EmbeddedMessage) EncodeAsPtr(seg *capnp.Segment) capnp.Ptr {
 	return capnp.Struct(s).EncodeAsPtr(seg)
 }
@@ -291,11 +279,6 @@ func NewRootMap(s *capnp.Segment) (Map, error) {
 func ReadRootMap(msg *capnp.Message) (Map, error) {
 	root, err := msg.Root()
 	return Map(root.Struct()), err
-}
-
-func (s Map) String() string {
-	str, _ := text.Marshal(0x890f17c9d33cb13f, capnp.Struct(s))
-	return str
 }
 
 func (s Map) EncodeAsPtr(seg *capnp.Segment) capnp.Ptr {
@@ -379,11 +362,6 @@ func NewRootMapBuiltMapEntry(s *capnp.Segment) (MapBuiltMapEntry, error) {
 func ReadRootMapBuiltMapEntry(msg *capnp.Message) (MapBuiltMapEntry, error) {
 	root, err := msg.Root()
 	return MapBuiltMapEntry(root.Struct()), err
-}
-
-func (s MapBuiltMapEntry) String() string {
-	str, _ := text.Marshal(0xa741fa2fc242e9d2, capnp.Struct(s))
-	return str
 }
 
 func (s MapBuiltMapEntry) EncodeAsPtr(seg *capnp.Segment) capnp.Ptr {
@@ -471,11 +449,6 @@ func ReadRootEnumMessage(msg *capnp.Message) (EnumMessage, error) {
 	return EnumMessage(root.Struct()), err
 }
 
-func (s EnumMessage) String() string {
-	str, _ := text.Marshal(0xd96e16f22e1ff157, capnp.Struct(s))
-	return str
-}
-
 func (s EnumMessage) EncodeAsPtr(seg *capnp.Segment) capnp.Ptr {
 	return capnp.Struct(s).EncodeAsPtr(seg)
 }
@@ -561,11 +534,6 @@ func ReadRootBlob(msg *capnp.Message) (Blob, error) {
 	return Blob(root.Struct()), err
 }
 
-func (s Blob) String() string {
-	str, _ := text.Marshal(0x9e397d8822f1f0e3, capnp.Struct(s))
-	return str
-}
-
 func (s Blob) EncodeAsPtr(seg *capnp.Segment) capnp.Ptr {
 	return capnp.Struct(s).EncodeAsPtr(seg)
 }
@@ -636,11 +604,6 @@ func NewRootMetrics(s *capnp.Segment) (Metrics, error) {
 func ReadRootMetrics(msg *capnp.Message) (Metrics, error) {
 	root, err := msg.Root()
 	return Metrics(root.Struct()), err
-}
-
-func (s Metrics) String() string {
-	str, _ := text.Marshal(0x8f266bea6c9f8e05, capnp.Struct(s))
-	return str
 }
 
 func (s Metrics) EncodeAsPtr(seg *capnp.Segment) capnp.Ptr {
@@ -765,11 +728,6 @@ func NewRootOrder(s *capnp.Segment) (Order, error) {
 func ReadRootOrder(msg *capnp.Message) (Order, error) {
 	root, err := msg.Root()
 	return Order(root.Struct()), err
-}
-
-func (s Order) String() string {
-	str, _ := text.Marshal(0x941aa0dacae904b4, capnp.Struct(s))
-	return str
 }
 
 func (s Order) EncodeAsPtr(seg *capnp.Segment) capnp.Ptr {
@@ -1131,11 +1089,6 @@ func ReadRootOrderLabelsEntry(msg *capnp.Message) (OrderLabelsEntry, error) {
 	return OrderLabelsEntry(root.Struct()), err
 }
 
-func (s OrderLabelsEntry) String() string {
-	str, _ := text.Marshal(0xaf4cc38b1eca50b2, capnp.Struct(s))
-	return str
-}
-
 func (s OrderLabelsEntry) EncodeAsPtr(seg *capnp.Segment) capnp.Ptr {
 	return capnp.Struct(s).EncodeAsPtr(seg)
 }
@@ -1231,11 +1184,6 @@ func ReadRootMoney(msg *capnp.Message) (Money, error) {
 	return Money(root.Struct()), err
 }
 
-func (s Money) String() string {
-	str, _ := text.Marshal(0xd21068c18522df47, capnp.Struct(s))
-	return str
-}
-
 func (s Money) EncodeAsPtr(seg *capnp.Segment) capnp.Ptr {
 	return capnp.Struct(s).EncodeAsPtr(seg)
 }
@@ -1319,11 +1267,6 @@ func NewRootCustomer(s *capnp.Segment) (Customer, error) {
 func ReadRootCustomer(msg *capnp.Message) (Customer, error) {
 	root, err := msg.Root()
 	return Customer(root.Struct()), err
-}
-
-func (s Customer) String() string {
-	str, _ := text.Marshal(0x88929bb77ea5af18, capnp.Struct(s))
-	return str
 }
 
 func (s Customer) EncodeAsPtr(seg *capnp.Segment) capnp.Ptr {
@@ -1463,11 +1406,6 @@ func ReadRootAddress(msg *capnp.Message) (Address, error) {
 	return Address(root.Struct()), err
 }
 
-func (s Address) String() string {
-	str, _ := text.Marshal(0x8b6be1f3df73e699, capnp.Struct(s))
-	return str
-}
-
 func (s Address) EncodeAsPtr(seg *capnp.Segment) capnp.Ptr {
 	return capnp.Struct(s).EncodeAsPtr(seg)
 }
@@ -1597,11 +1535,6 @@ func NewRootLineItem(s *capnp.Segment) (LineItem, error) {
 func ReadRootLineItem(msg *capnp.Message) (LineItem, error) {
 	root, err := msg.Root()
 	return LineItem(root.Struct()), err
-}
-
-func (s LineItem) String() string {
-	str, _ := text.Marshal(0xe39a551b61f8c192, capnp.Struct(s))
-	return str
 }
 
 func (s LineItem) EncodeAsPtr(seg *capnp.Segment) capnp.Ptr {
@@ -1756,11 +1689,6 @@ func NewRootTiny(s *capnp.Segment) (Tiny, error) {
 func ReadRootTiny(msg *capnp.Message) (Tiny, error) {
 	root, err := msg.Root()
 	return Tiny(root.Struct()), err
-}
-
-func (s Tiny) String() string {
-	str, _ := text.Marshal(0xe639f94c649f1050, capnp.Struct(s))
-	return str
 }
 
 func (s Tiny) EncodeAsPtr(seg *capnp.Segment) capnp.Ptr {
@@ -1952,156 +1880,4 @@ type OrderStatus_List = capnp.EnumList[OrderStatus]
 
 func NewOrderStatus_List(s *capnp.Segment, sz int32) (OrderStatus_List, error) {
 	return capnp.NewEnumList[OrderStatus](s, sz)
-}
-
-const schema_8828c4688347ab8a = "x\xda\x8cW}\x8c\x14g\x19\x7f\x9e\xf7\x9d\xbd\xbd\x8f" +
-	"\xdd\x9b\x9d\xccD\xb1\xa2WIc\xb0I[>$)" +
-	"\x84\xe6\xf8\xba\x16\x08\x17\xf6\xbd=,\x92b\x98\xdb}" +
-	"a\xc7\xdb\x9dY\xe6\x83\x0f-\x82(\x09-j\x95\xa0" +
-	")(\x16\x08\x17k\x8dR\x0c\x8d\xd2\xd4\xa4\xc5\x92\x00" +
-	"\x09I\xa9\xd5DRRk\x9bV\x8c$\xa0i\x84F" +
-	"\xb3\xcd\xf3\xee\xce\xec\xde\xde%\xed_7\xf3{\x9fy" +
-	"\xde\xdf\xf3\xdb\xe7\xeb\xe6\xf4\xa6\x96hs\xb3\xefw\x01" +
-	"\x13\xf9TW}\xc6\xa9\x89o\xfd\xee\xa7\x07\xf7\x83\xd0" +
-	"\x91\xd5\x9f\xfc\xd5#\xdf)\xbf:{?\xa4x\x1a\xc0" +
-	"\xfc*?g\xda\xf44\x7f#\x7f\x14\x01\xeb\x83\xa7\x17" +
-	"\xff\xe9\xe2\xa7\xf5'\xc0\xd0\xb1\xcd\x18\xc9\xf8\xb4v\xc4" +
-	"<\xab\xd1\xd3\x0b\xda `\xfd\xf0{\xc1[\xffy{" +
-	"\xfc@\x87\xad\xb2\xb8\xae\xbdh\xdeRO7\xb4\xf7\x01" +
-	"\xeb\xa9\x1f<S\xf9\xe7\xf8\x17\x9f\xea\xb0U$\xce\xa7" +
-	"^4/\xa7\xe8\xe9b\xea\x14`\xfd\x8cv\xfd\xd2\xd5" +
-	"cw\x1d\"\xc6Z\x9bq\x1f\x99|\xbb\xeb9\xf3\x89" +
-	".b\xbc\xaf\xeb\xbf\x1c\xb0~\xfe7\x0b\x0e|\xed\xca" +
-	"W~\x02\x86\xde\x16\x1e\xa0y\xa3\xf7\xef\xe6\x9d^\xfa" +
-	"\xe6\x83^r\xfb\xce\xcd[\xb3\xf6\xefZ\xf8\xf3\xe9B" +
-	"\x8b\xfaN\x98\xbb\x94\xff\x9d}\x14Zx\xae\xeb\xe4\xcb" +
-	"\x85\x87\x8eu\xd8*\x92\x87\xfb.\x99\x13d;\xffx" +
-	"\xdf\x00i\xf6\xfa\xf5e\xe7\x1e\xf8p\xe9/\x88o\xa7" +
-	"\xe7\xf9\x7f\xce04\xdf\xce\xd0\x87\xd72\xdb\x01\xeb\xbf" +
-	"\xcd_\xfa\xfc\x81?\xae9\xd5\xe1\x9a\x91\xf1\xc2,C" +
-	"s(K\xc6K\xb3d\xfc\xc0\xbbG\xf6\xdcu\xa8\xef" +
-	"\xect\x9c\x8ff?4\x7f\xa9l'\xb2\xc4\xf9\x91\xb7" +
-	"f\xed{\xa5\x9c{}:\x1a\xe6\xc5\xecs\xe6\x15e" +
-	"|Y9\xfe\xe6\x85\xd7F\xde\\\x7f\xed/ST\x9b" +
-	"\xdb\x7f\xd5|\xa8\x9f\x0c\x17\xf6\xef\x06\xac?zk\xe0" +
-	"\xfe\x7f\x7f\xca\xfd\xeb\xb4^\x7f\xd4\x7f\xd5<\xaa\x8c\x0f" +
-	"\xf7\x93\xd7\x83\xaf\xdc\xb6?\xbb\xee\xc8;d\xcc;\x7f" +
-	"\xe6\xff\xf7\x9f3S:\x85\x89\xfaS\xa4[>\xf7L" +
-	"i\xcd\x9d\x85\xefuX\xab\xac9\x9a;aN\xe4\xe8" +
-	"\xe9x\xee\x14\xdcW\xaf\xca \xb0\xb7\xc8\x80\xdd_\xb4" +
-	"knm\xd1\xf2(\x08\xbd\xaa\xf4!\x8f(fp\x0d" +
-	"@C\x00\xe3\xf0\"\x00q\x88\xa38\xc6\x10\xd1B\xc2" +
-	"\x8e\xde\x0b \x9e\xe6(N24\x18Z\xc8\x00\x8c\xe3" +
-	"\xf3\x00\xc4\xcf8\x8ag\x19\x1a|\x89\x85\x1c\xc0\x98\x18" +
-	"\x01\x10'9\x8a\xe7\x19\x1a\x1a\xb3P\x030~M\x96" +
-	"\xcfr\x14g\x18\x1a\xa9\xa5\x16\xa6\x00\x8c\xd3\xab\x01\xc4" +
-	"\xf3\x1c\xc5K\x0c\x07\x03\xe9;v\x05{\x80a\x0f\xa0" +
-	"\xee\xdaU\x89\x19`\x98\x01\x1c\x90U\xdb\xa9\xc4o\xf5" +
-	"\xedNX\xce\x97=\x17P\"\x02C\x04\x1c\xa8\x95=" +
-	"7\xb1\xafo\x93\xbe\xb3\xd9\x91%\x00\x88-\x92\xd8\xb1" +
-	"\x19\xfb0\xb7k\x14\xb6\x96\x84\x9d%:\x19\x8eb6" +
-	"\xc3\xfaX\xe4T\xc2a\xbbF.\xfa\x01\xf3\x1c1\xd7" +
-	"\xcaQ@\x02\xa7\xf8\\:X*\xf92\x08\xc8o." +
-	"\xf1k\x93\x9c\x8fq\x14e\x86F\xac\xa7$=7q" +
-	"\x14\x15\xd2\x935\xf4t6\x00\x882G\x11\x92\x9e\xbc" +
-	"\xa1\xe7\xd6e\x00\xa2\xc2Q\xec \x95B_\xca0\x0e" +
-	"T/:\xe1\xce$\xea\x9a\x17\x84ve\xb9\x07\xbc\x94" +
-	"H\xb1\xbb\xe8En\xe8\xb7\x8c\xa6\xc80(C\xdf)" +
-	"*\xca\x99\x84\xf2\x10Q^\xc2Q\xaci\xa3\xbc\x8a\xc0" +
-	"\x15\x1c\xc5\xa66\xca\x1b\x09\\\xdf\xa0\xac~C\x19\xc4" +
-	"w\x0dF\xae\xb3c8\x88\xe5K\x01\xa3\xc7\xc1mv" +
-	"%\x92\x09\xda\xd7@\xa7\xf0Z\xab\xfb%\xe9\x13\xab\x95" +
-	"1+\xf3:.\x02(\xbc\x8b\x1c\x0b71IM\xf3" +
-	"\x06\x8e\x00\x14\xfeE\xf0m$j\x9a\xa2f~\xa0\xcc" +
-	"o\x12\xfe?\xc29S\x82\x9aw\xd0\x07(\xdc&\\" +
-	"c\x94\xa3y\x95\xa3&\xb2o\x00\x8c0\x8e\x85\x0c\xc1" +
-	")\xae\xb2\xd4\xeca\x1b\x00\x0a\xdd\x84[\x84w\xa1\x85" +
-	"]\x00\xa6\xc1V\x03\x14r\x84\xcf$<\xcd,U\xce" +
-	"\x9fat\xadE\xf8\xdd\x84ws\x0b\xbb\x01\xcc\xcf)" +
-	"|\x06\xe1\xf7\x10\xde\xa3Y\xd8\x03`~\x81\xcd\x03(" +
-	"\xcc$\xfcA\xc2{S\x16\xf6\x02\x98\x0b\x14>\x87\xf0" +
-	"\xc5\x84\xf7\x09\x0b\xfb\xa8\xa3(>\x0f\x12\xbe\x82\xf0L" +
-	"\x97\x85\x19\xeau\xca\xffb\xc2W\x12\x9eM[\x98\x05" +
-	"0\x87\x14\xbe\x84\xf0\xc7\x08\xef\xef\xb6\xb0\x9f\xa6\x16\xbb" +
-	"\x17\xa00J\xf8&\xc2\xf5\x1e\x0bu\x00s\xa3\xc2\xd7" +
-	"\x13\x1e\x12\x9e\xeb\xb50\x07`ne$s\x8d\xf0\xc7" +
-	"\x097F,4\xa8\xd7+\xfb\x90\xf0=lJ!\xd7" +
-	"}\xb9Y\xfa\xd2-R\xb5\xc6\x89\x11\x84v\x18\x05\xa8" +
-	"\xb7\x1a( \xea\x80\xf5\xa2/\xedP\x96\xd6\xc1@#" +
-	"u(gRq\xc9\xdbN\x09\x06\xd75\x0e\xe2\xaa\xae" +
-	"\xd9N\x89 \xe0m\xd6\xc5\xb8\xad\x01`\xae5\xba\x01" +
-	"1G\x97\x97\x9d\xda\xa8\x87\xb9\xd6\xe4m\x1e\x8c9\x95" +
-	"\xcat\x07\x03N(\xabA\xab\x0b$\xfd\xb9\xd1\x05\x06" +
-	"B/\xb4+\x98k\x8d\x8e\xc6g\x8a\xf4r/\xaa\x01" +
-	"\xf7\xdc\x98\xf0`\xd1\x8bj\x9e\x9b(Q\xb1\xc7d\xa5" +
-	"\xcdw2\xd7\x1a\xbeu\xd7\x0b\x13\xd9\xf4\xd0\xde\x92\x98" +
-	"f\x9au\x138[\\;\x8c|\x927\x0b\x0c\xb3\x80" +
-	"\xfa\x16gs8\xa5\xef\xc5=\x7f\xa8:&K%Y" +
-	"\x1aJ\xbbQ\x95\xeak\xa6\xaa\xe3\xe1'\xe9Jcx" +
-	"/\x002c\x15\xfd\xe1\xc6\xd0A\x00\xd4\x8c!:K" +
-	"5\xfet\x19C{\x01\xea\xb2\xe9\x05\x87\xdc\xa8\xbaA" +
-	"\xfa^\x1b\x96\"l\xad+!\x06\xe8}t\xbb7\xf9" +
-	"\xbd\xecK\x94\x93\xfd<\xecE~\xa7\xef\x87\x9dm\xb2" +
-	"\x0d\xe3\x84\x15\x9c\x1d\x10\x87\xd5\x8cjY\xba\xe2\x8du" +
-	"\xb4s\xea\xb0\xdd\x1c\x85\xc5P/\xd9\xa1\x1d\xeb3E" +
-	"\x92e\xd2-\x96\xab\xb6?\x0ej\x10Z\x89\x8b]c" +
-	"\x00\xe2q\x8eb\x7f[\x1b\xdcGc\xe2\xbb\x1c\xc5\x0f" +
-	"\xdb\xda\xe0\xf7\xc9\xf2{\x1c\xc5\xd3m\x9d\xfb\xc7c\xad" +
-	"9jhZc\x12\x1e]\xdd\x9c\x99\xbfg\x09\x93Q" +
-	"H\xcb\x1dIWO\x82m\xe4o\xb2\xbd4\xd3*9" +
-	"M\x0f\xdb5\xcc\xb5\x96\xcd\xf8\xdc\x8d\xaa\xc32\x08 " +
-	"mo\x91\x98k\xed\x1e\xcds_\xd6T\x91M\x9al" +
-	"\xed\x97\xb4\xb7c\x1e\x8f\x09\xbb\xb6\xac9\x11\x87h\x9e" +
-	"(\xa1\xba\x13\xa1\xbe4\x0b@\xdc\xc3Q\xccim\x0c" +
-	"\xf7\xd1\xc8\x9f\xcdQ|\x99az\\&#h@\x0d" +
-	"\x00\xd5\xf8\xfb\xa6\xb9i-\xf5\xfd5\xaa,>\xee&" +
-	"\xe3\x13^\xd59\xfb:Kax\xb0q\xd0\x91?_" +
-	"o\xae\x033X\x9b\xe8\xfa\x8a\xe92)\x99\xa6\xba\xe7" +
-	"\xca\x9d\x1d\x8cW\xb7\xc8\xc5\x84\xe7\xd2\xa0\x9f\xc3Q," +
-	"f\xd4\xae|j\x90;\xe9\x07I\xa8:\xae\xe7\xafs" +
-	"\x1d\xe0a\xab\xafu\xf2WR\x15B;\xe4\x91\x9a\xdf" +
-	"\x8dT\\pDU\xf2\x82\x83\xaa\x92\x174*y\xee" +
-	"\x11U\xc9sO\x00\xd4\xbd\xe6g\x18F\xc1:w\xdc" +
-	"\xf5\xf8vw\x12\x98\xaf\xd8E\x89\xa5\x04\xe3\x84Q\xf7" +
-	"\x8d\x810\x0a\x0ae\xa7V\xe3\xb24\xe9\xc3\x11\x19F" +
-	"~\xda\x95\xa5\xa9R7\x93\xd2\xe6\x0d\x99\xdb\xe4\x19\x9b" +
-	"F\x9e\xd5m\xf2||\x8d\xe8\xad\x7f_\x9as\xa4\xf3" +
-	"\xfa5\x8e+W\x85\xb2\xaa\x92ifr\xf7\x0b\xb3Z" +
-	"\x0bh\x92Lg)\x99\xcep\x14/3\xc4fy\xff" +
-	"\x81\x08\xbd\xc4Q\\h\xed\x11\xc6yZt_\xe5(" +
-	"^\xa3\xf2\xc6Fy_\xa6m\xed\x02G\xf1\x06\xad\x10" +
-	"w7\x16\xdd+'\x00\xc4\x1b\x1c\xc5\xdfh\x7f\xd0\xd4" +
-	"\xfe`\\\xdb\x0b \xde\xe4(\xfe\xc10\x1d\x8cGI" +
-	"\xd2\x86NXi%\xed\xd6\xc8vC'T\xd9\xd1\x0d" +
-	"\x0c\xbb\x01\xeb\x91\xeb\x84y\xdfQ3u\xca\xdc\xd9\x1d" +
-	"\xda;F\xec\xb0Ua4\x87V8A\x11i\x15\xcc" +
-	"K\xbf\x98\x96nk>\x94\x9c@\xed\x88H'\xd2\x0d" +
-	"\x015`\xa8M\x93\xdc\xa3i\xc7\xdd\xf9I\xf6\xc4y" +
-	"\xcd=1O\x0drOC\xc1a\x02Wr\x14\xa3S" +
-	"V\x84\xc9\x0d\x81\xde\x9cRL\xef\xa3\x00\x00\x00\xff\xff" +
-	"\x12@\xa0^"
-
-func RegisterSchema(reg *schemas.Registry) {
-	reg.Register(&schemas.Schema{
-		String: schema_8828c4688347ab8a,
-		Nodes: []uint64{
-			0x88929bb77ea5af18,
-			0x890f17c9d33cb13f,
-			0x8b6be1f3df73e699,
-			0x8f266bea6c9f8e05,
-			0x941aa0dacae904b4,
-			0x9656d15e8b35aec5,
-			0x9e397d8822f1f0e3,
-			0xa03d53c0a406c274,
-			0xa741fa2fc242e9d2,
-			0xaf4cc38b1eca50b2,
-			0xb90b941a809ae42f,
-			0xd21068c18522df47,
-			0xd6dd58dc52d0c87b,
-			0xd96e16f22e1ff157,
-			0xe39a551b61f8c192,
-			0xe639f94c649f1050,
-		},
-		Compressed: true,
-	})
 }

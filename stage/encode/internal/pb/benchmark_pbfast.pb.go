@@ -5,40 +5,37 @@ package pb
 
 import (
 	math "math"
-	pbfast "postage/pbfast"
+	runtime "postage/pbfast/runtime"
 	validutf8 "postage/pbfast/validutf8"
 	slices "slices"
 )
-
-// SizeOf returns the length of the message's encoding in bytes.
-func (m *Benchmark) SizeOf() int { return m.PbfastSize() }
 
 // MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
 func (m *Benchmark) MarshalAppend(b []byte) ([]byte, error) {
 	if m == nil {
 		return b, nil
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := e.Start(b, m)
 	w, i = m.pbfastEncode(&e, w, i)
 	return e.Finish(w, i)
 }
 
-// Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
 func (m *Benchmark) Unmarshal(data []byte) error {
 	*m = Benchmark{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, pbfast.Copy(data), nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, runtime.Copy(data), nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
-// UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
+// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
 func (m *Benchmark) UnmarshalOwn(data []byte) error {
 	*m = Benchmark{}
-	d := pbfast.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{Own: true, Apart: true}
+	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -47,8 +44,8 @@ func (m *Benchmark) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *Benchmark) UnmarshalAlias(data []byte) error {
 	*m = Benchmark{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -58,42 +55,42 @@ func (m *Benchmark) UnmarshalAlias(data []byte) error {
 // values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *Benchmark) UnmarshalReuse(data []byte) error {
-	var d pbfast.Decoder
-	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
+	var d runtime.Decoder
+	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
-// PbfastSize is SizeOf, for the run time.
-func (m *Benchmark) PbfastSize() (n int) {
+// SizeOf returns the length of the message's encoding in bytes.
+func (m *Benchmark) SizeOf() (n int) {
 	if m == nil {
 		return 0
 	}
 	if len(m.Message) > 0 {
 		l := len(m.Message)
-		n += 1 + l + pbfast.SizeVarint(uint64(l))
+		n += 1 + l + runtime.SizeVarint(uint64(l))
 	}
 	if m.Embedded != nil {
-		l := m.Embedded.PbfastSize()
-		n += 1 + l + pbfast.SizeVarint(uint64(l))
+		l := m.Embedded.SizeOf()
+		n += 1 + l + runtime.SizeVarint(uint64(l))
 	}
 	if m.EmbeddedMap != nil {
-		l := m.EmbeddedMap.PbfastSize()
-		n += 1 + l + pbfast.SizeVarint(uint64(l))
+		l := m.EmbeddedMap.SizeOf()
+		n += 1 + l + runtime.SizeVarint(uint64(l))
 	}
 	if m.EnumMessage != nil {
-		l := m.EnumMessage.PbfastSize()
-		n += 1 + l + pbfast.SizeVarint(uint64(l))
+		l := m.EnumMessage.SizeOf()
+		n += 1 + l + runtime.SizeVarint(uint64(l))
 	}
 	for _, v := range m.Repeated {
-		l := v.PbfastSize()
-		n += 1 + l + pbfast.SizeVarint(uint64(l))
+		l := v.SizeOf()
+		n += 1 + l + runtime.SizeVarint(uint64(l))
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *Benchmark) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
+func (m *Benchmark) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
 	if m == nil {
 		return w, i
 	}
@@ -120,7 +117,7 @@ func (m *Benchmark) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, in
 			if len(m.EmbeddedData) > 0 {
 				i -= len(m.EmbeddedData)
 				copy(w[i:], m.EmbeddedData)
-				i = pbfast.PutVarint(w, i, uint64(len(m.EmbeddedData)))
+				i = runtime.PutVarint(w, i, uint64(len(m.EmbeddedData)))
 				i--
 				w[i] = 0xa
 			}
@@ -128,7 +125,7 @@ func (m *Benchmark) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, in
 		if i < 11 {
 			w, i = e.Grow(w, i, 11)
 		}
-		i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 		i--
 		w[i] = 0x2a
 	}
@@ -146,7 +143,7 @@ func (m *Benchmark) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, in
 				w, i = e.Grow(w, i, 22+len(m.Message))
 			}
 			if m.Embedded != 0 {
-				i = pbfast.PutVarint(w, i, uint64(int64(m.Embedded)))
+				i = runtime.PutVarint(w, i, uint64(int64(m.Embedded)))
 				i--
 				w[i] = 0x10
 			}
@@ -157,7 +154,7 @@ func (m *Benchmark) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, in
 		if i < 11 {
 			w, i = e.Grow(w, i, 11)
 		}
-		i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 		i--
 		w[i] = 0x22
 	}
@@ -167,7 +164,7 @@ func (m *Benchmark) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, in
 		if i < 11 {
 			w, i = e.Grow(w, i, 11)
 		}
-		i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 		i--
 		w[i] = 0x1a
 	}
@@ -187,7 +184,7 @@ func (m *Benchmark) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, in
 			if len(m.EmbeddedData) > 0 {
 				i -= len(m.EmbeddedData)
 				copy(w[i:], m.EmbeddedData)
-				i = pbfast.PutVarint(w, i, uint64(len(m.EmbeddedData)))
+				i = runtime.PutVarint(w, i, uint64(len(m.EmbeddedData)))
 				i--
 				w[i] = 0xa
 			}
@@ -195,7 +192,7 @@ func (m *Benchmark) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, in
 		if i < 11 {
 			w, i = e.Grow(w, i, 11)
 		}
-		i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 		i--
 		w[i] = 0x12
 	}
@@ -220,16 +217,16 @@ type pbfastBenchmarkNode struct {
 	s pbfastBenchmarkParts
 }
 
-func (m *Benchmark) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfastBenchmarkParts, depth int) error {
+func (m *Benchmark) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfastBenchmarkParts, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -239,11 +236,11 @@ func (m *Benchmark) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfastBenchmark
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			m.Message = d.String(v)
 		case 0x12: // embedded
@@ -252,14 +249,15 @@ func (m *Benchmark) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfastBenchmark
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.Embedded == nil {
-				if s == nil {
-					s = new(pbfastBenchmarkParts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.Embedded = &s.Embedded
+				} else {
+					m.Embedded = new(EmbeddedMessage)
 				}
-				m.Embedded = &s.Embedded
 			}
 			if err := m.Embedded.pbfastDecode(d, v, depth); err != nil {
 				return err
@@ -270,14 +268,15 @@ func (m *Benchmark) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfastBenchmark
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.EmbeddedMap == nil {
-				if s == nil {
-					s = new(pbfastBenchmarkParts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.EmbeddedMap = &s.EmbeddedMap
+				} else {
+					m.EmbeddedMap = new(Map)
 				}
-				m.EmbeddedMap = &s.EmbeddedMap
 			}
 			if err := m.EmbeddedMap.pbfastDecode(d, v, depth); err != nil {
 				return err
@@ -288,52 +287,58 @@ func (m *Benchmark) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfastBenchmark
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.EnumMessage == nil {
-				if s == nil {
-					s = new(pbfastBenchmarkParts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.EnumMessage = &s.EnumMessage
+				} else {
+					m.EnumMessage = new(EnumMessage)
 				}
-				m.EnumMessage = &s.EnumMessage
 			}
 			if err := m.EnumMessage.pbfastDecode(d, v, depth); err != nil {
 				return err
 			}
 		case 0x2a: // repeated
-			n := pbfast.Run(p, i, 0x2a)
+			n := runtime.Run(p, i, 0x2a)
 			m.Repeated = slices.Grow(m.Repeated, n)
-			for slab := make([]EmbeddedMessage, n); ; {
+			for slab := runtime.Slab[EmbeddedMessage](d, n); ; {
 				var v []byte
 				if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 					j := i + 1 + int(p[i])
 					v = p[i+1 : j : j]
 					i = j
-				} else if v, i = pbfast.Chunk(p, i); i < 0 {
-					return pbfast.ErrMalformed
+				} else if v, i = runtime.Chunk(p, i); i < 0 {
+					return runtime.ErrMalformed
 				}
-				e := &slab[0]
+				var e *EmbeddedMessage
+				if slab != nil {
+					e, slab = &slab[0], slab[1:]
+				} else {
+					e = new(EmbeddedMessage)
+				}
 				m.Repeated = append(m.Repeated, e)
 				if err := e.pbfastDecode(d, v, depth); err != nil {
 					return err
 				}
-				if slab = slab[1:]; len(slab) == 0 {
+				if n--; n == 0 {
 					break
 				}
 				i += 1 // its tag, as was counted
 			}
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
 
-func (m *Benchmark) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *Benchmark) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	m.unknownFields = m.unknownFields[:0]
 	m.Message = ""
@@ -348,8 +353,8 @@ func (m *Benchmark) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -359,11 +364,11 @@ func (m *Benchmark) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			m.Message = d.String(v)
 		case 0x12: // embedded
@@ -372,8 +377,8 @@ func (m *Benchmark) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.Embedded != nil {
 				if err := m.Embedded.pbfastDecode(d, v, depth); err != nil {
@@ -386,7 +391,7 @@ func (m *Benchmark) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
 				{
 					m, p, depth := m.Embedded, v, depth-1
 					if depth < 0 {
-						return pbfast.ErrDepth
+						return runtime.ErrDepth
 					}
 					m.unknownFields = m.unknownFields[:0]
 					m.EmbeddedData = nil
@@ -394,8 +399,8 @@ func (m *Benchmark) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
 						tag := uint64(p[i])
 						i++
 						if tag >= 0x80 {
-							if tag, i = pbfast.Varint(p, i-1); i < 0 {
-								return pbfast.ErrMalformed
+							if tag, i = runtime.Varint(p, i-1); i < 0 {
+								return runtime.ErrMalformed
 							}
 						}
 						switch tag {
@@ -405,13 +410,13 @@ func (m *Benchmark) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
 								j := i + 1 + int(p[i])
 								v = p[i+1 : j : j]
 								i = j
-							} else if v, i = pbfast.Chunk(p, i); i < 0 {
-								return pbfast.ErrMalformed
+							} else if v, i = runtime.Chunk(p, i); i < 0 {
+								return runtime.ErrMalformed
 							}
 							m.EmbeddedData = d.Bytes(v)
 						default:
 							if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-								return pbfast.ErrMalformed
+								return runtime.ErrMalformed
 							}
 						}
 					}
@@ -423,8 +428,8 @@ func (m *Benchmark) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.EmbeddedMap != nil {
 				if err := m.EmbeddedMap.pbfastDecode(d, v, depth); err != nil {
@@ -444,8 +449,8 @@ func (m *Benchmark) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.EnumMessage != nil {
 				if err := m.EnumMessage.pbfastDecode(d, v, depth); err != nil {
@@ -458,7 +463,7 @@ func (m *Benchmark) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
 				{
 					m, p, depth := m.EnumMessage, v, depth-1
 					if depth < 0 {
-						return pbfast.ErrDepth
+						return runtime.ErrDepth
 					}
 					m.unknownFields = m.unknownFields[:0]
 					m.Message = ""
@@ -467,8 +472,8 @@ func (m *Benchmark) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
 						tag := uint64(p[i])
 						i++
 						if tag >= 0x80 {
-							if tag, i = pbfast.Varint(p, i-1); i < 0 {
-								return pbfast.ErrMalformed
+							if tag, i = runtime.Varint(p, i-1); i < 0 {
+								return runtime.ErrMalformed
 							}
 						}
 						switch tag {
@@ -478,11 +483,11 @@ func (m *Benchmark) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
 								j := i + 1 + int(p[i])
 								v = p[i+1 : j : j]
 								i = j
-							} else if v, i = pbfast.Chunk(p, i); i < 0 {
-								return pbfast.ErrMalformed
+							} else if v, i = runtime.Chunk(p, i); i < 0 {
+								return runtime.ErrMalformed
 							}
 							if !validutf8.Valid(v) {
-								return pbfast.ErrUTF8
+								return runtime.ErrUTF8
 							}
 							m.Message = d.String(v)
 						case 0x10: // embedded
@@ -490,13 +495,13 @@ func (m *Benchmark) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
 							if i < len(p) && p[i] < 0x80 {
 								v = uint64(p[i])
 								i++
-							} else if v, i = pbfast.Varint(p, i); i < 0 {
-								return pbfast.ErrMalformed
+							} else if v, i = runtime.Varint(p, i); i < 0 {
+								return runtime.ErrMalformed
 							}
 							m.Embedded = EmbeddedEnum(v)
 						default:
 							if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-								return pbfast.ErrMalformed
+								return runtime.ErrMalformed
 							}
 						}
 					}
@@ -508,8 +513,8 @@ func (m *Benchmark) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			n := len(m.Repeated)
 			if n < cap(m.Repeated) {
@@ -523,7 +528,7 @@ func (m *Benchmark) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
 			{
 				m, p, depth := m.Repeated[n], v, depth-1
 				if depth < 0 {
-					return pbfast.ErrDepth
+					return runtime.ErrDepth
 				}
 				m.unknownFields = m.unknownFields[:0]
 				m.EmbeddedData = nil
@@ -531,8 +536,8 @@ func (m *Benchmark) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
 					tag := uint64(p[i])
 					i++
 					if tag >= 0x80 {
-						if tag, i = pbfast.Varint(p, i-1); i < 0 {
-							return pbfast.ErrMalformed
+						if tag, i = runtime.Varint(p, i-1); i < 0 {
+							return runtime.ErrMalformed
 						}
 					}
 					switch tag {
@@ -542,55 +547,52 @@ func (m *Benchmark) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
 							j := i + 1 + int(p[i])
 							v = p[i+1 : j : j]
 							i = j
-						} else if v, i = pbfast.Chunk(p, i); i < 0 {
-							return pbfast.ErrMalformed
+						} else if v, i = runtime.Chunk(p, i); i < 0 {
+							return runtime.ErrMalformed
 						}
 						m.EmbeddedData = d.Bytes(v)
 					default:
 						if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-							return pbfast.ErrMalformed
+							return runtime.ErrMalformed
 						}
 					}
 				}
 			}
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
-func (m *EmbeddedMessage) SizeOf() int { return m.PbfastSize() }
-
 // MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
 func (m *EmbeddedMessage) MarshalAppend(b []byte) ([]byte, error) {
 	if m == nil {
 		return b, nil
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := e.Start(b, m)
 	w, i = m.pbfastEncode(&e, w, i)
 	return e.Finish(w, i)
 }
 
-// Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
 func (m *EmbeddedMessage) Unmarshal(data []byte) error {
 	*m = EmbeddedMessage{}
-	d := pbfast.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{Own: true}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
-// UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
+// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
 func (m *EmbeddedMessage) UnmarshalOwn(data []byte) error {
 	*m = EmbeddedMessage{}
-	d := pbfast.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{Own: true, Apart: true}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -599,8 +601,8 @@ func (m *EmbeddedMessage) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *EmbeddedMessage) UnmarshalAlias(data []byte) error {
 	*m = EmbeddedMessage{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -610,26 +612,26 @@ func (m *EmbeddedMessage) UnmarshalAlias(data []byte) error {
 // values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *EmbeddedMessage) UnmarshalReuse(data []byte) error {
-	var d pbfast.Decoder
-	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
+	var d runtime.Decoder
+	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
-// PbfastSize is SizeOf, for the run time.
-func (m *EmbeddedMessage) PbfastSize() (n int) {
+// SizeOf returns the length of the message's encoding in bytes.
+func (m *EmbeddedMessage) SizeOf() (n int) {
 	if m == nil {
 		return 0
 	}
 	if len(m.EmbeddedData) > 0 {
 		l := len(m.EmbeddedData)
-		n += 1 + l + pbfast.SizeVarint(uint64(l))
+		n += 1 + l + runtime.SizeVarint(uint64(l))
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *EmbeddedMessage) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
+func (m *EmbeddedMessage) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
 	if m == nil {
 		return w, i
 	}
@@ -646,23 +648,23 @@ func (m *EmbeddedMessage) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]by
 	if len(m.EmbeddedData) > 0 {
 		i -= len(m.EmbeddedData)
 		copy(w[i:], m.EmbeddedData)
-		i = pbfast.PutVarint(w, i, uint64(len(m.EmbeddedData)))
+		i = runtime.PutVarint(w, i, uint64(len(m.EmbeddedData)))
 		i--
 		w[i] = 0xa
 	}
 	return w, i
 }
 
-func (m *EmbeddedMessage) pbfastDecode(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *EmbeddedMessage) pbfastDecode(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -672,22 +674,22 @@ func (m *EmbeddedMessage) pbfastDecode(d *pbfast.Decoder, p []byte, depth int) e
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.EmbeddedData = d.Bytes(v)
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
 
-func (m *EmbeddedMessage) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *EmbeddedMessage) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	m.unknownFields = m.unknownFields[:0]
 	m.EmbeddedData = nil
@@ -695,8 +697,8 @@ func (m *EmbeddedMessage) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) er
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -706,48 +708,45 @@ func (m *EmbeddedMessage) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) er
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.EmbeddedData = d.Bytes(v)
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
-func (m *Map) SizeOf() int { return m.PbfastSize() }
-
 // MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
 func (m *Map) MarshalAppend(b []byte) ([]byte, error) {
 	if m == nil {
 		return b, nil
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := e.Start(b, m)
 	w, i = m.pbfastEncode(&e, w, i)
 	return e.Finish(w, i)
 }
 
-// Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
 func (m *Map) Unmarshal(data []byte) error {
 	*m = Map{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, pbfast.Copy(data), pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, runtime.Copy(data), runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
-// UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
+// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
 func (m *Map) UnmarshalOwn(data []byte) error {
 	*m = Map{}
-	d := pbfast.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{Own: true, Apart: true}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -756,8 +755,8 @@ func (m *Map) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *Map) UnmarshalAlias(data []byte) error {
 	*m = Map{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -767,27 +766,27 @@ func (m *Map) UnmarshalAlias(data []byte) error {
 // values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *Map) UnmarshalReuse(data []byte) error {
-	var d pbfast.Decoder
-	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
+	var d runtime.Decoder
+	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
-// PbfastSize is SizeOf, for the run time.
-func (m *Map) PbfastSize() (n int) {
+// SizeOf returns the length of the message's encoding in bytes.
+func (m *Map) SizeOf() (n int) {
 	if m == nil {
 		return 0
 	}
 	for k, _ := range m.BuiltMap {
-		e := 2 + len(k) + pbfast.SizeVarint(uint64(len(k)))
+		e := 2 + len(k) + runtime.SizeVarint(uint64(len(k)))
 		e += 8
-		n += 1 + e + pbfast.SizeVarint(uint64(e))
+		n += 1 + e + runtime.SizeVarint(uint64(e))
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *Map) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
+func (m *Map) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
 	if m == nil {
 		return w, i
 	}
@@ -800,80 +799,80 @@ func (m *Map) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
 	}
 	if len(m.BuiltMap) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.BuiltMap)
+			keys := runtime.SortedKeys(m.BuiltMap)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastMapBuiltMapEncode(e, w, i, keys[n], m.BuiltMap[keys[n]])
+				w, i = m.pbfastPutBuiltMap(e, w, i, keys[n], m.BuiltMap[keys[n]])
 			}
 		} else {
 			for k, v := range m.BuiltMap {
-				w, i = pbfastMapBuiltMapEncode(e, w, i, k, v)
+				w, i = m.pbfastPutBuiltMap(e, w, i, k, v)
 			}
 		}
 	}
 	return w, i
 }
 
-func pbfastMapBuiltMapEncode(e *pbfast.Encoder, w []byte, i int, k string, v float64) ([]byte, int) {
+func (*Map) pbfastPutBuiltMap(e *runtime.Encoder, w []byte, i int, k string, v float64) ([]byte, int) {
 	if i < 31+len(k) {
 		w, i = e.Grow(w, i, 31+len(k))
 	}
 	last := i
-	i = pbfast.PutFixed64(w, i, math.Float64bits(v))
+	i = runtime.PutFixed64(w, i, math.Float64bits(v))
 	i--
 	w[i] = 0x11
 	i = e.PutText(w, i, k, 0xa)
-	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i = runtime.PutVarint(w, i, uint64(last-i))
 	i--
 	w[i] = 0xa
 	return w, i
 }
 
-func (m *Map) pbfastDecode(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *Map) pbfastDecode(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
 		case 0xa: // built_map
 			if m.BuiltMap == nil {
-				m.BuiltMap = make(map[string]float64, pbfast.Run(p, i, 0xa))
+				m.BuiltMap = make(map[string]float64, runtime.Run(p, i, 0xa))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastBuiltMapEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryBuiltMap(d, v, depth); err != nil {
 				return err
 			}
 		default:
 			if depth == 0 {
 				switch tag >> 3 {
 				case 1:
-					return pbfast.ErrDepth
+					return runtime.ErrDepth
 				}
 			}
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
 
-func (m *Map) pbfastBuiltMapEntry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *Map) pbfastEntryBuiltMap(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key string
 	var value float64
@@ -881,8 +880,8 @@ func (m *Map) pbfastBuiltMapEntry(d *pbfast.Decoder, p []byte, depth int) error 
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -892,23 +891,23 @@ func (m *Map) pbfastBuiltMapEntry(d *pbfast.Decoder, p []byte, depth int) error 
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			key = d.String(v)
 		case 0x11:
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			value = math.Float64frombits(v)
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -916,9 +915,9 @@ func (m *Map) pbfastBuiltMapEntry(d *pbfast.Decoder, p []byte, depth int) error 
 	return nil
 }
 
-func (m *Map) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *Map) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	m.unknownFields = m.unknownFields[:0]
 	clear(m.BuiltMap)
@@ -926,70 +925,67 @@ func (m *Map) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
 		case 0xa: // built_map
 			if m.BuiltMap == nil {
-				m.BuiltMap = make(map[string]float64, pbfast.Run(p, i, 0xa))
+				m.BuiltMap = make(map[string]float64, runtime.Run(p, i, 0xa))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastBuiltMapEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryBuiltMap(d, v, depth); err != nil {
 				return err
 			}
 		default:
 			if depth == 0 {
 				switch tag >> 3 {
 				case 1:
-					return pbfast.ErrDepth
+					return runtime.ErrDepth
 				}
 			}
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
-func (m *EnumMessage) SizeOf() int { return m.PbfastSize() }
-
 // MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
 func (m *EnumMessage) MarshalAppend(b []byte) ([]byte, error) {
 	if m == nil {
 		return b, nil
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := e.Start(b, m)
 	w, i = m.pbfastEncode(&e, w, i)
 	return e.Finish(w, i)
 }
 
-// Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
 func (m *EnumMessage) Unmarshal(data []byte) error {
 	*m = EnumMessage{}
-	d := pbfast.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{Own: true}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
-// UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
+// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
 func (m *EnumMessage) UnmarshalOwn(data []byte) error {
 	*m = EnumMessage{}
-	d := pbfast.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{Own: true, Apart: true}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -998,8 +994,8 @@ func (m *EnumMessage) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *EnumMessage) UnmarshalAlias(data []byte) error {
 	*m = EnumMessage{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -1009,29 +1005,29 @@ func (m *EnumMessage) UnmarshalAlias(data []byte) error {
 // values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *EnumMessage) UnmarshalReuse(data []byte) error {
-	var d pbfast.Decoder
-	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
+	var d runtime.Decoder
+	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
-// PbfastSize is SizeOf, for the run time.
-func (m *EnumMessage) PbfastSize() (n int) {
+// SizeOf returns the length of the message's encoding in bytes.
+func (m *EnumMessage) SizeOf() (n int) {
 	if m == nil {
 		return 0
 	}
 	if len(m.Message) > 0 {
 		l := len(m.Message)
-		n += 1 + l + pbfast.SizeVarint(uint64(l))
+		n += 1 + l + runtime.SizeVarint(uint64(l))
 	}
 	if m.Embedded != 0 {
-		n += 1 + pbfast.SizeVarint(uint64(int64(m.Embedded)))
+		n += 1 + runtime.SizeVarint(uint64(int64(m.Embedded)))
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *EnumMessage) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
+func (m *EnumMessage) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
 	if m == nil {
 		return w, i
 	}
@@ -1046,7 +1042,7 @@ func (m *EnumMessage) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, 
 		w, i = e.Grow(w, i, 22+len(m.Message))
 	}
 	if m.Embedded != 0 {
-		i = pbfast.PutVarint(w, i, uint64(int64(m.Embedded)))
+		i = runtime.PutVarint(w, i, uint64(int64(m.Embedded)))
 		i--
 		w[i] = 0x10
 	}
@@ -1056,16 +1052,16 @@ func (m *EnumMessage) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, 
 	return w, i
 }
 
-func (m *EnumMessage) pbfastDecode(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *EnumMessage) pbfastDecode(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -1075,11 +1071,11 @@ func (m *EnumMessage) pbfastDecode(d *pbfast.Decoder, p []byte, depth int) error
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			m.Message = d.String(v)
 		case 0x10: // embedded
@@ -1087,22 +1083,22 @@ func (m *EnumMessage) pbfastDecode(d *pbfast.Decoder, p []byte, depth int) error
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.Embedded = EmbeddedEnum(v)
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
 
-func (m *EnumMessage) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *EnumMessage) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	m.unknownFields = m.unknownFields[:0]
 	m.Message = ""
@@ -1111,8 +1107,8 @@ func (m *EnumMessage) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error 
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -1122,11 +1118,11 @@ func (m *EnumMessage) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error 
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			m.Message = d.String(v)
 		case 0x10: // embedded
@@ -1134,13 +1130,13 @@ func (m *EnumMessage) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error 
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.Embedded = EmbeddedEnum(v)
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}

@@ -5,39 +5,36 @@ package pb
 
 import (
 	math "math"
-	pbfast "postage/pbfast"
+	runtime "postage/pbfast/runtime"
 	validutf8 "postage/pbfast/validutf8"
 )
-
-// SizeOf returns the length of the message's encoding in bytes.
-func (m *Metrics) SizeOf() int { return m.PbfastSize() }
 
 // MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
 func (m *Metrics) MarshalAppend(b []byte) ([]byte, error) {
 	if m == nil {
 		return b, nil
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := e.Start(b, m)
 	w, i = m.pbfastEncode(&e, w, i)
 	return e.Finish(w, i)
 }
 
-// Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
 func (m *Metrics) Unmarshal(data []byte) error {
 	*m = Metrics{}
-	d := pbfast.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{Own: true}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
-// UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
+// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
 func (m *Metrics) UnmarshalOwn(data []byte) error {
 	*m = Metrics{}
-	d := pbfast.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{Own: true, Apart: true}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -46,8 +43,8 @@ func (m *Metrics) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *Metrics) UnmarshalAlias(data []byte) error {
 	*m = Metrics{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -57,34 +54,34 @@ func (m *Metrics) UnmarshalAlias(data []byte) error {
 // values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *Metrics) UnmarshalReuse(data []byte) error {
-	var d pbfast.Decoder
-	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
+	var d runtime.Decoder
+	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
-// PbfastSize is SizeOf, for the run time.
-func (m *Metrics) PbfastSize() (n int) {
+// SizeOf returns the length of the message's encoding in bytes.
+func (m *Metrics) SizeOf() (n int) {
 	if m == nil {
 		return 0
 	}
 	if len(m.Series) > 0 {
 		l := len(m.Series)
-		n += 1 + l + pbfast.SizeVarint(uint64(l))
+		n += 1 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.UnixMs) > 0 {
-		l := pbfast.SizeVarints(m.UnixMs)
-		n += 1 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.SizeVarints(m.UnixMs)
+		n += 1 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.Values) > 0 {
 		l := 8 * len(m.Values)
-		n += 1 + l + pbfast.SizeVarint(uint64(l))
+		n += 1 + l + runtime.SizeVarint(uint64(l))
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *Metrics) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
+func (m *Metrics) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
 	if m == nil {
 		return w, i
 	}
@@ -100,8 +97,8 @@ func (m *Metrics) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int)
 			w, i = e.Grow(w, i, 11+8*n)
 		}
 		end := i
-		i = pbfast.PutFixed64s(w, i, m.Values)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutFixed64s(w, i, m.Values)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i--
 		w[i] = 0x1a
 	}
@@ -110,8 +107,8 @@ func (m *Metrics) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int)
 			w, i = e.Grow(w, i, 11+10*n)
 		}
 		end := i
-		i = pbfast.PutVarints(w, i, m.UnixMs)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutVarints(w, i, m.UnixMs)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i--
 		w[i] = 0x12
 	}
@@ -124,16 +121,16 @@ func (m *Metrics) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int)
 	return w, i
 }
 
-func (m *Metrics) pbfastDecode(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *Metrics) pbfastDecode(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -143,11 +140,11 @@ func (m *Metrics) pbfastDecode(d *pbfast.Decoder, p []byte, depth int) error {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			m.Series = d.String(v)
 		case 0x10: // unix_ms
@@ -155,8 +152,8 @@ func (m *Metrics) pbfastDecode(d *pbfast.Decoder, p []byte, depth int) error {
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.UnixMs = append(m.UnixMs, int64(v))
 		case 0x12: // unix_ms, packed
@@ -165,17 +162,17 @@ func (m *Metrics) pbfastDecode(d *pbfast.Decoder, p []byte, depth int) error {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.UnixMs, err = pbfast.AppendVarints(m.UnixMs, v); err != nil {
+			if m.UnixMs, err = runtime.AppendVarints(m.UnixMs, v); err != nil {
 				return err
 			}
 		case 0x19: // values
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.Values = append(m.Values, math.Float64frombits(v))
@@ -185,25 +182,25 @@ func (m *Metrics) pbfastDecode(d *pbfast.Decoder, p []byte, depth int) error {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.Values, err = pbfast.AppendFixed64s(m.Values, v); err != nil {
+			if m.Values, err = runtime.AppendFixed64s(m.Values, v); err != nil {
 				return err
 			}
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
 
-func (m *Metrics) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *Metrics) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	m.unknownFields = m.unknownFields[:0]
 	m.Series = ""
@@ -213,8 +210,8 @@ func (m *Metrics) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -224,11 +221,11 @@ func (m *Metrics) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			m.Series = d.String(v)
 		case 0x10: // unix_ms
@@ -236,8 +233,8 @@ func (m *Metrics) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.UnixMs = append(m.UnixMs, int64(v))
 		case 0x12: // unix_ms, packed
@@ -246,17 +243,17 @@ func (m *Metrics) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.UnixMs, err = pbfast.AppendVarints(m.UnixMs, v); err != nil {
+			if m.UnixMs, err = runtime.AppendVarints(m.UnixMs, v); err != nil {
 				return err
 			}
 		case 0x19: // values
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.Values = append(m.Values, math.Float64frombits(v))
@@ -266,16 +263,16 @@ func (m *Metrics) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.Values, err = pbfast.AppendFixed64s(m.Values, v); err != nil {
+			if m.Values, err = runtime.AppendFixed64s(m.Values, v); err != nil {
 				return err
 			}
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}

@@ -5,40 +5,37 @@ package pb
 
 import (
 	math "math"
-	pbfast "postage/pbfast"
+	runtime "postage/pbfast/runtime"
 	validutf8 "postage/pbfast/validutf8"
 	slices "slices"
 )
-
-// SizeOf returns the length of the message's encoding in bytes.
-func (m *Order) SizeOf() int { return m.PbfastSize() }
 
 // MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
 func (m *Order) MarshalAppend(b []byte) ([]byte, error) {
 	if m == nil {
 		return b, nil
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := e.Start(b, m)
 	w, i = m.pbfastEncode(&e, w, i)
 	return e.Finish(w, i)
 }
 
-// Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
 func (m *Order) Unmarshal(data []byte) error {
 	*m = Order{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, pbfast.Copy(data), nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, runtime.Copy(data), nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
-// UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
+// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
 func (m *Order) UnmarshalOwn(data []byte) error {
 	*m = Order{}
-	d := pbfast.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{Own: true, Apart: true}
+	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -47,8 +44,8 @@ func (m *Order) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *Order) UnmarshalAlias(data []byte) error {
 	*m = Order{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -58,74 +55,74 @@ func (m *Order) UnmarshalAlias(data []byte) error {
 // values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *Order) UnmarshalReuse(data []byte) error {
-	var d pbfast.Decoder
-	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
+	var d runtime.Decoder
+	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
-// PbfastSize is SizeOf, for the run time.
-func (m *Order) PbfastSize() (n int) {
+// SizeOf returns the length of the message's encoding in bytes.
+func (m *Order) SizeOf() (n int) {
 	if m == nil {
 		return 0
 	}
 	if m.Serial != 0 {
-		n += 1 + pbfast.SizeVarint(m.Serial)
+		n += 1 + runtime.SizeVarint(m.Serial)
 	}
 	if len(m.Reference) > 0 {
 		l := len(m.Reference)
-		n += 1 + l + pbfast.SizeVarint(uint64(l))
+		n += 1 + l + runtime.SizeVarint(uint64(l))
 	}
 	if m.Status != 0 {
-		n += 1 + pbfast.SizeVarint(uint64(int64(m.Status)))
+		n += 1 + runtime.SizeVarint(uint64(int64(m.Status)))
 	}
 	if m.CreatedUnixMs != 0 {
-		n += 1 + pbfast.SizeVarint(uint64(m.CreatedUnixMs))
+		n += 1 + runtime.SizeVarint(uint64(m.CreatedUnixMs))
 	}
 	if m.PaidUnixMs != nil {
-		n += 1 + pbfast.SizeVarint(uint64(*m.PaidUnixMs))
+		n += 1 + runtime.SizeVarint(uint64(*m.PaidUnixMs))
 	}
 	if m.Customer != nil {
-		l := m.Customer.PbfastSize()
-		n += 1 + l + pbfast.SizeVarint(uint64(l))
+		l := m.Customer.SizeOf()
+		n += 1 + l + runtime.SizeVarint(uint64(l))
 	}
 	if m.ShipTo != nil {
-		l := m.ShipTo.PbfastSize()
-		n += 1 + l + pbfast.SizeVarint(uint64(l))
+		l := m.ShipTo.SizeOf()
+		n += 1 + l + runtime.SizeVarint(uint64(l))
 	}
 	if m.BillTo != nil {
-		l := m.BillTo.PbfastSize()
-		n += 1 + l + pbfast.SizeVarint(uint64(l))
+		l := m.BillTo.SizeOf()
+		n += 1 + l + runtime.SizeVarint(uint64(l))
 	}
 	for _, v := range m.Items {
-		l := v.PbfastSize()
-		n += 1 + l + pbfast.SizeVarint(uint64(l))
+		l := v.SizeOf()
+		n += 1 + l + runtime.SizeVarint(uint64(l))
 	}
 	if m.Total != nil {
-		l := m.Total.PbfastSize()
-		n += 1 + l + pbfast.SizeVarint(uint64(l))
+		l := m.Total.SizeOf()
+		n += 1 + l + runtime.SizeVarint(uint64(l))
 	}
 	if m.Coupon != nil {
 		l := len(*m.Coupon)
-		n += 1 + l + pbfast.SizeVarint(uint64(l))
+		n += 1 + l + runtime.SizeVarint(uint64(l))
 	}
 	for k, v := range m.Labels {
-		e := 2 + len(k) + pbfast.SizeVarint(uint64(len(k)))
-		e += len(v) + pbfast.SizeVarint(uint64(len(v)))
-		n += 1 + e + pbfast.SizeVarint(uint64(e))
+		e := 2 + len(k) + runtime.SizeVarint(uint64(len(k)))
+		e += len(v) + runtime.SizeVarint(uint64(len(v)))
+		n += 1 + e + runtime.SizeVarint(uint64(e))
 	}
 	if len(m.Note) > 0 {
 		l := len(m.Note)
-		n += 1 + l + pbfast.SizeVarint(uint64(l))
+		n += 1 + l + runtime.SizeVarint(uint64(l))
 	}
 	for _, v := range m.Tags {
 		l := len(v)
-		n += 1 + l + pbfast.SizeVarint(uint64(l))
+		n += 1 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.Signature) > 0 {
 		l := len(m.Signature)
-		n += 1 + l + pbfast.SizeVarint(uint64(l))
+		n += 1 + l + runtime.SizeVarint(uint64(l))
 	}
 	if m.Gift {
 		n += 2 + 1
@@ -133,7 +130,7 @@ func (m *Order) PbfastSize() (n int) {
 	return n + len(m.unknownFields)
 }
 
-func (m *Order) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
+func (m *Order) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
 	if m == nil {
 		return w, i
 	}
@@ -149,7 +146,7 @@ func (m *Order) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
 	}
 	if m.Gift {
 		i--
-		w[i] = byte(pbfast.Bit(m.Gift))
+		w[i] = byte(runtime.Bit(m.Gift))
 		i -= 2
 		_ = w[i+1]
 		w[i] = 0x80
@@ -158,7 +155,7 @@ func (m *Order) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
 	if len(m.Signature) > 0 {
 		i -= len(m.Signature)
 		copy(w[i:], m.Signature)
-		i = pbfast.PutVarint(w, i, uint64(len(m.Signature)))
+		i = runtime.PutVarint(w, i, uint64(len(m.Signature)))
 		i--
 		w[i] = 0x7a
 	}
@@ -177,13 +174,13 @@ func (m *Order) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
 	}
 	if len(m.Labels) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.Labels)
+			keys := runtime.SortedKeys(m.Labels)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastOrderLabelsEncode(e, w, i, keys[n], m.Labels[keys[n]])
+				w, i = m.pbfastPutLabels(e, w, i, keys[n], m.Labels[keys[n]])
 			}
 		} else {
 			for k, v := range m.Labels {
-				w, i = pbfastOrderLabelsEncode(e, w, i, k, v)
+				w, i = m.pbfastPutLabels(e, w, i, k, v)
 			}
 		}
 	}
@@ -211,7 +208,7 @@ func (m *Order) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
 				w, i = e.Grow(w, i, 22+len(m.Currency))
 			}
 			if m.MinorUnits != 0 {
-				i = pbfast.PutVarint(w, i, uint64(m.MinorUnits))
+				i = runtime.PutVarint(w, i, uint64(m.MinorUnits))
 				i--
 				w[i] = 0x10
 			}
@@ -222,7 +219,7 @@ func (m *Order) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
 		if i < 11 {
 			w, i = e.Grow(w, i, 11)
 		}
-		i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 		i--
 		w[i] = 0x52
 	}
@@ -232,7 +229,7 @@ func (m *Order) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
 		if i < 11 {
 			w, i = e.Grow(w, i, 11)
 		}
-		i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 		i--
 		w[i] = 0x4a
 	}
@@ -242,7 +239,7 @@ func (m *Order) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
 		if i < 11 {
 			w, i = e.Grow(w, i, 11)
 		}
-		i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 		i--
 		w[i] = 0x42
 	}
@@ -252,7 +249,7 @@ func (m *Order) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
 		if i < 11 {
 			w, i = e.Grow(w, i, 11)
 		}
-		i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 		i--
 		w[i] = 0x3a
 	}
@@ -262,7 +259,7 @@ func (m *Order) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
 		if i < 11 {
 			w, i = e.Grow(w, i, 11)
 		}
-		i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 		i--
 		w[i] = 0x32
 	}
@@ -270,17 +267,17 @@ func (m *Order) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
 		w, i = e.Grow(w, i, 55+len(m.Reference))
 	}
 	if m.PaidUnixMs != nil {
-		i = pbfast.PutVarint(w, i, uint64(*m.PaidUnixMs))
+		i = runtime.PutVarint(w, i, uint64(*m.PaidUnixMs))
 		i--
 		w[i] = 0x28
 	}
 	if m.CreatedUnixMs != 0 {
-		i = pbfast.PutVarint(w, i, uint64(m.CreatedUnixMs))
+		i = runtime.PutVarint(w, i, uint64(m.CreatedUnixMs))
 		i--
 		w[i] = 0x20
 	}
 	if m.Status != 0 {
-		i = pbfast.PutVarint(w, i, uint64(int64(m.Status)))
+		i = runtime.PutVarint(w, i, uint64(int64(m.Status)))
 		i--
 		w[i] = 0x18
 	}
@@ -288,21 +285,21 @@ func (m *Order) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
 		i = e.PutText(w, i, m.Reference, 0x12)
 	}
 	if m.Serial != 0 {
-		i = pbfast.PutVarint(w, i, m.Serial)
+		i = runtime.PutVarint(w, i, m.Serial)
 		i--
 		w[i] = 0x8
 	}
 	return w, i
 }
 
-func pbfastOrderLabelsEncode(e *pbfast.Encoder, w []byte, i int, k string, v string) ([]byte, int) {
+func (*Order) pbfastPutLabels(e *runtime.Encoder, w []byte, i int, k string, v string) ([]byte, int) {
 	if need := 33 + len(k) + len(v); i < need {
 		w, i = e.Grow(w, i, need)
 	}
 	last := i
 	i = e.PutText(w, i, v, 0x12)
 	i = e.PutText(w, i, k, 0xa)
-	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i = runtime.PutVarint(w, i, uint64(last-i))
 	i--
 	w[i] = 0x62
 	return w, i
@@ -323,16 +320,16 @@ type pbfastOrderNode struct {
 	s pbfastOrderParts
 }
 
-func (m *Order) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfastOrderParts, depth int) error {
+func (m *Order) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfastOrderParts, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -341,8 +338,8 @@ func (m *Order) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfastOrderParts, d
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.Serial = v
 		case 0x12: // reference
@@ -351,11 +348,11 @@ func (m *Order) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfastOrderParts, d
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			m.Reference = d.String(v)
 		case 0x18: // status
@@ -363,8 +360,8 @@ func (m *Order) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfastOrderParts, d
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.Status = OrderStatus(v)
 		case 0x20: // created_unix_ms
@@ -372,8 +369,8 @@ func (m *Order) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfastOrderParts, d
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.CreatedUnixMs = int64(v)
 		case 0x28: // paid_unix_ms
@@ -381,14 +378,15 @@ func (m *Order) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfastOrderParts, d
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.PaidUnixMs == nil {
-				if s == nil {
-					s = new(pbfastOrderParts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.PaidUnixMs = &s.PaidUnixMs
+				} else {
+					m.PaidUnixMs = new(int64)
 				}
-				m.PaidUnixMs = &s.PaidUnixMs
 			}
 			*m.PaidUnixMs = int64(v)
 		case 0x32: // customer
@@ -397,14 +395,15 @@ func (m *Order) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfastOrderParts, d
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.Customer == nil {
-				if s == nil {
-					s = new(pbfastOrderParts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.Customer = &s.Customer.m
+				} else {
+					m.Customer = new(Customer)
 				}
-				m.Customer = &s.Customer.m
 			}
 			var of *pbfastCustomerParts
 			if s != nil {
@@ -419,14 +418,15 @@ func (m *Order) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfastOrderParts, d
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.ShipTo == nil {
-				if s == nil {
-					s = new(pbfastOrderParts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.ShipTo = &s.ShipTo
+				} else {
+					m.ShipTo = new(Address)
 				}
-				m.ShipTo = &s.ShipTo
 			}
 			if err := m.ShipTo.pbfastDecode(d, v, depth); err != nil {
 				return err
@@ -437,36 +437,43 @@ func (m *Order) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfastOrderParts, d
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.BillTo == nil {
-				if s == nil {
-					s = new(pbfastOrderParts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.BillTo = &s.BillTo
+				} else {
+					m.BillTo = new(Address)
 				}
-				m.BillTo = &s.BillTo
 			}
 			if err := m.BillTo.pbfastDecode(d, v, depth); err != nil {
 				return err
 			}
 		case 0x4a: // items
-			n := pbfast.Run(p, i, 0x4a)
+			n := runtime.Run(p, i, 0x4a)
 			m.Items = slices.Grow(m.Items, n)
-			for slab := make([]pbfastLineItemNode, n); ; {
+			for slab := runtime.Slab[pbfastLineItemNode](d, n); ; {
 				var v []byte
 				if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 					j := i + 1 + int(p[i])
 					v = p[i+1 : j : j]
 					i = j
-				} else if v, i = pbfast.Chunk(p, i); i < 0 {
-					return pbfast.ErrMalformed
+				} else if v, i = runtime.Chunk(p, i); i < 0 {
+					return runtime.ErrMalformed
 				}
-				e := &slab[0].m
+				var e *LineItem
+				var of *pbfastLineItemParts
+				if slab != nil {
+					e, of, slab = &slab[0].m, &slab[0].s, slab[1:]
+				} else {
+					e = new(LineItem)
+				}
 				m.Items = append(m.Items, e)
-				if err := e.pbfastDecode(d, v, &slab[0].s, depth); err != nil {
+				if err := e.pbfastDecode(d, v, of, depth); err != nil {
 					return err
 				}
-				if slab = slab[1:]; len(slab) == 0 {
+				if n--; n == 0 {
 					break
 				}
 				i += 1 // its tag, as was counted
@@ -477,14 +484,15 @@ func (m *Order) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfastOrderParts, d
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.Total == nil {
-				if s == nil {
-					s = new(pbfastOrderParts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.Total = &s.Total
+				} else {
+					m.Total = new(Money)
 				}
-				m.Total = &s.Total
 			}
 			if err := m.Total.pbfastDecode(d, v, depth); err != nil {
 				return err
@@ -495,32 +503,33 @@ func (m *Order) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfastOrderParts, d
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			if m.Coupon == nil {
-				if s == nil {
-					s = new(pbfastOrderParts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.Coupon = &s.Coupon
+				} else {
+					m.Coupon = new(string)
 				}
-				m.Coupon = &s.Coupon
 			}
 			*m.Coupon = d.String(v)
 		case 0x62: // labels
 			if m.Labels == nil {
-				m.Labels = make(map[string]string, pbfast.Run(p, i, 0x62))
+				m.Labels = make(map[string]string, runtime.Run(p, i, 0x62))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastLabelsEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryLabels(d, v, depth); err != nil {
 				return err
 			}
 		case 0x6a: // note
@@ -529,27 +538,27 @@ func (m *Order) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfastOrderParts, d
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			m.Note = d.String(v)
 		case 0x72: // tags
 			if len(m.Tags) == cap(m.Tags) {
-				m.Tags = slices.Grow(m.Tags, pbfast.Run(p, i, 0x72))
+				m.Tags = slices.Grow(m.Tags, runtime.Run(p, i, 0x72))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			m.Tags = append(m.Tags, d.String(v))
 		case 0x7a: // signature
@@ -558,8 +567,8 @@ func (m *Order) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfastOrderParts, d
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.Signature = d.Bytes(v)
 		case 0x80: // gift
@@ -567,28 +576,28 @@ func (m *Order) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfastOrderParts, d
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.Gift = v != 0
 		default:
 			if depth == 0 {
 				switch tag >> 3 {
 				case 12:
-					return pbfast.ErrDepth
+					return runtime.ErrDepth
 				}
 			}
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
 
-func (m *Order) pbfastLabelsEntry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *Order) pbfastEntryLabels(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key string
 	var value string
@@ -596,8 +605,8 @@ func (m *Order) pbfastLabelsEntry(d *pbfast.Decoder, p []byte, depth int) error 
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -607,11 +616,11 @@ func (m *Order) pbfastLabelsEntry(d *pbfast.Decoder, p []byte, depth int) error 
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			key = d.String(v)
 		case 0x12:
@@ -620,16 +629,16 @@ func (m *Order) pbfastLabelsEntry(d *pbfast.Decoder, p []byte, depth int) error 
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			value = d.String(v)
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -637,9 +646,9 @@ func (m *Order) pbfastLabelsEntry(d *pbfast.Decoder, p []byte, depth int) error 
 	return nil
 }
 
-func (m *Order) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *Order) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	m.unknownFields = m.unknownFields[:0]
 	m.Serial = 0
@@ -668,8 +677,8 @@ func (m *Order) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -678,8 +687,8 @@ func (m *Order) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.Serial = v
 		case 0x12: // reference
@@ -688,11 +697,11 @@ func (m *Order) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			m.Reference = d.String(v)
 		case 0x18: // status
@@ -700,8 +709,8 @@ func (m *Order) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.Status = OrderStatus(v)
 		case 0x20: // created_unix_ms
@@ -709,8 +718,8 @@ func (m *Order) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.CreatedUnixMs = int64(v)
 		case 0x28: // paid_unix_ms
@@ -718,8 +727,8 @@ func (m *Order) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.PaidUnixMs == nil {
 				if m.PaidUnixMs = oldPaidUnixMs; m.PaidUnixMs == nil {
@@ -733,8 +742,8 @@ func (m *Order) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.Customer != nil {
 				if err := m.Customer.pbfastDecode(d, v, nil, depth); err != nil {
@@ -754,8 +763,8 @@ func (m *Order) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.ShipTo != nil {
 				if err := m.ShipTo.pbfastDecode(d, v, depth); err != nil {
@@ -775,8 +784,8 @@ func (m *Order) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.BillTo != nil {
 				if err := m.BillTo.pbfastDecode(d, v, depth); err != nil {
@@ -796,8 +805,8 @@ func (m *Order) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			n := len(m.Items)
 			if n < cap(m.Items) {
@@ -817,8 +826,8 @@ func (m *Order) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.Total != nil {
 				if err := m.Total.pbfastDecode(d, v, depth); err != nil {
@@ -831,7 +840,7 @@ func (m *Order) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
 				{
 					m, p, depth := m.Total, v, depth-1
 					if depth < 0 {
-						return pbfast.ErrDepth
+						return runtime.ErrDepth
 					}
 					m.unknownFields = m.unknownFields[:0]
 					m.Currency = ""
@@ -840,8 +849,8 @@ func (m *Order) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
 						tag := uint64(p[i])
 						i++
 						if tag >= 0x80 {
-							if tag, i = pbfast.Varint(p, i-1); i < 0 {
-								return pbfast.ErrMalformed
+							if tag, i = runtime.Varint(p, i-1); i < 0 {
+								return runtime.ErrMalformed
 							}
 						}
 						switch tag {
@@ -851,11 +860,11 @@ func (m *Order) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
 								j := i + 1 + int(p[i])
 								v = p[i+1 : j : j]
 								i = j
-							} else if v, i = pbfast.Chunk(p, i); i < 0 {
-								return pbfast.ErrMalformed
+							} else if v, i = runtime.Chunk(p, i); i < 0 {
+								return runtime.ErrMalformed
 							}
 							if !validutf8.Valid(v) {
-								return pbfast.ErrUTF8
+								return runtime.ErrUTF8
 							}
 							m.Currency = d.String(v)
 						case 0x10: // minor_units
@@ -863,13 +872,13 @@ func (m *Order) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
 							if i < len(p) && p[i] < 0x80 {
 								v = uint64(p[i])
 								i++
-							} else if v, i = pbfast.Varint(p, i); i < 0 {
-								return pbfast.ErrMalformed
+							} else if v, i = runtime.Varint(p, i); i < 0 {
+								return runtime.ErrMalformed
 							}
 							m.MinorUnits = int64(v)
 						default:
 							if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-								return pbfast.ErrMalformed
+								return runtime.ErrMalformed
 							}
 						}
 					}
@@ -881,11 +890,11 @@ func (m *Order) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			if m.Coupon == nil {
 				if m.Coupon = oldCoupon; m.Coupon == nil {
@@ -895,17 +904,17 @@ func (m *Order) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
 			*m.Coupon = d.String(v)
 		case 0x62: // labels
 			if m.Labels == nil {
-				m.Labels = make(map[string]string, pbfast.Run(p, i, 0x62))
+				m.Labels = make(map[string]string, runtime.Run(p, i, 0x62))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastLabelsEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryLabels(d, v, depth); err != nil {
 				return err
 			}
 		case 0x6a: // note
@@ -914,27 +923,27 @@ func (m *Order) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			m.Note = d.String(v)
 		case 0x72: // tags
 			if len(m.Tags) == cap(m.Tags) {
-				m.Tags = slices.Grow(m.Tags, pbfast.Run(p, i, 0x72))
+				m.Tags = slices.Grow(m.Tags, runtime.Run(p, i, 0x72))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			m.Tags = append(m.Tags, d.String(v))
 		case 0x7a: // signature
@@ -943,8 +952,8 @@ func (m *Order) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.Signature = d.Bytes(v)
 		case 0x80: // gift
@@ -952,54 +961,51 @@ func (m *Order) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.Gift = v != 0
 		default:
 			if depth == 0 {
 				switch tag >> 3 {
 				case 12:
-					return pbfast.ErrDepth
+					return runtime.ErrDepth
 				}
 			}
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
-func (m *Money) SizeOf() int { return m.PbfastSize() }
-
 // MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
 func (m *Money) MarshalAppend(b []byte) ([]byte, error) {
 	if m == nil {
 		return b, nil
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := e.Start(b, m)
 	w, i = m.pbfastEncode(&e, w, i)
 	return e.Finish(w, i)
 }
 
-// Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
 func (m *Money) Unmarshal(data []byte) error {
 	*m = Money{}
-	d := pbfast.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{Own: true}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
-// UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
+// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
 func (m *Money) UnmarshalOwn(data []byte) error {
 	*m = Money{}
-	d := pbfast.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{Own: true, Apart: true}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -1008,8 +1014,8 @@ func (m *Money) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *Money) UnmarshalAlias(data []byte) error {
 	*m = Money{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -1019,29 +1025,29 @@ func (m *Money) UnmarshalAlias(data []byte) error {
 // values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *Money) UnmarshalReuse(data []byte) error {
-	var d pbfast.Decoder
-	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
+	var d runtime.Decoder
+	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
-// PbfastSize is SizeOf, for the run time.
-func (m *Money) PbfastSize() (n int) {
+// SizeOf returns the length of the message's encoding in bytes.
+func (m *Money) SizeOf() (n int) {
 	if m == nil {
 		return 0
 	}
 	if len(m.Currency) > 0 {
 		l := len(m.Currency)
-		n += 1 + l + pbfast.SizeVarint(uint64(l))
+		n += 1 + l + runtime.SizeVarint(uint64(l))
 	}
 	if m.MinorUnits != 0 {
-		n += 1 + pbfast.SizeVarint(uint64(m.MinorUnits))
+		n += 1 + runtime.SizeVarint(uint64(m.MinorUnits))
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *Money) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
+func (m *Money) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
 	if m == nil {
 		return w, i
 	}
@@ -1056,7 +1062,7 @@ func (m *Money) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
 		w, i = e.Grow(w, i, 22+len(m.Currency))
 	}
 	if m.MinorUnits != 0 {
-		i = pbfast.PutVarint(w, i, uint64(m.MinorUnits))
+		i = runtime.PutVarint(w, i, uint64(m.MinorUnits))
 		i--
 		w[i] = 0x10
 	}
@@ -1066,16 +1072,16 @@ func (m *Money) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
 	return w, i
 }
 
-func (m *Money) pbfastDecode(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *Money) pbfastDecode(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -1085,11 +1091,11 @@ func (m *Money) pbfastDecode(d *pbfast.Decoder, p []byte, depth int) error {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			m.Currency = d.String(v)
 		case 0x10: // minor_units
@@ -1097,22 +1103,22 @@ func (m *Money) pbfastDecode(d *pbfast.Decoder, p []byte, depth int) error {
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.MinorUnits = int64(v)
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
 
-func (m *Money) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *Money) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	m.unknownFields = m.unknownFields[:0]
 	m.Currency = ""
@@ -1121,8 +1127,8 @@ func (m *Money) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -1132,11 +1138,11 @@ func (m *Money) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			m.Currency = d.String(v)
 		case 0x10: // minor_units
@@ -1144,48 +1150,45 @@ func (m *Money) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.MinorUnits = int64(v)
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
-func (m *Customer) SizeOf() int { return m.PbfastSize() }
-
 // MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
 func (m *Customer) MarshalAppend(b []byte) ([]byte, error) {
 	if m == nil {
 		return b, nil
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := e.Start(b, m)
 	w, i = m.pbfastEncode(&e, w, i)
 	return e.Finish(w, i)
 }
 
-// Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
 func (m *Customer) Unmarshal(data []byte) error {
 	*m = Customer{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, pbfast.Copy(data), nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, runtime.Copy(data), nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
-// UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
+// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
 func (m *Customer) UnmarshalOwn(data []byte) error {
 	*m = Customer{}
-	d := pbfast.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{Own: true, Apart: true}
+	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -1194,8 +1197,8 @@ func (m *Customer) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *Customer) UnmarshalAlias(data []byte) error {
 	*m = Customer{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -1205,32 +1208,32 @@ func (m *Customer) UnmarshalAlias(data []byte) error {
 // values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *Customer) UnmarshalReuse(data []byte) error {
-	var d pbfast.Decoder
-	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
+	var d runtime.Decoder
+	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
-// PbfastSize is SizeOf, for the run time.
-func (m *Customer) PbfastSize() (n int) {
+// SizeOf returns the length of the message's encoding in bytes.
+func (m *Customer) SizeOf() (n int) {
 	if m == nil {
 		return 0
 	}
 	if m.Serial != 0 {
-		n += 1 + pbfast.SizeVarint(m.Serial)
+		n += 1 + runtime.SizeVarint(m.Serial)
 	}
 	if len(m.Name) > 0 {
 		l := len(m.Name)
-		n += 1 + l + pbfast.SizeVarint(uint64(l))
+		n += 1 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.Email) > 0 {
 		l := len(m.Email)
-		n += 1 + l + pbfast.SizeVarint(uint64(l))
+		n += 1 + l + runtime.SizeVarint(uint64(l))
 	}
 	if m.Phone != nil {
 		l := len(*m.Phone)
-		n += 1 + l + pbfast.SizeVarint(uint64(l))
+		n += 1 + l + runtime.SizeVarint(uint64(l))
 	}
 	if m.Verified {
 		n += 1 + 1
@@ -1238,7 +1241,7 @@ func (m *Customer) PbfastSize() (n int) {
 	return n + len(m.unknownFields)
 }
 
-func (m *Customer) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
+func (m *Customer) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
 	if m == nil {
 		return w, i
 	}
@@ -1254,7 +1257,7 @@ func (m *Customer) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int
 	}
 	if m.Verified {
 		i--
-		w[i] = byte(pbfast.Bit(m.Verified))
+		w[i] = byte(runtime.Bit(m.Verified))
 		i--
 		w[i] = 0x28
 	}
@@ -1272,7 +1275,7 @@ func (m *Customer) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int
 		i = e.PutText(w, i, m.Name, 0x12)
 	}
 	if m.Serial != 0 {
-		i = pbfast.PutVarint(w, i, m.Serial)
+		i = runtime.PutVarint(w, i, m.Serial)
 		i--
 		w[i] = 0x8
 	}
@@ -1289,16 +1292,16 @@ type pbfastCustomerNode struct {
 	s pbfastCustomerParts
 }
 
-func (m *Customer) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfastCustomerParts, depth int) error {
+func (m *Customer) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfastCustomerParts, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -1307,8 +1310,8 @@ func (m *Customer) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfastCustomerPa
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.Serial = v
 		case 0x12: // name
@@ -1317,11 +1320,11 @@ func (m *Customer) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfastCustomerPa
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			m.Name = d.String(v)
 		case 0x1a: // email
@@ -1330,11 +1333,11 @@ func (m *Customer) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfastCustomerPa
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			m.Email = d.String(v)
 		case 0x22: // phone
@@ -1343,17 +1346,18 @@ func (m *Customer) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfastCustomerPa
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			if m.Phone == nil {
-				if s == nil {
-					s = new(pbfastCustomerParts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.Phone = &s.Phone
+				} else {
+					m.Phone = new(string)
 				}
-				m.Phone = &s.Phone
 			}
 			*m.Phone = d.String(v)
 		case 0x28: // verified
@@ -1361,22 +1365,22 @@ func (m *Customer) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfastCustomerPa
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.Verified = v != 0
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
 
-func (m *Customer) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *Customer) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	m.unknownFields = m.unknownFields[:0]
 	m.Serial = 0
@@ -1389,8 +1393,8 @@ func (m *Customer) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -1399,8 +1403,8 @@ func (m *Customer) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.Serial = v
 		case 0x12: // name
@@ -1409,11 +1413,11 @@ func (m *Customer) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			m.Name = d.String(v)
 		case 0x1a: // email
@@ -1422,11 +1426,11 @@ func (m *Customer) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			m.Email = d.String(v)
 		case 0x22: // phone
@@ -1435,11 +1439,11 @@ func (m *Customer) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			if m.Phone == nil {
 				if m.Phone = oldPhone; m.Phone == nil {
@@ -1452,48 +1456,45 @@ func (m *Customer) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.Verified = v != 0
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
-func (m *Address) SizeOf() int { return m.PbfastSize() }
-
 // MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
 func (m *Address) MarshalAppend(b []byte) ([]byte, error) {
 	if m == nil {
 		return b, nil
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := e.Start(b, m)
 	w, i = m.pbfastEncode(&e, w, i)
 	return e.Finish(w, i)
 }
 
-// Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
 func (m *Address) Unmarshal(data []byte) error {
 	*m = Address{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, pbfast.Copy(data), pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, runtime.Copy(data), runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
-// UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
+// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
 func (m *Address) UnmarshalOwn(data []byte) error {
 	*m = Address{}
-	d := pbfast.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{Own: true, Apart: true}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -1502,8 +1503,8 @@ func (m *Address) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *Address) UnmarshalAlias(data []byte) error {
 	*m = Address{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -1513,38 +1514,38 @@ func (m *Address) UnmarshalAlias(data []byte) error {
 // values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *Address) UnmarshalReuse(data []byte) error {
-	var d pbfast.Decoder
-	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
+	var d runtime.Decoder
+	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
-// PbfastSize is SizeOf, for the run time.
-func (m *Address) PbfastSize() (n int) {
+// SizeOf returns the length of the message's encoding in bytes.
+func (m *Address) SizeOf() (n int) {
 	if m == nil {
 		return 0
 	}
 	if len(m.Street) > 0 {
 		l := len(m.Street)
-		n += 1 + l + pbfast.SizeVarint(uint64(l))
+		n += 1 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.City) > 0 {
 		l := len(m.City)
-		n += 1 + l + pbfast.SizeVarint(uint64(l))
+		n += 1 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.PostalCode) > 0 {
 		l := len(m.PostalCode)
-		n += 1 + l + pbfast.SizeVarint(uint64(l))
+		n += 1 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.Country) > 0 {
 		l := len(m.Country)
-		n += 1 + l + pbfast.SizeVarint(uint64(l))
+		n += 1 + l + runtime.SizeVarint(uint64(l))
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *Address) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
+func (m *Address) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
 	if m == nil {
 		return w, i
 	}
@@ -1573,16 +1574,16 @@ func (m *Address) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int)
 	return w, i
 }
 
-func (m *Address) pbfastDecode(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *Address) pbfastDecode(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -1592,11 +1593,11 @@ func (m *Address) pbfastDecode(d *pbfast.Decoder, p []byte, depth int) error {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			m.Street = d.String(v)
 		case 0x12: // city
@@ -1605,11 +1606,11 @@ func (m *Address) pbfastDecode(d *pbfast.Decoder, p []byte, depth int) error {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			m.City = d.String(v)
 		case 0x1a: // postal_code
@@ -1618,11 +1619,11 @@ func (m *Address) pbfastDecode(d *pbfast.Decoder, p []byte, depth int) error {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			m.PostalCode = d.String(v)
 		case 0x22: // country
@@ -1631,25 +1632,25 @@ func (m *Address) pbfastDecode(d *pbfast.Decoder, p []byte, depth int) error {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			m.Country = d.String(v)
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
 
-func (m *Address) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *Address) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	m.unknownFields = m.unknownFields[:0]
 	m.Street = ""
@@ -1660,8 +1661,8 @@ func (m *Address) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -1671,11 +1672,11 @@ func (m *Address) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			m.Street = d.String(v)
 		case 0x12: // city
@@ -1684,11 +1685,11 @@ func (m *Address) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			m.City = d.String(v)
 		case 0x1a: // postal_code
@@ -1697,11 +1698,11 @@ func (m *Address) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			m.PostalCode = d.String(v)
 		case 0x22: // country
@@ -1710,51 +1711,48 @@ func (m *Address) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			m.Country = d.String(v)
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
-func (m *LineItem) SizeOf() int { return m.PbfastSize() }
-
 // MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
 func (m *LineItem) MarshalAppend(b []byte) ([]byte, error) {
 	if m == nil {
 		return b, nil
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := e.Start(b, m)
 	w, i = m.pbfastEncode(&e, w, i)
 	return e.Finish(w, i)
 }
 
-// Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
 func (m *LineItem) Unmarshal(data []byte) error {
 	*m = LineItem{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, pbfast.Copy(data), nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, runtime.Copy(data), nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
-// UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
+// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
 func (m *LineItem) UnmarshalOwn(data []byte) error {
 	*m = LineItem{}
-	d := pbfast.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{Own: true, Apart: true}
+	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -1763,8 +1761,8 @@ func (m *LineItem) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *LineItem) UnmarshalAlias(data []byte) error {
 	*m = LineItem{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -1774,43 +1772,43 @@ func (m *LineItem) UnmarshalAlias(data []byte) error {
 // values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *LineItem) UnmarshalReuse(data []byte) error {
-	var d pbfast.Decoder
-	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
+	var d runtime.Decoder
+	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
-// PbfastSize is SizeOf, for the run time.
-func (m *LineItem) PbfastSize() (n int) {
+// SizeOf returns the length of the message's encoding in bytes.
+func (m *LineItem) SizeOf() (n int) {
 	if m == nil {
 		return 0
 	}
 	if len(m.Sku) > 0 {
 		l := len(m.Sku)
-		n += 1 + l + pbfast.SizeVarint(uint64(l))
+		n += 1 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.Title) > 0 {
 		l := len(m.Title)
-		n += 1 + l + pbfast.SizeVarint(uint64(l))
+		n += 1 + l + runtime.SizeVarint(uint64(l))
 	}
 	if m.Quantity != 0 {
-		n += 1 + pbfast.SizeVarint(uint64(m.Quantity))
+		n += 1 + runtime.SizeVarint(uint64(m.Quantity))
 	}
 	if m.UnitPrice != nil {
-		l := m.UnitPrice.PbfastSize()
-		n += 1 + l + pbfast.SizeVarint(uint64(l))
+		l := m.UnitPrice.SizeOf()
+		n += 1 + l + runtime.SizeVarint(uint64(l))
 	}
 	if math.Float64bits(m.TaxRate) != 0 {
 		n += 1 + 8
 	}
 	if m.DiscountPercent != nil {
-		n += 1 + pbfast.SizeVarint(uint64(int64(*m.DiscountPercent)))
+		n += 1 + runtime.SizeVarint(uint64(int64(*m.DiscountPercent)))
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *LineItem) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
+func (m *LineItem) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
 	if m == nil {
 		return w, i
 	}
@@ -1825,12 +1823,12 @@ func (m *LineItem) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int
 		w, i = e.Grow(w, i, 20)
 	}
 	if m.DiscountPercent != nil {
-		i = pbfast.PutVarint(w, i, uint64(int64(*m.DiscountPercent)))
+		i = runtime.PutVarint(w, i, uint64(int64(*m.DiscountPercent)))
 		i--
 		w[i] = 0x30
 	}
 	if math.Float64bits(m.TaxRate) != 0 {
-		i = pbfast.PutFixed64(w, i, math.Float64bits(m.TaxRate))
+		i = runtime.PutFixed64(w, i, math.Float64bits(m.TaxRate))
 		i--
 		w[i] = 0x29
 	}
@@ -1848,7 +1846,7 @@ func (m *LineItem) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int
 				w, i = e.Grow(w, i, 22+len(m.Currency))
 			}
 			if m.MinorUnits != 0 {
-				i = pbfast.PutVarint(w, i, uint64(m.MinorUnits))
+				i = runtime.PutVarint(w, i, uint64(m.MinorUnits))
 				i--
 				w[i] = 0x10
 			}
@@ -1859,7 +1857,7 @@ func (m *LineItem) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int
 		if i < 11 {
 			w, i = e.Grow(w, i, 11)
 		}
-		i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 		i--
 		w[i] = 0x22
 	}
@@ -1867,7 +1865,7 @@ func (m *LineItem) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int
 		w, i = e.Grow(w, i, need)
 	}
 	if m.Quantity != 0 {
-		i = pbfast.PutVarint(w, i, uint64(m.Quantity))
+		i = runtime.PutVarint(w, i, uint64(m.Quantity))
 		i--
 		w[i] = 0x18
 	}
@@ -1891,16 +1889,16 @@ type pbfastLineItemNode struct {
 	s pbfastLineItemParts
 }
 
-func (m *LineItem) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfastLineItemParts, depth int) error {
+func (m *LineItem) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfastLineItemParts, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -1910,11 +1908,11 @@ func (m *LineItem) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfastLineItemPa
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			m.Sku = d.String(v)
 		case 0x12: // title
@@ -1923,11 +1921,11 @@ func (m *LineItem) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfastLineItemPa
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			m.Title = d.String(v)
 		case 0x18: // quantity
@@ -1935,8 +1933,8 @@ func (m *LineItem) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfastLineItemPa
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.Quantity = uint32(v)
 		case 0x22: // unit_price
@@ -1945,22 +1943,23 @@ func (m *LineItem) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfastLineItemPa
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.UnitPrice == nil {
-				if s == nil {
-					s = new(pbfastLineItemParts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.UnitPrice = &s.UnitPrice
+				} else {
+					m.UnitPrice = new(Money)
 				}
-				m.UnitPrice = &s.UnitPrice
 			}
 			if err := m.UnitPrice.pbfastDecode(d, v, depth); err != nil {
 				return err
 			}
 		case 0x29: // tax_rate
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.TaxRate = math.Float64frombits(v)
@@ -1969,28 +1968,29 @@ func (m *LineItem) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfastLineItemPa
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.DiscountPercent == nil {
-				if s == nil {
-					s = new(pbfastLineItemParts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.DiscountPercent = &s.DiscountPercent
+				} else {
+					m.DiscountPercent = new(int32)
 				}
-				m.DiscountPercent = &s.DiscountPercent
 			}
 			*m.DiscountPercent = int32(v)
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
 
-func (m *LineItem) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *LineItem) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	m.unknownFields = m.unknownFields[:0]
 	m.Sku = ""
@@ -2005,8 +2005,8 @@ func (m *LineItem) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -2016,11 +2016,11 @@ func (m *LineItem) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			m.Sku = d.String(v)
 		case 0x12: // title
@@ -2029,11 +2029,11 @@ func (m *LineItem) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			m.Title = d.String(v)
 		case 0x18: // quantity
@@ -2041,8 +2041,8 @@ func (m *LineItem) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.Quantity = uint32(v)
 		case 0x22: // unit_price
@@ -2051,8 +2051,8 @@ func (m *LineItem) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.UnitPrice != nil {
 				if err := m.UnitPrice.pbfastDecode(d, v, depth); err != nil {
@@ -2065,7 +2065,7 @@ func (m *LineItem) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
 				{
 					m, p, depth := m.UnitPrice, v, depth-1
 					if depth < 0 {
-						return pbfast.ErrDepth
+						return runtime.ErrDepth
 					}
 					m.unknownFields = m.unknownFields[:0]
 					m.Currency = ""
@@ -2074,8 +2074,8 @@ func (m *LineItem) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
 						tag := uint64(p[i])
 						i++
 						if tag >= 0x80 {
-							if tag, i = pbfast.Varint(p, i-1); i < 0 {
-								return pbfast.ErrMalformed
+							if tag, i = runtime.Varint(p, i-1); i < 0 {
+								return runtime.ErrMalformed
 							}
 						}
 						switch tag {
@@ -2085,11 +2085,11 @@ func (m *LineItem) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
 								j := i + 1 + int(p[i])
 								v = p[i+1 : j : j]
 								i = j
-							} else if v, i = pbfast.Chunk(p, i); i < 0 {
-								return pbfast.ErrMalformed
+							} else if v, i = runtime.Chunk(p, i); i < 0 {
+								return runtime.ErrMalformed
 							}
 							if !validutf8.Valid(v) {
-								return pbfast.ErrUTF8
+								return runtime.ErrUTF8
 							}
 							m.Currency = d.String(v)
 						case 0x10: // minor_units
@@ -2097,22 +2097,22 @@ func (m *LineItem) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
 							if i < len(p) && p[i] < 0x80 {
 								v = uint64(p[i])
 								i++
-							} else if v, i = pbfast.Varint(p, i); i < 0 {
-								return pbfast.ErrMalformed
+							} else if v, i = runtime.Varint(p, i); i < 0 {
+								return runtime.ErrMalformed
 							}
 							m.MinorUnits = int64(v)
 						default:
 							if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-								return pbfast.ErrMalformed
+								return runtime.ErrMalformed
 							}
 						}
 					}
 				}
 			}
 		case 0x29: // tax_rate
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.TaxRate = math.Float64frombits(v)
@@ -2121,8 +2121,8 @@ func (m *LineItem) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.DiscountPercent == nil {
 				if m.DiscountPercent = oldDiscountPercent; m.DiscountPercent == nil {
@@ -2132,7 +2132,7 @@ func (m *LineItem) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
 			*m.DiscountPercent = int32(v)
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}

@@ -5,11 +5,8 @@ package pb
 
 import (
 	math "math"
-	pbfast "postage/pbfast"
+	runtime "postage/pbfast/runtime"
 )
-
-// SizeOf returns the length of the message's encoding in bytes.
-func (m *Tiny) SizeOf() int { return m.PbfastSize() }
 
 // MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
 func (m *Tiny) MarshalAppend(b []byte) ([]byte, error) {
@@ -21,32 +18,32 @@ func (m *Tiny) MarshalAppend(b []byte) ([]byte, error) {
 
 func (m *Tiny) pbfastAppend(b []byte) []byte {
 	if m.Serial != 0 {
-		b = pbfast.AppendVarint(append(b, 0x8), m.Serial)
+		b = runtime.AppendVarint(append(b, 0x8), m.Serial)
 	}
 	if math.Float64bits(m.Value) != 0 {
-		b = pbfast.AppendFixed64(append(b, 0x11), uint64(math.Float64bits(m.Value)))
+		b = runtime.AppendFixed64(append(b, 0x11), uint64(math.Float64bits(m.Value)))
 	}
 	if m.Valid {
-		b = append(b, 0x18, byte(pbfast.Bit(m.Valid)))
+		b = append(b, 0x18, byte(runtime.Bit(m.Valid)))
 	}
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
 func (m *Tiny) Unmarshal(data []byte) error {
 	*m = Tiny{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
-// UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
+// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
 func (m *Tiny) UnmarshalOwn(data []byte) error {
 	*m = Tiny{}
-	d := pbfast.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{Own: true, Apart: true}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -55,8 +52,8 @@ func (m *Tiny) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *Tiny) UnmarshalAlias(data []byte) error {
 	*m = Tiny{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -66,20 +63,20 @@ func (m *Tiny) UnmarshalAlias(data []byte) error {
 // values and maps that it, or UnmarshalReuse before, has put there. Nothing of m may be in use elsewhere, nor be there
 // twice. Strings and bytes are parts of data, as UnmarshalAlias has it.
 func (m *Tiny) UnmarshalReuse(data []byte) error {
-	var d pbfast.Decoder
-	if err := m.pbfastReuse(&d, data, pbfast.DefaultDepth); err != nil {
+	var d runtime.Decoder
+	if err := m.pbfastReuse(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
-// PbfastSize is SizeOf, for the run time.
-func (m *Tiny) PbfastSize() (n int) {
+// SizeOf returns the length of the message's encoding in bytes.
+func (m *Tiny) SizeOf() (n int) {
 	if m == nil {
 		return 0
 	}
 	if m.Serial != 0 {
-		n += 1 + pbfast.SizeVarint(m.Serial)
+		n += 1 + runtime.SizeVarint(m.Serial)
 	}
 	if math.Float64bits(m.Value) != 0 {
 		n += 1 + 8
@@ -90,7 +87,7 @@ func (m *Tiny) PbfastSize() (n int) {
 	return n + len(m.unknownFields)
 }
 
-func (m *Tiny) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
+func (m *Tiny) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
 	if m == nil {
 		return w, i
 	}
@@ -106,33 +103,33 @@ func (m *Tiny) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
 	}
 	if m.Valid {
 		i--
-		w[i] = byte(pbfast.Bit(m.Valid))
+		w[i] = byte(runtime.Bit(m.Valid))
 		i--
 		w[i] = 0x18
 	}
 	if math.Float64bits(m.Value) != 0 {
-		i = pbfast.PutFixed64(w, i, math.Float64bits(m.Value))
+		i = runtime.PutFixed64(w, i, math.Float64bits(m.Value))
 		i--
 		w[i] = 0x11
 	}
 	if m.Serial != 0 {
-		i = pbfast.PutVarint(w, i, m.Serial)
+		i = runtime.PutVarint(w, i, m.Serial)
 		i--
 		w[i] = 0x8
 	}
 	return w, i
 }
 
-func (m *Tiny) pbfastDecode(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *Tiny) pbfastDecode(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -141,14 +138,14 @@ func (m *Tiny) pbfastDecode(d *pbfast.Decoder, p []byte, depth int) error {
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.Serial = v
 		case 0x11: // value
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.Value = math.Float64frombits(v)
@@ -157,22 +154,22 @@ func (m *Tiny) pbfastDecode(d *pbfast.Decoder, p []byte, depth int) error {
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.Valid = v != 0
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
 
-func (m *Tiny) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *Tiny) pbfastReuse(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	m.unknownFields = m.unknownFields[:0]
 	m.Serial = 0
@@ -182,8 +179,8 @@ func (m *Tiny) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -192,14 +189,14 @@ func (m *Tiny) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.Serial = v
 		case 0x11: // value
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.Value = math.Float64frombits(v)
@@ -208,13 +205,13 @@ func (m *Tiny) pbfastReuse(d *pbfast.Decoder, p []byte, depth int) error {
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.Valid = v != 0
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}

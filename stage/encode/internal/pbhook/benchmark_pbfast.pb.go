@@ -6,40 +6,37 @@ package pbhook
 import (
 	protoiface "google.golang.org/protobuf/runtime/protoiface"
 	math "math"
-	pbfast "postage/pbfast"
+	runtime "postage/pbfast/runtime"
 	validutf8 "postage/pbfast/validutf8"
 	slices "slices"
 )
-
-// SizeOf returns the length of the message's encoding in bytes.
-func (m *Benchmark) SizeOf() int { return m.PbfastSize() }
 
 // MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
 func (m *Benchmark) MarshalAppend(b []byte) ([]byte, error) {
 	if m == nil {
 		return b, nil
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := e.Start(b, m)
 	w, i = m.pbfastEncode(&e, w, i)
 	return e.Finish(w, i)
 }
 
-// Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
 func (m *Benchmark) Unmarshal(data []byte) error {
 	*m = Benchmark{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, pbfast.Copy(data), nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, runtime.Copy(data), nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
-// UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
+// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
 func (m *Benchmark) UnmarshalOwn(data []byte) error {
 	*m = Benchmark{}
-	d := pbfast.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{Own: true, Apart: true}
+	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -48,42 +45,42 @@ func (m *Benchmark) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *Benchmark) UnmarshalAlias(data []byte) error {
 	*m = Benchmark{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, nil, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, nil, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
-// PbfastSize is SizeOf, for the run time.
-func (m *Benchmark) PbfastSize() (n int) {
+// SizeOf returns the length of the message's encoding in bytes.
+func (m *Benchmark) SizeOf() (n int) {
 	if m == nil {
 		return 0
 	}
 	if len(m.Message) > 0 {
 		l := len(m.Message)
-		n += 1 + l + pbfast.SizeVarint(uint64(l))
+		n += 1 + l + runtime.SizeVarint(uint64(l))
 	}
 	if m.Embedded != nil {
-		l := m.Embedded.PbfastSize()
-		n += 1 + l + pbfast.SizeVarint(uint64(l))
+		l := m.Embedded.SizeOf()
+		n += 1 + l + runtime.SizeVarint(uint64(l))
 	}
 	if m.EmbeddedMap != nil {
-		l := m.EmbeddedMap.PbfastSize()
-		n += 1 + l + pbfast.SizeVarint(uint64(l))
+		l := m.EmbeddedMap.SizeOf()
+		n += 1 + l + runtime.SizeVarint(uint64(l))
 	}
 	if m.EnumMessage != nil {
-		l := m.EnumMessage.PbfastSize()
-		n += 1 + l + pbfast.SizeVarint(uint64(l))
+		l := m.EnumMessage.SizeOf()
+		n += 1 + l + runtime.SizeVarint(uint64(l))
 	}
 	for _, v := range m.Repeated {
-		l := v.PbfastSize()
-		n += 1 + l + pbfast.SizeVarint(uint64(l))
+		l := v.SizeOf()
+		n += 1 + l + runtime.SizeVarint(uint64(l))
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *Benchmark) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
+func (m *Benchmark) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
 	if m == nil {
 		return w, i
 	}
@@ -110,7 +107,7 @@ func (m *Benchmark) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, in
 			if len(m.EmbeddedData) > 0 {
 				i -= len(m.EmbeddedData)
 				copy(w[i:], m.EmbeddedData)
-				i = pbfast.PutVarint(w, i, uint64(len(m.EmbeddedData)))
+				i = runtime.PutVarint(w, i, uint64(len(m.EmbeddedData)))
 				i--
 				w[i] = 0xa
 			}
@@ -118,7 +115,7 @@ func (m *Benchmark) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, in
 		if i < 11 {
 			w, i = e.Grow(w, i, 11)
 		}
-		i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 		i--
 		w[i] = 0x2a
 	}
@@ -136,7 +133,7 @@ func (m *Benchmark) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, in
 				w, i = e.Grow(w, i, 22+len(m.Message))
 			}
 			if m.Embedded != 0 {
-				i = pbfast.PutVarint(w, i, uint64(int64(m.Embedded)))
+				i = runtime.PutVarint(w, i, uint64(int64(m.Embedded)))
 				i--
 				w[i] = 0x10
 			}
@@ -147,7 +144,7 @@ func (m *Benchmark) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, in
 		if i < 11 {
 			w, i = e.Grow(w, i, 11)
 		}
-		i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 		i--
 		w[i] = 0x22
 	}
@@ -157,7 +154,7 @@ func (m *Benchmark) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, in
 		if i < 11 {
 			w, i = e.Grow(w, i, 11)
 		}
-		i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 		i--
 		w[i] = 0x1a
 	}
@@ -177,7 +174,7 @@ func (m *Benchmark) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, in
 			if len(m.EmbeddedData) > 0 {
 				i -= len(m.EmbeddedData)
 				copy(w[i:], m.EmbeddedData)
-				i = pbfast.PutVarint(w, i, uint64(len(m.EmbeddedData)))
+				i = runtime.PutVarint(w, i, uint64(len(m.EmbeddedData)))
 				i--
 				w[i] = 0xa
 			}
@@ -185,7 +182,7 @@ func (m *Benchmark) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, in
 		if i < 11 {
 			w, i = e.Grow(w, i, 11)
 		}
-		i = pbfast.PutVarint(w, i, uint64(len(w)-i-end))
+		i = runtime.PutVarint(w, i, uint64(len(w)-i-end))
 		i--
 		w[i] = 0x12
 	}
@@ -210,16 +207,16 @@ type pbfastBenchmarkNode struct {
 	s pbfastBenchmarkParts
 }
 
-func (m *Benchmark) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfastBenchmarkParts, depth int) error {
+func (m *Benchmark) pbfastDecode(d *runtime.Decoder, p []byte, s *pbfastBenchmarkParts, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -229,11 +226,11 @@ func (m *Benchmark) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfastBenchmark
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			m.Message = d.String(v)
 		case 0x12: // embedded
@@ -242,14 +239,15 @@ func (m *Benchmark) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfastBenchmark
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.Embedded == nil {
-				if s == nil {
-					s = new(pbfastBenchmarkParts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.Embedded = &s.Embedded
+				} else {
+					m.Embedded = new(EmbeddedMessage)
 				}
-				m.Embedded = &s.Embedded
 			}
 			if err := m.Embedded.pbfastDecode(d, v, depth); err != nil {
 				return err
@@ -260,14 +258,15 @@ func (m *Benchmark) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfastBenchmark
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.EmbeddedMap == nil {
-				if s == nil {
-					s = new(pbfastBenchmarkParts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.EmbeddedMap = &s.EmbeddedMap
+				} else {
+					m.EmbeddedMap = new(Map)
 				}
-				m.EmbeddedMap = &s.EmbeddedMap
 			}
 			if err := m.EmbeddedMap.pbfastDecode(d, v, depth); err != nil {
 				return err
@@ -278,78 +277,81 @@ func (m *Benchmark) pbfastDecode(d *pbfast.Decoder, p []byte, s *pbfastBenchmark
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if m.EnumMessage == nil {
-				if s == nil {
-					s = new(pbfastBenchmarkParts)
+				if s = runtime.Parts(d, s); s != nil {
+					m.EnumMessage = &s.EnumMessage
+				} else {
+					m.EnumMessage = new(EnumMessage)
 				}
-				m.EnumMessage = &s.EnumMessage
 			}
 			if err := m.EnumMessage.pbfastDecode(d, v, depth); err != nil {
 				return err
 			}
 		case 0x2a: // repeated
-			n := pbfast.Run(p, i, 0x2a)
+			n := runtime.Run(p, i, 0x2a)
 			m.Repeated = slices.Grow(m.Repeated, n)
-			for slab := make([]EmbeddedMessage, n); ; {
+			for slab := runtime.Slab[EmbeddedMessage](d, n); ; {
 				var v []byte
 				if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 					j := i + 1 + int(p[i])
 					v = p[i+1 : j : j]
 					i = j
-				} else if v, i = pbfast.Chunk(p, i); i < 0 {
-					return pbfast.ErrMalformed
+				} else if v, i = runtime.Chunk(p, i); i < 0 {
+					return runtime.ErrMalformed
 				}
-				e := &slab[0]
+				var e *EmbeddedMessage
+				if slab != nil {
+					e, slab = &slab[0], slab[1:]
+				} else {
+					e = new(EmbeddedMessage)
+				}
 				m.Repeated = append(m.Repeated, e)
 				if err := e.pbfastDecode(d, v, depth); err != nil {
 					return err
 				}
-				if slab = slab[1:]; len(slab) == 0 {
+				if n--; n == 0 {
 					break
 				}
 				i += 1 // its tag, as was counted
 			}
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
-func (m *EmbeddedMessage) SizeOf() int { return m.PbfastSize() }
-
 // MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
 func (m *EmbeddedMessage) MarshalAppend(b []byte) ([]byte, error) {
 	if m == nil {
 		return b, nil
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := e.Start(b, m)
 	w, i = m.pbfastEncode(&e, w, i)
 	return e.Finish(w, i)
 }
 
-// Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
 func (m *EmbeddedMessage) Unmarshal(data []byte) error {
 	*m = EmbeddedMessage{}
-	d := pbfast.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{Own: true}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
-// UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
+// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
 func (m *EmbeddedMessage) UnmarshalOwn(data []byte) error {
 	*m = EmbeddedMessage{}
-	d := pbfast.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{Own: true, Apart: true}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -358,26 +360,26 @@ func (m *EmbeddedMessage) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *EmbeddedMessage) UnmarshalAlias(data []byte) error {
 	*m = EmbeddedMessage{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
-// PbfastSize is SizeOf, for the run time.
-func (m *EmbeddedMessage) PbfastSize() (n int) {
+// SizeOf returns the length of the message's encoding in bytes.
+func (m *EmbeddedMessage) SizeOf() (n int) {
 	if m == nil {
 		return 0
 	}
 	if len(m.EmbeddedData) > 0 {
 		l := len(m.EmbeddedData)
-		n += 1 + l + pbfast.SizeVarint(uint64(l))
+		n += 1 + l + runtime.SizeVarint(uint64(l))
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *EmbeddedMessage) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
+func (m *EmbeddedMessage) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
 	if m == nil {
 		return w, i
 	}
@@ -394,23 +396,23 @@ func (m *EmbeddedMessage) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]by
 	if len(m.EmbeddedData) > 0 {
 		i -= len(m.EmbeddedData)
 		copy(w[i:], m.EmbeddedData)
-		i = pbfast.PutVarint(w, i, uint64(len(m.EmbeddedData)))
+		i = runtime.PutVarint(w, i, uint64(len(m.EmbeddedData)))
 		i--
 		w[i] = 0xa
 	}
 	return w, i
 }
 
-func (m *EmbeddedMessage) pbfastDecode(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *EmbeddedMessage) pbfastDecode(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -420,48 +422,45 @@ func (m *EmbeddedMessage) pbfastDecode(d *pbfast.Decoder, p []byte, depth int) e
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.EmbeddedData = d.Bytes(v)
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
-func (m *Map) SizeOf() int { return m.PbfastSize() }
-
 // MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
 func (m *Map) MarshalAppend(b []byte) ([]byte, error) {
 	if m == nil {
 		return b, nil
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := e.Start(b, m)
 	w, i = m.pbfastEncode(&e, w, i)
 	return e.Finish(w, i)
 }
 
-// Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
 func (m *Map) Unmarshal(data []byte) error {
 	*m = Map{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, pbfast.Copy(data), pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, runtime.Copy(data), runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
-// UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
+// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
 func (m *Map) UnmarshalOwn(data []byte) error {
 	*m = Map{}
-	d := pbfast.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{Own: true, Apart: true}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -470,27 +469,27 @@ func (m *Map) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *Map) UnmarshalAlias(data []byte) error {
 	*m = Map{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
-// PbfastSize is SizeOf, for the run time.
-func (m *Map) PbfastSize() (n int) {
+// SizeOf returns the length of the message's encoding in bytes.
+func (m *Map) SizeOf() (n int) {
 	if m == nil {
 		return 0
 	}
 	for k, _ := range m.BuiltMap {
-		e := 2 + len(k) + pbfast.SizeVarint(uint64(len(k)))
+		e := 2 + len(k) + runtime.SizeVarint(uint64(len(k)))
 		e += 8
-		n += 1 + e + pbfast.SizeVarint(uint64(e))
+		n += 1 + e + runtime.SizeVarint(uint64(e))
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *Map) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
+func (m *Map) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
 	if m == nil {
 		return w, i
 	}
@@ -503,80 +502,80 @@ func (m *Map) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
 	}
 	if len(m.BuiltMap) > 0 {
 		if e.Deterministic() {
-			keys := pbfast.SortedKeys(m.BuiltMap)
+			keys := runtime.SortedKeys(m.BuiltMap)
 			for n := len(keys) - 1; n >= 0; n-- {
-				w, i = pbfastMapBuiltMapEncode(e, w, i, keys[n], m.BuiltMap[keys[n]])
+				w, i = m.pbfastPutBuiltMap(e, w, i, keys[n], m.BuiltMap[keys[n]])
 			}
 		} else {
 			for k, v := range m.BuiltMap {
-				w, i = pbfastMapBuiltMapEncode(e, w, i, k, v)
+				w, i = m.pbfastPutBuiltMap(e, w, i, k, v)
 			}
 		}
 	}
 	return w, i
 }
 
-func pbfastMapBuiltMapEncode(e *pbfast.Encoder, w []byte, i int, k string, v float64) ([]byte, int) {
+func (*Map) pbfastPutBuiltMap(e *runtime.Encoder, w []byte, i int, k string, v float64) ([]byte, int) {
 	if i < 31+len(k) {
 		w, i = e.Grow(w, i, 31+len(k))
 	}
 	last := i
-	i = pbfast.PutFixed64(w, i, math.Float64bits(v))
+	i = runtime.PutFixed64(w, i, math.Float64bits(v))
 	i--
 	w[i] = 0x11
 	i = e.PutText(w, i, k, 0xa)
-	i = pbfast.PutVarint(w, i, uint64(last-i))
+	i = runtime.PutVarint(w, i, uint64(last-i))
 	i--
 	w[i] = 0xa
 	return w, i
 }
 
-func (m *Map) pbfastDecode(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *Map) pbfastDecode(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
 		case 0xa: // built_map
 			if m.BuiltMap == nil {
-				m.BuiltMap = make(map[string]float64, pbfast.Run(p, i, 0xa))
+				m.BuiltMap = make(map[string]float64, runtime.Run(p, i, 0xa))
 			}
 			var v []byte
 			if i < len(p) && p[i] < 0x80 && int(p[i]) < len(p)-i {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
-			if err := m.pbfastBuiltMapEntry(d, v, depth); err != nil {
+			if err := m.pbfastEntryBuiltMap(d, v, depth); err != nil {
 				return err
 			}
 		default:
 			if depth == 0 {
 				switch tag >> 3 {
 				case 1:
-					return pbfast.ErrDepth
+					return runtime.ErrDepth
 				}
 			}
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
 	return nil
 }
 
-func (m *Map) pbfastBuiltMapEntry(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *Map) pbfastEntryBuiltMap(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	var key string
 	var value float64
@@ -584,8 +583,8 @@ func (m *Map) pbfastBuiltMapEntry(d *pbfast.Decoder, p []byte, depth int) error 
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -595,23 +594,23 @@ func (m *Map) pbfastBuiltMapEntry(d *pbfast.Decoder, p []byte, depth int) error 
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			key = d.String(v)
 		case 0x11:
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			value = math.Float64frombits(v)
 		default:
-			if i = pbfast.Skip(p, i, tag); i < 0 {
-				return pbfast.ErrMalformed
+			if i = runtime.Skip(p, i, tag); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -619,35 +618,32 @@ func (m *Map) pbfastBuiltMapEntry(d *pbfast.Decoder, p []byte, depth int) error 
 	return nil
 }
 
-// SizeOf returns the length of the message's encoding in bytes.
-func (m *EnumMessage) SizeOf() int { return m.PbfastSize() }
-
 // MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
 func (m *EnumMessage) MarshalAppend(b []byte) ([]byte, error) {
 	if m == nil {
 		return b, nil
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := e.Start(b, m)
 	w, i = m.pbfastEncode(&e, w, i)
 	return e.Finish(w, i)
 }
 
-// Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
 func (m *EnumMessage) Unmarshal(data []byte) error {
 	*m = EnumMessage{}
-	d := pbfast.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{Own: true}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
-// UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
+// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
 func (m *EnumMessage) UnmarshalOwn(data []byte) error {
 	*m = EnumMessage{}
-	d := pbfast.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{Own: true, Apart: true}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -656,29 +652,29 @@ func (m *EnumMessage) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *EnumMessage) UnmarshalAlias(data []byte) error {
 	*m = EnumMessage{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
-// PbfastSize is SizeOf, for the run time.
-func (m *EnumMessage) PbfastSize() (n int) {
+// SizeOf returns the length of the message's encoding in bytes.
+func (m *EnumMessage) SizeOf() (n int) {
 	if m == nil {
 		return 0
 	}
 	if len(m.Message) > 0 {
 		l := len(m.Message)
-		n += 1 + l + pbfast.SizeVarint(uint64(l))
+		n += 1 + l + runtime.SizeVarint(uint64(l))
 	}
 	if m.Embedded != 0 {
-		n += 1 + pbfast.SizeVarint(uint64(int64(m.Embedded)))
+		n += 1 + runtime.SizeVarint(uint64(int64(m.Embedded)))
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *EnumMessage) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
+func (m *EnumMessage) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
 	if m == nil {
 		return w, i
 	}
@@ -693,7 +689,7 @@ func (m *EnumMessage) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, 
 		w, i = e.Grow(w, i, 22+len(m.Message))
 	}
 	if m.Embedded != 0 {
-		i = pbfast.PutVarint(w, i, uint64(int64(m.Embedded)))
+		i = runtime.PutVarint(w, i, uint64(int64(m.Embedded)))
 		i--
 		w[i] = 0x10
 	}
@@ -703,16 +699,16 @@ func (m *EnumMessage) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, 
 	return w, i
 }
 
-func (m *EnumMessage) pbfastDecode(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *EnumMessage) pbfastDecode(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -722,11 +718,11 @@ func (m *EnumMessage) pbfastDecode(d *pbfast.Decoder, p []byte, depth int) error
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			m.Message = d.String(v)
 		case 0x10: // embedded
@@ -734,13 +730,13 @@ func (m *EnumMessage) pbfastDecode(d *pbfast.Decoder, p []byte, depth int) error
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.Embedded = EmbeddedEnum(v)
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -749,16 +745,16 @@ func (m *EnumMessage) pbfastDecode(d *pbfast.Decoder, p []byte, depth int) error
 
 func init() {
 	file_postage_encode_hook_benchmark_proto_init()
-	pbfast.Hook((*Benchmark)(nil), &protoiface.Methods{
+	runtime.Hook((*Benchmark)(nil), &protoiface.Methods{
 		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
 			m := in.Message.Interface().(*Benchmark)
 			if m == nil {
 				return protoiface.SizeOutput{}
 			}
-			n, ok := pbfast.CachedSize(&m.sizeCache, in.Flags)
+			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
 			if !ok {
-				n = m.PbfastSize()
-				pbfast.CacheSize(&m.sizeCache, n)
+				n = m.SizeOf()
+				runtime.CacheSize(&m.sizeCache, n)
 			}
 			return protoiface.SizeOutput{Size: n}
 		},
@@ -768,7 +764,7 @@ func init() {
 				out.Buf = in.Buf
 				return out, nil
 			}
-			e := pbfast.Encoder{Flags: in.Flags}
+			e := runtime.Encoder{Flags: in.Flags}
 			w, i := e.StartCached(in.Buf, m, &m.sizeCache)
 			w, i = m.pbfastEncode(&e, w, i)
 			out.Buf, err = e.Finish(w, i)
@@ -776,22 +772,22 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*Benchmark)
-			d := pbfast.Decoder{In: &in}
-			err = m.pbfastDecode(&d, pbfast.Copy(in.Buf), nil, in.Depth)
+			d := runtime.Decoder{In: &in, Own: true, Apart: true}
+			err = m.pbfastDecode(&d, in.Buf, nil, runtime.Depth(&in))
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
 		},
 	})
-	pbfast.Hook((*EmbeddedMessage)(nil), &protoiface.Methods{
+	runtime.Hook((*EmbeddedMessage)(nil), &protoiface.Methods{
 		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
 			m := in.Message.Interface().(*EmbeddedMessage)
 			if m == nil {
 				return protoiface.SizeOutput{}
 			}
-			n, ok := pbfast.CachedSize(&m.sizeCache, in.Flags)
+			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
 			if !ok {
-				n = m.PbfastSize()
-				pbfast.CacheSize(&m.sizeCache, n)
+				n = m.SizeOf()
+				runtime.CacheSize(&m.sizeCache, n)
 			}
 			return protoiface.SizeOutput{Size: n}
 		},
@@ -801,7 +797,7 @@ func init() {
 				out.Buf = in.Buf
 				return out, nil
 			}
-			e := pbfast.Encoder{Flags: in.Flags}
+			e := runtime.Encoder{Flags: in.Flags}
 			w, i := e.StartCached(in.Buf, m, &m.sizeCache)
 			w, i = m.pbfastEncode(&e, w, i)
 			out.Buf, err = e.Finish(w, i)
@@ -809,22 +805,22 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*EmbeddedMessage)
-			d := pbfast.Decoder{In: &in, Own: true}
-			err = m.pbfastDecode(&d, in.Buf, in.Depth)
+			d := runtime.Decoder{In: &in, Own: true, Apart: true}
+			err = m.pbfastDecode(&d, in.Buf, runtime.Depth(&in))
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
 		},
 	})
-	pbfast.Hook((*Map)(nil), &protoiface.Methods{
+	runtime.Hook((*Map)(nil), &protoiface.Methods{
 		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
 			m := in.Message.Interface().(*Map)
 			if m == nil {
 				return protoiface.SizeOutput{}
 			}
-			n, ok := pbfast.CachedSize(&m.sizeCache, in.Flags)
+			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
 			if !ok {
-				n = m.PbfastSize()
-				pbfast.CacheSize(&m.sizeCache, n)
+				n = m.SizeOf()
+				runtime.CacheSize(&m.sizeCache, n)
 			}
 			return protoiface.SizeOutput{Size: n}
 		},
@@ -834,7 +830,7 @@ func init() {
 				out.Buf = in.Buf
 				return out, nil
 			}
-			e := pbfast.Encoder{Flags: in.Flags}
+			e := runtime.Encoder{Flags: in.Flags}
 			w, i := e.StartCached(in.Buf, m, &m.sizeCache)
 			w, i = m.pbfastEncode(&e, w, i)
 			out.Buf, err = e.Finish(w, i)
@@ -842,22 +838,22 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*Map)
-			d := pbfast.Decoder{In: &in}
-			err = m.pbfastDecode(&d, pbfast.Copy(in.Buf), in.Depth)
+			d := runtime.Decoder{In: &in, Own: true, Apart: true}
+			err = m.pbfastDecode(&d, in.Buf, runtime.Depth(&in))
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
 		},
 	})
-	pbfast.Hook((*EnumMessage)(nil), &protoiface.Methods{
+	runtime.Hook((*EnumMessage)(nil), &protoiface.Methods{
 		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
 			m := in.Message.Interface().(*EnumMessage)
 			if m == nil {
 				return protoiface.SizeOutput{}
 			}
-			n, ok := pbfast.CachedSize(&m.sizeCache, in.Flags)
+			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
 			if !ok {
-				n = m.PbfastSize()
-				pbfast.CacheSize(&m.sizeCache, n)
+				n = m.SizeOf()
+				runtime.CacheSize(&m.sizeCache, n)
 			}
 			return protoiface.SizeOutput{Size: n}
 		},
@@ -867,7 +863,7 @@ func init() {
 				out.Buf = in.Buf
 				return out, nil
 			}
-			e := pbfast.Encoder{Flags: in.Flags}
+			e := runtime.Encoder{Flags: in.Flags}
 			w, i := e.StartCached(in.Buf, m, &m.sizeCache)
 			w, i = m.pbfastEncode(&e, w, i)
 			out.Buf, err = e.Finish(w, i)
@@ -875,8 +871,8 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*EnumMessage)
-			d := pbfast.Decoder{In: &in, Own: true}
-			err = m.pbfastDecode(&d, in.Buf, in.Depth)
+			d := runtime.Decoder{In: &in, Own: true, Apart: true}
+			err = m.pbfastDecode(&d, in.Buf, runtime.Depth(&in))
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
 		},

@@ -5,38 +5,35 @@ package pbhook
 
 import (
 	protoiface "google.golang.org/protobuf/runtime/protoiface"
-	pbfast "postage/pbfast"
+	runtime "postage/pbfast/runtime"
 )
-
-// SizeOf returns the length of the message's encoding in bytes.
-func (m *Blob) SizeOf() int { return m.PbfastSize() }
 
 // MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
 func (m *Blob) MarshalAppend(b []byte) ([]byte, error) {
 	if m == nil {
 		return b, nil
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := e.Start(b, m)
 	w, i = m.pbfastEncode(&e, w, i)
 	return e.Finish(w, i)
 }
 
-// Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
 func (m *Blob) Unmarshal(data []byte) error {
 	*m = Blob{}
-	d := pbfast.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{Own: true}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
-// UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
+// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
 func (m *Blob) UnmarshalOwn(data []byte) error {
 	*m = Blob{}
-	d := pbfast.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{Own: true, Apart: true}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -45,26 +42,26 @@ func (m *Blob) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *Blob) UnmarshalAlias(data []byte) error {
 	*m = Blob{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
-// PbfastSize is SizeOf, for the run time.
-func (m *Blob) PbfastSize() (n int) {
+// SizeOf returns the length of the message's encoding in bytes.
+func (m *Blob) SizeOf() (n int) {
 	if m == nil {
 		return 0
 	}
 	if len(m.Data) > 0 {
 		l := len(m.Data)
-		n += 1 + l + pbfast.SizeVarint(uint64(l))
+		n += 1 + l + runtime.SizeVarint(uint64(l))
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *Blob) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
+func (m *Blob) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
 	if m == nil {
 		return w, i
 	}
@@ -81,23 +78,23 @@ func (m *Blob) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
 	if len(m.Data) > 0 {
 		i -= len(m.Data)
 		copy(w[i:], m.Data)
-		i = pbfast.PutVarint(w, i, uint64(len(m.Data)))
+		i = runtime.PutVarint(w, i, uint64(len(m.Data)))
 		i--
 		w[i] = 0xa
 	}
 	return w, i
 }
 
-func (m *Blob) pbfastDecode(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *Blob) pbfastDecode(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -107,13 +104,13 @@ func (m *Blob) pbfastDecode(d *pbfast.Decoder, p []byte, depth int) error {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.Data = d.Bytes(v)
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -122,16 +119,16 @@ func (m *Blob) pbfastDecode(d *pbfast.Decoder, p []byte, depth int) error {
 
 func init() {
 	file_postage_encode_hook_blob_proto_init()
-	pbfast.Hook((*Blob)(nil), &protoiface.Methods{
+	runtime.Hook((*Blob)(nil), &protoiface.Methods{
 		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
 			m := in.Message.Interface().(*Blob)
 			if m == nil {
 				return protoiface.SizeOutput{}
 			}
-			n, ok := pbfast.CachedSize(&m.sizeCache, in.Flags)
+			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
 			if !ok {
-				n = m.PbfastSize()
-				pbfast.CacheSize(&m.sizeCache, n)
+				n = m.SizeOf()
+				runtime.CacheSize(&m.sizeCache, n)
 			}
 			return protoiface.SizeOutput{Size: n}
 		},
@@ -141,7 +138,7 @@ func init() {
 				out.Buf = in.Buf
 				return out, nil
 			}
-			e := pbfast.Encoder{Flags: in.Flags}
+			e := runtime.Encoder{Flags: in.Flags}
 			w, i := e.StartCached(in.Buf, m, &m.sizeCache)
 			w, i = m.pbfastEncode(&e, w, i)
 			out.Buf, err = e.Finish(w, i)
@@ -149,8 +146,8 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*Blob)
-			d := pbfast.Decoder{In: &in, Own: true}
-			err = m.pbfastDecode(&d, in.Buf, in.Depth)
+			d := runtime.Decoder{In: &in, Own: true, Apart: true}
+			err = m.pbfastDecode(&d, in.Buf, runtime.Depth(&in))
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
 		},

@@ -6,39 +6,36 @@ package pbhook
 import (
 	protoiface "google.golang.org/protobuf/runtime/protoiface"
 	math "math"
-	pbfast "postage/pbfast"
+	runtime "postage/pbfast/runtime"
 	validutf8 "postage/pbfast/validutf8"
 )
-
-// SizeOf returns the length of the message's encoding in bytes.
-func (m *Metrics) SizeOf() int { return m.PbfastSize() }
 
 // MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
 func (m *Metrics) MarshalAppend(b []byte) ([]byte, error) {
 	if m == nil {
 		return b, nil
 	}
-	var e pbfast.Encoder
+	var e runtime.Encoder
 	w, i := e.Start(b, m)
 	w, i = m.pbfastEncode(&e, w, i)
 	return e.Finish(w, i)
 }
 
-// Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
 func (m *Metrics) Unmarshal(data []byte) error {
 	*m = Metrics{}
-	d := pbfast.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{Own: true}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
-// UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
+// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
 func (m *Metrics) UnmarshalOwn(data []byte) error {
 	*m = Metrics{}
-	d := pbfast.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{Own: true, Apart: true}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -47,34 +44,34 @@ func (m *Metrics) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *Metrics) UnmarshalAlias(data []byte) error {
 	*m = Metrics{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
-// PbfastSize is SizeOf, for the run time.
-func (m *Metrics) PbfastSize() (n int) {
+// SizeOf returns the length of the message's encoding in bytes.
+func (m *Metrics) SizeOf() (n int) {
 	if m == nil {
 		return 0
 	}
 	if len(m.Series) > 0 {
 		l := len(m.Series)
-		n += 1 + l + pbfast.SizeVarint(uint64(l))
+		n += 1 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.UnixMs) > 0 {
-		l := pbfast.SizeVarints(m.UnixMs)
-		n += 1 + l + pbfast.SizeVarint(uint64(l))
+		l := runtime.SizeVarints(m.UnixMs)
+		n += 1 + l + runtime.SizeVarint(uint64(l))
 	}
 	if len(m.Values) > 0 {
 		l := 8 * len(m.Values)
-		n += 1 + l + pbfast.SizeVarint(uint64(l))
+		n += 1 + l + runtime.SizeVarint(uint64(l))
 	}
 	return n + len(m.unknownFields)
 }
 
-func (m *Metrics) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
+func (m *Metrics) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
 	if m == nil {
 		return w, i
 	}
@@ -90,8 +87,8 @@ func (m *Metrics) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int)
 			w, i = e.Grow(w, i, 11+8*n)
 		}
 		end := i
-		i = pbfast.PutFixed64s(w, i, m.Values)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutFixed64s(w, i, m.Values)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i--
 		w[i] = 0x1a
 	}
@@ -100,8 +97,8 @@ func (m *Metrics) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int)
 			w, i = e.Grow(w, i, 11+10*n)
 		}
 		end := i
-		i = pbfast.PutVarints(w, i, m.UnixMs)
-		i = pbfast.PutVarint(w, i, uint64(end-i))
+		i = runtime.PutVarints(w, i, m.UnixMs)
+		i = runtime.PutVarint(w, i, uint64(end-i))
 		i--
 		w[i] = 0x12
 	}
@@ -114,16 +111,16 @@ func (m *Metrics) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int)
 	return w, i
 }
 
-func (m *Metrics) pbfastDecode(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *Metrics) pbfastDecode(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -133,11 +130,11 @@ func (m *Metrics) pbfastDecode(d *pbfast.Decoder, p []byte, depth int) error {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			if !validutf8.Valid(v) {
-				return pbfast.ErrUTF8
+				return runtime.ErrUTF8
 			}
 			m.Series = d.String(v)
 		case 0x10: // unix_ms
@@ -145,8 +142,8 @@ func (m *Metrics) pbfastDecode(d *pbfast.Decoder, p []byte, depth int) error {
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.UnixMs = append(m.UnixMs, int64(v))
 		case 0x12: // unix_ms, packed
@@ -155,17 +152,17 @@ func (m *Metrics) pbfastDecode(d *pbfast.Decoder, p []byte, depth int) error {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.UnixMs, err = pbfast.AppendVarints(m.UnixMs, v); err != nil {
+			if m.UnixMs, err = runtime.AppendVarints(m.UnixMs, v); err != nil {
 				return err
 			}
 		case 0x19: // values
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.Values = append(m.Values, math.Float64frombits(v))
@@ -175,16 +172,16 @@ func (m *Metrics) pbfastDecode(d *pbfast.Decoder, p []byte, depth int) error {
 				j := i + 1 + int(p[i])
 				v = p[i+1 : j : j]
 				i = j
-			} else if v, i = pbfast.Chunk(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Chunk(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			var err error
-			if m.Values, err = pbfast.AppendFixed64s(m.Values, v); err != nil {
+			if m.Values, err = runtime.AppendFixed64s(m.Values, v); err != nil {
 				return err
 			}
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -193,16 +190,16 @@ func (m *Metrics) pbfastDecode(d *pbfast.Decoder, p []byte, depth int) error {
 
 func init() {
 	file_postage_encode_hook_metrics_proto_init()
-	pbfast.Hook((*Metrics)(nil), &protoiface.Methods{
+	runtime.Hook((*Metrics)(nil), &protoiface.Methods{
 		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
 			m := in.Message.Interface().(*Metrics)
 			if m == nil {
 				return protoiface.SizeOutput{}
 			}
-			n, ok := pbfast.CachedSize(&m.sizeCache, in.Flags)
+			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
 			if !ok {
-				n = m.PbfastSize()
-				pbfast.CacheSize(&m.sizeCache, n)
+				n = m.SizeOf()
+				runtime.CacheSize(&m.sizeCache, n)
 			}
 			return protoiface.SizeOutput{Size: n}
 		},
@@ -212,7 +209,7 @@ func init() {
 				out.Buf = in.Buf
 				return out, nil
 			}
-			e := pbfast.Encoder{Flags: in.Flags}
+			e := runtime.Encoder{Flags: in.Flags}
 			w, i := e.StartCached(in.Buf, m, &m.sizeCache)
 			w, i = m.pbfastEncode(&e, w, i)
 			out.Buf, err = e.Finish(w, i)
@@ -220,8 +217,8 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*Metrics)
-			d := pbfast.Decoder{In: &in, Own: true}
-			err = m.pbfastDecode(&d, in.Buf, in.Depth)
+			d := runtime.Decoder{In: &in, Own: true, Apart: true}
+			err = m.pbfastDecode(&d, in.Buf, runtime.Depth(&in))
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
 		},

@@ -6,11 +6,8 @@ package pbhook
 import (
 	protoiface "google.golang.org/protobuf/runtime/protoiface"
 	math "math"
-	pbfast "postage/pbfast"
+	runtime "postage/pbfast/runtime"
 )
-
-// SizeOf returns the length of the message's encoding in bytes.
-func (m *Tiny) SizeOf() int { return m.PbfastSize() }
 
 // MarshalAppend appends the message's encoding to b, as proto.MarshalOptions{}.MarshalAppend does.
 func (m *Tiny) MarshalAppend(b []byte) ([]byte, error) {
@@ -22,32 +19,32 @@ func (m *Tiny) MarshalAppend(b []byte) ([]byte, error) {
 
 func (m *Tiny) pbfastAppend(b []byte) []byte {
 	if m.Serial != 0 {
-		b = pbfast.AppendVarint(append(b, 0x8), m.Serial)
+		b = runtime.AppendVarint(append(b, 0x8), m.Serial)
 	}
 	if math.Float64bits(m.Value) != 0 {
-		b = pbfast.AppendFixed64(append(b, 0x11), uint64(math.Float64bits(m.Value)))
+		b = runtime.AppendFixed64(append(b, 0x11), uint64(math.Float64bits(m.Value)))
 	}
 	if m.Valid {
-		b = append(b, 0x18, byte(pbfast.Bit(m.Valid)))
+		b = append(b, 0x18, byte(runtime.Bit(m.Valid)))
 	}
 	return append(b, m.unknownFields...)
 }
 
-// Unmarshal sets m to the message in data, as proto.Unmarshal does. Its strings and bytes share one copy of data.
+// Unmarshal sets m to the message in data. Its strings and bytes share one copy of data.
 func (m *Tiny) Unmarshal(data []byte) error {
 	*m = Tiny{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
-// UnmarshalOwn is Unmarshal with strings and bytes in memory of their own.
+// UnmarshalOwn is Unmarshal with all that m holds in memory of its own, as proto.Unmarshal has it.
 func (m *Tiny) UnmarshalOwn(data []byte) error {
 	*m = Tiny{}
-	d := pbfast.Decoder{Own: true}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{Own: true, Apart: true}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
@@ -56,20 +53,20 @@ func (m *Tiny) UnmarshalOwn(data []byte) error {
 // UnmarshalAlias is Unmarshal with strings and bytes that are parts of data, which must not change as long as they are in use.
 func (m *Tiny) UnmarshalAlias(data []byte) error {
 	*m = Tiny{}
-	d := pbfast.Decoder{}
-	if err := m.pbfastDecode(&d, data, pbfast.DefaultDepth); err != nil {
+	d := runtime.Decoder{}
+	if err := m.pbfastDecode(&d, data, runtime.DefaultDepth); err != nil {
 		return err
 	}
 	return nil
 }
 
-// PbfastSize is SizeOf, for the run time.
-func (m *Tiny) PbfastSize() (n int) {
+// SizeOf returns the length of the message's encoding in bytes.
+func (m *Tiny) SizeOf() (n int) {
 	if m == nil {
 		return 0
 	}
 	if m.Serial != 0 {
-		n += 1 + pbfast.SizeVarint(m.Serial)
+		n += 1 + runtime.SizeVarint(m.Serial)
 	}
 	if math.Float64bits(m.Value) != 0 {
 		n += 1 + 8
@@ -80,7 +77,7 @@ func (m *Tiny) PbfastSize() (n int) {
 	return n + len(m.unknownFields)
 }
 
-func (m *Tiny) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
+func (m *Tiny) pbfastEncode(e *runtime.Encoder, w []byte, i int) ([]byte, int) {
 	if m == nil {
 		return w, i
 	}
@@ -96,33 +93,33 @@ func (m *Tiny) pbfastEncode(e *pbfast.Encoder, w []byte, i int) ([]byte, int) {
 	}
 	if m.Valid {
 		i--
-		w[i] = byte(pbfast.Bit(m.Valid))
+		w[i] = byte(runtime.Bit(m.Valid))
 		i--
 		w[i] = 0x18
 	}
 	if math.Float64bits(m.Value) != 0 {
-		i = pbfast.PutFixed64(w, i, math.Float64bits(m.Value))
+		i = runtime.PutFixed64(w, i, math.Float64bits(m.Value))
 		i--
 		w[i] = 0x11
 	}
 	if m.Serial != 0 {
-		i = pbfast.PutVarint(w, i, m.Serial)
+		i = runtime.PutVarint(w, i, m.Serial)
 		i--
 		w[i] = 0x8
 	}
 	return w, i
 }
 
-func (m *Tiny) pbfastDecode(d *pbfast.Decoder, p []byte, depth int) error {
+func (m *Tiny) pbfastDecode(d *runtime.Decoder, p []byte, depth int) error {
 	if depth--; depth < 0 {
-		return pbfast.ErrDepth
+		return runtime.ErrDepth
 	}
 	for i := 0; i < len(p); {
 		tag := uint64(p[i])
 		i++
 		if tag >= 0x80 {
-			if tag, i = pbfast.Varint(p, i-1); i < 0 {
-				return pbfast.ErrMalformed
+			if tag, i = runtime.Varint(p, i-1); i < 0 {
+				return runtime.ErrMalformed
 			}
 		}
 		switch tag {
@@ -131,14 +128,14 @@ func (m *Tiny) pbfastDecode(d *pbfast.Decoder, p []byte, depth int) error {
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.Serial = v
 		case 0x11: // value
-			v, j := pbfast.Fixed64(p, i)
+			v, j := runtime.Fixed64(p, i)
 			if j < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 			i = j
 			m.Value = math.Float64frombits(v)
@@ -147,13 +144,13 @@ func (m *Tiny) pbfastDecode(d *pbfast.Decoder, p []byte, depth int) error {
 			if i < len(p) && p[i] < 0x80 {
 				v = uint64(p[i])
 				i++
-			} else if v, i = pbfast.Varint(p, i); i < 0 {
-				return pbfast.ErrMalformed
+			} else if v, i = runtime.Varint(p, i); i < 0 {
+				return runtime.ErrMalformed
 			}
 			m.Valid = v != 0
 		default:
 			if i = d.Unknown(p, i, tag, &m.unknownFields); i < 0 {
-				return pbfast.ErrMalformed
+				return runtime.ErrMalformed
 			}
 		}
 	}
@@ -162,16 +159,16 @@ func (m *Tiny) pbfastDecode(d *pbfast.Decoder, p []byte, depth int) error {
 
 func init() {
 	file_postage_encode_hook_tiny_proto_init()
-	pbfast.Hook((*Tiny)(nil), &protoiface.Methods{
+	runtime.Hook((*Tiny)(nil), &protoiface.Methods{
 		Size: func(in protoiface.SizeInput) protoiface.SizeOutput {
 			m := in.Message.Interface().(*Tiny)
 			if m == nil {
 				return protoiface.SizeOutput{}
 			}
-			n, ok := pbfast.CachedSize(&m.sizeCache, in.Flags)
+			n, ok := runtime.CachedSize(&m.sizeCache, in.Flags)
 			if !ok {
-				n = m.PbfastSize()
-				pbfast.CacheSize(&m.sizeCache, n)
+				n = m.SizeOf()
+				runtime.CacheSize(&m.sizeCache, n)
 			}
 			return protoiface.SizeOutput{Size: n}
 		},
@@ -186,8 +183,8 @@ func init() {
 		},
 		Unmarshal: func(in protoiface.UnmarshalInput) (out protoiface.UnmarshalOutput, err error) {
 			m := in.Message.Interface().(*Tiny)
-			d := pbfast.Decoder{In: &in}
-			err = m.pbfastDecode(&d, in.Buf, in.Depth)
+			d := runtime.Decoder{In: &in, Own: true, Apart: true}
+			err = m.pbfastDecode(&d, in.Buf, runtime.Depth(&in))
 			out.Flags = protoiface.UnmarshalInitialized
 			return out, err
 		},

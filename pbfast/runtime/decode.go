@@ -1,4 +1,4 @@
-package pbfast
+package runtime
 
 import (
 	"encoding/binary"
@@ -8,11 +8,12 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 	"google.golang.org/protobuf/runtime/protoiface"
 )
 
-// A Decoder holds the state of one decoding. It is for generated code.
+// A Decoder holds the state of one decoding.
 //
 // All indexes into the input are checked: input is hostile. Functions that read at p[i] return the
 // index after what they read, or a negative index if it is malformed.
@@ -22,8 +23,12 @@ type Decoder struct {
 	// Own says that strings and bytes are copied one by one. Otherwise they are parts of the input,
 	// which the generated method has copied whole before, unless it was told to alias it.
 	Own bool
-	// Alias says that fields with the parameter alias are still parts of the input.
-	Alias bool
+	// Apart says that messages, elements of lists and optional values are allocated one by one, so
+	// that who keeps one keeps no other. Otherwise some are allocated together.
+	Apart bool
+	// Alias says that fields with the parameter alias are still parts of the input, and Share the
+	// same of the parameter share, for which the input has been copied.
+	Alias, Share bool
 }
 
 var owning, aliasing = Decoder{Own: true}, Decoder{}
@@ -37,6 +42,31 @@ func (d *Decoder) Aliasing() *Decoder {
 		return &aliasing
 	}
 	return d
+}
+
+// Sharing is Aliasing for the parameter share.
+func (d *Decoder) Sharing() *Decoder {
+	if d.Share {
+		return &aliasing
+	}
+	return d
+}
+
+// Parts returns the room for the optional parts of a message, which is made if it is not there, or
+// nil if they are allocated one by one.
+func Parts[P any](d *Decoder, parts *P) *P {
+	if parts == nil && !d.Apart {
+		return new(P)
+	}
+	return parts
+}
+
+// Slab returns room for n elements of a list, or nil if they are allocated one by one.
+func Slab[E any](d *Decoder, n int) []E {
+	if d.Apart {
+		return nil
+	}
+	return make([]E, n)
 }
 
 func (d *Decoder) flags() protoiface.UnmarshalInputFlags {
@@ -183,7 +213,8 @@ func Skip(p []byte, i int, tag uint64) int {
 }
 
 // Fallback has protobuf-go decode one field of m: a group or an extension. depth is how much deeper
-// messages in m may be nested.
+// messages in m may be nested. The field is not copied: it may hold others that come here, and so
+// on, and copies of what is left at each level would take memory of the length's square.
 func (d *Decoder) Fallback(p []byte, i int, tag uint64, m proto.Message, depth int) (int, error) {
 	j := Skip(p, i, tag)
 	if j < 0 {
@@ -194,14 +225,56 @@ func (d *Decoder) Fallback(p []byte, i int, tag uint64, m proto.Message, depth i
 		in = *d.In
 	}
 	in.Message = m.ProtoReflect()
-	in.Buf = append(protowire.AppendVarint(nil, tag), p[i:j]...)
+	in.Buf = p[tagBegin(p, i, tag):j:j]
 	in.Flags &^= protoiface.UnmarshalAliasBuffer
 	in.Depth = depth + 1
-	if in.Resolver == nil {
-		in.Resolver = protoregistry.GlobalTypes
-	}
+	in.Resolver = withDepth(in.Resolver, depth)
 	_, err := Original(in.Message).Unmarshal(in)
 	return j, err
+}
+
+// A resolver finds extensions, as protoiface.UnmarshalInput has it.
+type resolver interface {
+	FindExtensionByName(protoreflect.FullName) (protoreflect.ExtensionType, error)
+	FindExtensionByNumber(protoreflect.FullName, protoreflect.FieldNumber) (protoreflect.ExtensionType, error)
+}
+
+// A deepResolver also says how much deeper messages may be nested. protobuf-go starts to count
+// again at each message that is an extension, so that one that holds itself there has no limit but
+// the stack's; it hands on the resolver, though.
+type deepResolver struct {
+	resolver
+	depth int
+}
+
+func withDepth(r resolver, depth int) resolver {
+	switch outer, ok := r.(*deepResolver); {
+	case ok:
+		r = outer.resolver
+	case r == nil:
+		r = protoregistry.GlobalTypes
+	}
+	return &deepResolver{r, depth}
+}
+
+// Depth is how deeply messages may be nested in that of a call.
+func Depth(in *protoiface.UnmarshalInput) int {
+	if r, ok := in.Resolver.(*deepResolver); ok {
+		return min(in.Depth, r.depth)
+	}
+	return in.Depth
+}
+
+// tagBegin returns where the tag that ends before p[i] begins. It may have been written in more
+// bytes than it needs.
+func tagBegin(p []byte, i int, tag uint64) int {
+	k := i - 1
+	for {
+		if v, n := protowire.ConsumeVarint(p[k:i]); v == tag && n == i-k {
+			return k
+		}
+		k--
+	}
 }
 
 // Foreign decodes v into m, whose code another generator made. depth is how much deeper the message

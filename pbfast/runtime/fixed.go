@@ -1,4 +1,4 @@
-package pbfast
+package runtime
 
 import (
 	"encoding/binary"

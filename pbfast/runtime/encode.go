@@ -1,4 +1,4 @@
-package pbfast
+package runtime
 
 import (
 	"cmp"
@@ -18,7 +18,7 @@ import (
 // write.
 const smallBytes = 4096
 
-// An Encoder holds the state of one encoding. It is for generated code.
+// An Encoder holds the state of one encoding.
 //
 // A message is written from its last byte to its first, so that the length of a part is known when
 // it has to be written. Generated functions pass on the window w, which ends where the message
@@ -30,15 +30,15 @@ type Encoder struct {
 
 	buf   []byte // all of it, to its capacity
 	start int    // where the message is to begin: before it is the caller's
-	root  Sizer  // until the size has been asked for
+	root  sizer  // until the size has been asked for
 	err   error
 }
 
-// A Sizer knows the length of its encoding in bytes.
-type Sizer interface{ PbfastSize() int }
+// A sizer knows the length of its encoding in bytes.
+type sizer interface{ SizeOf() int }
 
 // Start returns the window for a message that is to be appended to b.
-func (e *Encoder) Start(b []byte, root Sizer) (w []byte, i int) {
+func (e *Encoder) Start(b []byte, root sizer) (w []byte, i int) {
 	e.buf, e.start, e.root = b[:cap(b)], len(b), root
 	i = min(cap(b)-len(b), smallBytes)
 	return e.buf[e.start : e.start+i : e.start+i], i
@@ -52,7 +52,7 @@ func (e *Encoder) StartSized(b []byte, size int) (w []byte, i int) {
 }
 
 // StartCached is StartSized if the size is in cache, else Start.
-func (e *Encoder) StartCached(b []byte, root Sizer, cache *int32) (w []byte, i int) {
+func (e *Encoder) StartCached(b []byte, root sizer, cache *int32) (w []byte, i int) {
 	if size, ok := CachedSize(cache, e.Flags); ok {
 		return e.StartSized(b, size)
 	}
@@ -97,7 +97,7 @@ func (e *Encoder) Grow(w []byte, i, need int) ([]byte, int) {
 	if e.root == nil {
 		return w, i
 	}
-	size := e.root.PbfastSize()
+	size := e.root.SizeOf()
 	e.root = nil
 	return e.widen(w, i, max(size, len(w)-i))
 }
@@ -140,7 +140,9 @@ func (e *Encoder) Deterministic() bool { return e.Flags&protoiface.MarshalDeterm
 func (e *Encoder) Fallback(w []byte, i int, m proto.Message) ([]byte, int) {
 	r := m.ProtoReflect()
 	methods := Original(r)
-	size := methods.Size(protoiface.SizeInput{Message: r, Flags: e.Flags &^ protoiface.MarshalUseCachedSize}).Size
+	// With MarshalUseCachedSize the size is that which the caller's call of Size left in r: asked
+	// for anew at each level, a deep message would take time of its depth's square.
+	size := methods.Size(protoiface.SizeInput{Message: r, Flags: e.Flags}).Size
 	w, i = e.room(w, i, size)
 	out, err := methods.Marshal(protoiface.MarshalInput{
 		Message: r,
@@ -152,7 +154,7 @@ func (e *Encoder) Fallback(w []byte, i int, m proto.Message) ([]byte, int) {
 
 // Foreign writes m, whose code another generator made, by proto.MarshalAppend.
 func (e *Encoder) Foreign(w []byte, i int, m proto.Message) ([]byte, int) {
-	o := proto.MarshalOptions{AllowPartial: true, Deterministic: e.Deterministic()}
+	o := proto.MarshalOptions{AllowPartial: true, Deterministic: e.Deterministic(), UseCachedSize: e.Flags&protoiface.MarshalUseCachedSize != 0}
 	size := o.Size(m)
 	w, i = e.room(w, i, size)
 	o.UseCachedSize = true

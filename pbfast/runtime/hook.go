@@ -1,4 +1,4 @@
-package pbfast
+package runtime
 
 import (
 	"fmt"
@@ -23,7 +23,7 @@ func Original(m protoreflect.Message) *protoiface.Methods {
 }
 
 // Hook makes proto.Marshal, proto.Unmarshal and proto.Size of messages like m use the given
-// methods. It is for generated code, from an init function.
+// methods. Generated code calls it from init functions.
 //
 // protobuf-go keeps one table of methods for a type, in its MessageInfo, and uses it for every
 // operation, but does not promise to. So Hook first puts methods there that only note that they

@@ -1,0 +1,326 @@
+package pbfast_test
+
+import (
+	"bytes"
+	"errors"
+	"reflect"
+	"runtime"
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoregistry"
+	"google.golang.org/protobuf/runtime/protoiface"
+
+	"postage/pbfast"
+	"postage/pbfast/internal/differ"
+	"postage/pbfast/internal/testmessages/memory"
+	"postage/pbfast/internal/testmessages/memoryplain"
+	"postage/pbfast/internal/testmessages/proto3"
+	fast "postage/pbfast/runtime"
+)
+
+// allocated is how many bytes f allocates, and live how much more heap is in use after it.
+func allocated(f func()) (total, live int64) {
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	f()
+	runtime.ReadMemStats(&after)
+	total = int64(after.TotalAlloc - before.TotalAlloc)
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	return total, int64(after.HeapAlloc) - int64(before.HeapAlloc)
+}
+
+// nested is a message that holds itself in extensions, so many times. A tag may be written in more
+// bytes than it needs.
+func nested(depth int, tag []byte, group bool) []byte {
+	var tail [][]byte
+	inner := []byte("\n\x01a\x12\x01b\x1a\x01c")
+	size := len(inner)
+	for range depth {
+		var head []byte
+		if group {
+			head = protowire.AppendTag(nil, 102, protowire.StartGroupType)
+			head = protowire.AppendTag(head, 1, protowire.BytesType)
+			head = protowire.AppendVarint(head, uint64(size))
+			size += 2
+		} else {
+			head = protowire.AppendVarint(bytes.Clone(tag), uint64(size))
+		}
+		head = append([]byte("\n\x01a\x12\x01b\x1a\x01c"), head...)
+		size += len(head)
+		tail = append(tail, head)
+	}
+	out := make([]byte, 0, size)
+	for i := len(tail) - 1; i >= 0; i-- {
+		out = append(out, tail[i]...)
+	}
+	out = append(out, inner...)
+	if group {
+		for range depth {
+			out = protowire.AppendTag(out, 102, protowire.EndGroupType)
+		}
+	}
+	return out
+}
+
+var nestings = map[string]struct {
+	tag   []byte
+	group bool
+}{
+	"an extension":            {protowire.AppendTag(nil, 100, protowire.BytesType), false},
+	"a repeated one":          {protowire.AppendTag(nil, 101, protowire.BytesType), false},
+	"a group":                 {nil, true},
+	"a tag in too many bytes": {[]byte{0xa2, 0x86, 0x80, 0x00}, false},
+}
+
+// A message that holds itself in extensions takes memory in proportion to its length, however deep
+// it is: each level has nothing but its own fields.
+func TestMemoryOfNestedExtensions(t *testing.T) {
+	const depth = 2000
+	for name, c := range nestings {
+		data := nested(depth, c.tag, c.group)
+		want := new(memoryplain.M)
+		theirTotal, theirLive := allocated(func() {
+			if err := proto.Unmarshal(data, want); err != nil {
+				t.Fatal(name, err)
+			}
+		})
+		for way, decode := range map[string]func([]byte, *memory.M) error{
+			"proto.Unmarshal": func(data []byte, m *memory.M) error { return proto.Unmarshal(data, m) },
+			"Unmarshal":       func(data []byte, m *memory.M) error { return m.Unmarshal(data) },
+			"UnmarshalOwn":    func(data []byte, m *memory.M) error { return m.UnmarshalOwn(data) },
+			"UnmarshalAlias":  func(data []byte, m *memory.M) error { return m.UnmarshalAlias(data) },
+		} {
+			got := new(memory.M)
+			total, live := allocated(func() {
+				if err := decode(data, got); err != nil {
+					t.Fatal(name, err)
+				}
+			})
+			n := int64(len(data))
+			t.Logf("%s, %s: %d bytes of input: %d bytes a byte allocated, %d in use after; protobuf-go %d and %d",
+				name, way, n, total/n, live/n, theirTotal/n, theirLive/n)
+			if total > 100*n || live > 100*n {
+				t.Errorf("%s, %s: %d bytes allocated and %d in use for %d of input", name, way, total, live, n)
+			}
+			if back, err := proto.Marshal(got); err != nil || len(back) > len(data) || proto.Size(want) != len(back) {
+				t.Errorf("%s, %s: decoded to something else, %v", name, way, err)
+			}
+		}
+		runtime.KeepAlive(want)
+	}
+}
+
+// Nesting by extensions has the limit that all nesting has, where protobuf-go has none but the end
+// of the stack, and of the process with it.
+func TestDepthOfNestedExtensions(t *testing.T) {
+	for name, c := range nestings {
+		within, beyond := nested(4999, c.tag, c.group), nested(10_001, c.tag, c.group)
+		for way, decode := range map[string]func([]byte, *memory.M) error{
+			"proto.Unmarshal": func(data []byte, m *memory.M) error { return proto.Unmarshal(data, m) },
+			"UnmarshalAlias":  func(data []byte, m *memory.M) error { return m.UnmarshalAlias(data) },
+			"UnmarshalReuse":  func(data []byte, m *memory.M) error { return m.UnmarshalReuse(data) },
+		} {
+			if err := decode(within, new(memory.M)); err != nil {
+				t.Errorf("%s, %s: 4,999 levels: %v", name, way, err)
+			}
+			if err := decode(beyond, new(memory.M)); !errors.Is(err, pbfast.ErrDepth) {
+				t.Errorf("%s, %s: 10,001 levels: error %v, want that of too deep nesting", name, way, err)
+			}
+		}
+		o := proto.UnmarshalOptions{RecursionLimit: 8, Resolver: protoregistry.GlobalTypes}
+		if err := o.Unmarshal(nested(3, c.tag, c.group), new(memory.M)); err != nil {
+			t.Errorf("%s: 3 levels of 8: %v", name, err)
+		}
+		if err := o.Unmarshal(nested(8, c.tag, c.group), new(memory.M)); !errors.Is(err, pbfast.ErrDepth) {
+			t.Errorf("%s: 8 levels of 8: error %v", name, err)
+		}
+	}
+}
+
+// Encoding it asks for the size of each level a few times, however deep it is.
+func TestSizesOfNestedExtensions(t *testing.T) {
+	methods := fast.Original(new(memory.M).ProtoReflect())
+	size, asked := methods.Size, 0
+	methods.Size = func(in protoiface.SizeInput) protoiface.SizeOutput {
+		if in.Flags&protoiface.MarshalUseCachedSize == 0 {
+			asked++
+		}
+		return size(in)
+	}
+	defer func() { methods.Size = size }()
+	const depth = 300
+	for name, c := range nestings {
+		m := new(memory.M)
+		if err := proto.Unmarshal(nested(depth, c.tag, c.group), m); err != nil {
+			t.Fatal(err)
+		}
+		asked = 0
+		if data, err := m.MarshalAppend(nil); err != nil || len(data) != proto.Size(m) {
+			t.Fatal(name, err)
+		}
+		t.Logf("%s: %d sizes of %d levels", name, asked, depth)
+		if asked > 5*depth {
+			t.Errorf("%s: %d sizes are asked for of %d levels", name, asked, depth)
+		}
+	}
+}
+
+// What a program keeps of messages that it decoded holds no more memory than with protobuf-go.
+func TestMemoryKeptByParts(t *testing.T) {
+	const copies, blob = 20, 1 << 18
+	part := func() *memory.Part {
+		return &memory.Part{Name: proto.String("ten bytes."), Number: proto.Int64(1)}
+	}
+	big := func() *memory.Part { return &memory.Part{Blob: make([]byte, blob)} }
+	m := &memory.Whole{
+		Name: proto.String("ten bytes."), Blob: make([]byte, blob), Part: part(), Second: big(),
+		Parts: []*memory.Part{part(), big()}, Names: []string{"ten bytes.", strings.Repeat("x", blob)},
+		ByName: map[string]*memory.Part{"ten bytes.": part(), "other": big()},
+		Choice: &memory.Whole_Chosen{Chosen: part()}, Number: proto.Int32(1), Other: proto.String(strings.Repeat("x", blob)),
+	}
+	m.Part.Inner = &memory.Inner{Name: proto.String("ten bytes.")}
+	data, err := proto.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	get := func(m any, field string) any { return reflect.ValueOf(m).Elem().FieldByName(field).Interface() }
+	first := func(list any) any { return reflect.ValueOf(list).Index(0).Interface() }
+	keep := map[string]func(m proto.Message) any{
+		"a string":            func(m proto.Message) any { return *get(m, "Name").(*string) },
+		"a string's pointer":  func(m proto.Message) any { return get(m, "Name") },
+		"a number's pointer":  func(m proto.Message) any { return get(m, "Number") },
+		"a message":           func(m proto.Message) any { return get(m, "Part") },
+		"a message within":    func(m proto.Message) any { return get(get(m, "Part"), "Inner") },
+		"a clone":             func(m proto.Message) any { return proto.Clone(get(m, "Part").(proto.Message)) },
+		"an element":          func(m proto.Message) any { return first(get(m, "Parts")) },
+		"an element's string": func(m proto.Message) any { return *get(first(get(m, "Parts")), "Name").(*string) },
+		"one of the strings":  func(m proto.Message) any { return first(get(m, "Names")) },
+		"a oneof's message":   func(m proto.Message) any { return get(get(m, "Choice"), "Chosen") },
+		"a map's value": func(m proto.Message) any {
+			return reflect.ValueOf(get(m, "ByName")).MapIndex(reflect.ValueOf("ten bytes.")).Interface()
+		},
+		"a map's key": func(m proto.Message) any {
+			for _, key := range reflect.ValueOf(get(m, "ByName")).MapKeys() {
+				if key.Len() == len("ten bytes.") {
+					return key.String()
+				}
+			}
+			return nil
+		},
+	}
+	kept := func(fresh func() proto.Message, decode func([]byte, proto.Message) error, part func(proto.Message) any) int64 {
+		var parts []any
+		_, live := allocated(func() {
+			for range copies {
+				m := fresh()
+				if err := decode(data, m); err != nil {
+					t.Fatal(err)
+				}
+				parts = append(parts, part(m))
+			}
+		})
+		runtime.KeepAlive(parts)
+		return live / copies
+	}
+	whole := func() proto.Message { return new(memory.Whole) }
+	for name, part := range keep {
+		theirs := kept(func() proto.Message { return new(memoryplain.Whole) }, proto.Unmarshal, part)
+		for way, decode := range map[string]func([]byte, proto.Message) error{
+			"proto.Unmarshal": proto.Unmarshal,
+			"UnmarshalVT":     func(data []byte, m proto.Message) error { return m.(differ.Message).UnmarshalVT(data) },
+			"UnmarshalOwn":    func(data []byte, m proto.Message) error { return m.(differ.Message).UnmarshalOwn(data) },
+		} {
+			ours := kept(whole, decode, part)
+			t.Logf("%s of a message of %d bytes, %s: keeps %d bytes, with protobuf-go %d", name, len(data), way, ours, theirs)
+			if ours > theirs+4096 {
+				t.Errorf("%s of a message of %d bytes, %s: keeps %d bytes, with protobuf-go %d", name, len(data), way, ours, theirs)
+			}
+		}
+	}
+}
+
+// Who asks to share gets it: proto.Unmarshal then keeps one copy of the input, for the message that
+// was named and for no other.
+func TestShareOptions(t *testing.T) {
+	const blob = 1 << 18
+	for name, c := range map[string]struct {
+		m     proto.Message
+		kept  func(proto.Message) any
+		whole bool // the input is kept
+	}{
+		"a message": {
+			&memory.Shared{Name: proto.String("ten bytes."), Blob: make([]byte, blob)},
+			func(m proto.Message) any { return m.(*memory.Shared).GetName() }, true,
+		},
+		"a field": {
+			&memory.PartlyShared{Shared: proto.String("ten bytes."), Blob: make([]byte, blob)},
+			func(m proto.Message) any { return m.(*memory.PartlyShared).GetShared() }, true,
+		},
+		"another field": {
+			&memory.PartlyShared{Name: proto.String("ten bytes."), Blob: make([]byte, blob)},
+			func(m proto.Message) any { return m.(*memory.PartlyShared).GetName() }, false,
+		},
+	} {
+		data, err := proto.Marshal(c.m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var part any
+		_, live := allocated(func() {
+			input, m := bytes.Clone(data), differ.Fresh(c.m)
+			if err := proto.Unmarshal(input, m); err != nil {
+				t.Fatal(err)
+			}
+			clear(input)
+			if !proto.Equal(m, c.m) {
+				t.Errorf("%s: it changes with the input", name)
+			}
+			part = c.kept(m)
+		})
+		runtime.KeepAlive([]any{part, data, c.m})
+		if whole := live > blob/2; whole != c.whole {
+			t.Errorf("%s: a string of a message of %d bytes keeps %d", name, len(data), live)
+		}
+	}
+}
+
+// No input makes a decoder allocate more than a fixed multiple of its length.
+func TestMemoryPerInputByte(t *testing.T) {
+	const n = 100_000
+	field := func(number protowire.Number, value string) []byte {
+		return []byte(strings.Repeat(string(protowire.AppendString(protowire.AppendTag(nil, number, protowire.BytesType), value)), n))
+	}
+	nested := []byte{}
+	for range 5_000 {
+		nested = protowire.AppendBytes(protowire.AppendTag(nil, 27, protowire.BytesType), nested)
+	}
+	for name, data := range map[string][]byte{
+		"empty repeated messages":  field(48, ""),
+		"empty recursive messages": field(27, ""),
+		"empty map entries":        field(69, ""),
+		"empty strings":            field(44, ""),
+		"two kinds in turn":        bytes.Repeat(append(field(48, "")[:3:3], field(44, "")[:3]...), n),
+		"a packed field":           field(31, strings.Repeat("\x00", 10)),
+		"unknown fields":           field(4000, ""),
+		"nested messages":          nested,
+		"a length that lies":       append(field(44, "")[:2], 0xff, 0xff, 0xff, 0x7f),
+	} {
+		var before, after runtime.MemStats
+		m := new(proto3.TestAllTypesProto3)
+		runtime.ReadMemStats(&before)
+		_ = m.Unmarshal(data)
+		runtime.ReadMemStats(&after)
+		// What the message itself and the test's own machinery take does not grow with the input.
+		ratio := float64(int64(after.TotalAlloc-before.TotalAlloc)-64<<10) / float64(len(data))
+		t.Logf("%s: %.1f bytes a byte", name, ratio)
+		if ratio > 600 {
+			t.Errorf("%s: %.0f bytes are allocated for each byte of input", name, ratio)
+		}
+		runtime.KeepAlive(m)
+	}
+}
