@@ -17,6 +17,7 @@ import (
 // The server counts each visitor's requests in a cookie. Every visitor keeps its own count, by
 // every protocol and from one run to the next.
 func TestCookies(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		proto, scheme string
 		visitors      int
@@ -113,6 +114,7 @@ func TestCookies(t *testing.T) {
 
 // A name and a password in the URL are sent by every protocol.
 func TestBasicAuth(t *testing.T) {
+	t.Parallel()
 	for _, cookies := range []bool{false, true} {
 		for _, proto := range []string{"http1", "http2"} {
 			server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -102,6 +102,7 @@ func streams(t *testing.T, method, body string, messages int, timeout time.Durat
 // Streams of all three kinds are requests. Their messages are counted, and measured where one
 // answers another or follows it.
 func TestStreams(t *testing.T) {
+	t.Parallel()
 	r := streams(t, "FullDuplexCall", `{"payload":{"body":"cG9zdGFnZQ=="}}`, 8, 0)
 	if r.Failed() > 0 || r.Statuses[okStatus] != 20 || r.Sent != 160 || r.Received != 160 || r.MessageLatency.TotalCount() != 160 {
 		t.Errorf("bidirectional: %+v", r)
@@ -130,6 +131,7 @@ func TestStreams(t *testing.T) {
 
 // How a stream fails is reported by its status, or by what the client saw.
 func TestStreamFailures(t *testing.T) {
+	t.Parallel()
 	for body, want := range map[string]string{
 		"ZmFpbA==": "ResourceExhausted: enough",
 		"aGFuZw==": "no answer within 50ms",

@@ -12,6 +12,7 @@ import (
 // A header that is called steady leaves the table alone, and one that adds to it is not called
 // steady.
 func TestSteady(t *testing.T) {
+	t.Parallel()
 	var block bytes.Buffer
 	e := hpack.NewEncoder(&block)
 	write := func(fields ...hpack.HeaderField) []byte {
@@ -42,6 +43,7 @@ func TestSteady(t *testing.T) {
 
 // gRPC's headers and trailers alternate, and both are known.
 func TestHeadersTakeTurns(t *testing.T) {
+	t.Parallel()
 	var block bytes.Buffer
 	e := hpack.NewEncoder(&block)
 	c := &http2Conn{}
@@ -65,6 +67,7 @@ func TestHeadersTakeTurns(t *testing.T) {
 // A header that adds the same fields to the table each time, as nginx's do, is decoded once. Other
 // headers find the table as if all headers had been decoded.
 func TestHeadersThatAddToTheTable(t *testing.T) {
+	t.Parallel()
 	adding := func(name byte, value string) []byte { // a literal with indexing
 		return append([]byte{0x40, 1, name, byte(len(value))}, value...)
 	}

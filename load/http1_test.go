@@ -45,6 +45,7 @@ func FuzzHTTP1(f *testing.F) {
 
 // Chunks decide how long a body is, whatever else the header says: RFC 9112 section 6.3.
 func TestChunksOverrideLength(t *testing.T) {
+	t.Parallel()
 	const next = "HTTP/1.1 204 No Content\r\n\r\n"
 	for _, fields := range []string{
 		"Transfer-Encoding: chunked\r\nContent-Length: 2\r\n", "Content-Length: 2\r\nTransfer-Encoding: chunked\r\n",

@@ -58,6 +58,7 @@ func refuseTwice(t *testing.T) (u *url.URL, requests *atomic.Int64) {
 // Every request is counted once, whatever becomes of its connection. A request that may be repeated
 // succeeds if no part of an answer had come; one that may not be repeated fails.
 func TestConnectionsThatEnd(t *testing.T) {
+	t.Parallel()
 	for _, method := range []string{http.MethodGet, http.MethodPost} {
 		engines(t, func(t *testing.T, portable bool) {
 			u, requests := refuseTwice(t)
@@ -83,6 +84,7 @@ func TestConnectionsThatEnd(t *testing.T) {
 
 // An interruption ends a loop at once, and all requests that were due are accounted for.
 func TestInterruptHanging(t *testing.T) {
+	t.Parallel()
 	engines(t, func(t *testing.T, portable bool) {
 		u, _ := hanging(t)
 		pool, err := Open(t.Context(), &Target{portable: portable, Proto: "http1", Conns: 5, Streams: 1, Request: Request{Method: http.MethodGet, URL: u}})
@@ -102,8 +104,8 @@ func TestInterruptHanging(t *testing.T) {
 
 // 10,000 connections at 20,000 requests a second: on time, and at most 40 KB each.
 func TestManyConnections(t *testing.T) {
-	if os.Getenv("POSTAGE_LONG") == "" {
-		t.Skip("wants a machine with nothing else to do: POSTAGE_LONG=1")
+	if os.Getenv("POSTAGE_LONG") != "hours" {
+		t.Skip("wants a machine with nothing else to do: POSTAGE_LONG=hours")
 	}
 	const conns = 10_000
 	var files unix.Rlimit

@@ -22,6 +22,7 @@ func silent(s *script, _ int) {
 // A silent server is not waited for longer than asked. Whatever it did not answer has failed: what
 // was sent, what found no room on a line, and what found none in the backlog.
 func TestNoAnswer(t *testing.T) {
+	t.Parallel()
 	engines(t, func(t *testing.T, portable bool) {
 		for _, proto := range []string{"http1", "http2"} {
 			for _, n := range []int64{2, 100, backlog + 10_000} {
@@ -94,6 +95,7 @@ func (c lateEnd) Read(p []byte) (int, error) {
 
 // Requests under way when patience ends have failed, and are waited for until that is known.
 func TestNoAnswerIsKnownLate(t *testing.T) {
+	t.Parallel()
 	u := scripted(t, silent)
 	unanswered(t, 3, getting(t, u, 10, func(ctx context.Context) (net.Conn, error) {
 		conn, err := dialTCP(ctx, u)
@@ -103,6 +105,7 @@ func TestNoAnswerIsKnownLate(t *testing.T) {
 
 // So have requests that are to be sent again and have no connection until patience ends.
 func TestNoAnswerAfterGoAway(t *testing.T) {
+	t.Parallel()
 	u := scripted(t, func(s *script, _ int) {
 		_ = s.WriteSettings()
 		for range 3 {
@@ -124,6 +127,7 @@ func TestNoAnswerAfterGoAway(t *testing.T) {
 // A connection that the server leaves finishes its requests, even if no other can be made for the
 // rest.
 func TestGoAwayWithoutAnother(t *testing.T) {
+	t.Parallel()
 	refused := make(chan struct{})
 	u := scripted(t, func(s *script, _ int) {
 		_ = s.WriteSettings()

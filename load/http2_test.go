@@ -130,6 +130,7 @@ func wantOnly(t *testing.T, r *Result, n int64, reason string) {
 // A server that goes away answers some streams; the other requests are sent again over another
 // connection.
 func TestGoAway(t *testing.T) {
+	t.Parallel()
 	engines(t, func(t *testing.T, portable bool) {
 		var connections atomic.Int64
 		u := scripted(t, func(s *script, n int) {
@@ -157,6 +158,7 @@ func TestGoAway(t *testing.T) {
 }
 
 func TestHTTP2Failures(t *testing.T) {
+	t.Parallel()
 	engines(t, func(t *testing.T, portable bool) {
 		for name, test := range map[string]struct {
 			play func(s *script, id uint32)
@@ -197,6 +199,7 @@ func TestHTTP2Failures(t *testing.T) {
 // Answers in the forms that HTTP/2 allows: early hints, CONTINUATION, padding, trailers, and tables
 // of another size, in which the same octets mean another field later.
 func TestHTTP2Answers(t *testing.T) {
+	t.Parallel()
 	engines(t, func(t *testing.T, portable bool) {
 		u := scripted(t, func(s *script, _ int) {
 			_ = s.WriteSettings(h2.Setting{ID: h2.SettingHeaderTableSize, Val: 0}, h2.Setting{ID: h2.SettingMaxConcurrentStreams, Val: 1})
@@ -221,6 +224,7 @@ func TestHTTP2Answers(t *testing.T) {
 
 // A body is sent as the windows of its stream and its connection allow, some octets at a time.
 func TestHTTP2Windows(t *testing.T) {
+	t.Parallel()
 	engines(t, func(t *testing.T, portable bool) {
 		body := bytes.Repeat([]byte("0123456789"), 7000) // more than a connection's first window
 		var got atomic.Int64
@@ -261,6 +265,7 @@ func TestHTTP2Windows(t *testing.T) {
 
 // Large bodies both ways, against net/http.
 func TestHTTP2Large(t *testing.T) {
+	t.Parallel()
 	engines(t, func(t *testing.T, portable bool) {
 		server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if n, err := io.Copy(w, r.Body); err != nil || n != 3<<20 || r.ProtoMajor != 2 {
@@ -282,6 +287,7 @@ func TestHTTP2Large(t *testing.T) {
 
 // A server that speaks HTTP/1.1 is recognised by its answer.
 func TestHTTP2AgainstHTTP1(t *testing.T) {
+	t.Parallel()
 	engines(t, func(t *testing.T, portable bool) {
 		server := httptest.NewServer(http.NotFoundHandler())
 		defer server.Close()
@@ -295,6 +301,7 @@ func TestHTTP2AgainstHTTP1(t *testing.T) {
 
 // A server that hangs up at once is asked again and again, and the failures are counted.
 func TestHTTP2HangsUp(t *testing.T) {
+	t.Parallel()
 	engines(t, func(t *testing.T, portable bool) {
 		var n atomic.Int64
 		u := scripted(t, func(s *script, _ int) {
@@ -317,6 +324,7 @@ func TestHTTP2HangsUp(t *testing.T) {
 
 // Stream numbers run out. The requests then go over another connection.
 func TestHTTP2StreamsRunOut(t *testing.T) {
+	t.Parallel()
 	engines(t, func(t *testing.T, portable bool) {
 		var connections atomic.Int64
 		u := scripted(t, func(s *script, _ int) {
@@ -349,6 +357,7 @@ func TestHTTP2StreamsRunOut(t *testing.T) {
 }
 
 func TestRefusedConnection(t *testing.T) {
+	t.Parallel()
 	engines(t, func(t *testing.T, portable bool) {
 		for _, proto := range []string{"http1", "http2"} {
 			r := sent(t, portable, &url.URL{Scheme: "http", Host: "127.0.0.1:1"}, 3, 1, func(t *Target) { t.Proto = proto })
@@ -360,6 +369,7 @@ func TestRefusedConnection(t *testing.T) {
 // The number of streams under way is a guess until the server's SETTINGS come, and unlimited then
 // unless they say otherwise: RFC 9113 section 6.5.2.
 func TestHTTP2StreamLimit(t *testing.T) {
+	t.Parallel()
 	l := newHTTP2([]http2Request{{}}, func() int { return 0 }, 500, succeeded, nil)
 	c := newHTTP2Conn(l, discard{})
 	for range 100 {
@@ -391,6 +401,7 @@ func TestHTTP2StreamLimit(t *testing.T) {
 }
 
 func TestGRPCAnswers(t *testing.T) {
+	t.Parallel()
 	engines(t, func(t *testing.T, portable bool) {
 		message := []byte{0, 0, 0, 0, 2, 8, 1}
 		for name, test := range map[string]struct {
@@ -436,6 +447,7 @@ func TestGRPCAnswers(t *testing.T) {
 }
 
 func TestHeadersThatDoNotFit(t *testing.T) {
+	t.Parallel()
 	u := &url.URL{Scheme: "http", Host: "127.0.0.1:1"}
 	for _, test := range []struct{ proto, name, value, want string }{
 		{"http2", "Connection", "close", "not allowed in HTTP/2"},
@@ -456,6 +468,7 @@ func TestHeadersThatDoNotFit(t *testing.T) {
 
 // An idle connection that the server has closed does not fail a request that may be sent twice.
 func TestIdleConnectionIsReplaced(t *testing.T) {
+	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "ok") }))
 	defer server.Close()
 	u, err := url.Parse(server.URL)

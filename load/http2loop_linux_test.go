@@ -27,6 +27,7 @@ func http2Line(line Line) *http2 {
 // Requests that are to be sent again have no connection until patience ends, and those on a
 // connection that the server leaves have no answer. A loop fails them all.
 func TestLoopGivesUpAfterGoAway(t *testing.T) {
+	t.Parallel()
 	u := scripted(t, func(s *script, _ int) {
 		_ = s.WriteSettings()
 		first, _ := s.request()
@@ -60,6 +61,7 @@ func TestLoopGivesUpAfterGoAway(t *testing.T) {
 // A server that leaves its connection after every few requests loses none of them, and the loop
 // uses the places of closed connections again.
 func TestLoopReplacesConnections(t *testing.T) {
+	t.Parallel()
 	var connections atomic.Int64
 	u := scripted(t, func(s *script, _ int) {
 		connections.Add(1)
@@ -91,6 +93,7 @@ func TestLoopReplacesConnections(t *testing.T) {
 
 // With TLS, a loop sends and receives bodies of many records.
 func TestLoopTLS(t *testing.T) {
+	t.Parallel()
 	body := bytes.Repeat([]byte("0123456789abcdef"), 20_000)
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		got, err := io.ReadAll(r.Body)
@@ -118,7 +121,10 @@ func TestLoopTLS(t *testing.T) {
 
 // A server that ends the connection within a TLS record fails the requests under way.
 func TestLoopTLSCut(t *testing.T) {
+	t.Parallel()
+	arrived := make(chan struct{}, 4)
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		arrived <- struct{}{}
 		<-r.Context().Done()
 	}))
 	conns := make(chan net.Conn, 1)
@@ -142,11 +148,14 @@ func TestLoopTLSCut(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer pool.Close()
-	time.AfterFunc(300*time.Millisecond, func() {
+	go func() {
 		conn := <-conns
+		for range cap(arrived) {
+			<-arrived
+		}
 		_, _ = conn.Write([]byte{23, 3, 3, 0, 99, 1, 2, 3}) // the beginning of a record
 		conn.Close()
-	})
+	}()
 	r, err := Run(t.Context(), Plan{Rate: 100, Duration: 40 * time.Millisecond, Lines: pool.Lines})
 	if err != nil || r.Done != 4 {
 		t.Fatalf("%v, %+v", err, r)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"flag"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -21,9 +22,14 @@ import (
 	"postage/service/tlscert"
 )
 
-// The test program is its own server, as postage is.
+// The test program is its own server, as postage is. Tests mostly wait for requests that are due,
+// so many run side by side, however few processors there are.
 func TestMain(m *testing.M) {
 	proc.ServeIfStarted(map[string]proc.Server{greeter.Name: greeter.Serve})
+	flag.Parse()
+	if err := flag.Set("test.parallel", "16"); err != nil {
+		panic(err)
+	}
 	os.Exit(m.Run())
 }
 
@@ -84,6 +90,7 @@ func TestStandstillIsNotHidden(t *testing.T) {
 }
 
 func TestClosedLoop(t *testing.T) {
+	t.Parallel()
 	var n atomic.Int64
 	r, err := Run(context.Background(), Plan{Duration: time.Second, Lines: lines(
 		senderFunc(func(context.Context) error { n.Add(1); time.Sleep(time.Millisecond); return nil }),
@@ -97,6 +104,7 @@ func TestClosedLoop(t *testing.T) {
 }
 
 func TestInterruptKeepsWhatWasMeasured(t *testing.T) {
+	t.Parallel()
 	ctx, cancel := context.WithCancel(context.Background())
 	n := 0
 	r, err := Run(ctx, Plan{Rate: 200, Duration: time.Hour, Lines: lines(senderFunc(func(context.Context) error {
@@ -123,6 +131,7 @@ func TestInterruptKeepsWhatWasMeasured(t *testing.T) {
 
 // Errors are counted by their reason, and are part of the latencies.
 func TestErrorsAreCounted(t *testing.T) {
+	t.Parallel()
 	var n atomic.Int64
 	r, err := Run(context.Background(), Plan{Rate: 1000, Duration: 100 * time.Millisecond, Lines: lines(
 		senderFunc(func(context.Context) error {
@@ -141,6 +150,7 @@ func TestErrorsAreCounted(t *testing.T) {
 }
 
 func TestInvalidLatenciesAreNotPrinted(t *testing.T) {
+	t.Parallel()
 	r := &Result{Rate: 100, Achieved: 100, Elapsed: time.Second, Processors: 2, CPU: 1900 * time.Millisecond, Latency: newTally().latency, Late: newTally().late}
 	for range 100 {
 		record(r.Latency, 10*time.Millisecond)
@@ -173,6 +183,7 @@ func TestInvalidLatenciesAreNotPrinted(t *testing.T) {
 }
 
 func TestParseObjectives(t *testing.T) {
+	t.Parallel()
 	for text, want := range map[string]string{
 		"p99<5ms": "[p99<5ms]", "p99.9<1s": "[p99.9<1s]", "p50<100us": "[p50<100µs]", "p99<5ms, errors<0.1%": "[p99<5ms errors<0.1%]",
 	} {
@@ -192,6 +203,7 @@ func TestParseObjectives(t *testing.T) {
 // The search finds the highest rate that a server of known capacity can take. The sender alone sets
 // that capacity, since nothing is sent.
 func TestSearch(t *testing.T) {
+	t.Parallel()
 	sender := senderFunc(func(context.Context) error { time.Sleep(10 * time.Millisecond); return nil })
 	tries := 0
 	best, limit, err := Search(context.Background(), Plan{Rate: 10, Duration: 300 * time.Millisecond, Lines: lines(sender)},
@@ -211,6 +223,7 @@ func TestSearch(t *testing.T) {
 // A single bad moment does not decide, a share of errors can be allowed, and the generator's fault
 // is not the server's.
 func TestSearchRepeats(t *testing.T) {
+	t.Parallel()
 	var n atomic.Int64
 	sender := senderFunc(func(context.Context) error {
 		switch i := n.Add(1); {
@@ -249,6 +262,7 @@ func TestSearchRepeats(t *testing.T) {
 
 // Every protocol, against a server in another process.
 func TestProtocols(t *testing.T) {
+	t.Parallel()
 	engines(t, func(t *testing.T, portable bool) {
 		ctx := context.Background()
 		pair, err := tlscert.New(tlscert.ECDSAP256)
@@ -308,6 +322,7 @@ func TestProtocols(t *testing.T) {
 }
 
 func TestGRPCErrors(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	p, err := greeter.Start(ctx, greeter.Config{Server: "grpc", Body: "proto"})
 	if err != nil {
@@ -343,6 +358,7 @@ func (f roundTripFunc) RoundTrip(r *http.Request) (*http.Response, error) { retu
 
 // Over HTTP/3, too, the header can name the host that a request is addressed to.
 func TestHost(t *testing.T) {
+	t.Parallel()
 	var host string
 	s := &roundTripper{
 		take: inTurn([]Request{{URL: &url.URL{Scheme: "https", Host: "127.0.0.1:1"}, Header: http.Header{"Host": {"example.com"}}}}),
@@ -358,6 +374,7 @@ func TestHost(t *testing.T) {
 
 // Answers in each of the forms that HTTP/1.1 allows.
 func TestHTTP1Answers(t *testing.T) {
+	t.Parallel()
 	engines(t, func(t *testing.T, portable bool) {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			switch r.URL.Path {

@@ -21,6 +21,7 @@ const accessLog = `127.0.0.1 - - [22/Nov/2026:06:00:01 +0000] "GET /a?x=1 HTTP/1
 
 // Every kind of log has the same requests at the same times.
 func TestReadReplay(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		text, dues string
 		leftOut    int
@@ -68,6 +69,7 @@ func TestReadReplay(t *testing.T) {
 }
 
 func TestReadReplayErrors(t *testing.T) {
+	t.Parallel()
 	for text, want := range map[string]string{
 		"":                            "it has no request",
 		"GET /":                       "line 1: want the combined log format",
@@ -87,6 +89,7 @@ func TestReadReplayErrors(t *testing.T) {
 
 // A log is replayed in order and at its times, here ten times as fast.
 func TestReplay(t *testing.T) {
+	t.Parallel()
 	for _, proto := range []string{"http1", "http2"} {
 		var mu sync.Mutex
 		var got []string

@@ -29,6 +29,7 @@ func engines(t *testing.T, test func(t *testing.T, portable bool)) {
 
 // A server whose answers take long is not below its rate: all requests were sent on time.
 func TestSlowAnswersDoNotLowerTheRate(t *testing.T) {
+	t.Parallel()
 	var senders []Sender
 	for range 40 {
 		senders = append(senders, senderFunc(func(context.Context) error { time.Sleep(time.Second); return nil }))
@@ -44,6 +45,7 @@ func TestSlowAnswersDoNotLowerTheRate(t *testing.T) {
 
 // But one that cannot take more is.
 func TestShortfall(t *testing.T) {
+	t.Parallel()
 	r, err := Run(t.Context(), Plan{Rate: 100, Duration: time.Second, Patience: time.Millisecond, Lines: lines(
 		senderFunc(func(context.Context) error { time.Sleep(20 * time.Millisecond); return nil }))})
 	if err != nil {
@@ -57,13 +59,14 @@ func TestShortfall(t *testing.T) {
 // That the server has closed a connection is seen before a request is written on it. A request that
 // must not be sent twice is then not lost.
 func TestServerClosesIdleConnections(t *testing.T) {
+	t.Parallel()
 	engines(t, func(t *testing.T, portable bool) {
 		for _, secure := range []bool{false, true} {
 			t.Run(fmt.Sprintf("tls=%v", secure), func(t *testing.T) {
 				server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 					_, _ = io.Copy(w, r.Body)
 				}))
-				server.Config.IdleTimeout = 20 * time.Millisecond
+				server.Config.IdleTimeout = time.Millisecond
 				if secure {
 					server.StartTLS()
 				} else {
@@ -77,8 +80,8 @@ func TestServerClosesIdleConnections(t *testing.T) {
 					t.Fatal(err)
 				}
 				defer pool.Close()
-				r, err := Run(t.Context(), Plan{Rate: 10, Duration: 1500 * time.Millisecond, Lines: pool.Lines})
-				if err != nil || r.Failed() > 0 || r.Done != 15 {
+				r, err := Run(t.Context(), Plan{Rate: 4, Duration: 2 * time.Second, Lines: pool.Lines})
+				if err != nil || r.Failed() > 0 || r.Done != 8 {
 					t.Errorf("%v, %d of %d failed: %v", err, r.Failed(), r.Done, r.Errors)
 				}
 			})
@@ -120,6 +123,7 @@ func hanging(t *testing.T) (u *url.URL, accepted *atomic.Int64) {
 // A request has a time limit of its own: those that hang do not keep their connections for the rest
 // of the run.
 func TestTimeout(t *testing.T) {
+	t.Parallel()
 	engines(t, func(t *testing.T, portable bool) {
 		for _, proto := range []string{"http1", "http2", "http3"} {
 			t.Run(proto, func(t *testing.T) {
@@ -137,7 +141,8 @@ func TestTimeout(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if r.Done != 5 || r.Errors["no answer within 100ms"] != 5 {
+				// On a busy machine making the connection may take that long.
+				if r.Done != 5 || r.Errors["no answer within 100ms"]+r.Errors["no connection within 100ms"] != 5 {
 					t.Errorf("%d answers, errors %v", r.Done, r.Errors)
 				}
 				if r.Elapsed > 20*time.Second {
@@ -150,6 +155,7 @@ func TestTimeout(t *testing.T) {
 
 // Some streams that hang do not take the connection from the others.
 func TestTimeoutOfOneStream(t *testing.T) {
+	t.Parallel()
 	engines(t, func(t *testing.T, portable bool) {
 		u := scripted(t, func(s *script, connection int) {
 			_ = s.WriteSettings()
@@ -182,6 +188,7 @@ func TestTimeoutOfOneStream(t *testing.T) {
 // A stall is seen when it is interrupted: requests under way, and those that were due but could not
 // be sent, count as at least as long as they have waited.
 func TestInterruptDuringStandstill(t *testing.T) {
+	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	n := 0
@@ -206,6 +213,7 @@ func TestInterruptDuringStandstill(t *testing.T) {
 
 // Connections are made before the first request is due.
 func TestConnectedBefore(t *testing.T) {
+	t.Parallel()
 	engines(t, func(t *testing.T, portable bool) {
 		for _, proto := range []string{"http1", "http2"} {
 			u, accepted := hanging(t)
@@ -258,6 +266,7 @@ func TestBusyIsNotDiluted(t *testing.T) {
 
 // A percentile is shown only if the generator was on time at that percentile.
 func TestLatenessOfTheTail(t *testing.T) {
+	t.Parallel()
 	r := fabricated()
 	for range 100_000 {
 		record(r.Latency, 10*time.Millisecond)
@@ -287,6 +296,7 @@ func fabricated() *Result {
 // What differs from one request to the next does not make another reason, and there are never more
 // than a few reasons.
 func TestReasonsAreFew(t *testing.T) {
+	t.Parallel()
 	n := 0
 	r, err := Run(t.Context(), Plan{Rate: 10000, Duration: 100 * time.Millisecond, Lines: lines(senderFunc(func(context.Context) error {
 		n++
@@ -331,6 +341,7 @@ func TestCountingIsSmall(t *testing.T) {
 
 // One microsecond and one and a half are told apart.
 func TestResolution(t *testing.T) {
+	t.Parallel()
 	sum := newTally()
 	record(sum.latency, 1300*time.Nanosecond)
 	if got := sum.latency.ValueAtQuantile(50); got < 1298 || got > 1302 {
@@ -341,6 +352,7 @@ func TestResolution(t *testing.T) {
 // A stream that the server refuses was not processed, and its request is sent again: RFC 9113
 // section 8.7. If the server always refuses, the request fails.
 func TestRefusedStream(t *testing.T) {
+	t.Parallel()
 	engines(t, func(t *testing.T, portable bool) {
 		for _, forever := range []bool{false, true} {
 			u := scripted(t, func(s *script, _ int) {
@@ -370,6 +382,7 @@ func TestRefusedStream(t *testing.T) {
 // A connection is kept if no option forbids it, and for HTTP/1.0 only if an option asks for it: RFC
 // 9112 section 9.3.
 func TestConnectionOptions(t *testing.T) {
+	t.Parallel()
 	for answer, want := range map[string]bool{
 		"HTTP/1.1 200 OK\r\nConnection: Upgrade, close\r\n":               false,
 		"HTTP/1.1 200 OK\r\nConnection: Upgrade\r\nConnection: close\r\n": false,
@@ -390,6 +403,7 @@ func TestConnectionOptions(t *testing.T) {
 
 // A name and password in the URL are sent, unless a header field says otherwise.
 func TestUserinfo(t *testing.T) {
+	t.Parallel()
 	engines(t, func(t *testing.T, portable bool) {
 		var got atomic.Value
 		server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -413,6 +427,7 @@ func TestUserinfo(t *testing.T) {
 // The server sends back what it gets as it comes, and reads nothing while nobody reads its answers.
 // The run does not wait for it until the timeout.
 func TestLargeEcho(t *testing.T) {
+	t.Parallel()
 	engines(t, func(t *testing.T, portable bool) {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
@@ -458,6 +473,7 @@ func TestLargeEcho(t *testing.T) {
 
 // At random times, requests come as often as asked for on average, and unevenly.
 func TestPoisson(t *testing.T) {
+	t.Parallel()
 	var last time.Time
 	var gaps []float64
 	r, err := Run(t.Context(), Plan{Rate: 2000, Poisson: true, Duration: time.Second, Lines: []Line{lineFunc(func(_ context.Context, w *Work) {
@@ -502,7 +518,7 @@ func inUse() uint64 {
 	return m.HeapAlloc + m.StackInuse
 }
 
-// A connection takes at most 40 KB, whatever its protocol, with TLS or without.
+// A kept connection takes at most 40 KB, whatever its protocol, with TLS or without.
 func TestMemoryPerConnection(t *testing.T) {
 	pair, err := tlscert.New(tlscert.ECDSAP256)
 	if err != nil {
@@ -531,15 +547,14 @@ func TestMemoryPerConnection(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			during := make(chan uint64, 1)
-			plan := Plan{Rate: 2000, Duration: 400 * time.Millisecond, Lines: pool.Lines}
-			taken := time.AfterFunc(350*time.Millisecond, func() { during <- inUse() })
-			r, err := Run(t.Context(), plan)
-			if taken.Stop() || err != nil || r.Failed() > 0 {
+			// All of them have had requests, and none has one under way, however busy the machine.
+			r, err := Run(t.Context(), Plan{Rate: 2000, Duration: 400 * time.Millisecond, Lines: pool.Lines})
+			if err != nil || r.Failed() > 0 {
 				t.Fatalf("%v, %+v", err, r)
 			}
+			kept := inUse()
 			// The race detector empties sync.Pools at random, so that memory is not the same there.
-			if each := (float64(<-during) - float64(before)) / conns; each > 40<<10 && !raceEnabled {
+			if each := (float64(kept) - float64(before)) / conns; each > 40<<10 && !raceEnabled {
 				t.Errorf("%s: %.0f KB a connection", proto, each/1024)
 			} else {
 				t.Logf("%s: %.1f KB a connection", proto, each/1024)
@@ -553,6 +568,7 @@ func TestMemoryPerConnection(t *testing.T) {
 
 // A run whose requests are all answered long before its end does not count as busy to the end.
 func TestBusyOfAShortRun(t *testing.T) {
+	t.Parallel()
 	r, err := Run(t.Context(), Plan{Rate: 1, Duration: 500 * time.Millisecond, Lines: lines(senderFunc(func(context.Context) error {
 		for begin := time.Now(); time.Since(begin) < 20*time.Millisecond; {
 		}
@@ -566,6 +582,7 @@ func TestBusyOfAShortRun(t *testing.T) {
 // A large request may follow another on the same connection, however long after: the time limit for
 // writing the first does not apply to the second.
 func TestLargeRequestsKeepTheirConnection(t *testing.T) {
+	t.Parallel()
 	for _, secure := range []bool{false, true} {
 		var conns atomic.Int64
 		server := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -594,5 +611,23 @@ func TestLargeRequestsKeepTheirConnection(t *testing.T) {
 		}
 		_ = pool.Close()
 		server.Close()
+	}
+}
+
+// A connection that takes too long is reported as that, whichever deadline passes first: the
+// context's, package net's or the socket's.
+func TestLateConnection(t *testing.T) {
+	t.Parallel()
+	u, _ := hanging(t)
+	for _, limit := range []time.Duration{time.Nanosecond, 20 * time.Microsecond, 100 * time.Microsecond} {
+		dial := (&Target{Proto: "http1", Timeout: limit, Request: Request{URL: u}}).dial("http/1.1")
+		for range 300 {
+			conn, err := dial(t.Context())
+			if err == nil {
+				conn.Close()
+			} else if want := fmt.Sprintf("no connection within %v", limit); err.Error() != want {
+				t.Fatalf("%v, want %q", err, want)
+			}
+		}
 	}
 }

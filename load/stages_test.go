@@ -12,6 +12,7 @@ import (
 
 // The time at which a request is due is the inverse of how many are due.
 func TestStagesInverse(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		var stages []Stage
 		var all float64
@@ -31,6 +32,7 @@ func TestStagesInverse(t *testing.T) {
 
 // A rate so small that its square is 0 has no request at infinity.
 func TestStagesAlmostNothing(t *testing.T) {
+	t.Parallel()
 	if at := dueAfter([]Stage{{time.Millisecond, 0, 4e-115}}, 1.5e-213); at > 0.001 {
 		t.Errorf("a request of a stage of 1 ms is due after %v s", at)
 	}
@@ -38,6 +40,7 @@ func TestStagesAlmostNothing(t *testing.T) {
 
 // On a ramp, most requests come late.
 func TestRamp(t *testing.T) {
+	t.Parallel()
 	stages, rate, duration, err := ParseStages("500ms:0..400, 500ms:400..0")
 	if err != nil || rate != 200 || duration != time.Second {
 		t.Fatal(stages, rate, duration, err)
@@ -74,6 +77,7 @@ func TestRamp(t *testing.T) {
 
 // Each answer belongs to exactly one interval.
 func TestIntervals(t *testing.T) {
+	t.Parallel()
 	var told, failed, inHistograms int64
 	var last time.Duration
 	var n atomic.Int64

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -153,11 +154,14 @@ func (t *Target) dialUnder(alpn string, under func(net.Conn) net.Conn) func(ctx 
 	config := t.tls(alpn)
 	return func(ctx context.Context) (conn net.Conn, err error) {
 		if t.Timeout > 0 {
-			limited, cancel := context.WithTimeoutCause(ctx, t.Timeout, t.late("connection"))
+			limited, cancel := context.WithTimeout(ctx, t.Timeout)
 			defer cancel()
+			whole := ctx
 			defer func() {
-				if err != nil && limited.Err() != nil && ctx.Err() == nil {
-					err = context.Cause(limited)
+				// Package net's and the socket's deadlines may pass a moment before the context's.
+				passed := limited.Err() != nil || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded)
+				if err != nil && passed && whole.Err() == nil {
+					err = t.late("connection")
 				}
 			}()
 			ctx = limited

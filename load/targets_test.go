@@ -25,6 +25,7 @@ func file(t *testing.T, name, text string) string {
 
 // Requests of a file are sent in turn, with values filled in, by HTTP/1.1 and HTTP/2.
 func TestTargets(t *testing.T) {
+	t.Parallel()
 	for _, proto := range []string{"http1", "http2"} {
 		for _, format := range []string{"lines", "json"} {
 			t.Run(proto+"/"+format, func(t *testing.T) {
@@ -87,6 +88,7 @@ func TestTargets(t *testing.T) {
 
 // An error names the place in the file.
 func TestTargetsErrors(t *testing.T) {
+	t.Parallel()
 	for text, want := range map[string]string{
 		"":                                      "has no request",
 		"GET /x":                                ":1: want a method and a URL",

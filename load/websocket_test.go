@@ -74,6 +74,7 @@ func runWebSocket(t *testing.T, target *Target, plan Plan) *Result {
 // Messages go out and come back at their rate over connections that are kept. A greeting does not
 // answer any of them.
 func TestWebSocket(t *testing.T) {
+	t.Parallel()
 	for _, secure := range []bool{false, true} {
 		u, conns := echo(t, secure, func(_ int64, _ *websocket.Conn, m []byte) []byte { return m })
 		for _, body := range []string{"", "text", "\xff\x00binary", strings.Repeat("long", 50_000)} {
@@ -89,12 +90,13 @@ func TestWebSocket(t *testing.T) {
 // A message that is not an echo fails with the reason. A connection that the server closes is
 // opened again.
 func TestWebSocketFailures(t *testing.T) {
+	t.Parallel()
 	plan := Plan{Rate: 20, Duration: 500 * time.Millisecond}
 	for _, c := range []struct {
 		path, want string
 		answer     func(n int64, conn *websocket.Conn, m []byte) []byte
 	}{
-		{"/", "no answer within 30ms: other messages came", func(_ int64, _ *websocket.Conn, m []byte) []byte { return []byte("other") }},
+		{"/", "no answer within 500ms: other messages came", func(_ int64, _ *websocket.Conn, m []byte) []byte { return []byte("other") }},
 		{"/", "the server closed the WebSocket: StatusGoingAway", func(_ int64, c *websocket.Conn, _ []byte) []byte {
 			_ = c.Close(websocket.StatusGoingAway, "")
 			return nil
@@ -104,8 +106,12 @@ func TestWebSocketFailures(t *testing.T) {
 	} {
 		u, _ := echo(t, false, c.answer)
 		timeout := 30 * time.Second
-		if strings.Contains(c.want, "30ms") {
-			timeout = 30 * time.Millisecond
+		if _, limit, ok := strings.Cut(c.want, "within "); ok { // the first has time for the other message
+			limit, _, _ = strings.Cut(limit, ":")
+			var err error
+			if timeout, err = time.ParseDuration(limit); err != nil {
+				t.Fatal(err)
+			}
 		}
 		r := runWebSocket(t, &Target{Conns: 2, Timeout: timeout, Request: Request{URL: parsed(t, u+c.path)}}, plan)
 		if r.Done != 10 || r.Errors[c.want] == 0 {
@@ -126,6 +132,7 @@ func TestWebSocketFailures(t *testing.T) {
 
 // A message's latency is counted from when it was due: a server that stalls is charged for all.
 func TestWebSocketIsOpenLoop(t *testing.T) {
+	t.Parallel()
 	u, _ := echo(t, false, func(n int64, _ *websocket.Conn, m []byte) []byte {
 		if n == 1 {
 			time.Sleep(500 * time.Millisecond)
@@ -140,6 +147,7 @@ func TestWebSocketIsOpenLoop(t *testing.T) {
 
 // ws and wss URLs go with websocket, and with no other protocol.
 func TestWebSocketScheme(t *testing.T) {
+	t.Parallel()
 	for proto, u := range map[string]string{"http1": "ws://h/", "http2": "wss://h/", "websocket": "http://h/"} {
 		_, err := Open(context.Background(), &Target{Proto: proto, Conns: 1, Streams: 1, Request: Request{URL: parsed(t, u)}})
 		if err == nil || !strings.Contains(err.Error(), "ws and wss URLs go with websocket") {

@@ -20,11 +20,10 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	batch "k8s.io/client-go/kubernetes/typed/batch/v1"
-	core "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 
 	"postage/internal/kube"
+	"postage/internal/kube/api"
 	"postage/load"
 )
 
@@ -88,9 +87,9 @@ type report struct {
 // Client works in one namespace of a cluster.
 type Client struct {
 	namespace string
-	jobs      batch.JobInterface
-	maps      core.ConfigMapInterface
-	secrets   core.SecretInterface
+	jobs      *api.Client[*batchv1.Job, *batchv1.JobList]
+	maps      *api.Client[*corev1.ConfigMap, *corev1.ConfigMapList]
+	secrets   *api.Client[*corev1.Secret, *corev1.SecretList]
 }
 
 // Open returns a client of the cluster that a kubeconfig names ("" for kubectl's default), and of a
@@ -104,15 +103,11 @@ func Open(kubeconfig, namespace string) (*Client, error) {
 }
 
 func newClient(config *rest.Config, namespace string) (*Client, error) {
-	c, err := core.NewForConfig(config)
+	c, err := api.Connect(config, nil)
 	if err != nil {
 		return nil, err
 	}
-	b, err := batch.NewForConfig(config)
-	if err != nil {
-		return nil, err
-	}
-	return &Client{namespace: namespace, jobs: b.Jobs(namespace), maps: c.ConfigMaps(namespace), secrets: c.Secrets(namespace)}, nil
+	return &Client{namespace: namespace, jobs: api.Jobs.In(c, namespace), maps: api.ConfigMaps.In(c, namespace), secrets: api.Secrets.In(c, namespace)}, nil
 }
 
 // Submit creates the Job and what it owns, and returns its name.

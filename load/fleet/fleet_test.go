@@ -29,6 +29,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"postage/internal/kube/api"
 	"postage/internal/kubetest"
 	"postage/load"
 	"postage/load/fleet"
@@ -184,7 +185,7 @@ func (s *server) account(t *testing.T, r result, planned, notKnown int64) {
 func (b *bed) gone(t *testing.T, job string) {
 	t.Helper()
 	await(t, "without "+job, func() bool {
-		_, err := b.Client.BatchV1().Jobs("default").Get(t.Context(), job, metav1.GetOptions{})
+		_, err := api.Jobs.In(b.Client, "default").Get(t.Context(), job, metav1.GetOptions{})
 		return apierrors.IsNotFound(err)
 	})
 }
@@ -232,7 +233,7 @@ func (b *bed) attach(t *testing.T, rate int64, duration time.Duration) (*fleet.O
 	if err != nil {
 		t.Fatal(err)
 	}
-	reports, err := b.Client.CoreV1().ConfigMaps("default").List(t.Context(), metav1.ListOptions{LabelSelector: "postage-load=" + job})
+	reports, err := api.ConfigMaps.In(b.Client, "default").List(t.Context(), metav1.ListOptions{LabelSelector: "postage-load=" + job})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -392,10 +393,10 @@ func (b *bed) node(t *testing.T, stopped time.Duration) {
 	}
 	var pods *corev1.PodList
 	await(t, "answering", func() bool {
-		pods, err = b.Client.CoreV1().Pods("default").List(t.Context(), metav1.ListOptions{LabelSelector: "postage-load=" + job})
+		pods, err = api.Pods.In(b.Client, "default").List(t.Context(), metav1.ListOptions{LabelSelector: "postage-load=" + job})
 		return err == nil && len(pods.Items) == 2
 	})
-	if err := b.Client.CoreV1().Pods("default").Delete(t.Context(), pods.Items[0].Name, metav1.DeleteOptions{}); err != nil {
+	if err := api.Pods.In(b.Client, "default").Delete(t.Context(), pods.Items[0].Name, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	r := c.result(t, 0)
@@ -434,8 +435,8 @@ func signalWorker(t *testing.T, job string, signal syscall.Signal) {
 // Five workers send 5,000 requests a second, to half a percent, and measure a standstill to 3%; and
 // the kubelet stands still for longer.
 func TestFleetLong(t *testing.T) {
-	if os.Getenv("POSTAGE_LONG") == "" {
-		t.Skip("three minutes, on a machine with nothing else to do: POSTAGE_LONG=1")
+	if os.Getenv("POSTAGE_LONG") != "hours" {
+		t.Skip("three minutes, on a machine with nothing else to do: POSTAGE_LONG=hours")
 	}
 	b := newBed(t)
 	t.Run("rate", func(t *testing.T) {
