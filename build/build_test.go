@@ -177,6 +177,9 @@ func TestLayoutsOfTests(t *testing.T) {
 
 // Profiles are used as by go build: each side's own default.pgo, or the one that GOFLAGS names.
 func TestLayoutsWithProfile(t *testing.T) {
+	if os.Getenv("POSTAGE_LONG") == "" {
+		t.Skip("compiles Go's own packages for each profile: POSTAGE_LONG=1")
+	}
 	module, git := repository(t)
 	sample := func(function string) string {
 		one, two := &profile.Function{ID: 1, Name: "main." + function, StartLine: 1}, &profile.Function{ID: 2, Name: "main.main", StartLine: 1}

@@ -56,9 +56,7 @@ func inFolder(t *testing.T, folder string, args ...string) (code int, stdout, st
 
 // A run against a revision builds that revision, and compare and gate take it alone.
 func TestRunAgainst(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds postage a second time")
-	}
+	needLong(t, "builds postage a second time")
 	if err := exec.Command("git", "rev-parse", "HEAD").Run(); err != nil {
 		if os.Getenv("CI") != "" {
 			t.Fatal("the source is not a git repository")
@@ -111,6 +109,7 @@ func TestRunAgainst(t *testing.T) {
 
 // A run records its program's commit, and whether there were uncommitted changes.
 func TestRunSaysItsCommit(t *testing.T) {
+	needLong(t, "measures twice")
 	if err := exec.Command("git", "rev-parse", "HEAD").Run(); err != nil {
 		t.Skip("the source is not a git repository")
 	}

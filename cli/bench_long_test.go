@@ -11,7 +11,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -27,20 +26,16 @@ import (
 // binary ten times, then the new one, then benchstat), and by what golang/go#63233 asks for (the
 // same, but the two binaries take turns). Each has the same time for a row.
 //
-// Runs only if POSTAGE_LONG is set, to the number of minutes (1 means 36); nothing else may be
-// running. Results are printed as they come. The modules are downloaded, and not kept.
+// Runs only with POSTAGE_LONG=hours, for 36 minutes; nothing else may be running. Results are
+// printed as they come. The modules are downloaded, and not kept.
 //
 // Of the time, 38% goes to 318 rows known to be equal, and 2 times 4.5% to some of them by the
 // recipes. 3 times 11% goes to 5% more work, and the rest to 10 and 2%.
 func TestBenchOnForeignCode(t *testing.T) {
-	minutes, err := strconv.ParseFloat(os.Getenv("POSTAGE_LONG"), 64)
-	if err != nil {
-		t.Skip("measures for 36 minutes: set POSTAGE_LONG=1, or the number of minutes, and -timeout 60m")
+	if os.Getenv("POSTAGE_LONG") != "hours" {
+		t.Skip("measures for 36 minutes: POSTAGE_LONG=hours, and -timeout 60m")
 	}
-	if minutes == 1 {
-		minutes = 36
-	}
-	f := &foreign{T: t, folder: t.TempDir(), program: built(t), enough: time.Duration(minutes * float64(time.Minute))} // built in its workspace, which the modules are not in
+	f := &foreign{T: t, folder: t.TempDir(), program: built(t), enough: 36 * time.Minute} // built in its workspace, which the modules are not in
 	t.Setenv("GOWORK", "off")
 	for name, module := range map[string]string{"gjson": "github.com/tidwall/gjson@v1.18.0", "crypto": "golang.org/x/crypto@v0.45.0", "compress": "github.com/klauspost/compress@v1.18.1"} {
 		f.download(name, module)
@@ -63,9 +58,6 @@ func TestBenchOnForeignCode(t *testing.T) {
 		{"crypto", 12, "^Benchmark(Seal|Open|Sum|Write)[0-9]", []string{"./nacl/secretbox", "./blake2b"}},
 		{"crypto", 6, "^BenchmarkChacha20Poly1305$/^(Open|Seal)-(64|1350|8192)$", []string{"./chacha20poly1305"}},
 		{"compress", 4, "^Benchmark(Compress|Decompress)$/^(gettysburg|normcount2)$", []string{"./fse"}},
-	}
-	if minutes < 20 { // a part of each
-		equal, slowed = []step{equal[0], {"crypto", 4, ".", []string{"./blake2b"}}}, slowed[2:3]
 	}
 	// Known to be equal: a function that nothing calls but its test moves all others.
 	const unrelated = "\n\nimport \"testing\"\n\nfunc TestUnrelated(t *testing.T) {\n\tfor i := 0; i < 100; i++ {\n\t\tt.Logf(\"%d %x\", i, i*i)\n\t}\n}\n"
@@ -93,9 +85,6 @@ func TestBenchOnForeignCode(t *testing.T) {
 	f.table("postage bench: equal, all", all.changed, all)
 	f.table("postage bench: equal, all, 1 is outside the 95% interval", all.beside, all)
 	some := step{"crypto", 40, ".", []string{"./blake2b", "./blake2s", "./chacha20poly1305", "./internal/poly1305", "./nacl/secretbox"}}
-	if minutes < 20 {
-		some.packages = some.packages[:1]
-	}
 	var recipes [2]counts
 	for i, name := range recipeNames {
 		recipes[i] = f.recipe(i == 1, some, 0.38+0.0455*float64(i+1))
@@ -150,9 +139,6 @@ func TestBenchOnForeignCode(t *testing.T) {
 		fmt.Println()
 	}
 	fmt.Printf("it took %v\n", time.Since(f.begun).Round(time.Second))
-	if minutes < 20 {
-		t.Skip("a short run shows that it works, and nothing else")
-	}
 	at5 := found[5][0]
 	if all.rows < 300 || at5.rows < 20 {
 		t.Errorf("%d equal rows, %d slowed: too few to say anything", all.rows, at5.rows)

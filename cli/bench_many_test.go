@@ -14,6 +14,7 @@ import (
 // A hundred benchmarks in a budget that is too small for them: the command ends, each of them was
 // measured or has a reason, and it takes little memory.
 func TestBenchOfHundred(t *testing.T) {
+	needLong(t, "compiles and measures a hundred benchmarks")
 	t.Setenv("GOWORK", "off")
 	folder := t.TempDir()
 	var source strings.Builder

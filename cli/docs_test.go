@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -53,6 +54,9 @@ func shortened(args []string) []string {
 		switch args[i] {
 		case "--budget", "--comparisons":
 			i++
+		case "--duration":
+			i++
+			out = append(out, "--duration", "300ms")
 		default:
 			out = append(out, args[i])
 		}
@@ -92,10 +96,27 @@ func TestKubernetesCommands(t *testing.T) {
 	}
 }
 
+// quick is a command as far as everybody's tests execute it: runs list their rows and do not
+// measure them, and what builds programs or calibrates is left to POSTAGE_LONG.
+func quick(args []string) (_ []string, ok bool) {
+	switch {
+	case args[0] == "run" && args[1] != "--resume":
+		return append(args, "--list"), true
+	case args[0] == "bench" || args[0] == "bring" || slices.Contains(args, "--calibrate"):
+		return nil, false
+	}
+	return args, true
+}
+
 // Every command in the README is executed, in order. Runs get a budget of seconds, benchmarks one
-// iteration. `go test work` is not: it runs this test.
+// iteration. `go test work` is not: it runs this test. Without POSTAGE_LONG only quick ones are.
 func TestReadmeCommands(t *testing.T) {
 	folder := t.TempDir()
+	if !long() {
+		if err := os.WriteFile(filepath.Join(folder, "tiny.txt"), recorded(t)["one.txt"], 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
 	root, err := filepath.Abs(repository)
 	if err != nil {
 		t.Fatal(err)
@@ -123,20 +144,28 @@ func TestReadmeCommands(t *testing.T) {
 				continue
 			}
 			line = strings.TrimPrefix(line, "go run ./cmd/")
+			executed++
 			var cmd *exec.Cmd
 			switch {
 			case line == "go test work":
-				executed++
+				continue
+			case strings.HasPrefix(line, "go ") && !long():
 				continue
 			case line == "go install ./cmd/postage":
 				cmd = exec.Command("go", "build", "-o", filepath.Join(folder, "bin"), "./cmd/postage")
 				cmd.Dir = root
 			case strings.Contains(line, " --kubernetes "): // needs a cluster
 				accepted(t, args)
-				executed++
 				continue
 			case strings.HasPrefix(line, "postage "):
-				cmd = exec.Command(built(t), shortened(wordsOf(line)[1:])...)
+				args := shortened(wordsOf(line)[1:])
+				if !long() {
+					var ok bool
+					if args, ok = quick(args); !ok {
+						continue
+					}
+				}
+				cmd = exec.Command(built(t), args...)
 				cmd.Dir = folder
 				if strings.HasPrefix(line, "postage bench ") {
 					cmd.Dir = root
@@ -159,7 +188,6 @@ func TestReadmeCommands(t *testing.T) {
 			if out, err := cmd.CombinedOutput(); err != nil {
 				t.Errorf("%s: %v\n%s", line, err, out)
 			}
-			executed++
 		}
 	}
 	if executed < 10 {
@@ -170,9 +198,7 @@ func TestReadmeCommands(t *testing.T) {
 // The workflow in docs/ci.md is carried out on a clone: its commands, in order, with the variables
 // that the runner would set, and a budget of seconds.
 func TestWorkflow(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds postage twice")
-	}
+	needLong(t, "builds postage twice")
 	if err := exec.Command("git", "rev-parse", "HEAD").Run(); err != nil {
 		if os.Getenv("CI") != "" {
 			t.Fatal("the source is not a git repository")
@@ -229,9 +255,7 @@ func TestWorkflow(t *testing.T) {
 
 // actionlint finds no fault in the GitHub workflows, those of docs/ci.md and our own.
 func TestGitHubWorkflows(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds actionlint")
-	}
+	needLong(t, "builds actionlint")
 	lint, err := exec.Command("go", "-C", filepath.Join(repository, "tools"), "tool", "-n", "actionlint").Output()
 	if err != nil {
 		t.Fatal(err)
@@ -267,9 +291,7 @@ func TestGitHubWorkflows(t *testing.T) {
 // The GitLab job of docs/ci.md follows GitLab's published schema, which the PyPI package
 // check-jsonschema contains.
 func TestGitLabJob(t *testing.T) {
-	if os.Getenv("POSTAGE_INTEROP") != "1" {
-		t.Skip("installs a package from PyPI: POSTAGE_INTEROP=1 is not set")
-	}
+	needLong(t, "installs a package from PyPI")
 	job := ""
 	for _, block := range fenced(t, "docs/ci.md", "yaml") {
 		if strings.Contains(block, "CI_PIPELINE_SOURCE") {
@@ -296,9 +318,7 @@ func TestGitLabJob(t *testing.T) {
 
 // CONTRIBUTING.md is followed to the letter on a copy of the repository.
 func TestContributing(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds a copy of the repository")
-	}
+	needLong(t, "builds a copy of the repository")
 	folder := t.TempDir()
 	if err := copyTree(repository, folder); err != nil {
 		t.Fatal(err)

@@ -110,7 +110,7 @@ func describe(m *record.Machine) string {
 func findings(m *record.Machine) []string {
 	var f []string
 	add := func(format string, a ...any) { f = append(f, fmt.Sprintf(format, a...)) }
-	if busy(m) {
+	if m.Busy() {
 		add("The machine is busy with something else. Every figure will be slower and less certain: stop the other work first.")
 	}
 	if m.StealPercent != nil && *m.StealPercent > 1 {
@@ -146,15 +146,10 @@ func findings(m *record.Machine) []string {
 	return f
 }
 
-func busy(m *record.Machine) bool {
-	return m.Load != nil && *m.Load > 0.5*float64(m.Cores) || m.PressurePercent != nil && *m.PressurePercent > 10
-}
-
 // conclusion is the answer in a sentence.
 func conclusion(m *record.Machine) string {
-	stolen := m.StealPercent != nil && *m.StealPercent > 5
 	switch {
-	case busy(m) || stolen:
+	case m.Busy() || m.Stolen():
 		return "Not now: ratios will be honest but imprecise, and times in ns mean little, until the machine is quieter."
 	case m.Virtualised != "none" || m.Governor != "performance":
 		return "Yes for ratios within one run, which have intervals. Compare times in ns only within the same run. `postage doctor --calibrate` measures how far to trust the verdicts."

@@ -19,19 +19,15 @@ import (
 // verdict's TestSameCodeRegressesNoMoreThanAllowed and TestSlowdownRegresses use simulated noise;
 // this uses this machine's. In 30 real runs of 36 s each, old code is compared with the same code,
 // with code in which one contender does 5% more, and with code that has one unrelated function
-// more, in 8 function layouts and in the linker's own. It takes 25 minutes, so it runs only if
-// POSTAGE_LONG is set; docs/method.md has its figures for one machine. Nothing else may be running.
-// If POSTAGE_LONG is a folder, the records are kept there.
+// more, in 8 function layouts and in the linker's own. It takes 25 minutes, so it runs only with
+// POSTAGE_LONG=hours; docs/method.md has its figures for one machine. Nothing else may be running.
+// go test -artifacts keeps the records.
 func TestGateOnRealRuns(t *testing.T) {
-	kept := os.Getenv("POSTAGE_LONG")
-	if kept == "" {
-		t.Skip("measures for 25 minutes: set POSTAGE_LONG=1, and -timeout 60m")
-	}
-	if !filepath.IsAbs(kept) {
-		kept = t.TempDir()
+	if os.Getenv("POSTAGE_LONG") != "hours" {
+		t.Skip("measures for 25 minutes: POSTAGE_LONG=hours, and -timeout 60m")
 	}
 	const slowed = "Encode/msg=order/op=encode/codec=msgp"
-	r := &realRuns{T: t, kept: kept, source: filepath.Join(t.TempDir(), "source")}
+	r := &realRuns{T: t, kept: t.ArtifactDir(), source: filepath.Join(t.TempDir(), "source")}
 	r.git("", "clone", "-q", "--shared", repository, r.source)
 	base := r.commit("the code as it is", nil)
 	t.Run("same", func(t *testing.T) {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -45,13 +46,55 @@ func built(t *testing.T) string {
 	return filepath.Join(e.folder, "postage")
 }
 
+// TestMain has four scripts run side by side, however few processors there are: most of them wait
+// for a server or for a budget.
 func TestMain(m *testing.M) {
+	flag.Parse()
+	if err := flag.Set("test.parallel", "4"); err != nil {
+		panic(err)
+	}
 	code := m.Run()
 	_ = os.RemoveAll(executable.folder) // nothing, if it is ""
 	os.Exit(code)
 }
 
-// Each script has commands, and what they print.
+// long is the rule of CONTRIBUTING.md for what costs more than everybody's tests may.
+func long() bool { return os.Getenv("POSTAGE_LONG") != "" }
+
+// needLong skips a test that costs more.
+func needLong(t *testing.T, why string) {
+	t.Helper()
+	if !long() {
+		t.Skip(why + ": POSTAGE_LONG=1")
+	}
+}
+
+var records map[string][]byte
+
+// recorded are the records of two short runs, which scripts begin with. They are measured once.
+func recorded(t *testing.T) map[string][]byte {
+	t.Helper()
+	if records != nil {
+		return records
+	}
+	files := map[string][]byte{}
+	for _, name := range []string{"one.txt", "two.txt"} {
+		out := filepath.Join(t.TempDir(), name)
+		if code, _, stderr := inFolder(t, t.TempDir(), "run", "Encode/msg=tiny/op=encode/codec=msgp", "--budget", "6s", "--precision", "40%", "--out", out); code != exitOK {
+			t.Fatalf("exit %d: %s", code, stderr)
+		}
+		text, err := os.ReadFile(out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[name] = text
+	}
+	records = files
+	return files
+}
+
+// Each script has commands, and what they print. It begins with the records of two runs, one.txt
+// and two.txt. What follows "[!long] stop" costs more.
 func TestScripts(t *testing.T) {
 	bin := filepath.Dir(built(t))
 	caches, err := build.Output(t.Context(), "", "go", "env", "GOCACHE", "GOMODCACHE", "GOPROXY")
@@ -59,6 +102,7 @@ func TestScripts(t *testing.T) {
 		t.Fatal(err)
 	}
 	cache := strings.Fields(caches)
+	runs := recorded(t)
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(env *testscript.Env) error {
@@ -67,7 +111,18 @@ func TestScripts(t *testing.T) {
 			env.Setenv("GOCACHE", cache[0])
 			env.Setenv("GOMODCACHE", cache[1])
 			env.Setenv("GOPROXY", cache[2])
+			for name, text := range runs {
+				if err := os.WriteFile(filepath.Join(env.WorkDir, name), text, 0o666); err != nil {
+					return err
+				}
+			}
 			return nil
+		},
+		Condition: func(name string) (bool, error) {
+			if name != "long" {
+				return false, fmt.Errorf("unknown condition %q", name)
+			}
+			return long(), nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"cut": scriptCut,

@@ -2,19 +2,19 @@ package cli
 
 import (
 	"bytes"
-	"context"
 	"errors"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"postage/record"
+	"postage/record/recordtest"
 )
 
 // started is a run in a process of its own that has finished its first block.
@@ -124,7 +124,7 @@ func TestKilledAndResumed(t *testing.T) {
 		t.Fatalf("the record of a killed run: %v", err)
 	}
 	var stdout, stderr bytes.Buffer
-	resume := exec.Command(s.cmd.Path, "run", "--resume", s.record, "--budget", "15s")
+	resume := exec.Command(s.cmd.Path, "run", "--resume", s.record, "--budget", "3s")
 	resume.Stdout, resume.Stderr = &stdout, &stderr
 	if err := resume.Run(); err != nil {
 		t.Fatalf("resume: %v\n%s", err, stderr.String())
@@ -141,23 +141,17 @@ func TestKilledAndResumed(t *testing.T) {
 
 // A run in which a row failed its proof exits with 1, also when it is shown again.
 func TestExitStatusOfAFailedRow(t *testing.T) {
-	s := start(t)
-	_ = s.cmd.Process.Signal(syscall.SIGTERM)
-	_ = s.cmd.Wait()
-	rec, err := record.Load(s.record)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out, errs bytes.Buffer
-	if code := postage.run(context.Background(), []string{"show", s.record}, nil, &out, &errs); code != exitOK {
-		t.Errorf("a sound record: exit status %d, %s", code, errs.String())
+	made := recordtest.Run{Rand: rand.New(rand.NewPCG(7, 1)), Cases: 1, Blocks: 6}
+	rec := made.Record()
+	file := saved(t, t.TempDir(), "r.txt", rec)
+	if code, _, stderr := command("show", file); code != exitOK {
+		t.Errorf("a sound record: exit status %d, %s", code, stderr)
 	}
 	rec.Rows[len(rec.Rows)-1].Proof = record.ProofFailed + "decoded 7, want 8"
-	if err := rec.Save(s.record); err != nil {
+	if err := rec.Save(file); err != nil {
 		t.Fatal(err)
 	}
-	out.Reset()
-	if code := postage.run(context.Background(), []string{"show", s.record}, nil, &out, &errs); code != exitFailedRow || !strings.Contains(out.String(), "decoded 7, want 8") {
-		t.Errorf("a failed row: exit status %d\n%s", code, out.String())
+	if code, stdout, _ := command("show", file); code != exitFailedRow || !strings.Contains(stdout, "decoded 7, want 8") {
+		t.Errorf("a failed row: exit status %d\n%s", code, stdout)
 	}
 }

@@ -71,7 +71,7 @@ func loadKeys(file string) (*webpush.VAPIDKeys, error) {
 	if err != nil {
 		return nil, fmt.Errorf("VAPID keys: %w", err)
 	}
-	keys, err := webpush.ParseVAPIDPEM(text)
+	keys, err := webpush.ParseVAPIDFile(text)
 	if err != nil {
 		return nil, fmt.Errorf("VAPID keys in %s: %w", file, err)
 	}
@@ -176,7 +176,7 @@ func pushSend(cmd *cobra.Command, message string, flags pushFlags, transport htt
 	ctx, stop := context.WithTimeout(cmd.Context(), flags.timeout)
 	defer stop()
 	receipt, err := client.Send(ctx, sub, payload, options)
-	if errors.Is(err, webpush.ErrGone) {
+	if errors.Is(err, webpush.Gone) {
 		return hinted(err, "the browser has unsubscribed: have it subscribe again")
 	} else if err != nil {
 		return err

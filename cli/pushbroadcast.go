@@ -100,7 +100,7 @@ func pushBroadcast(cmd *cobra.Command, file string, flags broadcastFlags, transp
 	source := &subscriptionLines{file: file, warn: func(format string, a ...any) { say(cmd, format, a...) }}
 	progress := newBroadcastProgress(cmd.ErrOrStderr(), lines, journal.Kept())
 	for sub, result := range client.BroadcastIndexed(cmd.Context(), journal.Rest(source.all(cmd.Context())), message, options) {
-		if err := journal.Record(result); err != nil {
+		if err := journal.Record(sub, result); err != nil {
 			return err
 		}
 		progress.add(sub.Origin(), result)
@@ -136,7 +136,7 @@ func broadcastClient(flags broadcastFlags, transport http.RoundTripper) (*webpus
 		return nil, options, fmt.Errorf("--padding %s: want none or fit", flags.padding)
 	}
 	cfg := webpush.Config{
-		Subject: flags.subject, Transport: transport, Rate: flags.rate, Concurrency: flags.concurrency, Patience: flags.patience, Backlog: 250_000,
+		Subject: flags.subject, Transport: transport, Limits: webpush.Limits{Rate: flags.rate, Concurrency: flags.concurrency, Patience: flags.patience, Backlog: 250_000},
 	}
 	switch flags.reuse {
 	case "strict":

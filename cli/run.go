@@ -69,7 +69,7 @@ func (p program) runCommand() *cobra.Command {
 		Use:   "run [PATTERN...]",
 		Short: "Measure, and print a table",
 		Long: `Measures the rows that the patterns select, beside their case's baseline, control and
-floors, and prints who won and a table for each case. Without a pattern it takes a first look:
+floors, and prints what to use and a table for each case. Without a pattern it takes a first look:
 an answer to each stage's question in 90 seconds. "all" measures everything.
 
 ` + p.example().expand(patternHelp) + `

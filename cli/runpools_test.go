@@ -22,6 +22,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"postage/internal/kube/api"
 	"postage/internal/kubetest"
 	"postage/record"
 )
@@ -33,7 +34,7 @@ func newPoolsBed(t *testing.T) *poolsBed {
 	t.Helper()
 	b := kubetest.New(t, "..", "postage-run-nodes")
 	labels := []byte(`{"metadata":{"labels":{"test/type":"small","test/disk":"ssd","test/zone":"a"}}}`)
-	if _, err := b.Client.CoreV1().Nodes().Patch(t.Context(), "node1", types.MergePatchType, labels, metav1.PatchOptions{}); err != nil {
+	if _, err := api.Nodes.In(b.Client, "").Patch(t.Context(), "node1", types.MergePatchType, labels, metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	return &poolsBed{b}
@@ -56,7 +57,7 @@ func (b *poolsBed) start(t *testing.T, dir string, said io.Writer, args ...strin
 
 // sums are the checksums of files that pods have sent.
 func (b *poolsBed) sums(ctx context.Context, t *testing.T) func() map[string]bool {
-	watch, err := b.Client.CoreV1().ConfigMaps("default").Watch(ctx, metav1.ListOptions{})
+	watch, err := api.ConfigMaps.In(b.Client, "default").Watch(ctx, metav1.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,7 +180,7 @@ func TestRunOnPools(t *testing.T) {
 		}
 	}
 	for until := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
-		jobs, err := b.Client.BatchV1().Jobs("default").List(t.Context(), metav1.ListOptions{})
+		jobs, err := api.Jobs.In(b.Client, "default").List(t.Context(), metav1.ListOptions{})
 		if err == nil && len(jobs.Items) == 0 {
 			break
 		}

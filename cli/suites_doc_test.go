@@ -13,9 +13,7 @@ import (
 // The program in docs/suites.md is built in a module outside this repository, and the page's
 // commands are executed.
 func TestSuitesOfOthers(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds a program")
-	}
+	needLong(t, "builds a program")
 	root, err := filepath.Abs(repository)
 	if err != nil {
 		t.Fatal(err)
