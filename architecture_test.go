@@ -176,3 +176,26 @@ func TestArchitectureNamesFiles(t *testing.T) {
 		}
 	}
 }
+
+// The default build stays without the packages that docs/dependencies.md says it is without.
+func TestDefaultBuild(t *testing.T) {
+	text, err := os.ReadFile("docs/dependencies.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	without := regexp.MustCompile("(?m)^- without `([^`]+)`").FindAllStringSubmatch(string(text), -1)
+	if len(without) == 0 {
+		t.Fatal("docs/dependencies.md names nothing")
+	}
+	out, err := exec.Command("go", "list", "-deps", "./cmd/postage").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path := range strings.FieldsSeq(string(out)) {
+		for _, m := range without {
+			if path == m[1] || strings.HasPrefix(path, m[1]+"/") {
+				t.Errorf("cmd/postage is built with %s: go list -deps -f '{{.ImportPath}} {{.Imports}}' ./cmd/postage says what imports it", path)
+			}
+		}
+	}
+}

@@ -31,11 +31,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
-	batch "k8s.io/client-go/kubernetes/typed/batch/v1"
-	core "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 
 	"postage/internal/kube"
+	"postage/internal/kube/api"
 )
 
 const (
@@ -65,10 +64,10 @@ type Plan struct {
 // Client works in one namespace of a cluster.
 type Client struct {
 	namespace string
-	jobs      batch.JobInterface
-	maps      core.ConfigMapInterface
-	pods      core.PodInterface
-	nodes     core.NodeInterface
+	jobs      *api.Client[*batchv1.Job, *batchv1.JobList]
+	maps      *api.Client[*corev1.ConfigMap, *corev1.ConfigMapList]
+	pods      *api.Client[*corev1.Pod, *corev1.PodList]
+	nodes     *api.Client[*corev1.Node, *corev1.NodeList]
 }
 
 // Open returns a client of the cluster that a kubeconfig names ("" for kubectl's default), and of a
@@ -82,15 +81,11 @@ func Open(kubeconfig, namespace string) (*Client, error) {
 }
 
 func newClient(config *rest.Config, namespace string) (*Client, error) {
-	c, err := core.NewForConfig(config)
+	c, err := api.Connect(config, nil)
 	if err != nil {
 		return nil, err
 	}
-	b, err := batch.NewForConfig(config)
-	if err != nil {
-		return nil, err
-	}
-	return &Client{namespace: namespace, jobs: b.Jobs(namespace), maps: c.ConfigMaps(namespace), pods: c.Pods(namespace), nodes: c.Nodes()}, nil
+	return &Client{namespace: namespace, jobs: api.Jobs.In(c, namespace), maps: api.ConfigMaps.In(c, namespace), pods: api.Pods.In(c, namespace), nodes: api.Nodes.In(c, "")}, nil
 }
 
 // Pools returns the pools that labels name: "key=value,value" as it stands, and for "key" one for

@@ -17,11 +17,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	clients "k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"postage/internal/kube"
+	"postage/internal/kube/api"
 	"postage/service/apiserver"
 	"postage/service/kubernetes"
 )
@@ -32,18 +31,18 @@ const Image = "postage.invalid/postage:test"
 // A Bed is a cluster of one node with Postage's image and what docs/kubernetes.yaml creates.
 type Bed struct {
 	*kubernetes.Cluster
-	Client  *clients.Clientset // an administrator's
-	Program string             // path of the postage of the image
-	User    string             // path of the kubeconfig of an account with the Role postage-load-user
+	Client  *api.Cluster // an administrator's
+	Program string       // path of the postage of the image
+	User    string       // path of the kubeconfig of an account with the Role postage-load-user
 }
 
 // New starts a cluster, which ends with the test. root is the repository's folder. clusterRoles
-// are those of docs/kubernetes.yaml that the user has too. The test is skipped if something is
-// missing, and with -short; under CI it then fails.
+// are those of docs/kubernetes.yaml that the user has too. It is for POSTAGE_LONG; the test is
+// skipped if something is missing, and under CI it then fails.
 func New(t *testing.T, root string, clusterRoles ...string) *Bed {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("a minute on a real cluster: not with -short")
+	if os.Getenv("POSTAGE_LONG") == "" {
+		t.Skip("a minute on a real cluster: POSTAGE_LONG=1")
 	}
 	if why := missing(); why != "" {
 		if os.Getenv("CI") == "true" {
@@ -81,7 +80,7 @@ func New(t *testing.T, root string, clusterRoles ...string) *Bed {
 	must(b.Import(ctx, archive))
 	config, err := clientcmd.BuildConfigFromFlags("", b.Kubeconfig)
 	must(err)
-	b.Client, err = clients.NewForConfig(config)
+	b.Client, err = api.Connect(config, nil)
 	must(err)
 	b.apply(t, filepath.Join(root, "docs/kubernetes.yaml"))
 	must(b.user(t, clusterRoles))
@@ -120,21 +119,21 @@ func (b *Bed) apply(t *testing.T, file string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, rbac, options := t.Context(), b.Client.RbacV1(), metav1.CreateOptions{}
+	ctx, options := t.Context(), metav1.CreateOptions{}
 	for part := range bytes.SplitSeq(text, []byte("\n---\n")) {
-		object, _, err := scheme.Codecs.UniversalDeserializer().Decode(part, nil, nil)
+		object, _, err := api.Codecs.UniversalDeserializer().Decode(part, nil, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		switch o := object.(type) {
 		case *corev1.ServiceAccount:
-			_, err = b.Client.CoreV1().ServiceAccounts("default").Create(ctx, o, options)
+			_, err = api.ServiceAccounts.In(b.Client, "default").Create(ctx, o, options)
 		case *rbacv1.Role:
-			_, err = rbac.Roles("default").Create(ctx, o, options)
+			_, err = api.Roles.In(b.Client, "default").Create(ctx, o, options)
 		case *rbacv1.RoleBinding:
-			_, err = rbac.RoleBindings("default").Create(ctx, o, options)
+			_, err = api.RoleBindings.In(b.Client, "default").Create(ctx, o, options)
 		case *rbacv1.ClusterRole:
-			_, err = rbac.ClusterRoles().Create(ctx, o, options)
+			_, err = api.ClusterRoles.In(b.Client, "").Create(ctx, o, options)
 		default:
 			t.Fatalf("%s holds a %T", file, o)
 		}
@@ -150,7 +149,7 @@ func (b *Bed) allowed(ctx context.Context, group, resource, verb string) error {
 	if err != nil {
 		return err
 	}
-	client, err := clients.NewForConfig(config)
+	client, err := api.Connect(config, nil)
 	if err != nil {
 		return err
 	}
@@ -158,7 +157,7 @@ func (b *Bed) allowed(ctx context.Context, group, resource, verb string) error {
 		ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: "default", Group: group, Resource: resource, Verb: verb},
 	}}
 	for until := time.Now().Add(kube.Refusing); ; {
-		answer, err := client.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, review, metav1.CreateOptions{})
+		answer, err := api.AccessReviews.In(client, "").Create(ctx, review, metav1.CreateOptions{})
 		if err == nil && answer.Status.Allowed {
 			return nil
 		}
@@ -173,26 +172,30 @@ func (b *Bed) allowed(ctx context.Context, group, resource, verb string) error {
 
 // user makes the account of the kubeconfig User.
 func (b *Bed) user(t *testing.T, clusterRoles []string) error {
-	ctx, rbac, options := t.Context(), b.Client.RbacV1(), metav1.CreateOptions{}
+	ctx, options := t.Context(), metav1.CreateOptions{}
 	meta, user := metav1.ObjectMeta{Name: "user"}, []rbacv1.Subject{{Kind: "ServiceAccount", Name: "user", Namespace: "default"}}
-	accounts := b.Client.CoreV1().ServiceAccounts("default")
+	accounts := api.ServiceAccounts.In(b.Client, "default")
 	if _, err := accounts.Create(ctx, &corev1.ServiceAccount{ObjectMeta: meta}, options); err != nil {
 		return err
 	}
-	if _, err := rbac.RoleBindings("default").Create(ctx, &rbacv1.RoleBinding{
+	if _, err := api.RoleBindings.In(b.Client, "default").Create(ctx, &rbacv1.RoleBinding{
 		ObjectMeta: meta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "postage-load-user"}, Subjects: user,
 	}, options); err != nil {
 		return err
 	}
 	for _, role := range clusterRoles {
-		if _, err := rbac.ClusterRoleBindings().Create(ctx, &rbacv1.ClusterRoleBinding{
+		if _, err := api.ClusterRoleBindings.In(b.Client, "").Create(ctx, &rbacv1.ClusterRoleBinding{
 			ObjectMeta: metav1.ObjectMeta{Name: role}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role}, Subjects: user,
 		}, options); err != nil {
 			return err
 		}
 	}
-	token, err := accounts.CreateToken(ctx, "user", &authenticationv1.TokenRequest{}, options)
-	if err != nil {
+	if err := authenticationv1.AddToScheme(api.Scheme); err != nil {
+		return err
+	}
+	token := new(authenticationv1.TokenRequest)
+	if err := accounts.GetClient().Post().Namespace("default").Resource("serviceaccounts").Name("user").SubResource("token").
+		Body(token).Do(ctx).Into(token); err != nil {
 		return err
 	}
 	config, err := clientcmd.LoadFromFile(b.Kubeconfig)
