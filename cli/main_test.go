@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -71,26 +72,37 @@ func needLong(t *testing.T, why string) {
 
 var records map[string][]byte
 
-// recorded are the records of two short runs, which scripts begin with. They are measured once.
+// recorded are the records of two short runs, which scripts begin with. They are measured once,
+// side by side: what they say does not matter.
 func recorded(t *testing.T) map[string][]byte {
 	t.Helper()
 	if records != nil {
 		return records
 	}
-	files := map[string][]byte{}
-	for _, name := range []string{"one.txt", "two.txt"} {
-		out := filepath.Join(t.TempDir(), name)
-		if code, _, stderr := inFolder(t, t.TempDir(), "run", "Encode/msg=tiny/op=encode/codec=msgp", "--budget", "6s", "--precision", "40%", "--out", out); code != exitOK {
-			t.Fatalf("exit %d: %s", code, stderr)
-		}
-		text, err := os.ReadFile(out)
-		if err != nil {
-			t.Fatal(err)
-		}
-		files[name] = text
+	names := []string{"one.txt", "two.txt"}
+	texts, errs := make([][]byte, len(names)), make([]error, len(names))
+	var runs sync.WaitGroup
+	for i, name := range names {
+		folder, bin := t.TempDir(), built(t)
+		runs.Go(func() {
+			cmd := exec.Command(bin, "run", "Encode/msg=tiny/op=encode/codec=msgp", "--budget", "6s", "--precision", "40%", "--out", name)
+			cmd.Dir = folder
+			if out, err := cmd.CombinedOutput(); err != nil {
+				errs[i] = fmt.Errorf("%w: %s", err, out)
+				return
+			}
+			texts[i], errs[i] = os.ReadFile(filepath.Join(folder, name))
+		})
 	}
-	records = files
-	return files
+	runs.Wait()
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
+	records = map[string][]byte{}
+	for i, name := range names {
+		records[name] = texts[i]
+	}
+	return records
 }
 
 // Each script has commands, and what they print. It begins with the records of two runs, one.txt
