@@ -2,10 +2,10 @@ package cli
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,6 +15,8 @@ import (
 	"testing"
 
 	"go.yaml.in/yaml/v3"
+
+	"postage/record"
 )
 
 // repository is the repository's folder, from where tests of this package run.
@@ -199,12 +201,8 @@ func TestReadmeCommands(t *testing.T) {
 // that the runner would set, and a budget of seconds.
 func TestWorkflow(t *testing.T) {
 	needLong(t, "builds postage twice")
-	if err := exec.Command("git", "rev-parse", "HEAD").Run(); err != nil {
-		if os.Getenv("CI") != "" {
-			t.Fatal("the source is not a git repository")
-		}
-		t.Skip("the source is not a git repository")
-	}
+	t.Parallel()
+	needRepository(t)
 	folder := t.TempDir()
 	clone := filepath.Join(folder, "clone")
 	blocks := fenced(t, "docs/ci.md", "yaml")
@@ -239,7 +237,8 @@ func TestWorkflow(t *testing.T) {
 	}
 	summary := filepath.Join(folder, "summary.md")
 	cmd := exec.Command("bash", "-c", script)
-	cmd.Env = append(os.Environ(), "GITHUB_BASE_REF=main", "GITHUB_STEP_SUMMARY="+summary)
+	// Without the folder's name in what is compiled, the second build finds the first's packages.
+	cmd.Env = append(os.Environ(), "GOFLAGS=-trimpath", "GITHUB_BASE_REF=main", "GITHUB_STEP_SUMMARY="+summary)
 	out, err := cmd.CombinedOutput()
 	// By chance the same code regresses once in many runs. There is always an answer.
 	var exit *exec.ExitError
@@ -251,11 +250,21 @@ func TestWorkflow(t *testing.T) {
 			t.Errorf("%s: %d bytes, %v\n%s", file, len(text), err, out)
 		}
 	}
+	// The two sides took turns, and the record says which commit the old one is.
+	rec, err := record.Load(filepath.Join(clone, "run.txt"))
+	if err != nil || len(revisionOf(rec)) < 40 || !bytes.Contains(out, []byte("codec=json/rev=")) || !bytes.Contains(out, []byte("the same rounds")) {
+		t.Errorf("revision %q: %v\n%s", revisionOf(rec), err, out)
+	}
+	code, stdout, stderr := inFolder(t, clone, "compare", "run.txt", "--json")
+	if code != 0 || !strings.Contains(stdout, `"anchor": "the same rounds"`) {
+		t.Errorf("compare: exit %d\n%s%s", code, stdout, stderr)
+	}
 }
 
 // actionlint finds no fault in the GitHub workflows, those of docs/ci.md and our own.
 func TestGitHubWorkflows(t *testing.T) {
 	needLong(t, "builds actionlint")
+	t.Parallel()
 	lint, err := exec.Command("go", "-C", filepath.Join(repository, "tools"), "tool", "-n", "actionlint").Output()
 	if err != nil {
 		t.Fatal(err)
@@ -292,6 +301,7 @@ func TestGitHubWorkflows(t *testing.T) {
 // check-jsonschema contains.
 func TestGitLabJob(t *testing.T) {
 	needLong(t, "installs a package from PyPI")
+	t.Parallel()
 	job := ""
 	for _, block := range fenced(t, "docs/ci.md", "yaml") {
 		if strings.Contains(block, "CI_PIPELINE_SOURCE") {
@@ -316,19 +326,25 @@ func TestGitLabJob(t *testing.T) {
 	}
 }
 
-// CONTRIBUTING.md is followed to the letter on a copy of the repository.
+// CONTRIBUTING.md is followed to the letter. Its two files lie over the repository's, so that only
+// what imports them is compiled anew.
 func TestContributing(t *testing.T) {
-	needLong(t, "builds a copy of the repository")
-	folder := t.TempDir()
-	if err := copyTree(repository, folder); err != nil {
+	needLong(t, "builds postage with a contender more")
+	t.Parallel()
+	root, err := filepath.Abs(repository)
+	if err != nil {
 		t.Fatal(err)
+	}
+	folder, over := t.TempDir(), map[string]string{}
+	write := func(path, text string) {
+		over[filepath.Join(root, path)] = filepath.Join(folder, filepath.Base(path))
+		if err := os.WriteFile(filepath.Join(folder, filepath.Base(path)), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
 	}
 	code := fenced(t, "CONTRIBUTING.md", "go")
-	if err := os.WriteFile(filepath.Join(folder, "stage/encode/jsonindent.go"), []byte(code[0]), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	suite := filepath.Join(folder, "stage/encode/suite.go")
-	text, err := os.ReadFile(suite)
+	write("stage/encode/jsonindent.go", code[0])
+	text, err := os.ReadFile(filepath.Join(root, "stage/encode/suite.go"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -336,52 +352,29 @@ func TestContributing(t *testing.T) {
 	if !bytes.Contains(text, []byte(neighbour)) {
 		t.Fatal("suite.go does not have the line that the new one goes after")
 	}
-	if err := os.WriteFile(suite, bytes.Replace(text, []byte(neighbour), []byte(neighbour+code[1]), 1), 0o666); err != nil {
+	write("stage/encode/suite.go", strings.Replace(string(text), neighbour, neighbour+code[1], 1))
+	overlay, err := json.Marshal(map[string]any{"Replace": over})
+	if err != nil {
 		t.Fatal(err)
 	}
+	write("overlay.json", string(overlay))
+	with := func(args ...string) string {
+		cmd := exec.Command("go", append([]string{args[0], "-overlay=" + filepath.Join(folder, "overlay.json")}, args[1:]...)...)
+		cmd.Dir = root
+		var stderr bytes.Buffer
+		cmd.Stderr = &stderr
+		stdout, err := cmd.Output()
+		if err != nil {
+			t.Fatalf("%v: %v\n%s%s", args, err, stdout, &stderr)
+		}
+		return string(stdout)
+	}
 	args := wordsOf(strings.TrimSpace(fenced(t, "CONTRIBUTING.md", "sh")[0]))
-	run := exec.Command(args[0], append(args[1:3], shortened(args[3:])...)...)
-	run.Dir = folder
-	var stdout, stderr bytes.Buffer
-	run.Stdout, run.Stderr = &stdout, &stderr
-	if err := run.Run(); err != nil {
-		t.Fatalf("%v: %v\n%s%s", args, err, stdout.String(), stderr.String())
+	args = append(args[1:3], append(shortened(args[3:]), "--out", filepath.Join(folder, "r.txt"))...)
+	if out := with(args...); !regexp.MustCompile(`codec=json/indent=yes +[0-9]`).MatchString(out) {
+		t.Errorf("the new row has no figures:\n%s", out)
 	}
-	if !regexp.MustCompile(`codec=json/indent=yes +[0-9]`).Match(stdout.Bytes()) {
-		t.Errorf("the new row has no figures:\n%s", stdout.String())
-	}
-	test := exec.Command("go", "test", "./stage/encode", "-run", "Prove")
-	test.Dir = folder
-	if out, err := test.CombinedOutput(); err != nil {
-		t.Errorf("go test ./stage/encode: %v\n%s", err, out)
-	}
-}
-
-// copyTree copies a repository's files, without its history and the files that runs left in it.
-func copyTree(from, to string) error {
-	return filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		name, err := filepath.Rel(from, path)
-		if err != nil {
-			return err
-		}
-		target := filepath.Join(to, name)
-		switch {
-		case entry.IsDir() && (entry.Name() == ".git" || entry.Name() == ".postage" || entry.Name() == "node_modules"):
-			return filepath.SkipDir
-		case entry.IsDir():
-			return os.MkdirAll(target, 0o777)
-		case !entry.Type().IsRegular():
-			return nil
-		}
-		text, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		return os.WriteFile(target, text, 0o666)
-	})
+	with("test", "./stage/encode", "-run", "Prove")
 }
 
 // docs/dependencies.md justifies every module that is required directly, and no others.
