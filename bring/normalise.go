@@ -162,8 +162,10 @@ func (n *normaliser) name() {
 	}
 }
 
-// pascal converts any name to PascalCase: Remaining_TTL becomes RemainingTTL.
+// pascal converts any name to PascalCase as protoc-gen-go does: Remaining_TTL becomes RemainingTTL,
+// and k8sName becomes K8SName.
 func pascal(name string) string {
+	name = afterDigit.ReplaceAllString(name, "${1}_$2")
 	var b strings.Builder
 	for part := range strings.SplitSeq(name, "_") {
 		if part != "" {
@@ -176,11 +178,11 @@ func pascal(name string) string {
 	return "X" + b.String()
 }
 
-// snake converts any name to one for which all generators make the same Go name: lower case, and a
-// letter after each underscore.
+// snake converts any name to one for which all generators make the same Go name: lower case, a
+// letter after each underscore, and no letter after a digit.
 func snake(name string) string {
 	var b strings.Builder
-	for part := range strings.SplitSeq(hump.ReplaceAllString(name, "${1}_$2"), "_") {
+	for part := range strings.SplitSeq(afterDigit.ReplaceAllString(hump.ReplaceAllString(name, "${1}_$2"), "${1}_$2"), "_") {
 		if part == "" {
 			continue
 		}
@@ -197,6 +199,9 @@ func snake(name string) string {
 
 // hump finds where a word begins within a name, such as between host and PID in hostPID.
 var hump = regexp.MustCompile(`([a-z0-9])([A-Z])`)
+
+// afterDigit finds a letter that protoc-gen-go takes for the first of a word.
+var afterDigit = regexp.MustCompile(`([0-9])([a-z])`)
 
 func (n *normaliser) message(md protoreflect.MessageDescriptor) (*descriptorpb.DescriptorProto, error) {
 	out := &descriptorpb.DescriptorProto{Name: proto.String(n.names[md.FullName()])}

@@ -1,6 +1,7 @@
 package codegen
 
 import (
+	"bytes"
 	"context"
 	_ "embed"
 	"errors"
@@ -362,8 +363,10 @@ func writeEasyjsonApart(s *schema, internal string) error {
 	}
 	cmd := exec.Command(easyjson, "-all", "-no_std_marshalers", "-output_filename", "easyjson.go", "plain.go")
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOWORK=off", "GOFLAGS=-mod=mod")
-	if said, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("easyjson: %w\n%s", err, said)
+	var said bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &said, &said
+	if err := bounded(cmd, generatorTime, generatorMemory); err != nil {
+		return fmt.Errorf("easyjson: %w\n%s", err, said.Bytes())
 	}
 	made, err := os.ReadFile(filepath.Join(dir, "easyjson.go"))
 	if err != nil {

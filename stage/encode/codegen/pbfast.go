@@ -32,7 +32,7 @@ func writePbfast(s *schema, internal string) error {
 // pbfastPlugin runs pbfast's plug-in, which is part of this repository and so is not in the go.mod
 // of folder tools.
 func (s *schema) pbfastPlugin(flags ...string) []string {
-	return append(append([]string{"run", "-C", filepath.Join(s.tree, "pbfast")}, flags...), "./cmd/protoc-gen-pbfast")
+	return append(append([]string{"go", "run", "-C", filepath.Join(s.tree, "pbfast")}, flags...), "./cmd/protoc-gen-pbfast")
 }
 
 // writePbfastTests writes the messages that pbfast's own tests use: those of protobuf's conformance
@@ -94,7 +94,7 @@ func (s *schema) writePbfastTest(dir string, request []*descriptorpb.FileDescrip
 	own.Options.GoPackage = proto.String("postage/pbfast/internal/testmessages/" + filepath.Base(dir))
 	// Some of the messages use MessageSets, which plug-ins refuse unless they are built for them.
 	const legacy = "-tags=protolegacy"
-	if err := s.runPluginOn([]string{"run", legacy, "google.golang.org/protobuf/cmd/protoc-gen-go"}, "", dir, request, own.GetName()); err != nil {
+	if err := s.runPluginOn([]string{"go", "run", legacy, "google.golang.org/protobuf/cmd/protoc-gen-go"}, "", dir, request, own.GetName()); err != nil {
 		return err
 	}
 	parameters := "names=vt,reuse=true"

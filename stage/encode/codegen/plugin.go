@@ -7,19 +7,32 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/descriptorpb"
 	"google.golang.org/protobuf/types/pluginpb"
+
+	"postage/proc"
 )
 
 // tools is the folder of the generators' go.mod.
 func (s *schema) tools() string { return filepath.Join(s.tree, "tools") }
 
-// runTool runs a tool of tools/go.mod, with absolute paths.
-func (s *schema) runTool(name string, args ...string) error {
-	_, err := pipeFrom(s.tools(), nil, "go", append([]string{"tool", name}, args...)...)
-	return err
+// runTool runs a tool of tools/go.mod, with absolute paths, which writes a file. The go command would
+// hide that a signal ended it.
+func (s *schema) runTool(made, name string, args ...string) error {
+	path, err := s.toolPath(name)
+	if err != nil {
+		return err
+	}
+	if err := pipeIn(s.tools(), nil, path, args...); err != nil {
+		return err
+	}
+	if info, err := os.Stat(made); err != nil || info.Size() == 0 {
+		return fmt.Errorf("%s has written no %s", name, filepath.Base(made))
+	}
+	return nil
 }
 
 // toolPath returns the path at which the go command keeps a tool of tools/go.mod.
@@ -39,16 +52,58 @@ func pipeFrom(dir string, stdin []byte, name string, args ...string) ([]byte, er
 	cmd.Dir = dir
 	var stdout, stderr bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(stdin), &stdout, &stderr
-	if err := cmd.Run(); err != nil {
+	if err := bounded(cmd, generatorTime, generatorMemory); err != nil {
 		return nil, fmt.Errorf("%s %q: %w\n%s%s", name, args, err, stdout.Bytes(), stderr.Bytes())
 	}
 	return stdout.Bytes(), nil
 }
 
+// What a generator may take for one message. The go command, which may have to compile one first,
+// takes a part of the time.
+const (
+	generatorTime   = 10 * time.Minute
+	generatorMemory = 2 << 30 // bytes
+)
+
+// bounded runs a program, and ends it when it has taken more than it may. Memory is seen on Linux
+// only.
+func bounded(cmd *exec.Cmd, limit time.Duration, memory int64) error {
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	late := time.After(limit)
+	look := time.NewTicker(50 * time.Millisecond)
+	defer look.Stop()
+	for {
+		var over error
+		select {
+		case err := <-ended:
+			return err
+		case <-late:
+			over = fmt.Errorf("ended, because it had worked for %v", limit)
+		case <-look.C:
+			if bytes, err := proc.MemoryOf(cmd.Process.Pid); err == nil && bytes > memory {
+				over = fmt.Errorf("ended, because it held more than %d MB", memory>>20)
+			}
+		}
+		if over != nil {
+			_ = cmd.Process.Kill()
+			<-ended
+			return over
+		}
+	}
+}
+
 // runPlugin passes the files to a protoc plug-in, as protoc would, and writes its answer into dir.
 // The files' go_package gives the import path and the package name of dir.
 func (s *schema) runPlugin(plugin, parameter, dir string, files []*descriptorpb.FileDescriptorProto) error {
-	return s.runPluginOn([]string{"tool", plugin}, parameter, dir, files, names(files)...)
+	path, err := s.toolPath(plugin)
+	if err != nil {
+		return err
+	}
+	return s.runPluginOn([]string{path}, parameter, dir, files, names(files)...)
 }
 
 func names(files []*descriptorpb.FileDescriptorProto) []string {
@@ -60,14 +115,14 @@ func names(files []*descriptorpb.FileDescriptorProto) []string {
 }
 
 // runPluginOn is like runPlugin, for some of the files. They must come after those that they
-// import. The plug-in is given as arguments for the go command.
+// import. The plug-in is a program and its arguments.
 func (s *schema) runPluginOn(plugin []string, parameter, dir string, files []*descriptorpb.FileDescriptorProto, names ...string) error {
 	request := &pluginpb.CodeGeneratorRequest{ProtoFile: files, Parameter: proto.String(parameter), FileToGenerate: names}
 	stdin, err := proto.Marshal(request)
 	if err != nil {
 		return err
 	}
-	stdout, err := pipeFrom(s.tools(), stdin, "go", plugin...)
+	stdout, err := pipeFrom(s.tools(), stdin, plugin[0], plugin[1:]...)
 	if err != nil {
 		return err
 	}
