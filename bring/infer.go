@@ -3,200 +3,223 @@ package bring
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
-
-	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/reflect/protodesc"
-	"google.golang.org/protobuf/reflect/protoreflect"
-	"google.golang.org/protobuf/types/descriptorpb"
 )
 
 // IsJSON reports whether a file is JSON, by its extension.
 func IsJSON(path string) bool {
 	switch filepath.Ext(path) {
-	case ".json", ".ndjson", ".jsonl":
+	case ".json", ".ndjson", ".jsonl", ".geojson":
 		return true
 	}
 	return false
 }
 
 // Infer makes a schema from JSON samples alone. Every field is optional. Numbers are int64 if all
-// of them are whole, else double. An object is a message or, if its keys are data and its values
-// have one scalar type, a map from strings.
+// of them are whole (uint64 if some need it), else double. An object is a message or, if its keys
+// are data and its values of one kind, a map from strings. What no schema expresses is kept as JSON
+// text: a place with values of more than one type, and a list with null among its elements.
 func Infer(path string) (*Schema, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
-	in := &inferrer{file: path, data: data, decoder: json.NewDecoder(bytes.NewReader(data))}
-	in.decoder.UseNumber()
-	root := &inferred{kind: "object"}
-	if err := in.samples(root); err != nil {
+	in := &inferrer{file: path}
+	root := new(seen)
+	err = eachJSON(path, data, func(line int, raw []byte) error {
+		in.raw, in.first, in.decoder = raw, line, json.NewDecoder(bytes.NewReader(raw))
+		in.decoder.UseNumber()
+		if raw[0] != '{' {
+			return fmt.Errorf("%s:%d: a sample must be an object, not %s", path, line, kindOf(raw))
+		}
+		return in.value(root, "")
+	})
+	if err != nil {
 		return nil, err
 	}
 	if root.objects == 0 {
 		return nil, fmt.Errorf("%s: there are no samples in it", path)
 	}
 	name := pascal(identifier(strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))))
-	file := &descriptorpb.FileDescriptorProto{Name: proto.String(filepath.Base(path)), Package: proto.String("json"), Syntax: proto.String("proto3")}
-	file.MessageType = append(file.MessageType, root.message(name, ".json."+name))
-	linked, err := protodesc.NewFile(file, nil)
-	if err != nil {
-		return nil, fmt.Errorf("%s: make a schema of it: %w", path, err)
-	}
-	return &Schema{files: []protoreflect.FileDescriptor{linked}}, nil
+	return shaped(root, filepath.Base(path), name)
 }
 
-// An inferred is what is known about the values at one place of a sample.
-type inferred struct {
-	kind    string // "object", "string", "integer", "number", "boolean"; "" if all were null or no element was seen
-	line    int    // where it was first seen
-	list    bool
-	scalar  bool // seen without a list
-	fields  map[string]*inferred
+// kindOf is what a JSON value is, in words.
+func kindOf(raw []byte) string {
+	switch raw[0] {
+	case '{':
+		return "an object"
+	case '[':
+		return "a list"
+	case '"':
+		return "a string"
+	case 't', 'f':
+		return "a boolean"
+	case 'n':
+		return "null"
+	}
+	return "a number"
+}
+
+// seen is what is known about the values at one place of the samples.
+type seen struct {
+	kinds   []kindSeen // in the order in which they came, without null
+	null    int        // the line of the first null, 0 if there was none
+	element *seen      // of the lists
+	fields  map[string]*seen
 	order   []string
 	objects int // how many there were
 	keys    int // how many keys they have in all
+
+	negative, large, fraction bool // numbers under zero, over int64, not whole
+}
+
+type kindSeen struct {
+	kind string // as kindOf says
+	line int
+}
+
+// of notes a kind at a line.
+func (s *seen) of(kind string, line int) {
+	for _, k := range s.kinds {
+		if k.kind == kind {
+			return
+		}
+	}
+	s.kinds = append(s.kinds, kindSeen{kind, line})
+}
+
+func (s *seen) is(kind string) bool { return len(s.kinds) == 1 && s.kinds[0].kind == kind }
+
+// merge adds what was seen at another place.
+func (s *seen) merge(o *seen) {
+	for _, k := range o.kinds {
+		s.of(k.kind, k.line)
+	}
+	if s.null == 0 {
+		s.null = o.null
+	}
+	s.negative, s.large, s.fraction = s.negative || o.negative, s.large || o.large, s.fraction || o.fraction
+	s.objects, s.keys = s.objects+o.objects, s.keys+o.keys
+	if o.element != nil {
+		if s.element == nil {
+			s.element = new(seen)
+		}
+		s.element.merge(o.element)
+	}
+	for _, key := range o.order {
+		s.field(key).merge(o.fields[key])
+	}
+}
+
+func (s *seen) field(key string) *seen {
+	field := s.fields[key]
+	if field == nil {
+		if s.fields == nil {
+			s.fields = map[string]*seen{}
+		}
+		field = new(seen)
+		s.fields[key], s.order = field, append(s.order, key)
+	}
+	return field
 }
 
 type inferrer struct {
 	file    string
-	data    []byte
+	raw     []byte // the sample
+	first   int    // its first line
 	decoder *json.Decoder
 }
 
-func (in *inferrer) line() int { return lineOf(in.data, in.decoder.InputOffset()) }
+func (in *inferrer) line() int { return in.first + lineOf(in.raw, in.decoder.InputOffset()) - 1 }
 
-func (in *inferrer) samples(root *inferred) error {
-	array := bytes.HasPrefix(bytes.TrimLeft(in.data, " \t\r\n"), []byte("["))
-	if array {
-		if _, err := in.decoder.Token(); err != nil {
-			return err
-		}
-	}
-	for in.decoder.More() {
-		token, err := in.decoder.Token()
-		if err != nil {
-			return fmt.Errorf("%s:%d: %w", in.file, in.line(), err)
-		}
-		if token != json.Delim('{') {
-			return fmt.Errorf("%s:%d: a sample must be an object, not %v", in.file, in.line(), token)
-		}
-		if err := in.object(root, ""); err != nil {
-			return err
-		}
-	}
-	if _, err := in.decoder.Token(); err != nil && !errors.Is(err, io.EOF) {
-		return fmt.Errorf("%s:%d: %w", in.file, in.line(), err)
-	}
-	return nil
-}
+// deepest is how many objects and lists may be within one another.
+const deepest = 200
 
-// object reads an object after its opening brace.
-func (in *inferrer) object(at *inferred, path string) error {
-	at.objects++
-	if at.fields == nil {
-		at.fields = map[string]*inferred{}
-	}
-	for in.decoder.More() {
-		token, err := in.decoder.Token()
-		if err != nil {
-			return fmt.Errorf("%s:%d: %w", in.file, in.line(), err)
-		}
-		key := token.(string)
-		at.keys++
-		field := at.fields[key]
-		if field == nil {
-			field = &inferred{line: in.line()}
-			at.fields[key], at.order = field, append(at.order, key)
-		}
-		if err := in.value(field, strings.TrimPrefix(path+"."+key, "."), false); err != nil {
-			return err
-		}
-	}
-	_, err := in.decoder.Token()
-	return err
-}
-
-func (in *inferrer) value(at *inferred, path string, within bool) error {
+// value reads a value of a sample that is valid JSON.
+func (in *inferrer) value(at *seen, path string) error {
 	token, err := in.decoder.Token()
 	if err != nil {
 		return fmt.Errorf("%s:%d: %s: %w", in.file, in.line(), path, err)
 	}
-	kind := ""
 	switch token := token.(type) {
 	case nil:
-		if within {
-			return fmt.Errorf("%s:%d: %s has a null among its elements, which no schema can express", in.file, in.line(), path)
+		if at.null == 0 {
+			at.null = in.line()
 		}
 		return nil
 	case bool:
-		kind = "boolean"
+		at.of("a boolean", in.line())
+		return nil
 	case string:
-		kind = "string"
+		at.of("a string", in.line())
+		return nil
 	case json.Number:
-		kind = "number"
-		if _, err := strconv.ParseInt(token.String(), 10, 64); err == nil {
-			kind = "integer"
+		at.of("a number", in.line())
+		at.number(token.String())
+		return nil
+	}
+	if strings.Count(path, ".")+strings.Count(path, "[") > deepest {
+		return fmt.Errorf("%s:%d: objects and lists are more than %d deep", in.file, in.line(), deepest)
+	}
+	if token == json.Delim('[') {
+		at.of("a list", in.line())
+		if at.element == nil {
+			at.element = new(seen)
 		}
-	case json.Delim:
-		if token == '[' {
-			if within {
-				return fmt.Errorf("%s:%d: %s is a list of lists, which no schema can express: give a .proto file instead", in.file, in.line(), path)
+		for in.decoder.More() {
+			if err := in.value(at.element, path+"[]"); err != nil {
+				return err
 			}
-			if at.scalar {
-				return fmt.Errorf("%s:%d: %s is a list here, but not at line %d: give a .proto file instead", in.file, in.line(), path, at.line)
-			}
-			at.list = true
-			for i := 0; in.decoder.More(); i++ {
-				if err := in.value(at, fmt.Sprintf("%s[%d]", path, i), true); err != nil {
-					return err
-				}
-			}
-			_, err := in.decoder.Token()
-			return err
 		}
-		kind = "object"
+	} else {
+		at.of("an object", in.line())
+		at.objects++
+		for in.decoder.More() {
+			key, err := in.decoder.Token()
+			if err != nil {
+				return fmt.Errorf("%s:%d: %s: %w", in.file, in.line(), path, err)
+			}
+			at.keys++
+			if err := in.value(at.field(key.(string)), path+"."+key.(string)); err != nil {
+				return err
+			}
+		}
 	}
-	switch {
-	case !within && at.list:
-		return fmt.Errorf("%s:%d: %s is not a list here, but is one at line %d: give a .proto file instead", in.file, in.line(), path, at.line)
-	case at.kind == "", at.kind == "integer" && kind == "number":
-		at.kind = kind
-	case at.kind == "number" && kind == "integer":
-	case at.kind != kind:
-		return fmt.Errorf("%s:%d: %s is of mixed type: %s here, and %s at line %d: give a .proto file instead", in.file, in.line(), path, kind, at.kind, at.line)
+	_, err = in.decoder.Token()
+	return err
+}
+
+// number notes what type a number needs.
+func (s *seen) number(text string) {
+	if _, err := strconv.ParseInt(text, 10, 64); err == nil {
+		s.negative = s.negative || text[0] == '-'
+	} else if _, err := strconv.ParseUint(text, 10, 64); err == nil {
+		s.large = true
+	} else {
+		s.fraction = true
 	}
-	at.scalar = at.scalar || !within
-	if kind == "object" {
-		return in.object(at, path)
-	}
-	return nil
 }
 
 var isIdentifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// mapValue returns the type of all of an object's values if its keys are data: if some of them are
-// not identifiers, or new ones keep appearing.
-func (v *inferred) mapValue() *inferred {
-	var all *inferred
-	data := len(v.order) >= 16 && len(v.order)*v.objects > 4*v.keys
-	for _, key := range v.order {
-		field := v.fields[key]
+// mapValue is what all of an object's values have, if its keys are data: if some of them are not
+// identifiers, new ones keep appearing, or there are many objects of the same fields.
+func (s *seen) mapValue() *seen {
+	data := len(s.order) >= 16 && len(s.order)*s.objects > 4*s.keys
+	all, fields := new(seen), 0
+	for _, key := range s.order {
 		data = data || !isIdentifier.MatchString(key)
-		if field.list || field.kind == "object" || field.kind == "" || all != nil && all.kind != field.kind {
-			return nil
-		}
-		all = field
+		all.merge(s.fields[key])
+		fields += len(s.fields[key].order)
 	}
-	if !data {
+	data = data || len(s.order) >= 16 && all.is("an object") && fields >= 2*len(all.order)
+	if !data || len(all.kinds) != 1 || all.null != 0 || all.large && all.negative {
 		return nil
 	}
 	return all
@@ -211,70 +234,4 @@ func identifier(text string) string {
 		return "x" + name
 	}
 	return name
-}
-
-func (v *inferred) message(name, full string) *descriptorpb.DescriptorProto {
-	out := &descriptorpb.DescriptorProto{Name: &name}
-	used := map[string]bool{}
-	for i, key := range v.order {
-		part := v.fields[key]
-		fieldName := snake(identifier(key))
-		for used[pascal(fieldName)] {
-			fieldName += "x"
-		}
-		used[pascal(fieldName)] = true
-		field := &descriptorpb.FieldDescriptorProto{
-			Name: &fieldName, JsonName: proto.String(key), Number: proto.Int32(int32(number(i))),
-			Label: descriptorpb.FieldDescriptorProto_LABEL_OPTIONAL.Enum(), Type: part.scalarType().Enum(),
-		}
-		typeName := pascal(fieldName) + "Value"
-		switch value := part.mapValue(); {
-		case part.kind == "object" && value != nil && !part.list:
-			field.Label, field.Type = descriptorpb.FieldDescriptorProto_LABEL_REPEATED.Enum(), descriptorpb.FieldDescriptorProto_TYPE_MESSAGE.Enum()
-			typeName = pascal(fieldName) + "Entry"
-			entry := &descriptorpb.DescriptorProto{Name: &typeName, Options: &descriptorpb.MessageOptions{MapEntry: proto.Bool(true)}, Field: []*descriptorpb.FieldDescriptorProto{
-				{Name: proto.String("key"), Number: proto.Int32(1), Label: field.Label, Type: descriptorpb.FieldDescriptorProto_TYPE_STRING.Enum()},
-				{Name: proto.String("value"), Number: proto.Int32(2), Label: field.Label, Type: value.scalarType().Enum()},
-			}}
-			for _, f := range entry.Field {
-				f.Label = descriptorpb.FieldDescriptorProto_LABEL_OPTIONAL.Enum()
-			}
-			out.NestedType = append(out.NestedType, entry)
-			field.TypeName = proto.String(full + "." + typeName)
-		case part.kind == "object":
-			out.NestedType = append(out.NestedType, part.message(typeName, full+"."+typeName))
-			field.TypeName = proto.String(full + "." + typeName)
-		}
-		if part.list {
-			field.Label = descriptorpb.FieldDescriptorProto_LABEL_REPEATED.Enum()
-		}
-		if field.GetLabel() == descriptorpb.FieldDescriptorProto_LABEL_OPTIONAL {
-			field.Proto3Optional, field.OneofIndex = proto.Bool(true), proto.Int32(int32(len(out.OneofDecl)))
-			out.OneofDecl = append(out.OneofDecl, &descriptorpb.OneofDescriptorProto{Name: proto.String("_" + fieldName)})
-		}
-		out.Field = append(out.Field, field)
-	}
-	return out
-}
-
-// number returns the field's number. It skips those that protobuf reserves.
-func number(i int) int {
-	if i+1 >= 19000 {
-		return i + 1001
-	}
-	return i + 1
-}
-
-func (v *inferred) scalarType() descriptorpb.FieldDescriptorProto_Type {
-	switch v.kind {
-	case "integer":
-		return descriptorpb.FieldDescriptorProto_TYPE_INT64
-	case "number":
-		return descriptorpb.FieldDescriptorProto_TYPE_DOUBLE
-	case "boolean":
-		return descriptorpb.FieldDescriptorProto_TYPE_BOOL
-	case "object":
-		return descriptorpb.FieldDescriptorProto_TYPE_MESSAGE
-	}
-	return descriptorpb.FieldDescriptorProto_TYPE_STRING
 }

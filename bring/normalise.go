@@ -277,7 +277,7 @@ func (n *normaliser) field(fd protoreflect.FieldDescriptor, name string) (*descr
 		Type:     descriptorpb.FieldDescriptorProto_Type(fd.Kind()).Enum(),
 		JsonName: proto.String(fd.JSONName()),
 	}
-	if strings.ContainsAny(fd.JSONName(), "\",\\` ") {
+	if strings.ContainsAny(fd.JSONName(), untagged) {
 		return nil, refuse(fd, "%s is called %q in JSON, which no tag of a Go struct can hold: give it another json_name", fd.FullName(), fd.JSONName())
 	}
 	if fd.Cardinality() == protoreflect.Repeated {

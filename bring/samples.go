@@ -25,6 +25,7 @@ import (
 type Samples struct {
 	Encoded [][]byte
 	Drawn   bool     // none were given: they are drawn
+	json    *shape   // that the schema was made of
 	places  []string // the place of each sample of a Go struct; nil for a protobuf message
 
 	dropped        int    // fields that the message does not have
@@ -35,8 +36,8 @@ type Samples struct {
 // ReadSamples reads samples of a message: JSON (one value, an array, or one value after the other),
 // protobuf's text format, or protobuf's bytes. The file's extension says which. Each is checked
 // against the rewritten message.
-func ReadSamples(paths []string, original protoreflect.MessageDescriptor, n *Normal) (*Samples, error) {
-	s := &Samples{}
+func (schema *Schema) ReadSamples(paths []string, original protoreflect.MessageDescriptor, n *Normal) (*Samples, error) {
+	s := &Samples{json: schema.json}
 	for _, path := range paths {
 		data, err := os.ReadFile(path)
 		if err != nil {
@@ -108,6 +109,16 @@ func (s *Samples) readJSON(path string, data []byte, original, normal protorefle
 	return eachJSON(path, data, func(line int, raw []byte) error {
 		where := fmt.Sprintf("%s:%d", path, line)
 		m := dynamicpb.NewMessage(original)
+		if s.json != nil {
+			unknown, err := s.json.sample(m, raw)
+			if err != nil {
+				return fmt.Errorf("%s: %w", where, err)
+			}
+			if len(unknown) > 0 {
+				s.drop(where, unknown)
+			}
+			return s.add(where, m, normal)
+		}
 		if protojson.Unmarshal(raw, m) != nil {
 			unknown, offset := unknownJSON(raw, messageMembers(original))
 			for _, at := range unknown {
@@ -127,29 +138,52 @@ func (s *Samples) readJSON(path string, data []byte, original, normal protorefle
 	})
 }
 
-// eachJSON calls f for each value of a file: the elements of an array, or what comes one after the
-// other.
+// eachJSON calls f for each value of a file: of what comes one after the other, and of the elements
+// of lists there.
 func eachJSON(path string, data []byte, f func(line int, raw []byte) error) error {
+	data = bytes.TrimPrefix(data, []byte("\ufeff")) // a byte order mark
 	decoder := json.NewDecoder(bytes.NewReader(data))
-	array := bytes.HasPrefix(bytes.TrimLeft(data, " \t\r\n"), []byte("["))
-	if array {
-		if _, err := decoder.Token(); err != nil {
-			return fmt.Errorf("%s: %w", path, err)
-		}
+	at, line := 0, 1 // lines are counted up to here
+	lineAt := func(offset int64) int {
+		line += bytes.Count(data[at:offset], []byte("\n"))
+		at = int(offset)
+		return line
 	}
-	for decoder.More() {
+	wrong := func(err error) error {
+		var syntax *json.SyntaxError
+		switch {
+		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+			return fmt.Errorf("%s:%d: the file ends within a value: is it cut off?", path, lineOf(data, int64(len(data))))
+		case errors.As(err, &syntax):
+			return fmt.Errorf("%s:%d: %w", path, lineOf(data, syntax.Offset), err)
+		}
+		return fmt.Errorf("%s:%d: %w", path, lineOf(data, decoder.InputOffset()), err)
+	}
+	for inList := false; ; {
+		switch {
+		case inList && !decoder.More():
+			if _, err := decoder.Token(); err != nil {
+				return wrong(err)
+			}
+			inList = false
+			continue
+		case !inList && bytes.HasPrefix(bytes.TrimLeft(data[decoder.InputOffset():], " \t\r\n"), []byte("[")):
+			if _, err := decoder.Token(); err != nil {
+				return wrong(err)
+			}
+			inList = true
+			continue
+		case !inList && len(bytes.TrimSpace(data[decoder.InputOffset():])) == 0:
+			return nil
+		}
 		var raw json.RawMessage
 		if err := decoder.Decode(&raw); err != nil {
-			return fmt.Errorf("%s:%d: %w", path, lineOf(data, decoder.InputOffset()), err)
+			return wrong(err)
 		}
-		if err := f(lineOf(data, decoder.InputOffset()-int64(len(raw))), raw); err != nil {
+		if err := f(lineAt(decoder.InputOffset()-int64(len(raw))), raw); err != nil {
 			return err
 		}
 	}
-	if _, err := decoder.Token(); err != nil && !errors.Is(err, io.EOF) {
-		return fmt.Errorf("%s:%d: %w", path, lineOf(data, decoder.InputOffset()), err)
-	}
-	return nil
 }
 
 func lineOf(data []byte, offset int64) int {

@@ -23,6 +23,9 @@ type Schema struct {
 	files []protoreflect.FileDescriptor
 	// Missing are the imports that were not found. Nothing that is kept needs them.
 	Missing []string
+	// Notes say what was made of JSON that no schema expresses.
+	Notes []string
+	json  *shape // of the JSON that it was made of
 }
 
 // Load reads .proto files and what they import, from the given folders or from the files' own. It

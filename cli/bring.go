@@ -195,7 +195,10 @@ func readSchema(cmd *cobra.Command, args []string, flags bringFlags) (*broughtMe
 		ignored = fmt.Sprintf("; %s not there and not needed: %s", plural(n, "import"), strings.Join(schema.Missing, ", "))
 	}
 	say(cmd, "postage: %s, %s reachable%s", plural(normal.Messages, "message"), plural(normal.Enums, "enum"), ignored)
-	samples, err := bring.ReadSamples(flags.samples, original, normal)
+	for _, note := range schema.Notes {
+		say(cmd, "postage: %s", note)
+	}
+	samples, err := schema.ReadSamples(flags.samples, original, normal)
 	if len(flags.samples) == 0 {
 		samples, err = bring.DrawSamples(record.DefaultSeed, original, normal)
 	}

@@ -1,0 +1,159 @@
+package bring
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/dynamicpb"
+)
+
+// inferred is the schema of a JSON text, and its samples as the rewritten message has them in JSON.
+func inferred(t *testing.T, text string) (*Schema, []string, error) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "order-lines.ndjson")
+	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Infer(path)
+	if err != nil {
+		return nil, nil, errors.New(strings.ReplaceAll(err.Error(), path, "FILE"))
+	}
+	md, err := s.Message("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := Normalise(md)
+	if err != nil {
+		t.Fatal(err)
+	}
+	samples, err := s.ReadSamples([]string{path}, md, n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if samples.dropped > 0 {
+		t.Errorf("fields of %s are dropped", text)
+	}
+	var back []string
+	for _, data := range samples.Encoded {
+		m := dynamicpb.NewMessage(n.Message)
+		if err := proto.Unmarshal(data, m); err != nil {
+			t.Fatal(err)
+		}
+		json, err := protojson.Marshal(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		back = append(back, strings.ReplaceAll(string(json), " ", ""))
+	}
+	return s, back, nil
+}
+
+// The schemas that samples in JSON alone give.
+func TestInfer(t *testing.T) {
+	s, _, err := inferred(t, `{"n": 1, "d": 2, "s": "x", "b": true, "list": [1, 2], "o": {"x": null}, "m": {"http.method": "GET"}, "none": []}
+{"d": 2.5, "list": [], "o": {"y": 12345678901234567890}}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	md, _ := s.Message("")
+	got := map[string]string{}
+	for i := range md.Fields().Len() {
+		fd := md.Fields().Get(i)
+		got[fd.JSONName()] = fmt.Sprint(fd.Cardinality(), " ", fd.Kind(), " ", fd.IsMap())
+	}
+	for name, want := range map[string]string{
+		"n": "optional int64 false", "d": "optional double false", "s": "optional string false", "b": "optional bool false",
+		"list": "repeated int64 false", "o": "optional message false", "m": "repeated message true", "none": "repeated string false",
+	} {
+		if got[name] != want {
+			t.Errorf("%s is %s, want %s", name, got[name], want)
+		}
+	}
+	if md.Name() != "OrderLines" {
+		t.Errorf("the message is %s", md.Name())
+	}
+	if kind := md.Fields().ByName("o").Message().Fields().ByName("y").Kind(); kind != protoreflect.Uint64Kind {
+		t.Errorf("a number over int64 is %v", kind)
+	}
+	for text, want := range map[string]string{
+		`7`:                       "FILE:1: a sample must be an object, not a number",
+		"[{}]\n[[]]":              "FILE:2: a sample must be an object, not a list",
+		``:                        "FILE: there are no samples in it",
+		"{\"a\": 1}\n{\"b\": [1,": "FILE:2: the file ends within a value: is it cut off?",
+		"[{\"a\": 1},\n":          "FILE:2: the file ends within a value: is it cut off?",
+		"{\"a\": 1}\n{\"a\" 1}":   "FILE:2: invalid character '1' after object key",
+		strings.Repeat(`{"a":`, 300) + "1" + strings.Repeat("}", 300): "FILE:1: objects and lists are more than 200 deep",
+	} {
+		if _, _, err := inferred(t, text); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", text, err, want)
+		}
+	}
+}
+
+// What no schema expresses is kept as JSON text or in a message, and said.
+func TestInferWhatNoSchemaExpresses(t *testing.T) {
+	for text, want := range map[string]struct{ note, back string }{
+		"{\"a\": 1}\n{\"a\": \"x\"}":                 {"a (a number at line 1, a string at line 2): kept as JSON text", `{"a":"1"}` + `{"a":"\"x\""}`},
+		`{"o": {"list": [{"x": true}, {"x": 1}]}}`:   {"o.list[].x (a boolean at line 1, a number at line 1): kept as JSON text", `{"o":{"list":[{"x":"true"},{"x":"1"}]}}`},
+		`{"a": [[1, 2.5], [3]]}`:                     {"a[]: in a message each", `{"a":[{"items":[1,2.5]},{"items":[3]}]}`},
+		`{"a": [null, {"b": 1}]}`:                    {"a (null among its elements at line 1): kept as JSON text", `{"a":"[null,{\"b\":1}]"}`},
+		"{\"a\": [1]}\n{\"a\": null}\n{\"a\": 1}":    {"a (a list at line 1, a number at line 3): kept as JSON text", `{"a":"[1]"}{}{"a":"1"}`},
+		`{"n": -1, "a": [-1, 18446744073709551615]}`: {"a[] (numbers that no type holds): kept as JSON text", `{"n":"-1","a":["-1","18446744073709551615"]}`},
+		`{"by-id": {"a-1": [1], "a-2": []}}`:         {"by-id.*: in a message each", `{"by-id":{"a-1":{"items":["1"]},"a-2":{}}}`},
+	} {
+		s, back, err := inferred(t, text)
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		if strings.Join(s.Notes, "\n") != want.note || strings.Join(back, "") != want.back {
+			t.Errorf("%s: %q, %s; want %q, %s", text, s.Notes, back, want.note, want.back)
+		}
+	}
+}
+
+// Keys and forms of file that are odd, and yet JSON.
+func TestInferOddJSON(t *testing.T) {
+	for text, want := range map[string]string{
+		"\ufeff{\"a\": 1}": `{"a":"1"}`,
+		"[{\"a\": 1}]\n[{\"a\": 2}, {\"a\": 3}]{\"a\": 4}": `{"a":"1"}{"a":"2"}{"a":"3"}{"a":"4"}`,
+		`{"+1": 1, "-1": "x", "x1": true}`:                 `{"+1":"1","-1":"x","x1":true}`,
+		`{"[x]": 1, "a b": 2, "@type": "t"}`:               `{"[x]":"1","ab":"2","@type":"t"}`,
+		`{"a,b": 1, "": true, "\"": 2}`:                    `{"a_b":"1","x":true,"xx":"2"}`,
+		`{"k8s_name": "n", "sha256sum": "s"}`:              `{"k8s_name":"n","sha256sum":"s"}`,
+		`{"paths": {"/a": {"get": 1}, "/b": {"put": 2}}}`:  `{"paths":{"/a":{"get":"1"},"/b":{"put":"2"}}}`,
+	} {
+		s, back, err := inferred(t, text)
+		if err != nil || strings.Join(back, "") != want || len(s.Notes) > 0 {
+			t.Errorf("%s: %s, %v; want %s", text, back, err, want)
+		}
+	}
+}
+
+// A document of very many types is cut where they become too many.
+func TestInferManyTypes(t *testing.T) {
+	var text strings.Builder
+	var object func(depth int)
+	object = func(depth int) {
+		text.WriteString(`{"n": 1`)
+		if depth < 6 {
+			for _, key := range []string{"a", "b", "c"} {
+				fmt.Fprintf(&text, `, %q: `, key)
+				object(depth + 1)
+			}
+		}
+		text.WriteString("}")
+	}
+	object(0)
+	s, _, err := inferred(t, text.String())
+	if err != nil || len(s.Notes) != 1 || s.Notes[0] != "243 kinds of objects below level 5: kept as JSON text, for a schema of at most 200 messages" {
+		t.Errorf("%q, %v", s.Notes, err)
+	}
+}

@@ -1,0 +1,324 @@
+package bring
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protodesc"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/descriptorpb"
+)
+
+// A shape is the type of the values at one place of JSON samples.
+type shape struct {
+	kind    string // "message", "map", "list", "text" (JSON that is kept as it is), or a scalar type's name in a schema
+	fields  map[string]*shape
+	names   map[string]protoreflect.Name // of the fields in the schema
+	order   []string                     // of the fields
+	element *shape                       // of a list, and of a map's values
+}
+
+var scalarTypes = map[string]descriptorpb.FieldDescriptorProto_Type{
+	"bool": descriptorpb.FieldDescriptorProto_TYPE_BOOL, "double": descriptorpb.FieldDescriptorProto_TYPE_DOUBLE,
+	"int64": descriptorpb.FieldDescriptorProto_TYPE_INT64, "uint64": descriptorpb.FieldDescriptorProto_TYPE_UINT64,
+	"string": descriptorpb.FieldDescriptorProto_TYPE_STRING, "text": descriptorpb.FieldDescriptorProto_TYPE_STRING,
+}
+
+// mostMessages is how many types a schema of JSON may have: each is compiled for every codec.
+const mostMessages = 200
+
+// shaper makes shapes of what was seen.
+type shaper struct {
+	deepest  int // messages below are kept as JSON text
+	messages int
+	texts    []string // the places that are kept as JSON text, with the reason
+	nested   []string // lists of lists and the like, which are in messages of one field
+	cut      int      // messages that are kept as text because they are too deep
+}
+
+// shaped is the schema of samples of which root was seen.
+func shaped(root *seen, file, name string) (*Schema, error) {
+	var sh *shaper
+	var top *shape
+	for deepest := deepest; ; deepest-- { // as deep as the number of types allows
+		sh = &shaper{deepest: deepest}
+		if top = sh.message(root, "", 0); sh.messages <= mostMessages || deepest == 1 {
+			break
+		}
+	}
+	described := &descriptorpb.FileDescriptorProto{Name: &file, Package: proto.String("json"), Syntax: proto.String("proto3")}
+	described.MessageType = append(described.MessageType, top.descriptor(name, ".json."+name))
+	linked, err := protodesc.NewFile(described, nil)
+	if err != nil {
+		return nil, fmt.Errorf("%s: make a schema of it: %w", file, err)
+	}
+	s := &Schema{files: []protoreflect.FileDescriptor{linked}, json: top}
+	for _, note := range []struct {
+		of   []string
+		what string
+	}{{sh.texts, "kept as JSON text"}, {sh.nested, "in a message each"}} {
+		if n := len(note.of); n > 0 {
+			places := strings.Join(note.of[:min(n, 3)], "; ")
+			if n > 3 {
+				places += fmt.Sprintf("; and %d more", n-3)
+			}
+			s.Notes = append(s.Notes, places+": "+note.what)
+		}
+	}
+	if sh.cut > 0 {
+		s.Notes = append(s.Notes, fmt.Sprintf("%d kinds of objects below level %d: kept as JSON text, for a schema of at most %d messages", sh.cut, sh.deepest, mostMessages))
+	}
+	return s, nil
+}
+
+func (sh *shaper) text(path, why string) *shape {
+	sh.texts = append(sh.texts, fmt.Sprintf("%s (%s)", strings.TrimPrefix(path, "."), why))
+	return &shape{kind: "text"}
+}
+
+// of is the shape of a place's values.
+func (sh *shaper) of(s *seen, path string, depth int) *shape {
+	switch {
+	case len(s.kinds) == 0:
+		return &shape{kind: "string"} // never anything but null
+	case len(s.kinds) > 1:
+		return sh.text(path, fmt.Sprintf("%s at line %d, %s at line %d", s.kinds[0].kind, s.kinds[0].line, s.kinds[1].kind, s.kinds[1].line))
+	}
+	switch s.kinds[0].kind {
+	case "a string":
+		return &shape{kind: "string"}
+	case "a boolean":
+		return &shape{kind: "bool"}
+	case "a number":
+		switch {
+		case s.fraction:
+			return &shape{kind: "double"}
+		case s.large && s.negative:
+			return sh.text(path, "numbers that no type holds")
+		case s.large:
+			return &shape{kind: "uint64"}
+		}
+		return &shape{kind: "int64"}
+	case "a list":
+		if s.element.null != 0 {
+			return sh.text(path, fmt.Sprintf("null among its elements at line %d", s.element.null))
+		}
+		return &shape{kind: "list", element: sh.within(s.element, path+"[]", depth)}
+	}
+	if depth >= sh.deepest {
+		sh.cut++
+		return &shape{kind: "text"}
+	}
+	if value := s.mapValue(); value != nil {
+		return &shape{kind: "map", element: sh.within(value, path+".*", depth)}
+	}
+	return sh.message(s, path, depth)
+}
+
+// within is the shape of an element. One that is a list or a map itself needs a message.
+func (sh *shaper) within(s *seen, path string, depth int) *shape {
+	element := sh.of(s, path, depth)
+	if element.kind != "list" && element.kind != "map" {
+		return element
+	}
+	sh.messages++
+	sh.nested = append(sh.nested, strings.TrimPrefix(path, "."))
+	return &shape{kind: "message", order: []string{""}, fields: map[string]*shape{"": element}, names: map[string]protoreflect.Name{"": "items"}}
+}
+
+func (sh *shaper) message(s *seen, path string, depth int) *shape {
+	sh.messages++
+	m := &shape{kind: "message", order: s.order, fields: map[string]*shape{}, names: map[string]protoreflect.Name{}}
+	used := map[string]bool{}
+	for _, key := range s.order {
+		name := snake(identifier(key))
+		for used[pascal(name)] {
+			name += "x"
+		}
+		used[pascal(name)] = true
+		m.names[key], m.fields[key] = protoreflect.Name(name), sh.of(s.fields[key], path+"."+key, depth+1)
+	}
+	return m
+}
+
+// untagged are characters that a key of a Go struct's tag cannot have.
+const untagged = "\",\\`"
+
+// descriptor is a message's.
+func (s *shape) descriptor(name, full string) *descriptorpb.DescriptorProto {
+	out := &descriptorpb.DescriptorProto{Name: &name}
+	for i, key := range s.order {
+		of, fieldName := s.fields[key], string(s.names[key])
+		field := &descriptorpb.FieldDescriptorProto{
+			Name: &fieldName, JsonName: &key, Number: proto.Int32(int32(number(i))), Label: descriptorpb.FieldDescriptorProto_LABEL_OPTIONAL.Enum(),
+		}
+		if key == "" || strings.ContainsAny(key, untagged) {
+			field.JsonName = &fieldName
+		}
+		typeName := pascal(fieldName) + "Value"
+		switch of.kind {
+		case "list":
+			field.Label = descriptorpb.FieldDescriptorProto_LABEL_REPEATED.Enum()
+			of.element.typed(field, out, typeName, full)
+		case "map":
+			field.Label = descriptorpb.FieldDescriptorProto_LABEL_REPEATED.Enum()
+			entryName := pascal(fieldName) + "Entry"
+			value := &descriptorpb.FieldDescriptorProto{Name: proto.String("value"), Number: proto.Int32(2), Label: descriptorpb.FieldDescriptorProto_LABEL_OPTIONAL.Enum()}
+			of.element.typed(value, out, typeName, full)
+			out.NestedType = append(out.NestedType, &descriptorpb.DescriptorProto{Name: &entryName, Options: &descriptorpb.MessageOptions{MapEntry: proto.Bool(true)}, Field: []*descriptorpb.FieldDescriptorProto{
+				{Name: proto.String("key"), Number: proto.Int32(1), Label: value.Label, Type: descriptorpb.FieldDescriptorProto_TYPE_STRING.Enum()}, value,
+			}})
+			field.Type, field.TypeName = descriptorpb.FieldDescriptorProto_TYPE_MESSAGE.Enum(), proto.String(full+"."+entryName)
+		default:
+			of.typed(field, out, typeName, full)
+			field.Proto3Optional, field.OneofIndex = proto.Bool(true), proto.Int32(int32(len(out.OneofDecl)))
+			out.OneofDecl = append(out.OneofDecl, &descriptorpb.OneofDescriptorProto{Name: proto.String("_" + fieldName)})
+		}
+		out.Field = append(out.Field, field)
+	}
+	return out
+}
+
+// typed sets a field's type, which is declared within a message if it is one.
+func (s *shape) typed(field *descriptorpb.FieldDescriptorProto, in *descriptorpb.DescriptorProto, name, full string) {
+	if s.kind != "message" {
+		field.Type = scalarTypes[s.kind].Enum()
+		return
+	}
+	field.Type, field.TypeName = descriptorpb.FieldDescriptorProto_TYPE_MESSAGE.Enum(), proto.String(full+"."+name)
+	in.NestedType = append(in.NestedType, s.descriptor(name, full+"."+name))
+}
+
+// number returns the field's number. It skips those that protobuf reserves.
+func number(i int) int {
+	if i+1 >= 19000 {
+		return i + 1001
+	}
+	return i + 1
+}
+
+// A filler fills messages with JSON of a shape.
+type filler struct{ unknown []string } // the paths of what has no place
+
+// fill sets a message's fields. Where the value was an element that needs a message, that has one
+// field.
+func (f *filler) fill(s *shape, m protoreflect.Message, raw []byte, path string) error {
+	fields := m.Descriptor().Fields()
+	if len(s.order) == 1 && s.order[0] == "" && s.names[""] == "items" {
+		return f.set(s.fields[""], m, fields.ByName("items"), raw, path)
+	}
+	var object map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &object); err != nil {
+		return fmt.Errorf("%s is %s here, and an object elsewhere", strings.TrimPrefix(path, "."), kindOf(raw))
+	}
+	for key, raw := range object {
+		at := path + "." + key
+		switch of := s.fields[key]; {
+		case of == nil:
+			f.unknown = append(f.unknown, strings.TrimPrefix(at, "."))
+		case raw[0] != 'n': // null
+			if err := f.set(of, m, fields.ByName(s.names[key]), raw, at); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (f *filler) set(s *shape, m protoreflect.Message, fd protoreflect.FieldDescriptor, raw []byte, path string) error {
+	wrong := func() error {
+		return fmt.Errorf("%s is %s here, and a %s elsewhere", strings.TrimPrefix(path, "."), kindOf(raw), s.kind)
+	}
+	switch s.kind {
+	case "list":
+		var elements []json.RawMessage
+		if json.Unmarshal(raw, &elements) != nil {
+			return wrong()
+		}
+		list := m.Mutable(fd).List()
+		for i, raw := range elements {
+			v, err := f.value(s.element, raw, fmt.Sprintf("%s[%d]", path, i), list.NewElement)
+			if err != nil {
+				return err
+			}
+			list.Append(v)
+		}
+		return nil
+	case "map":
+		var values map[string]json.RawMessage
+		if json.Unmarshal(raw, &values) != nil {
+			return wrong()
+		}
+		entries := m.Mutable(fd).Map()
+		for key, raw := range values {
+			v, err := f.value(s.element, raw, path+"."+key, entries.NewValue)
+			if err != nil {
+				return err
+			}
+			entries.Set(protoreflect.ValueOfString(key).MapKey(), v)
+		}
+		return nil
+	}
+	v, err := f.value(s, raw, path, func() protoreflect.Value { return m.NewField(fd) })
+	if err == nil {
+		m.Set(fd, v)
+	}
+	return err
+}
+
+// value is one that is neither list nor map. A new message comes from fresh.
+func (f *filler) value(s *shape, raw []byte, path string, fresh func() protoreflect.Value) (protoreflect.Value, error) {
+	var v protoreflect.Value
+	var err error
+	switch s.kind {
+	case "message":
+		v = fresh()
+		return v, f.fill(s, v.Message(), raw, path)
+	case "text":
+		var compact bytes.Buffer
+		err = json.Compact(&compact, raw)
+		return protoreflect.ValueOfString(compact.String()), err
+	case "string":
+		var text string
+		err = json.Unmarshal(raw, &text)
+		v = protoreflect.ValueOfString(text)
+	case "bool":
+		v = protoreflect.ValueOfBool(string(raw) == "true")
+		if kindOf(raw) != "a boolean" {
+			err = errors.New("no boolean")
+		}
+	case "int64":
+		var n int64
+		n, err = strconv.ParseInt(string(raw), 10, 64)
+		v = protoreflect.ValueOfInt64(n)
+	case "uint64":
+		var n uint64
+		n, err = strconv.ParseUint(string(raw), 10, 64)
+		v = protoreflect.ValueOfUint64(n)
+	case "double":
+		var n float64
+		n, err = strconv.ParseFloat(string(raw), 64)
+		v = protoreflect.ValueOfFloat64(n)
+	}
+	if err != nil || raw[0] == 'n' {
+		return v, fmt.Errorf("%s is %s here, and %s elsewhere", strings.TrimPrefix(path, "."), firstOf(raw), s.kind)
+	}
+	return v, nil
+}
+
+// firstOf is a value, or its beginning.
+func firstOf(raw []byte) string { return string(raw[:min(len(raw), 40)]) }
+
+// sample is a JSON sample as a message, and what of it has no place there.
+func (s *shape) sample(m protoreflect.Message, raw []byte) (unknown []string, err error) {
+	var f filler
+	err = f.fill(s, m, raw, "")
+	slices.Sort(f.unknown)
+	return f.unknown, err
+}
