@@ -180,7 +180,11 @@ func (w *Workspace) compile(ctx context.Context, code *lab.BroughtCode) (path, s
 	case err == nil:
 		return "", "", nil
 	case m != nil:
-		return string(m[1]), string(m[0]), nil
+		path := filepath.FromSlash(string(m[1]))
+		if !filepath.IsAbs(path) { // below the folder in which go build ran
+			path = filepath.Join(w.tree, path)
+		}
+		return path, string(m[0]), nil
 	}
 	return "", "", fmt.Errorf("go build: %w\n%s", err, text)
 }

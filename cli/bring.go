@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -92,7 +93,7 @@ func (p program) runBring(cmd *cobra.Command, args []string, flags bringFlags) e
 	if w.Name != brought.name {
 		say(cmd, "postage: another message is called %s here, so this one is called %s", brought.name, w.Name)
 	}
-	built, err := brought.build(w, p.suites[at].Bring)
+	built, err := saying(cmd, "generating code and building", func() (*bring.Built, error) { return brought.build(w, p.suites[at].Bring) })
 	if err != nil {
 		return err
 	}
@@ -114,7 +115,11 @@ func (p program) runBring(cmd *cobra.Command, args []string, flags bringFlags) e
 		return err
 	}
 	proving := time.Now()
-	proven, lost, err := w.Prove(ctx)
+	var lost map[string]string
+	proven, err := saying(cmd, "proving", func() (rows []string, err error) {
+		rows, lost, err = w.Prove(ctx)
+		return rows, err
+	})
 	if err != nil {
 		return err
 	}
@@ -271,6 +276,27 @@ func handOver(cmd *cobra.Command, program string, arguments ...string) error {
 	return err
 }
 
+// saying does something that may take minutes, and says every half of one that it is at it.
+func saying[T any](cmd *cobra.Command, what string, do func() (T, error)) (T, error) {
+	begin, done := time.Now(), make(chan struct{})
+	var said sync.WaitGroup
+	said.Go(func() {
+		tick := time.NewTicker(30 * time.Second)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				say(cmd, "postage: %s for %v", what, time.Since(begin).Round(time.Second))
+			case <-done:
+				return
+			}
+		}
+	})
+	defer said.Wait()
+	defer close(done)
+	return do()
+}
+
 func plural(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
@@ -296,10 +322,16 @@ func (p program) proveCommand() *cobra.Command {
 			out := json.NewEncoder(cmd.OutOrStdout())
 			os.Stdout = os.Stderr
 			for _, e := range entries {
-				if e.Role == record.RoleControl || e.Contender.NotPossible != "" {
+				if e.Role == record.RoleControl {
 					continue
 				}
-				line := struct{ Row, Fault string }{Row: e.Row()}
+				line := struct{ Row, Fault string }{e.Row(), e.Contender.NotPossible}
+				if line.Fault != "" {
+					if err := out.Encode(line); err != nil {
+						return err
+					}
+					continue
+				}
 				if err := out.Encode(line); err != nil {
 					return err
 				}

@@ -22,11 +22,14 @@ import (
 )
 
 // What a choice begins with. The prices are about what the large clouds list: a vCPU hour
-// of a general-purpose machine on demand, and a GB (10^9 bytes) to the internet.
+// of a general-purpose machine on demand, and a GB (10^9 bytes) within a zone.
 const (
 	DefaultRate    = 1000
 	DefaultCPUHour = 0.04
-	DefaultGB      = 0.09
+	DefaultGB      = 0
+
+	// InternetGB is a GB to the internet.
+	InternetGB = 0.09
 
 	// HoursPerMonth is the length of a month in cloud bills.
 	HoursPerMonth = 730

@@ -67,7 +67,7 @@ func newCostView(m *cost.Model) *costView {
 	v := &costView{Data: newScriptCosts(m), Inputs: []inputView{
 		{"cost-rate", "messages a second", "", ch.Rate},
 		{"cost-cpu", "USD a CPU hour", "about what the large clouds list for a vCPU on demand", ch.CPUHour},
-		{"cost-gb", "USD a GB of traffic", "about what the large clouds list for traffic to the internet", ch.GB},
+		{"cost-gb", "USD a GB of traffic", "nothing within a zone; about 0.01 between zones and 0.09 to the internet, as the large clouds list it", ch.GB},
 	}}
 	var messages []cost.Option
 	for _, name := range m.Messages {
@@ -133,7 +133,7 @@ func dominant(b *cost.Bill) string {
 		return 1
 	})
 	if b.Total.Value <= 0 {
-		return "Nothing chosen costs anything."
+		return "The record has the cost of nothing that is chosen: it lacks a part of what a message goes through."
 	}
 	return fmt.Sprintf("Most of it is %s: %.0f%%.", top.Name, 100*top.USD.Value/b.Total.Value)
 }

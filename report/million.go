@@ -15,12 +15,12 @@ import (
 // what they cost now, and in words what that comes to.
 type millionView struct {
 	Title  string
-	Rows   [][]string // contender, CPU, allocated, sent, cost, "now" or ""
+	Rows   [][]string // contender, CPU, allocated, sent, cost, traffic, "baseline" or ""
 	Answer []string   // sentences
 }
 
 // millionColumns are the titles of its columns but the last.
-var millionColumns = []string{"contender", "CPU", "allocated", "sent", "cost"}
+var millionColumns = []string{"contender", "CPU", "allocated", "sent", "cost", "to the internet"}
 
 // millions are of the stages that say so, one a message.
 func millions(stages []verdict.Stage, cases []cost.Case) []millionView {
@@ -35,14 +35,14 @@ func millions(stages []verdict.Stage, cases []cost.Case) []millionView {
 	var views []millionView
 	for _, message := range slices.Sorted(maps.Keys(all)) {
 		list := all[message]
-		view := millionView{Title: fmt.Sprintf("Per million messages %s, encode and decode, with a CPU hour at $%.2f and a GB sent at $%.2f", message, cost.DefaultCPUHour, cost.DefaultGB)}
+		view := millionView{Title: fmt.Sprintf("Per million messages %s, encode and decode, with a CPU hour at $%.2f; traffic apart, to the internet at $%.2f a GB", message, cost.DefaultCPUHour, cost.InternetGB)}
 		for _, m := range list {
 			mark := ""
 			if now[m.Contender] {
-				mark = "now"
+				mark = "baseline"
 				view.Answer = answer(list, m.Contender)
 			}
-			view.Rows = append(view.Rows, []string{m.Contender, cpuSeconds(m.CPUSeconds), gigabytes(m.Allocated), gigabytes(m.Wire), money(m.USD), mark})
+			view.Rows = append(view.Rows, []string{m.Contender, cpuSeconds(m.CPUSeconds), gigabytes(m.Allocated), gigabytes(m.Wire), money(m.USD), money(m.Wire / 1e9 * cost.InternetGB), mark})
 		}
 		views = append(views, view)
 	}
@@ -100,7 +100,7 @@ func answer(list []cost.Million, now string) []string {
 		}
 		return 1
 	})
-	text := []string{fmt.Sprintf("By %s, which is what you have now, a million messages cost %s.", was.Contender, money(was.USD))}
+	text := []string{fmt.Sprintf("By %s, with which the others are compared, a million messages cost %s.", was.Contender, money(was.USD))}
 	if list[0].Contender != now {
 		text = append(text, saves(list[0]))
 	}

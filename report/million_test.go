@@ -24,15 +24,15 @@ func TestAnswer(t *testing.T) {
 		want []string
 	}{
 		{[]cost.Million{small, fast, now}, "codec=a", []string{
-			"By codec=a, which is what you have now, a million messages cost $0.46.",
+			"By codec=a, with which the others are compared, a million messages cost $0.46.",
 			"codec=b in place of codec=a saves 41 s of CPU time, 4.1 GB sent, and $0.37 a million messages.",
 			"Least CPU time: codec=c in place of codec=a saves 52 s of CPU time, 1.7 GB sent, and $0.15 a million messages.",
 		}},
 		{[]cost.Million{now, large}, "codec=a", []string{
-			"By codec=a, which is what you have now, a million messages cost $0.46.",
+			"By codec=a, with which the others are compared, a million messages cost $0.46.",
 			"Least CPU time: codec=d in place of codec=a saves 60 s of CPU time, but adds 0.9 GB sent and $0.04 a million messages.",
 		}},
-		{[]cost.Million{now}, "codec=a", []string{"By codec=a, which is what you have now, a million messages cost $0.46.", "Nothing that was measured is cheaper."}},
+		{[]cost.Million{now}, "codec=a", []string{"By codec=a, with which the others are compared, a million messages cost $0.46.", "Nothing that was measured is cheaper."}},
 		{[]cost.Million{small}, "codec=a", nil},
 	} {
 		if got := answer(test.list, test.now); !slices.Equal(got, test.want) {

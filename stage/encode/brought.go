@@ -1,6 +1,7 @@
 package encode
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
@@ -59,15 +60,13 @@ func suiteOf[M any](msg *message[M], brought broughtConfig, contenders func(*mes
 	for i := range suite.Cases {
 		c := &suite.Cases[i]
 		c.First = nil // the first look has all rows
+		if brought.Drawn {
+			c.Warning = "the samples were drawn from the schema: real ones may cost something else"
+		}
 		for j := range c.Contenders {
 			brought.lose(c.Name, &c.Contenders[j])
 		}
-		for _, name := range []string{brought.Baseline, c.Baseline, "codec=json"} {
-			if has(c, name) {
-				c.Baseline = name
-				break
-			}
-		}
+		c.Baseline = baselineOf(c, brought.Baseline, c.Baseline, "codec=json")
 	}
 	return suite
 }
@@ -90,11 +89,20 @@ func (brought *broughtConfig) lose(name string, c *lab.Contender) {
 	c.NotPossible, c.Checks, c.Properties = why, "", nil
 }
 
-func has(c *lab.Case, contender string) bool {
-	for i := range c.Contenders {
-		if c.Contenders[i].Name == contender && c.Contenders[i].NotPossible == "" {
-			return true
+// baselineOf is the first of the names that a contender has which is possible, or else the first
+// contender that is: without a baseline nothing can be measured.
+func baselineOf(c *lab.Case, names ...string) string {
+	first := ""
+	for _, name := range names {
+		for i := range c.Contenders {
+			switch o := &c.Contenders[i]; {
+			case o.NotPossible != "":
+			case o.Name == name:
+				return name
+			case first == "" && !o.Floor:
+				first = o.Name
+			}
 		}
 	}
-	return false
+	return cmp.Or(first, c.Baseline)
 }
