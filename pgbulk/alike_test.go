@@ -135,6 +135,7 @@ func (tr *trial) run(t *testing.T, conn *pgx.Conn) {
 
 // TestAlike has every strategy do what an INSERT, UPDATE or DELETE for each row does.
 func TestAlike(t *testing.T) {
+	t.Parallel()
 	conn := connect(t)
 	declared := `<?xml version="1.0" encoding="ISO-8859-1"?><a>é</a>`
 	wide := `<?xml version="1.0" encoding="UTF-16"?><a>é</a>`

@@ -20,6 +20,7 @@ func content(t testing.TB, conn *pgx.Conn, table pgx.Identifier, order string) s
 
 // TestConflictControl goes through each way to say what a conflict is and what becomes of it.
 func TestConflictControl(t *testing.T) {
+	t.Parallel()
 	conn := connect(t)
 	for _, c := range []struct {
 		name    string
@@ -120,6 +121,7 @@ func TestIdentityIsRefused(t *testing.T) {
 // in another statement is found, with both rows. Only the server can evaluate an expression, so
 // Auto leaves that to one statement.
 func TestConstraintKeyTwice(t *testing.T) {
+	t.Parallel()
 	conn := connect(t)
 	rows := make([][]any, 3000)
 	for i := range rows {

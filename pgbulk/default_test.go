@@ -115,8 +115,8 @@ func TestDefaultProperty(t *testing.T) {
 				t.Fatalf("%s: %v", sql, err)
 			}
 		}
-		tables++
-		ours, theirs := fmt.Sprintf("ours%d", tables), fmt.Sprintf("theirs%d", tables)
+		n := tables.Add(1)
+		ours, theirs := fmt.Sprint("ours", n), fmt.Sprint("theirs", n)
 		defer run("drop table if exists " + ours + ", " + theirs)
 		for _, name := range []string{ours, theirs} {
 			run("create table " + name + " (" + definition + ")")

@@ -158,6 +158,7 @@ func TestPanickingValue(t *testing.T) {
 // TestNullKeys has keys with a NULL: they are never the same, unless the index says NULLS NOT
 // DISTINCT.
 func TestNullKeys(t *testing.T) {
+	t.Parallel()
 	conn := connect(t)
 	rows := func(last ...any) pgbulk.Rows {
 		return pgbulk.Values(seq(60, func(i int) []any {

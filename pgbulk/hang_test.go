@@ -3,6 +3,7 @@ package pgbulk_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"runtime"
 	"strings"
@@ -38,6 +39,7 @@ func TestExecCopyFromStdin(t *testing.T) {
 
 // TestSourceOnSameConnection has a source that asks the connection that is being written to.
 func TestSourceOnSameConnection(t *testing.T) {
+	t.Parallel()
 	for _, s := range strategies {
 		for _, at := range []int{0, 1, 700, 1999} {
 			if raceEnabled && at > 1 {
@@ -79,26 +81,31 @@ func TestSourceOnSameConnection(t *testing.T) {
 // not the statements'.
 func TestSlowSource(t *testing.T) {
 	t.Parallel()
-	conn := connect(t)
 	for _, padBytes := range []int{1000, 3000, 300_000} { // many rows a statement, values that are referred to, a row a statement
-		v := newVersioned(t, conn, 600, 1000)
-		must(t, conn, "set statement_timeout = '1s'")
-		pad := strings.Repeat("q", padBytes)
-		_, err := pgbulk.Upsert(t.Context(), conn, v.table, pgbulk.Values(seq(v.rows, func(i int) []any {
-			if i == 500 {
-				time.Sleep(1500 * time.Millisecond)
-			}
-			if i < 498 {
-				return []any{i, 1, pad[:1000]}
-			}
-			return []any{i, 1, pad}
-		})), pgbulk.Options{Strategy: pgbulk.Bind})
-		if err != nil {
-			t.Errorf("%d bytes: %v", padBytes, err)
-		}
-		must(t, conn, "set statement_timeout = 0")
-		v.check(t, conn, conn, err, 0, 1)
+		t.Run(fmt.Sprint(padBytes), func(t *testing.T) { slowSource(t, padBytes) })
 	}
+}
+
+func slowSource(t *testing.T, padBytes int) {
+	t.Parallel()
+	conn := connect(t)
+	v := newVersioned(t, conn, 600, 1000)
+	must(t, conn, "set statement_timeout = '1s'")
+	pad := strings.Repeat("q", padBytes)
+	_, err := pgbulk.Upsert(t.Context(), conn, v.table, pgbulk.Values(seq(v.rows, func(i int) []any {
+		if i == 500 {
+			time.Sleep(1500 * time.Millisecond)
+		}
+		if i < 498 {
+			return []any{i, 1, pad[:1000]}
+		}
+		return []any{i, 1, pad}
+	})), pgbulk.Options{Strategy: pgbulk.Bind})
+	if err != nil {
+		t.Errorf("%d bytes: %v", padBytes, err)
+	}
+	must(t, conn, "set statement_timeout = 0")
+	v.check(t, conn, conn, err, 0, 1)
 }
 
 // TestLocalizedSeverity has a server that reports an error in its own language and closes the
@@ -173,6 +180,7 @@ func refuseOnce(l net.Listener) error {
 // TestCancelKeepsConnection cancels a call that waits for a lock: the server answers, and the
 // connection stays.
 func TestCancelKeepsConnection(t *testing.T) {
+	t.Parallel()
 	observer := connect(t)
 	for _, s := range strategies {
 		for _, padBytes := range []int{10, 5000} {

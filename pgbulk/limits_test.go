@@ -41,11 +41,12 @@ func TestLimits(t *testing.T) {
 
 // TestManyParameters has more parameters than a message can name.
 func TestManyParameters(t *testing.T) {
+	t.Parallel()
 	conn := connect(t)
 	for _, s := range strategies {
-		v := newVersioned(t, conn, 50_000, 1)
+		v := newVersioned(t, conn, 25_000, 1)
 		result, err := pgbulk.Upsert(t.Context(), conn, v.table, v.at(1), pgbulk.Options{Strategy: s, ChunkBytes: 1 << 30})
-		if err != nil || result.Affected != 50_000 || result.Rows != 50_000 {
+		if err != nil || result.Affected != 25_000 || result.Rows != 25_000 {
 			t.Errorf("%s: %+v, %v", name(s), result, err)
 		}
 		v.check(t, conn, conn, err, 0, 1)
@@ -82,7 +83,7 @@ func TestKeyTwiceInDistantRows(t *testing.T) {
 	t.Parallel()
 	conn := connect(t)
 	for _, s := range strategies {
-		for _, n := range []int{1000, 20_000} {
+		for _, n := range []int{1000, short(4000, 20_000)} {
 			v := newVersioned(t, conn, n, 900)
 			last := n - 10
 			rows := pgbulk.Values(seq(n, func(i int) []any {

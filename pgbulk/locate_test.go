@@ -126,6 +126,7 @@ func TestSearch(t *testing.T) {
 
 // TestKeyNamed has key columns with the names of what the search itself uses.
 func TestKeyNamed(t *testing.T) {
+	t.Parallel()
 	conn := connect(t)
 	for _, key := range []string{"n", "k1", "ctid_", "twice", "numbered", "row_number", "excluded", "user", "values"} {
 		for _, s := range strategies {

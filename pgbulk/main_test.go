@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -50,9 +52,12 @@ func TestMain(m *testing.M) {
 			compressed = pgbulk.PGLZ
 		}
 	}
+	flag.Parse()
 	if noneOf != nil { // examples cannot skip themselves
-		flag.Parse()
 		flag.Set("test.skip", "^Example")
+	}
+	if f := flag.Lookup("rapid.checks"); f.Value.String() == f.DefValue {
+		f.Value.Set(strconv.Itoa(short(25, 100)))
 	}
 	code := m.Run()
 	if server != nil {
@@ -104,15 +109,27 @@ func newTable(t testing.TB, conn *pgx.Conn, columns string) pgx.Identifier {
 	t.Helper()
 	name := pgx.Identifier{fmt.Sprintf("t%d", rand.Uint64())}
 	must(t, conn, "create table "+name.Sanitize()+" ("+columns+")")
-	t.Cleanup(func() {
-		c, err := pgx.Connect(context.Background(), server.DSN(pgtest.Unix))
+	t.Cleanup(func() { drop(name) })
+	return name
+}
+
+// dropping is the connection that drops the tables of all tests, whose own may be gone.
+var dropping struct {
+	sync.Mutex
+	conn *pgx.Conn
+}
+
+func drop(table pgx.Identifier) {
+	dropping.Lock()
+	defer dropping.Unlock()
+	if dropping.conn == nil || dropping.conn.IsClosed() {
+		conn, err := pgx.Connect(context.Background(), server.DSN(pgtest.Unix))
 		if err != nil {
 			return
 		}
-		defer c.Close(context.Background())
-		c.Exec(context.Background(), "drop table if exists "+name.Sanitize()+" cascade")
-	})
-	return name
+		dropping.conn = conn
+	}
+	dropping.conn.Exec(context.Background(), "set client_min_messages = warning; drop table if exists "+table.Sanitize()+" cascade")
 }
 
 // digest tells tables with different contents apart.

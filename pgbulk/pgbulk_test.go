@@ -35,6 +35,7 @@ func name(s pgbulk.Strategy) string {
 var pageTable = []string{"id", "colA", "colB", "colC", "colD"}
 
 func TestPageUpsert(t *testing.T) {
+	t.Parallel()
 	conn := connect(t)
 	rows := pageData(100, 16384, 1)
 	again := pageData(100, 16384, 2)
@@ -433,6 +434,7 @@ func seq(n int, row func(i int) []any) iter.Seq[[]any] {
 
 // TestConcurrent has 16 goroutines write through a pool; with -race it looks for what they share.
 func TestConcurrent(t *testing.T) {
+	t.Parallel()
 	observer := connect(t)
 	pool, err := pgxpool.New(t.Context(), dsn(t, pgtest.TCP)+" pool_max_conns=16")
 	if err != nil {

@@ -75,7 +75,7 @@ func TestPoolerFailedCalls(t *testing.T) {
 func TestPgpool(t *testing.T) {
 	p := startPgpool(t)
 	observer := connect(t)
-	const n = 3000
+	const n = 1000
 	for _, s := range strategies {
 		for what, call := range map[string]callFunc{"insert": pgbulk.Insert, "upsert": pgbulk.Upsert} {
 			for _, returning := range []bool{false, true} {

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/netip"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -329,8 +330,8 @@ func compare(t interface {
 		}
 	}
 	// Names of their own, because pgx keeps what it learnt about a table.
-	tables++
-	ours, theirs := fmt.Sprintf("ours%d", tables), fmt.Sprintf("theirs%d", tables)
+	n := tables.Add(1)
+	ours, theirs := fmt.Sprint("ours", n), fmt.Sprint("theirs", n)
 	defer run("rollback; drop table if exists " + ours + ", " + theirs)
 	for _, name := range []string{ours, theirs} {
 		run("create table " + name + " (id int primary key, " + strings.Join(definition, ", ") + ")")
@@ -387,7 +388,7 @@ func same(t interface {
 }
 
 // tables counts the pairs of tables of this process.
-var tables int
+var tables atomic.Int64
 
 func (k kind) String() string { return k.sql }
 
@@ -437,7 +438,7 @@ func TestRandomRows(t *testing.T) {
 	t.Parallel()
 	conn := connect(t)
 	must(t, conn, types)
-	n := short(500, 100_000)
+	n := short(200, 100_000)
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	r := fast{rand.New(rand.NewPCG(seed, 0))}

@@ -53,7 +53,7 @@ func TestDiskFull(t *testing.T) {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=16m"); err != nil {
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=6m"); err != nil {
 		inCI(t, fmt.Sprintf("cannot mount a tmpfs: %v", err))
 	}
 	t.Cleanup(func() { syscall.Unmount(dir, syscall.MNT_DETACH) })
@@ -84,7 +84,7 @@ func TestDiskFull(t *testing.T) {
 				}
 				before := digest(t, conn, table.Name)
 				pad := strings.Repeat("p", 7000)
-				_, err := write(t.Context(), conn, table, pgbulk.Values(seq(6000, func(i int) []any { return []any{i + 1, pad} })), pgbulk.Options{Strategy: s})
+				_, err := write(t.Context(), conn, table, pgbulk.Values(seq(2400, func(i int) []any { return []any{i + 1, pad} })), pgbulk.Options{Strategy: s})
 				var pgErr *pgconn.PgError
 				if !errors.As(err, &pgErr) || pgErr.Code != "53100" {
 					t.Fatalf("error %v, want disk full", err)

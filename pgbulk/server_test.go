@@ -180,6 +180,7 @@ func newPool(t *testing.T, most int32) *pgxpool.Pool {
 // TestSharded writes rows by one connection and by three, and compares the tables. Structs are
 // yielded by a source that uses the same memory again and again.
 func TestSharded(t *testing.T) {
+	t.Parallel()
 	conn, pool := connect(t), newPool(t, 3)
 	type record struct {
 		ID   int
@@ -234,6 +235,7 @@ func TestSharded(t *testing.T) {
 // TestShardedErrors has each kind of failure name its row as the call counts it, and say what is
 // in.
 func TestShardedErrors(t *testing.T) {
+	t.Parallel()
 	conn, pool := connect(t), newPool(t, 4)
 	const n = 3000
 	good := func() [][]any {

@@ -63,6 +63,7 @@ func TestUpdateAndDelete(t *testing.T) {
 // even if only the database knows that the keys are equal, and names both rows if the client or the
 // staging table knows.
 func TestUpdateKeyTwice(t *testing.T) {
+	t.Parallel()
 	conn := connect(t)
 	for _, s := range []pgbulk.Strategy{pgbulk.Bind, pgbulk.Copy} {
 		for _, chunk := range []int{0, 3} {
@@ -145,8 +146,8 @@ func TestByKeyProperty(t *testing.T) {
 				t.Fatalf("%s: %v", sql, err)
 			}
 		}
-		tables++
-		ours, theirs := fmt.Sprintf("ours%d", tables), fmt.Sprintf("theirs%d", tables)
+		n := tables.Add(1)
+		ours, theirs := fmt.Sprint("ours", n), fmt.Sprint("theirs", n)
 		definition, sets, columns := "id int primary key, grp text", "", []string{"id"}
 		for i, k := range use {
 			definition += fmt.Sprintf(", c%d %s", i, k.sql)
