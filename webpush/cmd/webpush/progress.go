@@ -1,4 +1,4 @@
-package cli
+package main
 
 import (
 	"cmp"
@@ -9,14 +9,17 @@ import (
 	"strings"
 	"time"
 
-	"postage/internal/words"
 	"postage/webpush"
 )
 
-// broadcastProgress counts the outcomes of a broadcast and shows them on a terminal: a bar, and how
+// progress counts the outcomes of a broadcast and shows them on a terminal: a bar, and how
 // fast each push service takes its messages. Anywhere else it is silent.
-type broadcastProgress struct {
-	screen
+type progress struct {
+	w     io.Writer
+	live  bool // it is a terminal
+	drawn int  // lines on it
+	last  time.Time
+
 	began   time.Time
 	now     func() time.Time
 	total   int
@@ -37,12 +40,15 @@ type originProgress struct {
 	lastTaken       time.Time
 }
 
+// redrawEvery is the shortest time between two drawings.
+const redrawEvery = 200 * time.Millisecond
+
 // shownOrigins is how many push services have a line.
 const shownOrigins = 5
 
-func newBroadcastProgress(w io.Writer, total int, kept map[webpush.Outcome]int64) *broadcastProgress {
-	p := &broadcastProgress{
-		screen: newScreen(w), total: total, now: time.Now, began: time.Now(),
+func newProgress(w io.Writer, total int, kept map[webpush.Outcome]int64) *progress {
+	p := &progress{
+		w: w, live: isTerminal(w), total: total, now: time.Now, began: time.Now(),
 		outcomes: maps.Clone(kept), origins: map[string]*originProgress{},
 	}
 	if p.outcomes == nil {
@@ -54,7 +60,7 @@ func newBroadcastProgress(w io.Writer, total int, kept map[webpush.Outcome]int64
 	return p
 }
 
-func (p *broadcastProgress) add(origin string, result webpush.Result) {
+func (p *progress) add(origin string, result webpush.Result) {
 	p.done++
 	p.outcomes[result.Outcome()]++
 	if !result.Final() {
@@ -76,7 +82,7 @@ func (p *broadcastProgress) add(origin string, result webpush.Result) {
 	}
 }
 
-func (p *broadcastProgress) redraw() {
+func (p *progress) redraw() {
 	elapsed := p.now().Sub(p.last).Seconds()
 	for _, o := range p.origins {
 		if !p.last.IsZero() && elapsed > 0 { // smoothed over a second or two
@@ -85,10 +91,23 @@ func (p *broadcastProgress) redraw() {
 		o.takenAtLastDraw = o.taken
 	}
 	p.last = p.now()
-	p.draw(p.lines()...)
+	p.erase()
+	lines := p.lines()
+	for _, line := range lines {
+		fmt.Fprintf(p.w, "\x1b[?7l%s\x1b[?7h\n", line) // without wrapping
+	}
+	p.drawn = len(lines)
 }
 
-func (p *broadcastProgress) lines() []string {
+// erase removes what is drawn.
+func (p *progress) erase() {
+	if p.drawn > 0 {
+		fmt.Fprintf(p.w, "\x1b[%dA\x1b[J", p.drawn)
+		p.drawn = 0
+	}
+}
+
+func (p *progress) lines() []string {
 	done := p.earlier + p.done
 	left := "?"
 	if elapsed := p.now().Sub(p.began); p.done > 0 {
@@ -100,7 +119,7 @@ func (p *broadcastProgress) lines() []string {
 	}
 	for i, o := range p.sorted() {
 		if i == shownOrigins {
-			lines = append(lines, fmt.Sprintf("  and %s more", words.Counted(len(p.origins)-i, "push service")))
+			lines = append(lines, fmt.Sprintf("  and %d more", len(p.origins)-i))
 			break
 		}
 		lines = append(lines, fmt.Sprintf("  %6.0f/s  %s  %d taken, %d not", o.perSecond, o.name, o.taken, o.others))
@@ -108,8 +127,15 @@ func (p *broadcastProgress) lines() []string {
 	return lines
 }
 
+// bar draws a share, 0 to 1, as a bar.
+func bar(share float64) string {
+	const width = 24
+	full := int(width * min(1, max(0, share)))
+	return strings.Repeat("█", full) + strings.Repeat("░", width-full)
+}
+
 // counts names the outcomes that there were.
-func (p *broadcastProgress) counts() string {
+func (p *progress) counts() string {
 	var parts []string
 	for _, o := range slices.Sorted(maps.Keys(p.outcomes)) {
 		parts = append(parts, fmt.Sprintf("%d %s", p.outcomes[o], o))
@@ -118,7 +144,7 @@ func (p *broadcastProgress) counts() string {
 }
 
 // sorted has the push services with the most messages first.
-func (p *broadcastProgress) sorted() []*originProgress {
+func (p *progress) sorted() []*originProgress {
 	return slices.SortedFunc(maps.Values(p.origins), func(a, b *originProgress) int {
 		return cmp.Or(cmp.Compare(b.taken+b.others, a.taken+a.others), cmp.Compare(a.name, b.name))
 	})
@@ -126,7 +152,7 @@ func (p *broadcastProgress) sorted() []*originProgress {
 
 // failed counts the messages that will not be taken, though their subscription has not
 // ended.
-func (p *broadcastProgress) failed() (n int64) {
+func (p *progress) failed() (n int64) {
 	for o, count := range p.outcomes {
 		if o != webpush.Accepted && o != webpush.Gone {
 			n += count
@@ -136,7 +162,7 @@ func (p *broadcastProgress) failed() (n int64) {
 }
 
 // summary is the command's result.
-func (p *broadcastProgress) summary(w io.Writer, results string) {
+func (p *progress) summary(w io.Writer, results string) {
 	fmt.Fprintf(w, "%d of %d: %s\n", p.earlier+p.done, p.total, cmp.Or(p.counts(), "nothing to do"))
 	for _, o := range p.sorted() {
 		rate := ""

@@ -1,0 +1,184 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"iter"
+	"os"
+	"path/filepath"
+	"time"
+
+	"postage/webpush"
+)
+
+func (p program) broadcast(ctx context.Context, args []string) error {
+	f := p.newFlags("broadcast", `usage: webpush broadcast [flags] SUBSCRIPTIONS.ndjson
+
+Sends the message in a file to every subscription in another: one a line, the JSON that
+PushSubscription.toJSON() gives. Each push service gets as much as it takes; one that throttles,
+fails or does not answer does not delay the others.
+
+The outcome of each line goes to a results file, as it happens. A broadcast that was stopped or
+killed continues with -resume: what was taken is not sent again; what was throttled, deferred or not
+answered is. Only requests under way when it was killed are made twice.
+
+  webpush broadcast -subject mailto:you@example.com -message news.json subs.ndjson
+  webpush broadcast -subject mailto:you@example.com -message news.json -resume subs.ndjson
+  webpush broadcast -subject mailto:you@example.com -message news.json -rate 500 subs.ndjson
+
+Exit status: 0 every message was taken or its subscription has ended, 1 some were not, 2 wrong
+usage, 130 interrupted.`)
+	var flags sending
+	flags.add(f)
+	var limits webpush.Limits
+	message := f.String("message", "", "`file` of the message (required)")
+	results := f.String("results", "", "`file` of the outcomes (default SUBSCRIPTIONS.results.ndjson)")
+	resume := f.Bool("resume", false, "continue with the existing results file")
+	f.Float64Var(&limits.Rate, "rate", 0, "at most so many requests a second to each push service, 0 for as many as it takes")
+	f.IntVar(&limits.Concurrency, "concurrency", 0, "at most so many requests under way to each push service (default 64)")
+	f.DurationVar(&limits.Patience, "patience", 5*time.Minute, "how long to wait for a push service that takes nothing")
+	padding := f.String("padding", "none", "none, or fit: hide the length, in as much as every service takes")
+	reuse := f.String("reuse", "strict", "strict, or broadcast: one key pair for all, faster (docs/webpush.md)")
+	others, err := parse(f, args, 1)
+	switch {
+	case err != nil:
+		return err
+	case len(others) == 0:
+		return hinted{errors.New("no file of subscriptions"), "webpush broadcast -subject ADDRESS -message FILE SUBSCRIPTIONS.ndjson"}
+	case *message == "":
+		return hinted{errors.New("-message is missing"), "it is the file of the message"}
+	}
+	text, err := os.ReadFile(*message)
+	if err != nil {
+		return fmt.Errorf("message: %w", err)
+	}
+	limits.Backlog = 250_000
+	cfg, options := webpush.Config{Limits: limits}, flags.options()
+	switch *padding {
+	case "none":
+	case "fit":
+		options.Padding = webpush.PadToFit()
+	default:
+		return fmt.Errorf("-padding %s: want none or fit", *padding)
+	}
+	switch *reuse {
+	case "strict":
+	case "broadcast":
+		cfg.Reuse = webpush.KeyPerBroadcast()
+	default:
+		return fmt.Errorf("-reuse %s: want strict or broadcast", *reuse)
+	}
+	client, err := p.client(flags, cfg)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	return p.broadcastTo(ctx, others[0], client, text, options, *results, *resume)
+}
+
+// broadcastTo sends to the subscriptions in a file that the results do not have yet.
+func (p program) broadcastTo(ctx context.Context, file string, client *webpush.Client, message []byte, options webpush.Options, results string, resume bool) error {
+	lines, err := countLines(file)
+	if err != nil {
+		return err
+	}
+	if results == "" {
+		results = file + ".results.ndjson"
+	}
+	if _, err := os.Stat(results); err == nil && !resume {
+		return hinted{fmt.Errorf("%s exists already", results), "-resume continues it; -results FILE begins another"}
+	}
+	journal, err := webpush.OpenJournal(results, fmt.Sprintf("%s, message %x", filepath.Base(file), sha256.Sum256(message)))
+	if err != nil {
+		return hinted{err, "-results FILE begins another"}
+	}
+	defer journal.Close()
+
+	source := &subscriptionLines{file: file, warn: p.say}
+	progress := newProgress(p.stderr, lines, journal.Kept())
+	for sub, result := range client.BroadcastIndexed(ctx, journal.Rest(source.all(ctx)), message, options) {
+		if err := journal.Record(sub, result); err != nil {
+			return err
+		}
+		progress.add(sub.Origin(), result)
+	}
+	progress.erase()
+	if err := errors.Join(source.err, journal.Sync()); err != nil {
+		return err
+	}
+	progress.summary(p.stdout, results)
+	switch {
+	case ctx.Err() != nil:
+		return errors.New("stopped; -resume continues")
+	case progress.open > 0:
+		p.say("-resume sends again the %d that were not taken and still may be", progress.open)
+		return errSome
+	case progress.failed() > 0:
+		return errSome
+	}
+	return nil
+}
+
+// subscriptionLines reads a file of subscriptions, one a line.
+type subscriptionLines struct {
+	file string
+	warn func(format string, a ...any)
+	bad  int
+	err  error // why reading ended early
+}
+
+// shownBadLines is how many lines that hold no subscription are named.
+const shownBadLines = 10
+
+// all gives the subscription of each line; of one that holds none, the zero value,
+// so that a line's number is its place.
+func (s *subscriptionLines) all(ctx context.Context) iter.Seq[webpush.Subscription] {
+	return func(yield func(webpush.Subscription) bool) {
+		f, err := os.Open(s.file)
+		if err != nil {
+			s.err = fmt.Errorf("subscriptions: %w", err)
+			return
+		}
+		defer f.Close()
+		lines := subscriptionScanner(f)
+		for n := 1; ctx.Err() == nil && lines.Scan(); n++ {
+			sub, err := webpush.ParseSubscription(lines.Bytes())
+			if err != nil {
+				if s.bad++; s.bad <= shownBadLines {
+					s.warn("%s, line %d: %v", s.file, n, err)
+				}
+			}
+			if !yield(sub) {
+				return
+			}
+		}
+		if err := lines.Err(); err != nil {
+			s.err = fmt.Errorf("subscriptions: %s: %w", s.file, err)
+		}
+	}
+}
+
+func subscriptionScanner(f *os.File) *bufio.Scanner {
+	lines := bufio.NewScanner(f)
+	lines.Buffer(make([]byte, 1<<16), 1<<20)
+	return lines
+}
+
+func countLines(file string) (n int, err error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return 0, fmt.Errorf("subscriptions: %w", err)
+	}
+	defer f.Close()
+	lines := subscriptionScanner(f)
+	for lines.Scan() {
+		n++
+	}
+	if err := lines.Err(); err != nil {
+		return 0, fmt.Errorf("subscriptions: %s: %w", file, err)
+	}
+	return n, nil
+}

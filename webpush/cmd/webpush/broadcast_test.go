@@ -1,0 +1,192 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"postage/webpush"
+	"postage/webpush/pushtest"
+)
+
+// TestBroadcast sends to browsers with every outcome, then resumes with the rest, and then with
+// nothing left to send.
+func TestBroadcast(t *testing.T) {
+	service := pushtest.NewServer()
+	defer service.Close()
+	folder := t.TempDir()
+	file := func(name string, text []byte) string {
+		name = filepath.Join(folder, name)
+		if err := os.WriteFile(name, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return name
+	}
+	keys := filepath.Join(folder, "vapid.pem")
+	public, said, code := command(t, service, "", "keys", "--keys", keys)
+	if code != 0 {
+		t.Fatal(said)
+	}
+	var browsers []*pushtest.Browser
+	var lines []byte
+	for range 30 {
+		b := service.Subscribe(strings.TrimSpace(public))
+		browsers = append(browsers, b)
+		lines = append(append(lines, b.JSON()...), '\n')
+	}
+	lines = append(lines, "{}\n"...)
+	browsers[3].Unsubscribe()
+	browsers[7].Inject(pushtest.Status(http.StatusTooManyRequests, "Retry-After", "3600"))
+	browsers[8].Inject(pushtest.AcceptThenReset())
+	subs, message := file("subs.ndjson", lines), file("news.txt", []byte("news"))
+	broadcast := []string{"broadcast", subs, "--keys", keys, "--subject", "mailto:you@example.com", "--message", message}
+
+	out, said, code := command(t, service, "", broadcast...)
+	if wants := []string{"subs.ndjson, line 31: ", "webpush: -resume sends again the 1 that were not taken and still may be\n"}; code != 1 || !strings.Contains(said, wants[0]) || !strings.HasSuffix(said, wants[1]) {
+		t.Fatalf("%d: %s%s", code, said, out)
+	}
+	for _, want := range []string{"31 of 31: 27 accepted, 1 gone, 1 rate limited, 1 unreachable, 1 invalid", service.URL + ": 27 taken", "(no subscription): 0 taken, 1 not", "results: " + subs + ".results.ndjson"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in:\n%s", want, out)
+		}
+	}
+	if _, said, code := command(t, service, "", broadcast...); code != 2 || !strings.Contains(said, "exists already\nhint: -resume continues it") {
+		t.Errorf("the second broadcast: %d, %s", code, said)
+	}
+	before := service.Requests()
+	out, said, code = command(t, service, "", append(broadcast, "--resume")...)
+	if code != 1 || service.Requests() != before+1 || !strings.Contains(out, "31 of 31: 28 accepted, 1 gone, 1 unreachable, 1 invalid") {
+		t.Errorf("resumed: %d, %d requests: %s%s", code, service.Requests()-before, said, out)
+	}
+	for i, b := range browsers {
+		want := 1
+		if i == 3 {
+			want = 0
+		}
+		if n := len(b.Messages()); n != want || n == 1 && string(b.Messages()[0].Data) != "news" {
+			t.Errorf("browser %d got %d messages, want %d", i, n, want)
+		}
+	}
+
+	for what, r := range map[string]struct {
+		args []string
+		want string
+	}{
+		"another message":   {append(broadcast[:6:6], "--message", keys, "--resume"), "another broadcast"},
+		"no message at all": {broadcast[:6:6], "-message is missing"},
+		"no message":        {append(broadcast[:6:6], "--message", message+".none"), "no such file"},
+		"no file":           {append([]string{"broadcast"}, broadcast[2:]...), "no file of subscriptions"},
+		"no subscriptions":  {[]string{"broadcast", subs + ".none", "--keys", keys, "--subject", "mailto:you@example.com", "--message", message}, "no such file"},
+		"padding":           {append(broadcast, "--padding", "max"), "want none or fit"},
+		"reuse":             {append(broadcast, "--reuse", "session"), "want strict or broadcast"},
+		"subject":           {append(broadcast[:4:4], "--subject", "mailto:you@localhost", "--message", message), "localhost"},
+	} {
+		if _, said, code := command(t, service, "", r.args...); code != 2 || !strings.Contains(said, r.want) {
+			t.Errorf("%s: %d, %s, want %q", what, code, said, r.want)
+		}
+	}
+}
+
+// A broadcast that is interrupted says so, and is continued where it was.
+func TestInterrupted(t *testing.T) {
+	service := pushtest.NewServer()
+	defer service.Close()
+	folder := t.TempDir()
+	keys, subs, message := filepath.Join(folder, "vapid.pem"), filepath.Join(folder, "subs.ndjson"), filepath.Join(folder, "news.txt")
+	public, said, code := command(t, service, "", "keys", "-keys", keys)
+	if code != 0 {
+		t.Fatal(said)
+	}
+	var browsers []*pushtest.Browser
+	var lines []byte
+	for range 200 {
+		b := service.Subscribe(strings.TrimSpace(public))
+		browsers = append(browsers, b)
+		lines = append(append(lines, b.JSON()...), '\n')
+	}
+	if err := errors.Join(os.WriteFile(subs, lines, 0o600), os.WriteFile(message, []byte("news"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	go func() {
+		for service.Requests() < 5 && ctx.Err() == nil {
+			time.Sleep(time.Millisecond)
+		}
+		cancel()
+	}()
+	broadcast := []string{"broadcast", subs, "-keys", keys, "-subject", "mailto:you@example.com", "-message", message, "-rate", "100"}
+	out, said, code := commandIn(ctx, t, service, "", broadcast...)
+	if code != 130 || !strings.Contains(said, "webpush: stopped; -resume continues\n") || !strings.Contains(out, " of 200: ") {
+		t.Fatalf("%d: %s%s", code, said, out)
+	}
+	out, said, code = command(t, service, "", append(broadcast[:len(broadcast)-2:len(broadcast)-2], "-resume")...)
+	m := regexp.MustCompile(`200 of 200: (\d+) accepted(?:, (\d+) canceled)?\n`).FindStringSubmatch(out)
+	if m == nil || said != "" {
+		t.Fatalf("resumed: %d: %s%s", code, said, out)
+	}
+	// What was under way then may have been taken, and is not sent again.
+	missing, canceled := 0, 0
+	fmt.Sscan(m[2], &canceled)
+	for i, b := range browsers {
+		if n := len(b.Messages()); n == 0 {
+			missing++
+		} else if n > 1 {
+			t.Errorf("browser %d got %d messages", i, n)
+		}
+	}
+	if missing > canceled || (code == 0) != (canceled == 0) {
+		t.Errorf("%d browsers got nothing, %d messages were canceled, exit code %d", missing, canceled, code)
+	}
+}
+
+// TestBroadcastProgress draws the progress of a resumed broadcast.
+func TestBroadcastProgress(t *testing.T) {
+	var screen bytes.Buffer
+	clock := time.Unix(0, 0)
+	p := newProgress(&screen, 1000, map[webpush.Outcome]int64{webpush.Accepted: 100})
+	p.now, p.began, p.live = func() time.Time { return clock }, clock, true
+	for i := range 400 {
+		clock = clock.Add(10 * time.Millisecond)
+		r := webpush.Result{}
+		if i%100 == 99 {
+			r.Err = &webpush.SendError{Outcome: webpush.Deferred}
+		}
+		p.add(fmt.Sprintf("https://service%d.example", i%7%2), r)
+	}
+	p.redraw()
+	want := []string{
+		"████████████░░░░░░░░░░░░ 500 of 1000, 5s left",
+		"496 accepted, 4 deferred",
+		"      56/s  https://service0.example  228 taken, 1 not",
+		"      41/s  https://service1.example  168 taken, 3 not",
+	}
+	if got := p.lines(); strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("drew:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	if p.open != 4 || p.failed() != 0 {
+		t.Errorf("%d open, %d failed", p.open, p.failed())
+	}
+	screen.Reset()
+	p.erase()
+	if got := screen.String(); got != "\x1b[4A\x1b[J" {
+		t.Errorf("the end erases %q", got)
+	}
+	quiet := newProgress(&screen, 10, nil)
+	screen.Reset()
+	for range 1000 {
+		quiet.add("https://a.example", webpush.Result{})
+	}
+	quiet.erase()
+	if screen.Len() != 0 {
+		t.Errorf("without a terminal it prints %q", screen.String())
+	}
+}
