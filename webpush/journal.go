@@ -28,8 +28,8 @@ import (
 // last ones may be lost too (call Sync if that matters).
 //
 // The file holds a line of JSON for each outcome; the first line names the broadcast. While it is
-// open no other process can open it (on Linux, macOS and the BSDs). A Journal is for one goroutine,
-// and takes some 20 bytes of memory for each subscription with a final outcome.
+// open no other process can open it (on Linux, macOS, the BSDs and Windows). A Journal is for one
+// goroutine, and takes some 20 bytes of memory for each subscription with a final outcome.
 type Journal struct {
 	file      *os.File
 	line      []byte

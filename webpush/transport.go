@@ -3,6 +3,7 @@ package webpush
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"fmt"
 	"net"
 	"net/http"
@@ -25,9 +26,11 @@ const maxConnections = 256
 // made to a host that [KnownPushService] does not know, the address that it was resolved to is
 // given to allow; nil is [PublicAddress]. The address is that of this very connection, so a name
 // that resolves to another address the second time gains nothing. Where the environment names a
-// proxy (http.ProxyFromEnvironment), the proxy resolves the names, and has to do the refusing. The
-// check is in the transport's DialContext: one that you put in its place has to call it, or there
-// is none.
+// proxy (http.ProxyFromEnvironment), the proxy resolves the names, and has to do the refusing.
+//
+// With a DialContext of your own the check comes after connecting, before anything is sent: of the
+// address that the connection says it has, or the zero Addr if it says none. Only a DialTLSContext
+// of your own does without. A Clone connects as the transport does that it was made of.
 //
 // Beyond 256 connections those that are idle are closed, HTTP/2's included, which
 // http.Transport.MaxIdleConns does not close.
@@ -42,6 +45,7 @@ func NewTransport(allow func(netip.Addr) bool) *http.Transport {
 	g.transport = &http.Transport{
 		Proxy:                  g.proxy,
 		DialContext:            g.dial,
+		DialTLSContext:         g.dialTLS,
 		ForceAttemptHTTP2:      true,
 		MaxIdleConns:           maxConnections,
 		MaxIdleConnsPerHost:    defaultConcurrency,
@@ -90,11 +94,15 @@ var notPublic = func() (prefixes []netip.Prefix) {
 // An AddressError is a connection refused because of the address that an endpoint's
 // host was resolved to. The message's outcome is [Invalid].
 type AddressError struct {
-	Address netip.Addr // the zero Addr if the endpoint names the proxy
+	Address netip.Addr // the zero Addr if the endpoint names the proxy, or a connection does not say its address
+	peer    string     // what it says in place of it
 }
 
 func (e *AddressError) Error() string {
-	if !e.Address.IsValid() {
+	switch {
+	case e.peer != "":
+		return fmt.Sprintf("webpush: a connection to %q, which is no IP address: refused (see NewTransport)", e.peer)
+	case !e.Address.IsValid():
 		return "webpush: the proxy itself is no push service: refused"
 	}
 	return fmt.Sprintf("webpush: %s is not a public address: refused (see NewTransport)", e.Address)
@@ -135,7 +143,7 @@ func (g *guard) proxy(r *http.Request) (*url.URL, error) {
 	u, err := http.ProxyFromEnvironment(r)
 	if err == nil && u == nil && g.proxies[hostPort(r.URL)] {
 		if a, err := netip.ParseAddr(r.URL.Hostname()); err != nil || !g.allow(a.Unmap()) {
-			return nil, &AddressError{a.Unmap()}
+			return nil, &AddressError{Address: a.Unmap()}
 		}
 	}
 	return u, err
@@ -143,12 +151,8 @@ func (g *guard) proxy(r *http.Request) (*url.URL, error) {
 
 func (g *guard) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	dialer := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}
-	host, port, err := net.SplitHostPort(address)
-	if err != nil {
-		return nil, err
-	}
-	if !g.proxies[address] && (port != "443" || !KnownPushService("https://"+host)) {
-		dialer.ControlContext = g.check
+	if g.strange(address) {
+		dialer.ControlContext = func(_ context.Context, _, address string, _ syscall.RawConn) error { return g.check(address) }
 	}
 	if g.open.Load() >= maxConnections {
 		g.transport.CloseIdleConnections()
@@ -160,14 +164,57 @@ func (g *guard) dial(ctx context.Context, network, address string) (net.Conn, er
 	return newConn(inner, &g.open), nil
 }
 
-// check is called with the address that is about to be connected to.
-func (g *guard) check(_ context.Context, _, address string, _ syscall.RawConn) error {
+// strange reports whether a host and port are neither a proxy nor a push service that is known.
+func (g *guard) strange(address string) bool {
+	host, port, err := net.SplitHostPort(address)
+	return err != nil || !g.proxies[address] && (port != "443" || !KnownPushService("https://"+host))
+}
+
+// check is given the address and port that is, or is about to be, connected to.
+func (g *guard) check(address string) error {
 	a, err := netip.ParseAddrPort(address)
+	if g.allow(a.Addr().Unmap()) {
+		return nil
+	}
+	refused := &AddressError{Address: a.Addr().Unmap()}
 	if err != nil {
-		return fmt.Errorf("webpush: connect to %q: %w", address, err)
+		refused.peer = address
 	}
-	if !g.allow(a.Addr().Unmap()) {
-		return &AddressError{a.Addr().Unmap()}
+	return refused
+}
+
+// dialTLS connects by the transport's DialContext, which may be another than dial by now.
+func (g *guard) dialTLS(ctx context.Context, network, address string) (net.Conn, error) {
+	dial := g.transport.DialContext
+	if dial == nil {
+		dial = new(net.Dialer).DialContext
 	}
-	return nil
+	inner, err := dial(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	if g.strange(address) {
+		err = g.check(inner.RemoteAddr().String())
+	}
+	config := g.transport.TLSClientConfig.Clone()
+	if config == nil {
+		config = &tls.Config{}
+	}
+	if config.ServerName == "" {
+		config.ServerName, _, _ = net.SplitHostPort(address)
+	}
+	outer := tls.Client(inner, config)
+	if d := g.transport.TLSHandshakeTimeout; d > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, d)
+		defer cancel()
+	}
+	if err == nil {
+		err = outer.HandshakeContext(ctx)
+	}
+	if err != nil {
+		inner.Close()
+		return nil, err
+	}
+	return outer, nil
 }
