@@ -11,8 +11,10 @@ import (
 const savepoint = "pgbulk"
 
 // saves reports whether the rows go after a savepoint in the caller's transaction: the search for a
-// row at fault begins there.
-func (w *writer) saves() bool { return w.inTx && w.options.LocateWithin > 0 }
+// row at fault begins there. If there is but one row there is no search.
+func (w *writer) saves() bool {
+	return w.inTx && w.options.LocateWithin > 0 && !(w.alone && w.n == 1)
+}
 
 // bindChunk sends the chunk as one INSERT. The statement is parsed again only if its number of rows
 // has changed.

@@ -5,6 +5,7 @@ package pgbulk_test
 import (
 	"fmt"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -48,6 +49,52 @@ func BenchmarkCalls(b *testing.B) {
 			})
 		}
 	}
+}
+
+// BenchmarkFew measures inserts of so few rows that what a call costs by itself decides. The
+// server's caches are warm. The strategies take turns with -count.
+func BenchmarkFew(b *testing.B) {
+	conn := connect(b)
+	for _, inTx := range []bool{false, true} {
+		for _, size := range []int{10, 16 << 10} {
+			for _, n := range []int{1, 3, 10, 30, 100} {
+				for _, s := range []pgbulk.Strategy{pgbulk.Auto, pgbulk.Bind, pgbulk.Copy} {
+					b.Run(fmt.Sprintf("tx=%v/size=%d/rows=%d/strategy=%s", inTx, size, n, name(s)), func(b *testing.B) {
+						benchmarkFew(b, conn, inTx, size, n, s)
+					})
+				}
+			}
+		}
+	}
+}
+
+func benchmarkFew(b *testing.B, conn *pgx.Conn, inTx bool, size, n int, s pgbulk.Strategy) {
+	table := newTable(b, conn, "id int8 primary key, at timestamptz, uid uuid, n numeric, name text")
+	must(b, conn, "alter table "+table.Sanitize()+" alter name set storage external")
+	to := pgbulk.Table{Name: table, Columns: []string{"id", "at", "uid", "n", "name"}}
+	id, text := int64(0), strings.Repeat("x", size)
+	rows := pgbulk.Values(seq(n, func(i int) []any {
+		id++
+		return []any{id, time.Unix(id, 0), [16]byte{byte(i)}, float64(i) / 4, text}
+	}))
+	insert := func() {
+		if _, err := pgbulk.Insert(b.Context(), conn, to, rows, pgbulk.Options{Strategy: s}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	for range 10 {
+		insert()
+	}
+	if inTx {
+		must(b, conn, "begin")
+		defer must(b, conn, "rollback")
+	}
+	b.ResetTimer()
+	before := clientCPU() + backendCPU(b, conn)
+	for range b.N {
+		insert()
+	}
+	b.ReportMetric(float64(clientCPU()+backendCPU(b, conn)-before)/float64(b.N), "cpu-ns/op")
 }
 
 // backendCPU is the CPU time of a connection's server process.

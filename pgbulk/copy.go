@@ -65,32 +65,38 @@ func (w *writer) stagedScript(b *strings.Builder, columns string) {
 	}
 }
 
-// altered is what the error of sameTypes begins with.
+// altered is what sameTypes finds in place of a number, before a list of type OIDs.
 const altered = "pgbulk: altered "
 
 // sameTypes is a statement that fails if the table, or the types of its columns, are no longer what
 // was described: the same bytes can be valid for both types, so COPY would not notice. It comes
 // after COPY, whose lock keeps others from altering the table. The types are those of a row's
-// fields, for which the server need not search its catalogs.
+// fields, for which the server need not search its catalogs. What differs is no integer.
 func (w *writer) sameTypes() string {
 	types, want := make([]string, len(w.columns)), make([]string, len(w.columns))
 	for i, c := range w.columns {
-		types[i] = "pg_catalog.pg_typeof((null::" + w.layout.name + ")." + quote(c.name) + ")"
+		types[i] = "pg_catalog.pg_typeof((null::" + w.layout.name + ")." + quote(c.name) + ")::pg_catalog.oid"
 		want[i] = strconv.FormatUint(uint64(w.layout.attributes[i].oid), 10)
 	}
-	// The cast depends on what is compared, so that the server does not evaluate it while planning.
-	return fmt.Sprintf(`select case when now.oid = %s and now.types::pg_catalog.oid[] = '{%s}' then 0 else ('%s' || now.types::text)::int end
-	from (select '%s'::pg_catalog.regclass as oid, array[%s] as types) as now`,
-		w.layout.oid, strings.Join(want, ","), altered, strings.ReplaceAll(w.table.Name.Sanitize(), "'", "''"), strings.Join(types, ","))
+	return fmt.Sprintf("select nullif(pg_catalog.concat_ws(' ', '%s', '%s'::pg_catalog.regclass::pg_catalog.oid, %s), '%[1]s %[4]s %s')::pg_catalog.int4",
+		strings.TrimSpace(altered), strings.ReplaceAll(w.table.Name.Sanitize(), "'", "''"), strings.Join(types, ", "), w.layout.oid, strings.Join(want, " "))
 }
 
 // alteredError is the error that sameTypes led to, in words.
 func (w *writer) alteredError(e *pgconn.PgError) error {
-	_, rest, found := strings.Cut(e.Message, altered)
-	if types, _, ended := strings.Cut(rest, "}"); found && ended {
-		return fmt.Errorf("the table was altered after this call, or its Writer, asked about it: %s now are %s}: make the call again", quoteAll(w.table.Columns), types)
+	_, found, ok := strings.Cut(e.Message, altered)
+	if !ok {
+		return nil
 	}
-	return nil
+	var now []string
+	for _, oid := range strings.Fields(strings.TrimRight(found, `"`))[1:] { // the first is the table's
+		n, _ := strconv.ParseUint(oid, 10, 32)
+		if t, known := w.m.TypeForOID(uint32(n)); known {
+			oid = t.Name
+		}
+		now = append(now, oid)
+	}
+	return fmt.Errorf("the table was altered after this call, or its Writer, asked about it: %s now are {%s}: make the call again", quoteAll(w.table.Columns), strings.Join(now, ","))
 }
 
 // createStage is the statements that make the stage, and gives it its name. Its values are not

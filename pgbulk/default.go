@@ -10,10 +10,10 @@ import (
 //	pgbulk.Slice([][]any{{1, "given"}, {2, pgbulk.Default}})
 //
 // It works for calls that insert, with Bind, and with Unnest, which sends such rows as Bind does.
-// COPY cannot express it: Auto takes Bind if it sees a Default in time, which for Insert means in
-// the first row; later it is an error that names the row. A row that leaves out other columns than
-// the row before begins another statement. A column that is to have its DEFAULT in all rows is
-// better left out of Table.Columns.
+// COPY cannot express it: Auto takes Bind if it sees a Default in time, which for Insert means
+// before it copies (see Auto); later it is an error that names the row. A row that leaves out other
+// columns than the row before begins another statement. A column that is to have its DEFAULT in all
+// rows is better left out of Table.Columns.
 var Default defaultMark
 
 type defaultMark struct{}

@@ -70,7 +70,13 @@ func TestDefault(t *testing.T) {
 func TestDefaultRefused(t *testing.T) {
 	conn := connect(t)
 	table := pgbulk.Table{Name: newTable(t, conn, "id int primary key, a text default 'none', j json default '1'"), Columns: []string{"id", "a", "j"}, Key: []string{"id"}}
-	rows := pgbulk.Slice([][]any{{1, "x", "{}"}, {2, "x", pgbulk.Default}})
+	const last = 40 // when Auto copies
+	rows := pgbulk.Values(seq(last+1, func(i int) []any {
+		if i == last {
+			return []any{i, "x", pgbulk.Default}
+		}
+		return []any{i, "x", "{}"}
+	}))
 	for what, call := range map[string]func() (pgbulk.Result, error){
 		"copy insert": func() (pgbulk.Result, error) {
 			return pgbulk.Insert(t.Context(), conn, table, rows, pgbulk.Options{Strategy: pgbulk.Copy})
@@ -82,7 +88,7 @@ func TestDefaultRefused(t *testing.T) {
 		"update": func() (pgbulk.Result, error) { return pgbulk.Update(t.Context(), conn, table, rows, pgbulk.Options{}) },
 	} {
 		_, err := call()
-		if e, ok := errors.AsType[*pgbulk.Error](err); !ok || e.Row != 1 || e.Column != "j" || !strings.Contains(err.Error(), "pgbulk.Default") {
+		if e, ok := errors.AsType[*pgbulk.Error](err); !ok || e.Row != last || e.Column != "j" || !strings.Contains(err.Error(), "pgbulk.Default") {
 			t.Errorf("%s: %v", what, err)
 		}
 		if n := get[int](t, conn, "select count(*) from "+table.Name.Sanitize()); n != 0 {

@@ -9,7 +9,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -66,6 +65,7 @@ var specs = []spec{
 	{"citext", true, "", oneOf("a", "A", "b", "c")},
 	{"text", true, "varchar", func(r fast) any { return string([]byte{byte('a' + r.intn(8))}) }},
 	{"regclass", false, "", oneOf("1259", "pg_class", "pg_type", "no table")},
+	{"regclass", false, "", func(r fast) any { return []any{1259, "pg_type"}[r.intn(2)] }},
 	{"mood", false, "", oneOf("sad", "ok", "none")},
 	{"jsonb", false, "", oneOf(`{"a": 1}`, "[1, 2]", "{")},
 	{"bytea", false, "", func(r fast) any { return blob(r) }},
@@ -81,6 +81,7 @@ type foreign struct {
 	alter   string // is run before the first row
 	stops   int    // two roles take turns in one transaction, after so many rows; 0 if they do not
 	refused bool
+	nothing []pgbulk.Rows // a source that is nil, in place of the rows
 }
 
 // newForeign draws a trial, and makes its tables.
@@ -91,6 +92,9 @@ func newForeign(t *testing.T, r fast, conn *pgx.Conn) *foreign {
 	key, rest := specs[r.intn(len(specs))], []spec{}
 	for !key.key {
 		key = specs[r.intn(len(specs))]
+	}
+	if r.intn(4) == 0 {
+		key = specs[0] // which a trigger can make
 	}
 	for range 1 + r.intn(4) {
 		rest = append(rest, specs[r.intn(len(specs))])
@@ -119,6 +123,9 @@ func newForeign(t *testing.T, r fast, conn *pgx.Conn) *foreign {
 	f.options = pgbulk.Options{Strategy: strategies[r.intn(len(strategies))], ChunkRows: []int{0, 0, 7, 100}[r.intn(4)]}
 	f.trigger(t, r, conn, key)
 	n := 1 + r.intn(12)
+	if f.rekeyed {
+		n += 8 // more than a statement, in some trials
+	}
 	if r.intn(8) == 0 {
 		n = 300
 	}
@@ -153,6 +160,8 @@ func newForeign(t *testing.T, r fast, conn *pgx.Conn) *foreign {
 		}
 	}
 	switch {
+	case r.intn(40) == 0:
+		f.nothing = []pgbulk.Rows{pgbulk.Values(nil), pgbulk.Fallible(nil), pgbulk.Structs[struct{ K int }](nil), {}}[r.intn(4):][:1]
 	case r.intn(3) == 0 && rest[i].to != "" && !strings.Contains(definitions[1+i], ".d"):
 		f.alter = fmt.Sprintf("alter table %s.ours alter c%d type %s", f.schema, i, rest[i].to)
 	case r.intn(4) == 0 && len(f.rows) > 1:
@@ -207,7 +216,7 @@ func (f *foreign) trigger(t *testing.T, r fast, conn *pgx.Conn, key spec) {
 	case f.op != pgbulk.OpInsert && f.op != pgbulk.OpUpsert:
 	case what == 0:
 		body = "if new.ok % 2 = 0 then return null; end if; return new;"
-	case what <= 2 && strings.HasPrefix(key.sql, "int"):
+	case what <= 5 && strings.HasPrefix(key.sql, "int"):
 		body = "new.k := nextval(tg_table_schema || '.' || tg_table_name || '_made'); return new;"
 	}
 	if body == "" {
@@ -281,6 +290,9 @@ func (f *foreign) contents(t *testing.T, conn *pgx.Conn, table string) string {
 
 // run makes the call over conn, and the plain one, and says how they differ.
 func (f *foreign) run(t *testing.T, direct, conn *pgx.Conn) string {
+	if f.nothing != nil {
+		return f.runNothing(t, conn)
+	}
 	before, dups := f.contents(t, direct, "ours"), f.twice(t, direct)
 	call := func(db pgbulk.DB, rows [][]any) error {
 		_, err := f.call(t.Context(), db, pgx.Identifier{f.schema, "ours"}, f.options, pgbulk.Values(func(yield func([]any) bool) {
@@ -342,6 +354,19 @@ func (f *foreign) run(t *testing.T, direct, conn *pgx.Conn) string {
 	return ""
 }
 
+// runNothing makes the call without a source.
+func (f *foreign) runNothing(t *testing.T, conn *pgx.Conn) (diff string) {
+	defer func() {
+		if p := recover(); p != nil {
+			diff = fmt.Sprintf("without a source: panic: %v", p)
+		}
+	}()
+	if _, err := f.call(t.Context(), conn, pgx.Identifier{f.schema, "ours"}, f.options, f.nothing[0]); err == nil {
+		return "without a source: no error"
+	}
+	return ""
+}
+
 // touchedTwice reports whether a row of the table has a key that comes twice.
 func (f *foreign) touchedTwice(t *testing.T, conn *pgx.Conn) bool {
 	times := map[string]int{}
@@ -361,42 +386,42 @@ func (f *foreign) touchedTwice(t *testing.T, conn *pgx.Conn) bool {
 // TestForeign writes random tables with pgbulk and with plain pgx, one row at a time: with lengths,
 // domains over everything, collations, triggers, roles, and alterations before the first row; and
 // in part behind a PgBouncer, where there is one (TestPgpool says why not behind pgpool).
-// POSTAGE_LONG has it run for a minute, and POSTAGE_SECONDS for as long as that says.
+// POSTAGE_LONG has it run for a minute, POSTAGE_LONG=hours for five. POSTAGE_SEED begins with
+// another table than a random one: that of a failure is the first then.
 func TestForeign(t *testing.T) {
 	conn := connect(t)
 	must(t, conn, types, pgx.QueryExecModeSimpleProtocol)
 	must(t, conn, "do $$ begin create role one; create role two; exception when duplicate_object then end $$; create collation if not exists nocase (provider = icu, locale = 'und-u-ks-level2', deterministic = false)", pgx.QueryExecModeSimpleProtocol)
 	conns := []*pgx.Conn{conn, connect(t)}
-	trials, seconds := 60, 0
+	trials, lasts := uint64(30), time.Duration(0)
 	if longRun() {
-		seconds = 60
+		lasts = time.Minute
 	}
-	if n, err := strconv.Atoi(os.Getenv("POSTAGE_SECONDS")); err == nil {
-		seconds = n
+	if os.Getenv("POSTAGE_LONG") == "hours" {
+		lasts = 5 * time.Minute
 	}
-	if seconds > 0 {
-		if _, err := exec.LookPath("pgbouncer"); err == nil {
-			path, _, _ := pgbouncer(t)
-			conns = append(conns, startPgBouncer(t, path, "default_pool_size = 1").connect(t, pgx.QueryExecModeDescribeExec))
-		}
+	if _, err := exec.LookPath("pgbouncer"); err == nil {
+		path, _, _ := pgbouncer(t)
+		conns = append(conns, startPgBouncer(t, path, "default_pool_size = 1").connect(t, pgx.QueryExecModeDescribeExec))
 	}
 	seed := rand.Uint64()
-	if s, err := strconv.ParseUint(os.Getenv("POSTAGE_SEED"), 10, 64); err == nil {
-		seed = s
+	if s := os.Getenv("POSTAGE_SEED"); s != "" {
+		if _, err := fmt.Sscan(s, &seed); err != nil {
+			t.Fatalf("POSTAGE_SEED=%s: %v", s, err)
+		}
 	}
 	start, rows := time.Now(), 0
-	n, _ := strconv.Atoi(os.Getenv("POSTAGE_TRIAL")) // with POSTAGE_SEED: where to begin
-	trials += n
-	for ; n < trials || time.Since(start) < time.Duration(seconds)*time.Second; n++ {
-		r := fast{rand.New(rand.NewPCG(seed, uint64(n)))}
+	n := uint64(0)
+	for ; n < trials || time.Since(start) < lasts; n++ {
+		r := fast{rand.New(rand.NewPCG(seed+n, 0))}
 		f := newForeign(t, r, conn)
 		over := 1 + r.intn(len(conns)-1)
 		if diff := f.run(t, conn, conns[over]); diff != "" {
-			t.Fatalf("seed %d, trial %d, after %.0f s and %d rows: connection %d, %s by %q, key %v, columns %v, rows %.600q, %+v\n%s\n%s", seed, n, time.Since(start).Seconds(), rows, over, f.op, f.options.Strategy, f.key, f.columns, fmt.Sprint(f.rows), f.options,
+			t.Fatalf("POSTAGE_SEED=%d, after %.0f s and %d rows: connection %d, %s by %q, key %v, columns %v, rows %.600q, %+v, %q, roles after %d, key made %v\n%s\n%s", seed+n, time.Since(start).Seconds(), rows, over, f.op, f.options.Strategy, f.key, f.columns, fmt.Sprint(f.rows), f.options, f.alter, f.stops, f.rekeyed,
 				get[string](t, conn, "select string_agg(attname || ' ' || format_type(atttypid, atttypmod), ', ') from pg_attribute where attnum > 0 and attrelid = $1::regclass", f.schema+".theirs"), diff)
 		}
 		rows += len(f.rows)
 		must(t, conn, "set client_min_messages = error; drop schema "+f.schema+" cascade", pgx.QueryExecModeSimpleProtocol)
 	}
-	t.Logf("seed %d: %d tables, %d rows", seed, n, rows)
+	t.Logf("from POSTAGE_SEED=%d: %d tables, %d rows", seed, n, rows)
 }

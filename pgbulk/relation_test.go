@@ -128,6 +128,9 @@ func TestRelations(t *testing.T) {
 			create foreign table T_1 partition of T for values from (0) to (100) server loop options (schema_name 'S', table_name 'T_far')`, false, false, true, "T_far"},
 	} {
 		rows := [][]any{{1, "1"}, {2, "2"}, {3, nil}}
+		for i := range 30 { // as many as Auto copies
+			rows = append(rows, []any{i + 10, "1"})
+		}
 		if c.what == "types of a length" {
 			rows = [][]any{{1, "101"}, {2, "1011"}}
 		}

@@ -27,13 +27,13 @@ type Strategy string
 
 // The strategies. The zero value is Auto.
 const (
-	// Auto is Copy for a plain insert, and for many small rows: more than one statement of them
-	// (Options.ChunkBytes), of less than 800 bytes on average. Large rows take Bind. Small rows
-	// take Unnest from 30 rows up to one statement of them, or if the temporary table cannot be
-	// made; fewer than 30 take Bind. Values that can only be sent as text, or are left to their
-	// DEFAULT, take Bind. More than one statement of rows whose keys only the database can compare
-	// (case-insensitive text, 1.0 and 1.00, keys that a trigger may make) is Copy, whatever their
-	// size.
+	// Auto is Copy for a plain insert of 30 rows or more than 64 KB, and for many small rows: more
+	// than one statement of them (Options.ChunkBytes), of less than 800 bytes on average. Other
+	// inserts and large rows take Bind. Small rows take Unnest from 30 rows up to one statement of
+	// them, or if the temporary table cannot be made; fewer than 30 take Bind. Values that can only
+	// be sent as text, or are left to their DEFAULT, take Bind. More than one statement of rows
+	// whose keys only the database can compare (case-insensitive text, 1.0 and 1.00, keys that a
+	// trigger may make) is Copy, whatever their size.
 	Auto Strategy = ""
 	// Bind sends INSERT ... VALUES statements with the rows as parameters. A statement has at most
 	// 65,535 parameters and about Options.ChunkBytes of values; all are sent under one Sync and

@@ -61,9 +61,9 @@ var texts = []struct {
 }
 
 // TestTexts writes each text as the first of a column, which must come out as when plain SQL reads
-// it, and again after a value that is not text, when it may also be refused. So are random mutations
-// of these texts. Each text takes two of the strategies, and with POSTAGE_LONG all, and plain
-// inserts.
+// it, and again after a value that is not text, when it may also be refused. So are random
+// mutations of these texts. Each text takes two of the strategies, and with POSTAGE_LONG all, and
+// plain inserts.
 func TestTexts(t *testing.T) {
 	t.Parallel()
 	conn := connect(t)

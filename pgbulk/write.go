@@ -181,6 +181,7 @@ type writer struct {
 	// Of Unnest.
 	arrays    []uint32 // types of arrays of the columns' types, nil if unnest cannot give the columns back
 	stageless bool     // Auto does without a temporary table
+	direct    bool     // Auto copies straight into the table, from fewRows on
 
 	open []int // columns that have had no value yet, so that their format may change
 
@@ -254,7 +255,7 @@ func (w *writer) choose(row []any) {
 		}
 	case w.strategy != Auto:
 	case !w.staging && leftOut(row) == nil:
-		w.strategy = Copy
+		w.direct = true
 	case text:
 		w.strategy = Bind
 	default:
@@ -347,7 +348,11 @@ func (w *writer) row(row []any) error {
 			return err
 		}
 	}
-	if full && w.strategy == Auto && !w.stageless && (w.blind || w.partial || w.keyOrder() || !w.large(size)) {
+	switch {
+	case w.strategy != Auto:
+	case w.direct && (full || w.chunk.rows() >= fewRows-1 || w.chunk.size()+size > bufferSize):
+		w.strategy = Copy
+	case full && !w.direct && !w.stageless && (w.blind || w.partial || w.keyOrder() || !w.large(size)):
 		w.strategy = Copy
 	}
 	if w.strategy == Copy {
@@ -428,6 +433,11 @@ func (w *writer) settleKeys() error {
 // server write every row twice, which costs more than the parsing of statements does once a row is
 // larger than about this; see docs/pgbulk.md for the measurement.
 const largeRow = 800
+
+// fewRows is the number of rows from which COPY straight into the table is better than Bind: its
+// transaction and check of the types take longer than parsing some placeholders. Large rows are
+// fewer: as many as fit in the buffer.
+const fewRows = 30
 
 // unnestRows is the number of small rows from which Unnest is better than Bind.
 const unnestRows = 30

@@ -164,7 +164,11 @@ func TestWriterAlteredTable(t *testing.T) {
 					}
 				}
 				must(t, other, "alter table "+table.Name.Sanitize()+` alter "it's" type float8`)
-				err = w.Write([]any{2, 4607182418800017408})
+				for i := range 40 { // enough that Auto copies
+					if err = w.Write([]any{2 + i, 4607182418800017408}); err != nil {
+						break
+					}
+				}
 				if err == nil {
 					err = w.Flush()
 				}
